@@ -1,0 +1,1 @@
+"""Questions about a run: pure functions from the model to frozen results."""

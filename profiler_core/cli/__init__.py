@@ -1,0 +1,1 @@
+"""The same analyses without a browser, one small module per verb."""

@@ -1,0 +1,1 @@
+"""Results into Plotly figures; no reading and no computing beyond display units."""

@@ -1,0 +1,1 @@
+"""Files into the model, one module per format; counts what it skipped, decides nothing."""

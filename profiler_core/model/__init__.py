@@ -1,0 +1,1 @@
+"""What a run is: frozen records and columnar tables, columns declared once."""

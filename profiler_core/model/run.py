@@ -1,0 +1,90 @@
+"""run.json as records (design section 3). Raw values only; statistics are made on reading."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+Role = Literal["baseline", "candidate"]
+Status = Literal["running", "finished", "failed", "cancelled", "lost"]
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """One timed round of one variant: n_steps steps between two synchronisations."""
+
+    index: int  # which turn of the interleaving
+    order: int  # place within the turn
+    n_steps: int
+    wall_ns: int
+
+
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
+    """What the capture timed, without the profiler."""
+
+    first_call_ns: int | None = None  # cold: compilation included
+    warm_first_call_ns: int | None = None  # a new process with the compiler's cache filled
+    warmup_step_ns: tuple[int, ...] = ()
+    warmup_ended_by: str | None = None  # "steady" or "ceiling"
+    rounds: tuple[Round, ...] = ()
+    step_event_ns: tuple[int, ...] = ()  # CUDA events (CPU: perf_counter) of single steps
+    step_shapes: tuple[str, ...] | None = None
+    interleaved: bool | None = None  # False: the variants did not fit on the device together
+    peak_allocated_bytes: int | None = None
+    peak_reserved_bytes: int | None = None
+    pid: int | None = None
+    host: str | None = None
+    process_started_at: float | None = None
+
+
+class Numerics(msgspec.Struct, frozen=True, kw_only=True):
+    """Is the candidate's answer right? RMS errors against an eager fp64 (or fp32) reference."""
+
+    verdict: Literal["right", "wrong", "not comparable"]
+    reason: str = ""
+    reference: str | None = None  # "fp64" or "fp32"
+    rms_error: float | None = None
+    baseline_rms_error: float | None = None
+    tolerance: float | None = None
+    compared: str | None = None  # "outputs", "loss and gradients", "returned tensors"
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """run.json. Unknown keys are ignored, so that newer writers stay readable."""
+
+    schema_version: int = 1
+    run_id: str = ""
+    capture_id: str = ""
+    role: Role | None = None
+    baseline_run_id: str | None = None
+    created_at: str | None = None
+    name: str = ""
+    workload: str = ""
+    variant: str = ""
+    status: Status = "finished"
+    error: str | None = None
+    rank: int = 0
+    world_size: int = 1
+    sweep: dict[str, Any] | None = None
+    spec: dict[str, Any] = {}
+    environment: dict[str, Any] = {}
+    measurement: Measurement | None = None
+    numerics: Numerics | None = None
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as opened: the record, where it lies, and which files it has (None: absent).
+
+    A single uploaded trace is a Run too, with a record that only has a name.
+    """
+
+    record: RunRecord
+    path: Path  # the run directory, or the single file
+    trace: Path | None = None
+    trace_stacks: Path | None = None
+    torch_logs: tuple[Path, ...] = ()
+    torch_trace: tuple[Path, ...] = ()
+    nvml: Path | None = None
+    memory_snapshot: Path | None = None
+    counters: Path | None = None
+    sources: Path | None = None
+    stdout: Path | None = None

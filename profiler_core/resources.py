@@ -1,0 +1,35 @@
+"""Where the files that lie beside the package are: app.py, pages/, static files, samples.
+
+They are top-level in the checkout and package data of the wheel; this is the only module
+that knows which of the two holds.
+"""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _root() -> Path:
+    """The checkout in a checkout, `profiler_core/_bundled` in an installed wheel."""
+    bundled = _PACKAGE / "_bundled"
+    return bundled if bundled.is_dir() else _PACKAGE.parent
+
+
+def app_file() -> Path:
+    """The script that `streamlit run` starts."""
+    return _root() / "app.py"
+
+
+def pages_directory() -> Path:
+    """The folder of the page scripts."""
+    return _root() / "pages"
+
+
+def static_directory() -> Path:
+    """Fonts and other files that the browser fetches."""
+    return _root() / "static"
+
+
+def sample_traces_directory() -> Path:
+    """The captures that ship with the product, one folder a capture."""
+    return _root() / "sample_traces"

@@ -1,0 +1,21 @@
+"""The names of the files in a run directory, for whoever writes and whoever reads.
+
+Standard library only and no package imports: `capture/child/` runs on every Python that
+torch >= 2.1 runs on (3.8 on) and gets these names handed over in its spec.
+"""
+
+RUN_JSON = "run.json"
+HEARTBEAT = "heartbeat"
+TRACE = "trace.json.gz"
+TRACE_STACKS = "trace_stacks.json.gz"
+TORCH_LOGS = "torch_logs.txt"
+TORCH_TRACE = "torch_trace"  # a folder of *.log
+SOURCES = "sources.json"
+NVML = "nvml.jsonl"
+MEMORY_SNAPSHOT = "memory_snapshot.pickle"
+STDOUT = "stdout.txt"
+
+SCHEMA_VERSION = 1
+
+# A heartbeat is touched every second while a run is running; older than this, the run is lost.
+LOST_AFTER_S = 60.0

@@ -1,0 +1,1 @@
+"""Which runs there are: samples, captures, uploads."""

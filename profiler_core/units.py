@@ -1,0 +1,60 @@
+"""Nanoseconds, bytes and fractions as text people read; nothing else formats numbers."""
+
+
+def format_duration(ns: float | None) -> str:
+    """`5_220_000` -> "5.22 ms". None is an en dash."""
+    if ns is None:
+        return "–"
+    size = abs(ns)
+    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if size >= factor:
+            return f"{_three_digits(ns / factor)} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def format_bytes(n: float | None) -> str:
+    """`468_000_000` -> "468 MB" (decimal, as torch and vendors print them). None is an en dash."""
+    if n is None:
+        return "–"
+    for factor, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if abs(n) >= factor:
+            return f"{_three_digits(n / factor)} {unit}"
+    return f"{n:.0f} B"
+
+
+def format_count(n: float | None) -> str:
+    """`12408` -> "12 408" with a thin space; fractions keep one digit. None is an en dash."""
+    if n is None:
+        return "–"
+    whole = abs(n - round(n)) < 0.05
+    text = f"{round(n):,}" if whole else f"{n:,.1f}"
+    return text.replace(",", "\u202f")
+
+
+def format_share(fraction: float | None) -> str:
+    """`0.947` -> "95 %"; a share that is not whole is never printed as 0 or 100. None is a dash."""
+    if fraction is None:
+        return "–"
+    if 0 < fraction < 0.005:
+        return "< 1 %"
+    if 0.995 <= fraction < 1:
+        return "> 99 %"
+    return f"{fraction * 100:.0f} %"
+
+
+def format_change(ratio: float | None) -> str:
+    """candidate / baseline as a signed change: 0.52 -> "−48 %"; beyond ×10 as a factor."""
+    if ratio is None:
+        return "–"
+    if ratio >= 9.95:
+        return f"×{_three_digits(ratio)}"
+    change = (ratio - 1) * 100
+    sign = "−" if change < 0 else "+"
+    digits = 1 if 0.05 <= abs(change) < 1 else 0
+    return f"{sign}{abs(change):.{digits}f} %"
+
+
+def _three_digits(value: float) -> str:
+    """Three significant digits, no exponent: 5.22, 52.2, 522."""
+    size = abs(value)
+    return f"{value:.2f}" if size < 9.995 else f"{value:.1f}" if size < 99.95 else f"{value:.0f}"
