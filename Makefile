@@ -1,0 +1,82 @@
+# Fusionscope: `make run` opens the dashboard, `make test` checks everything that needs no GPU.
+
+PYTHON ?= python3
+VENV   ?= .venv
+PORT   ?= 8501
+BIN    := $(VENV)/bin
+PY     := $(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help run install install-dev browser test test-fast test-gpu test-browser lint format types samples golden bench clean
+
+##@ Everyday
+
+help:  ## Show this list
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(VENV)/.run  ## Make the environment and open the dashboard on the shipped samples
+	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+test: $(VENV)/.dev browser  ## Everything that needs no GPU: lint, types, tests, real browser
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(PY) -m pytest -m "not gpu"
+
+##@ Parts of it
+
+test-fast: $(VENV)/.dev  ## Only the tests that need neither a browser nor a child process with torch
+	$(PY) -m pytest -m "not gpu and not browser and not torch" -q
+
+test-browser: $(VENV)/.dev browser  ## Only the real-browser tests
+	$(PY) -m pytest -m browser
+
+test-gpu: $(VENV)/.dev  ## What only a GPU can show
+	$(PY) -m pytest -m gpu
+
+lint: $(VENV)/.dev  ## Style, imports, docstrings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.dev  ## Put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.dev  ## mypy, strict on profiler_core
+	$(BIN)/mypy
+
+##@ Data and numbers
+
+samples:  ## Capture the sample traces anew on this machine's GPU
+	$(PY) sample_traces/capture_samples.py
+
+golden: $(VENV)/.dev  ## Accept the numbers of the golden captures as they are now
+	$(PY) -m tests.golden.accept
+
+bench: $(VENV)/.dev  ## Measure against the peers; results go to docs/performance.md
+	$(PY) -m benchmarks
+
+##@ Environment
+
+install: $(VENV)/.run  ## What the product needs
+install-dev: $(VENV)/.dev  ## What the tests need as well
+
+# Python is checked first: an old one fails with a sentence instead of a resolver's page of text.
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Fusionscope needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements.txt | $(PY)
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: requirements.txt requirements-dev.txt | $(PY)
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@ $(VENV)/.run
+
+browser: $(VENV)/.dev  ## Find a Chrome or Chromium for the tests, install one where there is none
+	$(PY) -m tests.browser.chromium --install
+
+clean:  ## Remove the environment and what tools left behind
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/golden/actual
