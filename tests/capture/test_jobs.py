@@ -1,0 +1,234 @@
+"""Jobs: what a page sees of a capture that runs on its own, whatever becomes of it."""
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from profiler_core import home
+from profiler_core.capture import job_directory, jobs
+from profiler_core.capture.job_progress import fold
+from profiler_core.errors import BadInput
+
+FAKE = [sys.executable, str(Path(__file__).with_name("fake_capture.py")), "{progress}"]
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    yield tmp_path
+    for left in jobs.jobs():
+        if left.is_live:
+            jobs.cancel(left.job_id)
+    wait_for(lambda: not any(left.is_live for left in jobs.jobs()))
+
+
+def wait_for(condition: Callable[[], object], within_s: float = 20.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.05)
+
+
+def submit(*more: str, device: str = "cpu", title: str = "fake") -> str:
+    return jobs.submit([*FAKE, *more], title=title, device=device)
+
+
+def wait_for_state(job_id: str, *states: str) -> jobs.Job:
+    wait_for(lambda: jobs.job(job_id).state in states)
+    return jobs.job(job_id)
+
+
+def wait_for_pid(job_id: str) -> int:
+    wait_for(lambda: "pid" in jobs.log_tail(job_id, 1000))
+    match = re.search(r"pid (\d+)", jobs.log_tail(job_id, 1000))
+    assert match
+    return int(match[1])
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # Re-parented processes wait for init to reap them; a zombie holds nothing.
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def supervisor_of(job_id: str) -> int:
+    return int((home.jobs_directory() / job_id / job_directory.ALIVE).read_text())
+
+
+def zombies_of(parent: int) -> list[str]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, ppid = stat.read_text().rpartition(")")[2].split()[:2]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if state == "Z" and int(ppid) == parent:
+            found.append(stat.parent.name)
+    return found
+
+
+def test_a_job_finishes_and_says_how_it_went() -> None:
+    done = wait_for_state(submit(), "finished")
+    assert done.error is None
+    assert done.started_at and done.ended_at and done.started_at <= done.ended_at
+    timing = next(phase for phase in done.progress.phases if phase.phase == "timing")
+    assert (timing.variant, timing.done, timing.total, timing.fraction) == ("eager", 3, 3, 1.0)
+    assert jobs.log_tail(done.job_id).splitlines()[-1] == "step 3 red"
+
+
+def test_the_supervisor_is_no_child_of_the_server(tmp_path: Path) -> None:
+    job_id = submit("--until", str(tmp_path / "go"))
+    wait_for_state(job_id, "running")
+    supervisor = supervisor_of(job_id)
+    stat = Path(f"/proc/{supervisor}/stat").read_text()
+    assert int(stat.rpartition(")")[2].split()[1]) != os.getpid()
+    assert os.getsid(supervisor) != os.getsid(0)
+    assert zombies_of(os.getpid()) == []
+    (tmp_path / "go").touch()
+    wait_for_state(job_id, "finished")
+
+
+def test_the_sentence_of_the_capture_is_the_error_of_the_job() -> None:
+    job = wait_for_state(
+        submit("--status", "2", "--fail", "model.py has no function build."), "failed"
+    )
+    assert job.error == "model.py has no function build."
+
+
+def test_without_a_sentence_the_last_words_of_the_log_are_the_error() -> None:
+    job = wait_for_state(submit("--status", "3"), "failed")
+    assert job.error is not None and "step 3" in job.error
+
+
+def test_a_command_that_is_not_there_is_one_sentence() -> None:
+    job_id = jobs.submit(["/nowhere/python"], title="x", device="cpu")
+    job = wait_for_state(job_id, "failed")
+    assert job.error is not None and "/nowhere/python" in job.error
+
+
+def test_cancel_stops_the_capture(tmp_path: Path) -> None:
+    job_id = submit("--until", str(tmp_path / "never"))
+    pid = wait_for_pid(job_id)
+    jobs.cancel(job_id)
+    job = wait_for_state(job_id, "cancelled")
+    assert job.error is None
+    assert not is_running(pid)
+    assert "told to stop" in jobs.log_tail(job_id)
+
+
+def test_cancel_takes_children_that_were_left_behind(tmp_path: Path) -> None:
+    note = tmp_path / "child"
+    job_id = submit("--until", str(tmp_path / "never"), "--leave-child", str(note))
+    wait_for_pid(job_id)
+    child = int(note.read_text())
+    assert is_running(child)
+    jobs.cancel(job_id)
+    wait_for_state(job_id, "cancelled")
+    wait_for(lambda: not is_running(child))
+
+
+def test_a_capture_that_does_not_listen_is_told_louder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUSIONSCOPE_CANCEL_GRACE_S", "0.5")
+    job_id = submit("--until", str(tmp_path / "never"), "--ignore-sigint")
+    pid = wait_for_pid(job_id)
+    jobs.cancel(job_id)
+    wait_for_state(job_id, "cancelled")
+    assert not is_running(pid)
+
+
+def test_one_device_first_come_first_served(tmp_path: Path) -> None:
+    first = submit("--until", str(tmp_path / "go"), title="the first")
+    wait_for_state(first, "running")
+    second = submit(title="the second")
+    third = submit(title="the third")
+    elsewhere = submit(device="gpu0")
+    wait_for_state(elsewhere, "finished")
+    wait_for(lambda: jobs.job(second).waiting_for)
+    wait_for(lambda: jobs.job(third).waiting_for)
+    assert jobs.job(second).state == "queued"
+    assert "the first" in (jobs.job(second).waiting_for or "")
+    assert "the second" in (jobs.job(third).waiting_for or "")
+    (tmp_path / "go").touch()
+    after = [wait_for_state(job_id, "finished") for job_id in (first, second, third)]
+    started = [job.started_at for job in after]
+    assert started == sorted(started, key=lambda at: at or 0)
+    assert [job.job_id for job in jobs.jobs() if job.spec.device == "cpu"] != []
+
+
+def test_a_queued_job_can_be_cancelled(tmp_path: Path) -> None:
+    first = submit("--until", str(tmp_path / "go"))
+    wait_for_state(first, "running")
+    second = submit()
+    jobs.cancel(second)
+    assert wait_for_state(second, "cancelled").started_at is None
+    (tmp_path / "go").touch()
+    wait_for_state(first, "finished")
+
+
+def test_a_killed_supervisor_is_a_lost_job_and_no_capture_is_left(tmp_path: Path) -> None:
+    job_id = submit("--until", str(tmp_path / "never"))
+    pid = wait_for_pid(job_id)
+    wait_for(lambda: jobs.job(job_id).heartbeat_at)
+    os.kill(supervisor_of(job_id), signal.SIGKILL)
+    job = wait_for_state(job_id, "lost")
+    assert job.error is not None and "last sign of life" in job.error
+    wait_for(lambda: not is_running(pid))
+    assert wait_for_state(submit(), "finished")  # the queue goes on without it
+
+
+def test_waiting_for_the_device_shows_as_queued(tmp_path: Path) -> None:
+    job_id = submit("--until", str(tmp_path / "go"))
+    wait_for_state(job_id, "running")
+    wait_for(lambda: len(jobs.job(job_id).progress.phases) >= 2)
+    line = {"t": time.time(), "phase": "queued", "text": "cpu is used by pid 12."}
+    with (jobs.job(job_id).directory / job_directory.PROGRESS).open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    assert jobs.job(job_id).state == "queued"
+    assert jobs.job(job_id).waiting_for == "cpu is used by pid 12."
+    (tmp_path / "go").touch()
+
+
+@pytest.mark.parametrize("name", ["../../etc", "20260101-000000-abcdef/..", "", "x" * 500])
+def test_an_id_from_a_url_cannot_leave_the_folder(name: str) -> None:
+    with pytest.raises(BadInput, match="no capture job"):
+        jobs.job(name)
+
+
+def test_an_unknown_job_is_one_sentence() -> None:
+    with pytest.raises(BadInput, match="There is no capture job 20260101-000000-abcdef"):
+        jobs.job("20260101-000000-abcdef")
+
+
+def test_folders_that_are_no_jobs_are_passed_over(own_home: Path) -> None:
+    (own_home / "jobs" / "20260101-000000-abcdef").mkdir(parents=True)
+    (own_home / "jobs" / "notes").mkdir()
+    (own_home / "jobs" / "gpu0.lock").touch()
+    assert jobs.jobs() == ()
+
+
+def test_progress_counts_what_it_cannot_read() -> None:
+    progress = fold(
+        [
+            b'{"t": 1, "phase": "timing", "variant": "eager", "done": 1, "total": 4}',
+            b'{"t": 3, "phase": "timing", "variant": "eager", "done": 2, "total": 4}',
+            b"[1, 2]",
+            b'{"t": 4, "pha',
+        ]
+    )
+    assert progress.n_unreadable == 2
+    (phase,) = progress.phases
+    assert (phase.started_at, phase.updated_at, phase.fraction) == (1, 3, 0.5)
+    assert progress.variants == ("eager",)
