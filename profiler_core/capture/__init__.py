@@ -1,1 +1,1 @@
-"""Runs workloads in child processes and leaves run directories; the launcher here has no torch in it."""
+"""Runs workloads in child processes and leaves run directories; no torch in the launcher."""
