@@ -1,0 +1,214 @@
+"""Which runs there are: the shipped samples, own captures, uploads. No trace is opened here.
+
+All three lie as `<root>/<capture>/<variant>/run.json …`. A key names one of them in a URL:
+`sample/<capture>/<variant>`, `run/<capture_id>/<variant>`, `upload/<id>/<n>`, made of folder
+names, so that it stays true over restarts. Listing costs one scandir a capture; run.json files
+are decoded once per version (mtime and size).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+
+from profiler_core import run_directory as names
+from profiler_core.errors import BadInput
+from profiler_core.home import runs_directory, uploads_directory
+from profiler_core.model.run import RunRecord
+from profiler_core.resources import sample_traces_directory
+from profiler_core.store.records import read_record
+
+Origin = Literal["sample", "capture", "upload"]
+
+_PREFIX: Mapping[str, Origin] = {"sample": "sample", "run": "capture", "upload": "upload"}
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run of the library. `run.status` is "lost" where a running run has died."""
+
+    key: str
+    path: Path  # the run directory
+    run: RunRecord
+    origin: Origin
+    problem: str | None = None  # why run.json could not be read; `run` then only has a name
+
+    @property
+    def variant(self) -> str:
+        """What to call it inside its comparison; never empty."""
+        return self.run.variant or self.run.name or self.path.name
+
+    @property
+    def is_readable(self) -> bool:
+        """True where there is a trace, or a measurement, to look at."""
+        return self.run.measurement is not None or _has_trace(self.path)
+
+
+@dataclass(frozen=True)
+class Comparable:
+    """The runs that belong together: one capture, one sample, or what was uploaded at once.
+
+    `baseline` is None only where nothing but failed runs is left. The first candidate is the
+    first variant that was asked for.
+    """
+
+    key: str  # "<prefix>/<capture>"
+    origin: Origin
+    path: Path
+    baseline: Entry | None
+    candidates: tuple[Entry, ...]
+    created_at: str  # ISO 8601 as in run.json; "" where no run says it
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Baseline first."""
+        return (*((self.baseline,) if self.baseline else ()), *self.candidates)
+
+    @property
+    def title(self) -> str:
+        """The workload, or the name of what was uploaded."""
+        for entry in self.entries:
+            if entry.run.workload:
+                return entry.run.workload
+        return " and ".join(entry.run.name or entry.path.name for entry in self.entries[:2])
+
+    @property
+    def is_alive(self) -> bool:
+        """True while one of its runs is being captured."""
+        return any(entry.run.status == "running" for entry in self.entries)
+
+
+def entries() -> tuple[Entry, ...]:
+    """Every run there is: captures, uploads, samples; newest captures first."""
+    return tuple(entry for group in comparisons() for entry in group.entries)
+
+
+def entry(key: str) -> Entry:
+    """The run that a URL names.
+
+    Raises:
+        BadInput: no run has this key.
+    """
+    prefix, _, rest = key.partition("/")
+    root = _roots().get(prefix)
+    parts = [decode_part(part) for part in rest.split("/")]
+    if root is not None and 1 <= len(parts) <= 2 and all(_is_folder_name(part) for part in parts):
+        path = root.joinpath(*parts)
+        if _is_run(path, root):
+            return _entry(key, path, _PREFIX[prefix])
+    raise BadInput(
+        f"There is no run “{key[:200]}” here.",
+        remedy="Choose one on the page Runs: it may have been deleted, or lie on another machine.",
+    )
+
+
+def comparisons() -> tuple[Comparable, ...]:
+    """Runs that belong together: own captures and uploads, newest first, then the samples."""
+    groups: dict[Origin, list[Comparable]] = {"capture": [], "upload": [], "sample": []}
+    for prefix, root in _roots().items():
+        for folder in _folders(root, root):
+            group = _comparable(prefix, folder, root)
+            if group is not None:
+                groups[group.origin].append(group)
+    mine = sorted(groups["capture"] + groups["upload"], key=lambda g: g.created_at, reverse=True)
+    return (*mine, *sorted(groups["sample"], key=lambda group: group.path.name))
+
+
+def encode_part(text: str) -> str:
+    """A folder name inside a key; `~2B` for `+`, because `+` and `%` change in URLs."""
+    return "".join(
+        c if c in _SAFE else "".join(f"~{byte:02X}" for byte in c.encode("utf-8", "replace"))
+        for c in text
+    )
+
+
+def decode_part(text: str) -> str:
+    """The inverse of `encode_part`; whatever else people type comes back as something."""
+    return unquote(text.replace("%", "~25").replace("~", "%"), errors="replace")
+
+
+def _roots() -> dict[str, Path]:
+    return {
+        "run": runs_directory(),
+        "upload": uploads_directory(),
+        "sample": sample_traces_directory(),
+    }
+
+
+def _folders(directory: Path, root: Path) -> Iterator[Path]:
+    """Folders in `directory`, by name; links that lead out of `root` are not followed."""
+    try:
+        found = sorted(directory.iterdir())
+    except OSError:
+        return
+    for path in found:
+        if not path.name.startswith((".", "_")) and path.is_dir() and _inside(path, root):
+            yield path
+
+
+def _comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
+    origin = _PREFIX[prefix]
+    key = f"{prefix}/{encode_part(folder.name)}"
+    found = [
+        _entry(f"{key}/{encode_part(path.name)}", path, origin)
+        for path in _folders(folder, root)
+        if _is_run(path, root)
+    ]
+    if not found and _is_run(folder, root):
+        found = [_entry(key, folder, origin)]
+    if not found:
+        return None
+    baseline = _baseline(found)
+    candidates = sorted((e for e in found if e is not baseline), key=_place_in_capture)
+    created = max((e.run.created_at or "" for e in found), default="")
+    return Comparable(key, origin, folder, baseline, tuple(candidates), created)
+
+
+def _baseline(found: list[Entry]) -> Entry | None:
+    """By its role; without roles the one called eager; else the first one that can be shown."""
+    readable = [e for e in found if e.is_readable]
+    for test in (
+        lambda e: e.run.role == "baseline",
+        lambda e: e.run.role is None and "eager" in f"{e.run.name} {e.run.variant}".lower(),
+        lambda e: e.run.role is None,
+    ):
+        for candidate in (*readable, *found):
+            if test(candidate):
+                return candidate
+    return None
+
+
+def _place_in_capture(found: Entry) -> tuple[int, str]:
+    """Candidates in the order in which they were timed, else by name."""
+    rounds = found.run.measurement.rounds if found.run.measurement else ()
+    return (rounds[0].order if rounds else 1_000, found.path.name)
+
+
+def _entry(key: str, path: Path, origin: Origin) -> Entry:
+    record, problem = read_record(path, may_be_alive=origin == "capture")
+    return Entry(key=key, path=path, run=record, origin=origin, problem=problem)
+
+
+def _is_folder_name(text: str) -> bool:
+    return bool(text) and not text.startswith((".", "_")) and not set(text) & {"/", "\\", "\0"}
+
+
+def _is_run(path: Path, root: Path) -> bool:
+    return (
+        path.is_dir()
+        and _inside(path, root)
+        and ((path / names.RUN_JSON).is_file() or _has_trace(path))
+    )
+
+
+def _has_trace(path: Path) -> bool:
+    return any((path / name).is_file() for name in (names.TRACE, names.TRACE.removesuffix(".gz")))
+
+
+def _inside(path: Path, root: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):  # RuntimeError: a loop of links
+        return False
