@@ -54,18 +54,35 @@ def _text(value: Any) -> str | None:
 
 
 _READERS = {
-    "correlation": ("correlation", _id), "external_id": ("External id", _id), "device": ("device", _int),
-    "stream": ("stream", _int), "bytes": ("bytes", _int), "grid": ("grid", _text), "block": ("block", _text),
-    "registers_per_thread": ("registers per thread", _int), "shared_memory_bytes": ("shared memory", _int),
+    "correlation": ("correlation", _id),
+    "external_id": ("External id", _id),
+    "device": ("device", _int),
+    "stream": ("stream", _int),
+    "bytes": ("bytes", _int),
+    "grid": ("grid", _text),
+    "block": ("block", _text),
+    "registers_per_thread": ("registers per thread", _int),
+    "shared_memory_bytes": ("shared memory", _int),
     "occupancy_pct": ("est. achieved occupancy %", lambda v: None if v is None else float(v)),
-    "graph_id": ("graph id", _int), "graph_node_id": ("graph node id", _int),
-    "sequence_number": ("Sequence number", _int), "fwd_thread_id": ("Fwd thread id", _int),
-    "input_dims": ("Input Dims", _text), "input_types": ("Input type", _text),
-    "input_strides": ("Input Strides", _text), "concrete_inputs": ("Concrete Inputs", _text),
-    "kernel_file": ("kernel_file", _text), "kernel_hash": ("kernel_hash", _text), "kernel_kwargs": ("kernel_kwargs", _text),
-    "total_allocated_bytes": ("Total Allocated", _int), "total_reserved_bytes": ("Total Reserved", _int),
-    "device_type": ("Device Type", _int), "device_id": ("Device Id", _int), "addr": ("Addr", _int),
-    "python_id": ("Python id", _int), "python_parent_id": ("Python parent id", _int), "python_module_id": ("Python module id", _int),
+    "graph_id": ("graph id", _int),
+    "graph_node_id": ("graph node id", _int),
+    "sequence_number": ("Sequence number", _int),
+    "fwd_thread_id": ("Fwd thread id", _int),
+    "input_dims": ("Input Dims", _text),
+    "input_types": ("Input type", _text),
+    "input_strides": ("Input Strides", _text),
+    "concrete_inputs": ("Concrete Inputs", _text),
+    "kernel_file": ("kernel_file", _text),
+    "kernel_hash": ("kernel_hash", _text),
+    "kernel_kwargs": ("kernel_kwargs", _text),
+    "total_allocated_bytes": ("Total Allocated", _int),
+    "total_reserved_bytes": ("Total Reserved", _int),
+    "device_type": ("Device Type", _int),
+    "device_id": ("Device Id", _int),
+    "addr": ("Addr", _int),
+    "python_id": ("Python id", _int),
+    "python_parent_id": ("Python parent id", _int),
+    "python_module_id": ("Python module id", _int),
 }
 
 
@@ -76,7 +93,12 @@ def _table_of(event: dict[str, Any]) -> str | None:
             return "device"
         if cat in schema.RUNTIME_CATEGORIES:
             return "runtime"
-        return {"cpu_op": "ops", "user_annotation": "annotations", "gpu_user_annotation": "gpu_annotations", "python_function": "python"}.get(str(cat), "other")
+        return {
+            "cpu_op": "ops",
+            "user_annotation": "annotations",
+            "gpu_user_annotation": "gpu_annotations",
+            "python_function": "python",
+        }.get(str(cat), "other")
     if ph == "i" and event.get("name") == "[memory]":
         return "memory"
     return None
@@ -107,8 +129,16 @@ def _to_trace(source: str, events: list[dict[str, Any]], metadata: dict[str, Any
         rows[table].append(row)
     origin = min((row["ts_ns"] for table in rows.values() for row in table), default=0)
     frames = {
-        table: pl.DataFrame(rows[table], schema=columns).with_columns(pl.col("ts_ns") - origin).sort("ts_ns", maintain_order=True)
+        table: pl.DataFrame(rows[table], schema=columns)
+        .with_columns(pl.col("ts_ns") - origin)
+        .sort("ts_ns", maintain_order=True)
         for table, columns in schema.TABLE_SCHEMAS.items()
     }
     base = _int(metadata.get("baseTimeNanoseconds")) or 0
-    return Trace(source=source, origin_ns=origin + base, metadata=metadata, tally=Tally(n_events=len(events)), **frames)
+    return Trace(
+        source=source,
+        origin_ns=origin + base,
+        metadata=metadata,
+        tally=Tally(n_events=len(events)),
+        **frames,
+    )

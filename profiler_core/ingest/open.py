@@ -1,11 +1,72 @@
-"""The door of ingest: one function in, one model out."""
+"""The door of ingest: one function in, one model out.
 
+A trace is read once; its columns are kept under `profiler_core.home.cache_directory()`, keyed by
+the file's content and the schema version, and mapped into memory from then on.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from profiler_core.errors import BadInput
+from profiler_core.home import cache_directory
+from profiler_core.ingest import columns
+from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.kineto import read_kineto
 from profiler_core.model.trace import Trace
 
+# Called with (bytes read, bytes in all) of the file as it lies on the disk. To cancel, raise
+# `errors.Cancelled` in it: nothing is left behind.
+Progress = Callable[[int, int], None]
 
-def open_trace(path: Path) -> Trace:
-    """Read a trace, from the columnar cache where it was read before."""
-    return read_kineto(path)
+
+def open_trace(path: Path, progress: Progress | None = None) -> Trace:
+    """Read a trace, from its columns where it was read before.
+
+    Raises:
+        BadInput: there is no such file, it is no trace, or it exceeds a limit.
+        Cancelled: `progress` asked for it.
+    """
+    folder = cache_folder(path)
+    cached = _load(folder, path)
+    if cached is not None:
+        return cached
+    trace = read_kineto(path)
+    if progress is not None:
+        progress(path.stat().st_size, path.stat().st_size)
+    columns.write(folder, trace)
+    return _load(folder, path) or trace
+
+
+def is_cached(path: Path) -> bool:
+    """Would `open_trace` answer at once? Costs some milliseconds."""
+    return columns.exists(cache_folder(path))
+
+
+def load_cached(path: Path) -> Trace | None:
+    """The trace from its columns; None where they are absent or damaged. Reads no JSON."""
+    return _load(cache_folder(path), path)
+
+
+def cache_folder(path: Path) -> Path:
+    """Where the columns of this trace lie, or will lie once it is read.
+
+    What else is derived from the trace alone may lie there too, written by rename.
+
+    Raises:
+        BadInput: there is no such file.
+    """
+    try:
+        key = fingerprint(path)
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be read: {error.strerror}.",
+            remedy="Check the path and its permissions.",
+        ) from error
+    return cache_directory() / "traces" / f"v{columns.SCHEMA_VERSION}-{key}"
+
+
+def _load(folder: Path, path: Path) -> Trace | None:
+    trace = columns.load(folder)
+    # A copy finds the columns of the original, but goes by its own name.
+    return None if trace is None else replace(trace, source=path.name)

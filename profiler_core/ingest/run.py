@@ -30,14 +30,30 @@ def open_run(path: Path) -> Run:
     record_file = present(names.RUN_JSON)
     trace = present(names.TRACE)
     if record_file is None and trace is None:
-        raise NotARun(f"{path} holds neither {names.RUN_JSON} nor a trace.", remedy="Pass a run directory.")
-    record = msgspec.json.decode(record_file.read_bytes(), type=RunRecord) if record_file else RunRecord(name=path.name, run_id=path.name)
+        raise NotARun(
+            f"{path} holds neither {names.RUN_JSON} nor a trace.", remedy="Pass a run directory."
+        )
+    record = (
+        msgspec.json.decode(record_file.read_bytes(), type=RunRecord)
+        if record_file
+        else RunRecord(name=path.name, run_id=path.name)
+    )
     logs = present(names.TORCH_LOGS)
-    structured = tuple(sorted((path / names.TORCH_TRACE).glob("*.log*"))) if (path / names.TORCH_TRACE).is_dir() else ()
+    structured = (
+        tuple(sorted((path / names.TORCH_TRACE).glob("*.log*")))
+        if (path / names.TORCH_TRACE).is_dir()
+        else ()
+    )
     single = present("torch_trace.log")
     return Run(
-        record=record, path=path, trace=trace, trace_stacks=present(names.TRACE_STACKS),
-        torch_logs=(logs,) if logs else (), torch_trace=structured or ((single,) if single else ()),
-        nvml=present(names.NVML), memory_snapshot=present(names.MEMORY_SNAPSHOT, "snapshot.pickle"),
-        sources=present(names.SOURCES), stdout=present(names.STDOUT),
+        record=record,
+        path=path,
+        trace=trace,
+        trace_stacks=present(names.TRACE_STACKS),
+        torch_logs=(logs,) if logs else (),
+        torch_trace=structured or ((single,) if single else ()),
+        nvml=present(names.NVML),
+        memory_snapshot=present(names.MEMORY_SNAPSHOT, "snapshot.pickle"),
+        sources=present(names.SOURCES),
+        stdout=present(names.STDOUT),
     )
