@@ -35,7 +35,7 @@ STAGES = {
 }
 
 # Modules of the package's root that every stage may use: words, not work.
-COMMON = {"errors", "units", "run_directory", "home", "resources"}
+COMMON = {"errors", "units", "run_directory", "home", "resources", "settings"}
 
 
 def _modules() -> list[Path]:

@@ -1,0 +1,111 @@
+"""Files on their way in: `<uploads>/.incoming/<upload_id>/`, until they become runs.
+
+Each file has a place, a small number. Its name is what people called it: shown, sorted by,
+never used as a path.
+
+    <place>.part   being received
+    <place>.data   received whole
+    <place>.json   its name
+"""
+
+import re
+import secrets
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from profiler_core.errors import BadInput
+from profiler_core.home import uploads_directory
+
+MOST_FILES = 200  # a folder of a capture with eight variants has about a hundred
+_FORGET_AFTER_S = 24 * 3600.0
+_UPLOAD_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True)
+class IncomingFile:
+    """One received file. The name may hold `/` where a folder was dropped."""
+
+    place: int
+    name: str
+    path: Path
+
+
+class _Note(msgspec.Struct, frozen=True):
+    name: str
+
+
+def new_upload_id() -> str:
+    """A fresh id: sorts by time, cannot be guessed, safe as a folder's name."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
+
+
+def incoming_directory(upload_id: str) -> Path:
+    """Where the files of this upload are received.
+
+    Raises:
+        BadInput: that is no upload's id.
+    """
+    if not _UPLOAD_ID.fullmatch(upload_id):
+        raise BadInput(f"{upload_id[:60]!r} is no upload.", remedy="Reload the page.")
+    return uploads_directory() / ".incoming" / upload_id
+
+
+def place_for(upload_id: str, place: int) -> Path:
+    """The path to receive into; `keep` makes it a received file, deleting it forgets it."""
+    if not 0 <= place < MOST_FILES:
+        raise BadInput(
+            f"More than {MOST_FILES} files were dropped at once.",
+            remedy="Drop fewer, or one .zip of them.",
+        )
+    directory = incoming_directory(upload_id)
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory / f"{place}.part"
+
+
+def keep(partial: Path, name: str) -> None:
+    """The file is whole: give it its name."""
+    note = _Note(displayable(name))
+    partial.with_suffix(".json").write_bytes(msgspec.json.encode(note))
+    partial.replace(partial.with_suffix(".data"))
+
+
+def received(upload_id: str, places: tuple[int, ...]) -> tuple[IncomingFile, ...]:
+    """The files at these places that arrived whole, in the order of their names."""
+    directory = incoming_directory(upload_id)
+    found = []
+    for place in sorted(set(places)):
+        path, note = directory / f"{place}.data", directory / f"{place}.json"
+        if path.is_file() and note.is_file():
+            name = msgspec.json.decode(note.read_bytes(), type=_Note).name
+            found.append(IncomingFile(place, name, path))
+    return tuple(sorted(found, key=lambda file: file.name))
+
+
+def forget(upload_id: str) -> None:
+    """Delete what was received, whole or not."""
+    shutil.rmtree(incoming_directory(upload_id), ignore_errors=True)
+
+
+def forget_old(now_s: float | None = None) -> int:
+    """Delete what nobody came back for within a day; how many uploads that were."""
+    now = time.time() if now_s is None else now_s
+    root = uploads_directory() / ".incoming"
+    n_forgotten = 0
+    for directory in root.iterdir() if root.is_dir() else ():
+        touched = max((p.stat().st_mtime for p in (directory, *directory.glob("*"))), default=now)
+        if now - touched > _FORGET_AFTER_S:
+            shutil.rmtree(directory, ignore_errors=True)
+            n_forgotten += 1
+    return n_forgotten
+
+
+def displayable(name: str) -> str:
+    """A name as it may be shown: no control characters, not endless, never empty."""
+    kept = "".join(c if c.isprintable() else " " for c in name.replace("\\", "/"))
+    parts = [part for part in kept.split("/") if part.strip() and part not in (".", "..")]
+    return "/".join(parts)[-_LONGEST_NAME:].strip() or "unnamed"

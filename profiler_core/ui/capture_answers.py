@@ -1,0 +1,122 @@
+"""What a person filled into the capture form -> the spec, or a sentence beside each wrong field."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, get_args
+
+from profiler_core.capture.own_code import check_own_code
+from profiler_core.capture.spec import (
+    TRAINING_WORKLOADS,
+    CaptureSpec,
+    VariantSpec,
+    parse_option,
+    parse_shapes,
+    parse_variants,
+)
+from profiler_core.errors import BadInput
+
+Kind = Literal["Built-in", "torchvision", "My own code"]
+Dynamic = Literal["Automatic", "Dynamic", "Static"]
+
+_T = TypeVar("_T")
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+DYNAMIC: tuple[Dynamic, ...] = get_args(Dynamic)
+_DYNAMIC_WORD: dict[Dynamic, str] = {"Automatic": "", "Dynamic": "dynamic", "Static": "static"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """The form, field by field; texts as they were typed."""
+
+    kind: Kind = "Built-in"
+    workload: str = "customcnn"
+    bases: tuple[str, ...] = ("eager", "default")  # the chips; the first is the baseline
+    further_variants: str = ""  # as on the command line
+    precision: str = "fp32"
+    channels_last: bool = False
+    dynamic: Dynamic = "Automatic"
+    fullgraph: bool = False
+    training: bool = False
+    batch_size: int | None = None
+    shapes: str = ""
+    options: str = ""  # one KEY=VALUE a line
+    device: str = "auto"
+    python: str = ""
+    name: str = ""
+    measuring: tuple[tuple[str, Any], ...] = ()  # further fields of CaptureSpec, by name
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The spec, or None and the reason by field. A field's name is that of `Answers`."""
+
+    spec: CaptureSpec | None
+    problems: dict[str, BadInput]
+
+
+def check(answers: Answers) -> Checked:
+    """Build the spec; every wrong field gets its own sentence, not only the first one."""
+    problems: dict[str, BadInput] = {}
+
+    def field(name: str, read: Callable[[], _T], fallback: _T) -> _T:
+        try:
+            return read()
+        except BadInput as problem:
+            problems[name] = problem
+            return fallback
+
+    workload = field("workload", lambda: _workload(answers), "")
+    no_variants: tuple[VariantSpec, ...] = ()
+    no_shapes: tuple[tuple[int, ...], ...] = ()
+    no_options: tuple[tuple[str, str], ...] = ()
+    variants = field("bases", lambda: _variants(answers), no_variants)
+    shapes = field("shapes", lambda: parse_shapes(answers.shapes), no_shapes)
+    lines = [line for line in answers.options.splitlines() if line.strip()]
+    options = field("options", lambda: tuple(parse_option(line) for line in lines), no_options)
+    if problems:
+        return Checked(None, problems)
+    try:
+        spec = CaptureSpec(
+            workload=workload,
+            variants=variants,
+            device=answers.device,
+            python=answers.python.strip() or None,
+            training=answers.training and workload not in TRAINING_WORKLOADS,
+            batch_size=answers.batch_size,
+            shapes=shapes,
+            options=options,
+            name=answers.name.strip() or None,
+            **dict(answers.measuring),
+        )
+    except BadInput as problem:
+        return Checked(None, {"shapes" if "shape" in problem.problem else "measuring": problem})
+    return Checked(spec, {})
+
+
+def _workload(answers: Answers) -> str:
+    if answers.kind == "My own code":
+        return check_own_code(answers.workload)
+    name = answers.workload.strip()
+    if not name:
+        raise BadInput("No model is named.", remedy="Choose one, or type its torchvision name.")
+    if not name.replace("_", "").isalnum():
+        raise BadInput(f"“{name}” is no model's name.", remedy="Write it like mobilenet_v3_large.")
+    return name
+
+
+def _variants(answers: Answers) -> tuple[VariantSpec, ...]:
+    """The chips with the modifiers that apply to them, then the typed ones as they are."""
+    everywhere = [answers.precision if answers.precision != "fp32" else ""]
+    everywhere.append("channels_last" if answers.channels_last else "")
+    compiled = [_DYNAMIC_WORD[answers.dynamic], "fullgraph" if answers.fullgraph else ""]
+    texts = []
+    for base in answers.bases:
+        more = everywhere if base in ("eager", "torchscript") else compiled + everywhere
+        texts.append("+".join([base, *filter(None, more)]))
+    if answers.further_variants.strip():
+        texts.append(answers.further_variants)
+    variants = parse_variants(",".join(texts))
+    if len(variants) < 2:
+        raise BadInput("One variant alone compares with nothing.", remedy="Choose a second one.")
+    return variants

@@ -1,0 +1,105 @@
+"""PUT /api/upload/{place}?name=…: one file of an upload, chunk by chunk to disk.
+
+st.file_uploader keeps 2 GB of memory for a file of 1 GB; this keeps one buffer. The token's
+subject is the upload's id, so a page can only fill its own upload.
+"""
+
+import shutil
+from pathlib import Path
+
+import anyio
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from profiler_core.settings import settings
+from profiler_core.store import incoming
+from profiler_core.ui.routes.guard import guarded, problem
+from profiler_core.units import format_bytes
+
+SCOPE = "upload"
+
+_WRITE_BYTES = 1 << 20  # one hop to the writing thread for each MiB, not for each 64 kB chunk
+_LOOK_AT_THE_DISK_EVERY_BYTES = 64 << 20
+_KEEP_FREE_BYTES = 1_000_000_000  # reading a trace writes columns beside it
+
+
+class _RefusedError(Exception):
+    """The file cannot be taken: status, problem, remedy."""
+
+    def __init__(self, status: int, text: str, remedy: str) -> None:
+        super().__init__(text)
+        self.response = problem(status, text, remedy)
+
+
+@guarded(SCOPE)
+async def receive(request: Request, upload_id: str) -> Response:
+    """Take the file, or say in one sentence why not. Nothing stays of a file that is not whole."""
+    name = incoming.displayable(request.query_params.get("name", ""))
+    partial = incoming.place_for(upload_id, int(request.path_params["place"]))
+    try:
+        _check_length(request, partial)
+        n_bytes = await _to_disk(request, partial)
+        if not n_bytes:
+            raise _RefusedError(422, f"{name} is empty.", "Choose the file that holds the trace.")
+        incoming.keep(partial, name)
+    except _RefusedError as refused:
+        return refused.response
+    except ClientDisconnect:
+        return problem(400, "The upload was broken off.", "Send the file again.")
+    except OSError as error:
+        return problem(507, f"The disk did not take {name}: {error.strerror}.", "Make room on it.")
+    finally:
+        partial.unlink(missing_ok=True)
+    return JSONResponse({"name": name, "bytes": n_bytes})
+
+
+async def _to_disk(request: Request, partial: Path) -> int:
+    limit = settings().largest_upload_bytes
+    n_bytes, looked_at = 0, 0
+    buffer = bytearray()
+    async with await anyio.open_file(partial, "wb") as file:
+        async for chunk in request.stream():
+            n_bytes += len(chunk)
+            if n_bytes > limit:
+                raise _too_large(limit)
+            buffer += chunk
+            if len(buffer) >= _WRITE_BYTES:
+                await file.write(bytes(buffer))
+                buffer.clear()
+            if n_bytes - looked_at >= _LOOK_AT_THE_DISK_EVERY_BYTES:
+                looked_at = n_bytes
+                _check_disk(partial, 0)
+        await file.write(bytes(buffer))
+    return n_bytes
+
+
+def _check_length(request: Request, partial: Path) -> None:
+    """Refuse by the announced length, before gigabytes were sent for nothing."""
+    announced = request.headers.get("content-length", "")
+    n_bytes = int(announced) if announced.isdecimal() else 0
+    limit = settings().largest_upload_bytes
+    if n_bytes > limit:
+        raise _too_large(limit)
+    _check_disk(partial, n_bytes)
+
+
+def _check_disk(partial: Path, n_bytes: int) -> None:
+    free = shutil.disk_usage(partial.parent).free
+    if free - n_bytes < _KEEP_FREE_BYTES:
+        raise _RefusedError(
+            507,
+            f"The server's disk has only {format_bytes(free)} left.",
+            "Make room there, or open the file by its path on the server.",
+        )
+
+
+def _too_large(limit: int) -> _RefusedError:
+    return _RefusedError(
+        413,
+        f"The file is larger than the {format_bytes(limit)} that this server takes.",
+        "Compress it with gzip, open it by its path on the server, or raise largest_upload_gb.",
+    )
+
+
+ROUTES = (Route("/api/upload/{place:int}", receive, methods=["PUT"]),)
