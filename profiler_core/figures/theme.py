@@ -5,7 +5,8 @@ amber is normalisation, browns are copies, red is communication, pink is the opt
 the rest. The eleven main colours were optimised in OKLab: the smallest distance between any two
 stays >= 11 (x100) for normal sight, deuteranopia, protanopia and tritanopia (Machado 2009, full
 severity). The kinds that eager alone knows (elementwise, reduction, softmax, pooling, copy) were
-added under the same measure with the eleven held fixed: >= 5 to anything else. Colour is never the only sign: bars carry
+added under the same measure with the eleven held fixed: >= 5 to anything else. Colour is never
+the only sign: bars carry
 labels, and the order of the legend is the order of the stack.
 
 Plotly-free, so that the timeline can use it; the Plotly template is in `template.py`.

@@ -2,7 +2,8 @@
 
 All three lie as `<root>/<capture>/<variant>/run.json …`. A key names one of them in a URL:
 `sample/<capture>/<variant>`, `run/<capture_id>/<variant>`, `upload/<id>/<n>`, made of folder
-names, so that it stays true over restarts. Listing costs one scandir a capture; run.json files
+names, so that it stays true over restarts; `path/…` is something opened by its path on the
+server (`server_path.py`). Listing costs one scandir a capture; run.json files
 are decoded once per version (mtime and size).
 """
 
@@ -15,11 +16,13 @@ from urllib.parse import unquote
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput
 from profiler_core.home import runs_directory, uploads_directory
+from profiler_core.ingest.run import open_run
 from profiler_core.model.run import RunRecord
 from profiler_core.resources import sample_traces_directory
+from profiler_core.store import server_path
 from profiler_core.store.records import read_record
 
-Origin = Literal["sample", "capture", "upload"]
+Origin = Literal["sample", "capture", "upload", "path"]
 
 _PREFIX: Mapping[str, Origin] = {"sample": "sample", "run": "capture", "upload": "upload"}
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -30,7 +33,7 @@ class Entry:
     """One run of the library. `run.status` is "lost" where a running run has died."""
 
     key: str
-    path: Path  # the run directory
+    path: Path  # the run directory; for origin "path" maybe a single file
     run: RunRecord
     origin: Origin
     problem: str | None = None  # why run.json could not be read; `run` then only has a name
@@ -43,28 +46,27 @@ class Entry:
     @property
     def is_readable(self) -> bool:
         """True where there is a trace, or a measurement, to look at."""
-        return self.run.measurement is not None or _has_trace(self.path)
+        return self.run.measurement is not None or self.path.is_file() or _has_trace(self.path)
 
 
 @dataclass(frozen=True)
 class Comparable:
     """The runs that belong together: one capture, one sample, or what was uploaded at once.
 
-    `baseline` is None only where nothing but failed runs is left. The first candidate is the
-    first variant that was asked for.
+    Candidates are in the order in which they were timed.
     """
 
     key: str  # "<prefix>/<capture>"
     origin: Origin
     path: Path
-    baseline: Entry | None
+    baseline: Entry
     candidates: tuple[Entry, ...]
     created_at: str  # ISO 8601 as in run.json; "" where no run says it
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """Baseline first."""
-        return (*((self.baseline,) if self.baseline else ()), *self.candidates)
+        return (self.baseline, *self.candidates)
 
     @property
     def title(self) -> str:
@@ -85,15 +87,21 @@ def entries() -> tuple[Entry, ...]:
     return tuple(entry for group in comparisons() for entry in group.entries)
 
 
-def entry(key: str) -> Entry:
+def entry(key: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
     """The run that a URL names.
 
+    Args:
+        key: as in the address; anything may stand there.
+        allowed: the folders below which `path/…` keys are followed (`server_path.roots`).
+
     Raises:
-        BadInput: no run has this key.
+        BadInput: no run has this key, or its path may not be opened.
     """
     prefix, _, rest = key.partition("/")
     root = _roots().get(prefix)
     parts = [decode_part(part) for part in rest.split("/")]
+    if prefix == "path":
+        return at_path(server_path.resolve("/" + "/".join(parts), allowed))
     if root is not None and 1 <= len(parts) <= 2 and all(_is_folder_name(part) for part in parts):
         path = root.joinpath(*parts)
         if _is_run(path, root):
@@ -104,16 +112,31 @@ def entry(key: str) -> Entry:
     )
 
 
+def at_path(path: Path) -> Entry:
+    """The run or the single trace at a path that `server_path.resolve` let through.
+
+    Raises:
+        NotARun: nothing we know lies there.
+    """
+    key = "path/" + "/".join(encode_part(part) for part in path.parts[1:])
+    opened = open_run(path)
+    if path.is_dir():
+        record, problem = read_record(path, may_be_alive=True)
+        return Entry(key=key, path=path, run=record, origin="path", problem=problem)
+    return Entry(key=key, path=path, run=opened.record, origin="path")
+
+
 def comparisons() -> tuple[Comparable, ...]:
     """Runs that belong together: own captures and uploads, newest first, then the samples."""
-    groups: dict[Origin, list[Comparable]] = {"capture": [], "upload": [], "sample": []}
-    for prefix, root in _roots().items():
-        for folder in _folders(root, root):
-            group = _comparable(prefix, folder, root)
-            if group is not None:
-                groups[group.origin].append(group)
-    mine = sorted(groups["capture"] + groups["upload"], key=lambda g: g.created_at, reverse=True)
-    return (*mine, *sorted(groups["sample"], key=lambda group: group.path.name))
+    groups = [
+        group
+        for prefix, root in _roots().items()
+        for folder in _folders(root, root)
+        if (group := _comparable(prefix, folder, root)) is not None
+    ]
+    mine = [group for group in groups if group.origin != "sample"]
+    samples = [group for group in groups if group.origin == "sample"]
+    return (*sorted(mine, key=lambda group: group.created_at, reverse=True), *samples)
 
 
 def encode_part(text: str) -> str:
@@ -166,18 +189,17 @@ def _comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
     return Comparable(key, origin, folder, baseline, tuple(candidates), created)
 
 
-def _baseline(found: list[Entry]) -> Entry | None:
+def _baseline(found: list[Entry]) -> Entry:
     """By its role; without roles the one called eager; else the first one that can be shown."""
     readable = [e for e in found if e.is_readable]
     for test in (
         lambda e: e.run.role == "baseline",
         lambda e: e.run.role is None and "eager" in f"{e.run.name} {e.run.variant}".lower(),
-        lambda e: e.run.role is None,
     ):
         for candidate in (*readable, *found):
             if test(candidate):
                 return candidate
-    return None
+    return (*readable, *found)[0]
 
 
 def _place_in_capture(found: Entry) -> tuple[int, str]:

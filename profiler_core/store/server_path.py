@@ -1,0 +1,65 @@
+"""Opening what lies on the server by its path: only below folders that the owner named.
+
+A key for it is `path/<the absolute path>`, each folder name encoded as in the library.
+"""
+
+from pathlib import Path
+
+from profiler_core.errors import BadInput
+from profiler_core.ingest.run import open_run
+from profiler_core.settings import settings
+
+
+def roots(*, is_local: bool) -> tuple[Path, ...]:
+    """Folders below which anything may be opened by its path.
+
+    The owner's `open_below`; without it the home of the user who runs the server, and that only
+    on a server that nobody else can reach.
+    """
+    below = settings().open_below
+    if below is None:
+        below = (Path.home(),) if is_local else ()
+    return tuple(path.resolve() for path in below)
+
+
+def resolve(text: str, allowed: tuple[Path, ...]) -> Path:
+    """The path that somebody typed, links followed, if it may be opened.
+
+    Raises:
+        BadInput: it is outside of the allowed folders, or there is nothing. Outside of them
+            both look alike: nobody learns what lies there.
+    """
+    if not allowed:
+        raise BadInput(
+            "Opening files by their path is switched off on this server.",
+            remedy="Upload the file, or name its folder as open_below in settings.toml.",
+        )
+    if "\0" in text or not text.strip():
+        raise BadInput("That is no path.", remedy="Type the path of a run or a trace.")
+    path = Path(text.strip()).expanduser()
+    try:
+        path = (path if path.is_absolute() else allowed[0] / path).resolve()
+    except (OSError, RuntimeError):
+        path = Path("/")
+    if not any(path.is_relative_to(root) for root in allowed):
+        names = " or ".join(str(root) for root in allowed)
+        raise BadInput(
+            f"{text.strip()[:300]} may not be opened.", remedy=f"Choose something below {names}."
+        )
+    if not path.exists():
+        raise BadInput(f"{path} does not exist.", remedy="Check the path.")
+    return path
+
+
+def runs_below(path: Path) -> tuple[Path, ...]:
+    """The runs at a path: itself, or the runs of a capture's folder.
+
+    Raises:
+        NotARun: neither.
+    """
+    if path.is_dir() and not (path / "run.json").is_file():
+        inside = tuple(p for p in sorted(path.iterdir()) if (p / "run.json").is_file())
+        if inside:
+            return inside
+    open_run(path)
+    return (path,)

@@ -1,0 +1,134 @@
+"""Which runs the pages look at: session state on one side, the URL on the other.
+
+`?baseline=KEY&candidate=KEY&candidate=KEY` (store/library.py says what a key is). Widgets bound
+to query parameters do not survive links between pages, so this is done by hand: a URL that has
+changed since it was last looked at wins (a link, the back button, a reload); else the session
+wins and is written back, because the menu's links drop all parameters.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from profiler_core.store import library, server_path
+from profiler_core.store.library import Comparable, Entry
+from profiler_core.ui.server import is_local_server
+
+_BASELINE, _CANDIDATE = "baseline", "candidate"
+_CHOSEN = "fs_chosen_runs"  # the keys; plain, because a widget's state dies with its page
+_SEEN = "fs_seen_url"
+
+Keys = tuple[str, ...]  # the baseline's key, then the candidates'
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The runs to look at. Never the same run twice."""
+
+    baseline: Entry
+    candidates: tuple[Entry, ...]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Baseline first."""
+        return (self.baseline, *self.candidates)
+
+    @property
+    def query(self) -> dict[str, str | list[str]]:
+        """The URL parameters that open this choice on any page."""
+        return query_of(tuple(entry.key for entry in self.entries))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A short, distinct name for each entry: its variant, with more where variants repeat."""
+        return labels_of(self.entries)
+
+
+def chosen_keys(groups: Sequence[Comparable]) -> Keys:
+    """What is chosen now; without a choice the first comparison. Empty: there is nothing."""
+    in_url = _keys_in_url()
+    if in_url and in_url != st.session_state.get(_SEEN):
+        choose(in_url)
+        st.session_state[_SEEN] = in_url
+    keys: Keys = st.session_state.get(_CHOSEN, ())
+    return keys or first_comparison(groups)
+
+
+def choose(keys: Keys) -> None:
+    """Look at these runs from now on."""
+    st.session_state[_CHOSEN] = tuple(dict.fromkeys(keys))
+
+
+def open_choice(keys: Keys) -> Choice:
+    """The entries behind the keys.
+
+    Raises:
+        BadInput: a key names no run.
+    """
+    entries = [entry_of(key) for key in keys]
+    return Choice(baseline=entries[0], candidates=tuple(entries[1:]))
+
+
+def entry_of(key: str) -> Entry:
+    """The run that a URL names, below the folders that this server may open.
+
+    Raises:
+        BadInput: there is no such run here.
+    """
+    return library.entry(key, allowed=server_path.roots(is_local=is_local_server()))
+
+
+def write_url(keys: Keys) -> None:
+    """Put the choice into the address; other parameters of the page stay."""
+    if _keys_in_url() != keys:
+        for name, value in query_of(keys).items():
+            st.query_params[name] = value
+        if len(keys) < 2 and _CANDIDATE in st.query_params:
+            del st.query_params[_CANDIDATE]
+    st.session_state[_SEEN] = keys
+
+
+def query_of(keys: Keys) -> dict[str, str | list[str]]:
+    """URL parameters for these keys."""
+    query: dict[str, str | list[str]] = {_BASELINE: keys[0]} if keys else {}
+    if len(keys) > 1:
+        query[_CANDIDATE] = list(keys[1:])
+    return query
+
+
+def first_comparison(groups: Sequence[Comparable]) -> Keys:
+    """The newest own comparison that can be shown, else the first sample, else anything."""
+    complete = [g for g in groups if _n_readable(g) > 1]
+    for group in (*complete, *groups):
+        if group.entries:
+            return tuple(entry.key for entry in group.entries)
+    return ()
+
+
+def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Variants where they tell the entries apart, else workload and variant, else the key."""
+    for label in (_variant, _workload_and_variant):
+        labels = tuple(label(entry) for entry in entries)
+        if len(set(labels)) == len(labels):
+            return labels
+    return tuple(f"{_variant(entry)} ({entry.key.split('/', 1)[-1]})" for entry in entries)
+
+
+def _variant(entry: Entry) -> str:
+    return entry.variant
+
+
+def _workload_and_variant(entry: Entry) -> str:
+    return f"{entry.run.workload or entry.path.parent.name} · {entry.variant}"
+
+
+def _n_readable(group: Comparable) -> int:
+    return sum(entry.is_readable for entry in group.entries)
+
+
+def _keys_in_url() -> Keys:
+    baseline = st.query_params.get(_BASELINE)
+    if not baseline:
+        return ()
+    return tuple(dict.fromkeys((baseline, *st.query_params.get_all(_CANDIDATE))))

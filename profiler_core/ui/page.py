@@ -1,0 +1,44 @@
+"""What every page has in common: a heading, the style sheet, and how an error looks."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+
+import streamlit as st
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.style import write_style_sheet
+
+
+@contextmanager
+def page(title: str, question: str | None = None) -> Iterator[None]:
+    """Head the page, and show a `FusionscopeError` as a problem and a remedy, not a traceback.
+
+    Works with and without the entry script around it: Streamlit may run a page file alone when
+    a cold link is opened.
+
+    Args:
+        title: as in the menu.
+        question: what the page answers, in the reader's words. None: the page writes its own
+            headline, as the overview does with its verdict.
+    """
+    st.set_page_config(page_title=f"{title} · Fusionscope", layout="wide")
+    write_style_sheet()
+    if question is not None:
+        heading(title, question)
+    try:
+        yield
+    except FusionscopeError as error:
+        problem_card(error.problem, error.remedy)
+
+
+def heading(title: str, question: str) -> None:
+    """The title and, below it, the question that the page answers."""
+    st.html(f"<h1 class=fs-title>{escape(title)}</h1><p class=fs-question>{escape(question)}</p>")
+
+
+def section(title: str, note: str = "") -> None:
+    """A heading inside a page, with an optional sentence below it."""
+    below = f"<p class=fs-question>{escape(note)}</p>" if note else ""
+    st.html(f"<h2 class=fs-h>{escape(title)}</h2>{below}")

@@ -1,0 +1,90 @@
+"""Traces and runs for the pages: read once a version, shared by all sessions, never parsed here.
+
+Decoding JSON holds Python's lock and would freeze every other session for as long as it takes,
+so a trace that is met for the first time is read by a subprocess (`trace_reader.py`) that writes
+columns; this process only maps those.
+"""
+
+from pathlib import Path
+
+import msgspec
+import streamlit as st
+
+from profiler_core.errors import BadInput, NothingToAnalyse
+from profiler_core.ingest.open import is_cached, load_cached
+from profiler_core.ingest.run import open_run
+from profiler_core.model.run import Run
+from profiler_core.model.trace import Trace
+from profiler_core.store.library import Entry
+from profiler_core.ui.trace_reader import Progress, TraceReaders
+from profiler_core.units import format_bytes
+
+
+def read_run(entry: Entry) -> Run:
+    """The run behind an entry: which files it has, and its record as the library sees it.
+
+    Raises:
+        NotARun: nothing that can be read lies there any more.
+    """
+    return msgspec.structs.replace(open_run(entry.path), record=entry.run)
+
+
+def read_trace(entry: Entry) -> Trace:
+    """The trace of a run; shows progress while a subprocess reads it for the first time.
+
+    Raises:
+        NothingToAnalyse: the run has no trace.
+        BadInput: the file is no trace, or exceeds a limit.
+    """
+    run = read_run(entry)
+    if run.trace is None:
+        raise NothingToAnalyse(
+            f"The run “{entry.variant}” has no trace"
+            + (f": {entry.run.error}" if entry.run.error else "."),
+            remedy="Capture it again, or choose another run.",
+        )
+    return trace_at(run.trace)
+
+
+def trace_at(path: Path) -> Trace:
+    """The trace in a file; see `read_trace`."""
+    if not is_cached(path):
+        _read_with_progress(path)
+    return _trace(path, path.stat().st_mtime_ns)
+
+
+def _read_with_progress(path: Path) -> None:
+    place = st.empty()
+    for progress in _readers().read(path):
+        place.progress(_fraction(progress), text=_sentence(path, progress))
+    place.empty()
+
+
+def _fraction(progress: Progress) -> float:
+    if not progress.bytes_total:
+        return 0.0
+    return min(1.0, (progress.bytes_read or 0) / progress.bytes_total)
+
+
+def _sentence(path: Path, progress: Progress) -> str:
+    size = format_bytes(progress.bytes_total or path.stat().st_size)
+    name = path.name if path.parent.name == "" else f"{path.parent.name}/{path.name}"
+    return f"Reading `{name.replace('`', '')}` for the first time ({size})"
+
+
+@st.cache_resource(show_spinner=False)
+def _readers() -> TraceReaders:
+    return TraceReaders()
+
+
+# cache_resource hands every session the same object without copying it, which is safe because
+# nobody writes to a Trace. mtime_ns only retires the entry of a changed file.
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _trace(path: Path, mtime_ns: int) -> Trace:
+    del mtime_ns
+    trace = load_cached(path)
+    if trace is None:
+        raise BadInput(
+            f"The columns of {path.name} are damaged.", remedy="Reload the page to read it anew."
+        )
+    return trace

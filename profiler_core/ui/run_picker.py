@@ -1,0 +1,128 @@
+"""The sidebar control that chooses what a page looks at: a comparison, a baseline, candidates."""
+
+import streamlit as st
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.store import library
+from profiler_core.store.library import Comparable, Entry
+from profiler_core.ui.choice import (
+    Choice,
+    Keys,
+    choose,
+    chosen_keys,
+    labels_of,
+    open_choice,
+    write_url,
+)
+from profiler_core.ui.empty_state import nothing_yet
+
+_GROUP, _BASELINE, _CANDIDATES = "fs_pick_group", "fs_pick_baseline", "fs_pick_candidates"
+_OTHER = ""  # the comparison that somebody put together from several captures
+
+
+def choose_runs() -> Choice:
+    """Draw the picker and return the chosen runs; with nothing to choose, say so and stop.
+
+    Raises:
+        BadInput: the URL names a run that is not here (the picker is there all the same).
+    """
+    groups = library.comparisons()
+    keys = chosen_keys(groups)
+    if not keys:
+        nothing_yet()
+        st.stop()
+    picker = st.sidebar.container()
+    try:
+        choice = open_choice(keys)
+    except FusionscopeError:
+        with picker:  # so that there is a way on from a link that leads nowhere
+            _draw(groups, keys, {})
+        raise
+    with picker:
+        _draw(groups, keys, {entry.key: entry for entry in choice.entries})
+    write_url(keys)
+    return choice
+
+
+def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) -> None:
+    by_key = {group.key: group for group in groups}
+    everything = {entry.key: entry for group in groups for entry in group.entries} | chosen
+    current = _group_of(keys, by_key)
+    near = {e.key: e for e in current.entries} if current else {}
+    # Those of the comparison come first, so that the usual choice needs no search.
+    options = [*near, *(key for key in everything if key not in near)]
+    names = dict(zip(options, _names(options, near, everything), strict=True))
+
+    # Widgets are seeded from the choice each time: they die with their page, the choice stays.
+    st.session_state[_GROUP] = current.key if current else _OTHER
+    st.session_state[_BASELINE] = keys[0] if keys[0] in everything else None
+    st.session_state[_CANDIDATES] = [key for key in keys[1:] if key in everything]
+    st.selectbox(
+        "Comparison",
+        [*by_key, *([] if current else [_OTHER])],
+        format_func=lambda key: group_label(by_key[key]) if key in by_key else "Put together",
+        key=_GROUP,
+        on_change=_group_changed,
+        args=(by_key,),
+    )
+    st.selectbox(
+        "Baseline",
+        options,
+        format_func=names.__getitem__,
+        key=_BASELINE,
+        on_change=_baseline_changed,
+        args=(keys,),
+    )
+    st.multiselect(
+        "Candidates",
+        [key for key in options if key != keys[0]],
+        format_func=names.__getitem__,
+        key=_CANDIDATES,
+        placeholder="Choose runs to compare",
+        on_change=_candidates_changed,
+        args=(keys,),
+    )
+
+
+def group_label(group: Comparable) -> str:
+    """A comparison in one line: workload, where it comes from, when."""
+    parts = [group.title]
+    if group.origin == "sample":
+        parts.append("sample")
+    elif group.created_at:
+        parts.append(group.created_at[:16].replace("T", " "))
+    return " · ".join(parts)
+
+
+def _names(options: list[str], near: dict[str, Entry], everything: dict[str, Entry]) -> list[str]:
+    labels = dict(zip(near, labels_of(list(near.values())), strict=True))
+    return [
+        labels.get(key)
+        or f"{everything[key].run.workload or everything[key].path.parent.name} · "
+        f"{everything[key].variant}"
+        for key in options
+    ]
+
+
+def _group_of(keys: Keys, by_key: dict[str, Comparable]) -> Comparable | None:
+    for group in by_key.values():
+        if set(keys) <= {entry.key for entry in group.entries}:
+            return group
+    return None
+
+
+def _group_changed(by_key: dict[str, Comparable]) -> None:
+    group = by_key.get(st.session_state[_GROUP])
+    if group is not None:
+        choose(tuple(entry.key for entry in group.entries))
+
+
+def _baseline_changed(keys: Keys) -> None:
+    """The old baseline trades places with a candidate that became it."""
+    new = st.session_state[_BASELINE]
+    if new is not None:
+        choose((new, *(keys[0] if key == new else key for key in keys[1:])))
+
+
+def _candidates_changed(keys: Keys) -> None:
+    choose((keys[0], *st.session_state[_CANDIDATES]))

@@ -1,0 +1,87 @@
+"""The style sheet of our own HTML pieces (headings, tables, cards), in the colours of the theme.
+
+Classes begin with `fs-`. Everything shown through them is escaped by whoever writes the HTML.
+"""
+
+import streamlit as st
+
+from profiler_core.figures.theme import Palette, palette
+
+
+def is_dark() -> bool:
+    """True while the browser shows the dark mode; false where it has not said yet."""
+    return st.context.theme.type == "dark"
+
+
+def colors() -> Palette:
+    """The colours of the mode that the browser shows."""
+    return palette(dark=is_dark())
+
+
+def write_style_sheet() -> None:
+    """Put the rules into the page; once a run, before anything that uses them."""
+    p = colors()
+    st.html(
+        f"""<style>
+:root {{ --fs-ink:{p.ink}; --fs-muted:{p.muted}; --fs-line:{p.line}; --fs-accent:{p.accent};
+  --fs-better:{p.better}; --fs-worse:{p.worse}; --fs-raised:{p.raised}; }}
+{_RULES}</style>"""
+    )
+
+
+_RULES = """
+[data-testid=stMainBlockContainer] { max-width:1760px; padding-top:2.2rem; }
+.fs-title { font-size:20px; line-height:1.3; font-weight:650; letter-spacing:-.01em; margin:0;
+  padding:0; color:var(--fs-ink); }
+.fs-question { color:var(--fs-muted); font-size:14px; margin:.1rem 0 0; }
+.fs-eyebrow { color:var(--fs-muted); font-size:13px; margin:0; overflow-wrap:anywhere; }
+.fs-verdict { font-size:27px; line-height:1.25; font-weight:650; letter-spacing:-.012em;
+  margin:.2rem 0 .3rem; padding:0; color:var(--fs-ink); overflow-wrap:anywhere; }
+.fs-verdict.fs-worse { color:var(--fs-worse); }
+.fs-sub { color:var(--fs-muted); font-size:15px; line-height:1.5; margin:0 0 .2rem;
+  max-width:80ch; overflow-wrap:anywhere; }
+.fs-h { font-size:16px; font-weight:600; margin:.4rem 0 .1rem; padding:0; color:var(--fs-ink); }
+.fs-scroll { overflow-x:auto; }
+.fs-t { width:100%; border-collapse:collapse; font-variant-numeric:tabular-nums; font-size:14px;
+  color:var(--fs-ink); }
+.fs-t th { text-align:right; font-weight:500; color:var(--fs-muted); padding:6px 10px;
+  border-bottom:1px solid var(--fs-line); font-size:13px; vertical-align:bottom; }
+.fs-t td { text-align:right; padding:7px 10px; border-bottom:1px solid var(--fs-line);
+  white-space:nowrap; }
+.fs-t tr:last-child td, .fs-t tr:last-child th { border-bottom:0; }
+.fs-t th:first-child, .fs-t td:first-child, .fs-t tbody th { text-align:left; padding-left:0;
+  color:var(--fs-muted); font-weight:400; font-size:14px; }
+.fs-t td.fs-error { white-space:normal; text-align:left; color:var(--fs-worse); font-size:13px;
+  max-width:34ch; vertical-align:top; }
+.fs-d { color:var(--fs-muted); font-size:12px; display:inline-block; min-width:4.2em;
+  margin-left:4px; }
+.fs-b { color:var(--fs-better); font-weight:600; }
+.fs-w { color:var(--fs-worse); font-weight:600; }
+.fs-def { border-bottom:1px dotted var(--fs-muted); cursor:help; text-decoration:none; }
+.fs-swatch { display:inline-block; width:10px; height:10px; border-radius:2px; margin-right:7px;
+  box-shadow:inset 0 0 0 1px rgba(127,127,127,.35); }
+.fs-share { display:inline-block; height:8px; border-radius:2px; vertical-align:1px; }
+.fs-note { color:var(--fs-muted); font-size:13px; line-height:1.5; margin:0; padding:3px 0;
+  max-width:100ch; overflow-wrap:anywhere; }
+.fs-note b { color:var(--fs-ink); font-weight:600; }
+.fs-state { font-size:12px; font-weight:500; padding:1px 7px; border-radius:9px;
+  border:1px solid var(--fs-line); color:var(--fs-muted); white-space:nowrap; }
+.fs-state.fs-bad { color:var(--fs-worse); border-color:var(--fs-worse); }
+.fs-state.fs-live { color:var(--fs-accent); border-color:var(--fs-accent); }
+.fs-mono { font-family:'JetBrains Mono',monospace; font-size:12.5px; overflow-wrap:anywhere; }
+.fs-empty { max-width:62ch; margin:9vh auto 1rem; text-align:left; }
+.fs-empty .fs-verdict { margin-bottom:.5rem; }
+.fs-empty ol { color:var(--fs-muted); font-size:15px; line-height:1.6; padding-left:1.2em; }
+.fs-empty code { font-family:'JetBrains Mono',monospace; font-size:12.5px; color:var(--fs-ink);
+  background:var(--fs-raised); padding:2px 6px; border-radius:5px; overflow-wrap:anywhere; }
+.fs-row { display:grid; grid-template-columns:minmax(0,1fr) auto; gap:14px; padding:10px 0;
+  align-items:baseline; }
+a.fs-link, .fs-link a { color:var(--fs-accent); text-decoration:none; font-size:13px; }
+a.fs-link:hover { text-decoration:underline; }
+@media (max-width:640px) {
+  [data-testid=stMainBlockContainer] { padding-left:1rem; padding-right:1rem; }
+  .fs-verdict { font-size:22px; }
+  .fs-t td, .fs-t th { padding:6px; }
+  .fs-d { display:block; min-width:0; margin:0; }
+}
+"""

@@ -1,0 +1,90 @@
+"""Subprocesses that read traces into columns: one a file, shared by all sessions.
+
+A reader outlives the page that started it, so that a click while a big trace is being read does
+not begin anew; whoever opens the trace meanwhile follows the same process.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import profiler_core
+from profiler_core.errors import BadInput
+
+_POLL_S = 0.1
+_Version = tuple[Path, int]  # of a file: its path and mtime in ns
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a reader is; None before it knows the size."""
+
+    bytes_read: int | None
+    bytes_total: int | None
+
+
+@dataclass
+class _Reader:
+    process: subprocess.Popen[bytes]
+    output: IO[bytes]
+    said: dict[str, Any] = field(default_factory=dict)
+
+    def last_line(self) -> dict[str, Any]:
+        """The newest whole line it wrote."""
+        data = Path(self.output.name).read_bytes()
+        whole = data[: data.rfind(b"\n") + 1].splitlines()
+        if whole:
+            self.said = json.loads(whole[-1])
+        return self.said
+
+
+class TraceReaders:
+    """The readers of one server. One object, held by `st.cache_resource`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: dict[_Version, _Reader] = {}
+
+    def read(self, trace: Path) -> Iterator[Progress]:
+        """Follow the reading of `trace` until its columns lie in the cache.
+
+        Raises:
+            BadInput: the file cannot be read as a trace; the sentence is the reader's own.
+        """
+        version = (trace, trace.stat().st_mtime_ns)
+        with self._lock:
+            reader = self._running.get(version)
+            if reader is None:
+                reader = self._running[version] = _start(trace)
+        while reader.process.poll() is None:
+            said = reader.last_line()
+            yield Progress(said.get("bytes_read"), said.get("bytes_total"))
+            time.sleep(_POLL_S)
+        said = reader.last_line()
+        with self._lock:
+            self._running.pop(version, None)
+        if reader.process.returncode != 0:
+            raise BadInput(
+                said.get("problem") or f"{trace.name} could not be read: the reader was ended.",
+                remedy=said.get("remedy") or "Open it again; a large trace needs free memory.",
+            )
+
+
+def _start(trace: Path) -> _Reader:
+    # Into a file, not a pipe: nobody may be there to empty it.
+    output = tempfile.NamedTemporaryFile(prefix="fusionscope-reader-")  # noqa: SIM115 - outlives this
+    process = subprocess.Popen(
+        [sys.executable, "-m", "profiler_core.ingest", str(trace)],
+        cwd=Path(profiler_core.__file__).resolve().parents[1],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.DEVNULL,
+    )
+    return _Reader(process, output)
