@@ -1,0 +1,171 @@
+"""What each kernel does: gemm, conv, attention … (design 6.4); the table is category_rules.py."""
+
+import re
+from collections.abc import Iterable
+
+import polars as pl
+
+from profiler_core.analysis.category_rules import RULES
+from profiler_core.analysis.work import device_work
+from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, Trace
+
+OTHER = "other"
+
+# Every category in the order in which tables and legends show them, with its label.
+CATEGORIES: dict[str, str] = {
+    "gemm": "GEMM",
+    "conv": "convolution",
+    "attention": "attention",
+    "norm": "normalisation",
+    "softmax": "softmax",
+    "pooling": "pooling",
+    "embedding": "embedding and indexing",
+    "elementwise": "elementwise",
+    "reduction": "reduction, scan and sort",
+    "copy": "copy, cast and layout",
+    "triton_pointwise": "Triton pointwise",
+    "triton_reduction": "Triton reduction",
+    "triton_persistent_reduction": "Triton persistent reduction",
+    "triton_template_gemm": "Triton template: GEMM",
+    "triton_template_attention": "Triton template: attention",
+    "triton_template_conv": "Triton template: convolution",
+    "cpp_fused": "C++ fused by Inductor",
+    "optimizer": "optimizer",
+    "communication": "communication",
+    "memcpy": "memcpy",
+    "memset": "memset",
+    OTHER: "other",
+}
+CATEGORY = pl.Enum(list(CATEGORIES))
+
+_NO_RULE = len(RULES)
+_BY_RULE = [rule.category for rule in RULES] + [OTHER]
+_FIRST_OPERATOR_RULE = next(i for i, rule in enumerate(RULES) if rule.by == "operator")
+
+
+def categorise(trace: Trace) -> pl.DataFrame:
+    """Every device event with its category; on a trace without a GPU every CPU kernel.
+
+    Returns:
+        The columns of `device_work` and category (an Enum of CATEGORIES), in the same order.
+    """
+    return with_categories(trace, device_work(trace))
+
+
+def with_categories(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
+    """`work` with the column category: the first rule of the table that fits."""
+    by_name = _rules_of(work["name"], "kernel")
+    rule = work.join(by_name, on="name", how="left", maintain_order="left")["rule"]
+    if trace.has_device_events:
+        rule = _refined_by_operators(trace, work, rule)
+    else:  # a CPU kernel is its own operator
+        own = _rules_of(work["name"], "operator").rename({"rule": "own"})
+        both = work.select("name").with_columns(rule.alias("rule"))
+        both = both.join(own, on="name", how="left", maintain_order="left")
+        rule = both.select(pl.min_horizontal("rule", "own").alias("rule"))["rule"]
+    by_rule = pl.DataFrame(
+        {"rule": range(_NO_RULE + 1), "category": pl.Series(_BY_RULE, dtype=CATEGORY)},
+        schema_overrides={"rule": pl.Int16},
+    )
+    category = pl.DataFrame({"rule": rule}).join(
+        by_rule, on="rule", how="left", maintain_order="left"
+    )["category"]
+    return work.with_columns(category).with_columns(
+        pl.when(pl.col("cat") == MEMCPY)
+        .then(pl.lit("memcpy", CATEGORY))
+        .when(pl.col("cat") == MEMSET)
+        .then(pl.lit("memset", CATEGORY))
+        .otherwise("category")
+        .alias("category")
+    )
+
+
+def category_of_kernel(name: str, operators: Iterable[str] = ()) -> str:
+    """The category of one kernel by its name and the host ranges around its launch."""
+    first = [_first_rule(name, "kernel"), *(_first_rule(op, "operator") for op in operators)]
+    return _BY_RULE[min(first)]
+
+
+def _first_rule(name: str, by: str) -> int:
+    for number, rule in enumerate(RULES):
+        if rule.by == by and re.search(rule.pattern, name):
+            return number
+    return _NO_RULE
+
+
+def _rules_of(names: pl.Series, by: str) -> pl.DataFrame:
+    """(n_unique, 2): name and the number of the first rule that fits. Names repeat, so it is cheap."""
+    unique = names.unique()
+    numbers = [_first_rule(name, by) for name in unique.cast(pl.String)]
+    return pl.DataFrame({"name": unique, "rule": pl.Series(numbers, dtype=pl.Int16)})
+
+
+def _refined_by_operators(trace: Trace, work: pl.DataFrame, rule: pl.Series) -> pl.Series:
+    """The lower of the kernel's own rule and the rules of the ranges around its launch."""
+    launches = (
+        work.select("cat", "launch_ts_ns", "launch_pid", "launch_tid")
+        .with_columns(rule.alias("rule"))
+        .with_row_index("row")
+        .filter(
+            pl.col("cat") == KERNEL,
+            pl.col("rule") > _FIRST_OPERATOR_RULE,
+            pl.col("launch_ts_ns").is_not_null(),
+        )
+    )
+    ranges = _classified_ranges(trace)
+    if launches.height == 0 or ranges.height == 0:
+        return rule
+    # One number orders all threads at once: thread by thread, in each by time.
+    span = max(int(launches["launch_ts_ns"].max()), int(ranges["end"].max())) + 1  # type: ignore[arg-type]
+    threads = ranges.select("pid", "tid").unique().with_row_index("thread")
+    start = pl.col("thread").cast(pl.Int64) * span
+    ranges = (
+        ranges.join(threads, on=["pid", "tid"])
+        .with_columns(key=start + pl.col("ts_ns"), end=start + pl.col("end"))
+        .sort("key", "end", descending=[False, True])
+    )
+    launches = (
+        launches.join(threads, left_on=["launch_pid", "launch_tid"], right_on=["pid", "tid"])
+        .with_columns(key=start + pl.col("launch_ts_ns"))
+        .select("row", "rule", "key")
+        .sort("key")
+    )
+    for number in ranges["range_rule"].unique().sort():
+        outermost = ranges.filter(pl.col("range_rule") == number).filter(
+            (pl.col("key") >= pl.col("end").cum_max().shift(1)).fill_null(True)
+        )
+        launches = (
+            launches.join_asof(outermost.select("key", "end"), on="key", strategy="backward")
+            .with_columns(
+                pl.when(pl.col("key") < pl.col("end"))
+                .then(pl.min_horizontal("rule", pl.lit(number, pl.Int16)))
+                .otherwise("rule")
+                .alias("rule")
+            )
+            .drop("end")
+        )
+    refined = (
+        pl.DataFrame({"rule": rule})
+        .with_row_index("row")
+        .join(launches.select("row", refined="rule"), on="row", how="left", maintain_order="left")
+    )
+    return refined.select(pl.coalesce("refined", "rule").alias("rule"))["rule"]
+
+
+def _classified_ranges(trace: Trace) -> pl.DataFrame:
+    """Operators and annotations that some rule knows: ts_ns, end, pid, tid, range_rule."""
+    parts = []
+    for table in (trace.ops, trace.annotations):
+        known = _rules_of(table["name"], "operator").filter(pl.col("rule") < _NO_RULE)
+        parts.append(
+            table.select("ts_ns", "dur_ns", "name", "pid", "tid")
+            .join(known, on="name")
+            .select(
+                "ts_ns",
+                (pl.col("ts_ns") + pl.col("dur_ns")).alias("end"),
+                "pid",
+                "tid",
+                range_rule="rule",
+            )
+        )
+    return pl.concat(parts)

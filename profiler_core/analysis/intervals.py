@@ -1,0 +1,59 @@
+"""Lengths of unions of intervals, as single passes over sorted columns; all ns.
+
+Intervals are the columns ts_ns and dur_ns of a frame: they may overlap, touch, nest and have no
+length. Different devices never cover each other.
+"""
+
+import polars as pl
+
+
+def clip(frame: pl.DataFrame, start_ns: int, end_ns: int) -> pl.DataFrame:
+    """Cut intervals at the borders of a window; what lies outside keeps no length."""
+    start = pl.col("ts_ns").clip(start_ns, end_ns)
+    end = (pl.col("ts_ns") + pl.col("dur_ns")).clip(start_ns, end_ns)
+    return frame.with_columns(start.alias("ts_ns"), (end - start).alias("dur_ns"))
+
+
+def union_ns(frame: pl.DataFrame) -> int:
+    """Length of the union of all intervals: instants that at least one of them covers.
+
+    Args:
+        frame: ts_ns and dur_ns in any order; 0 for an empty one.
+    """
+    if frame.height == 0:
+        return 0
+    intervals = frame.select("ts_ns", end=pl.col("ts_ns") + pl.col("dur_ns")).sort("ts_ns")
+    # What an interval adds is its part beyond the furthest end so far.
+    covered = pl.col("end").cum_max().shift(1, fill_value=intervals["ts_ns"][0])
+    added = pl.col("end") - pl.max_horizontal("ts_ns", covered)
+    return int(intervals.select(added.clip(lower_bound=0).sum()).item())
+
+
+def gaps(frame: pl.DataFrame, start_ns: int, end_ns: int) -> pl.DataFrame:
+    """The instants of a window that no interval covers.
+
+    Returns:
+        (n, 3): ts_ns, dur_ns > 0, and next_row, the row of `frame` whose interval ends the gap
+        (null for the gap after the last one). The lengths and union_ns of the clipped frame sum
+        to end_ns - start_ns.
+    """
+    clipped = (
+        clip(frame, start_ns, end_ns)
+        .select("ts_ns", end=pl.col("ts_ns") + pl.col("dur_ns"))
+        .with_row_index("next_row")
+        .filter(pl.col("end") > pl.col("ts_ns"))
+        .sort("ts_ns", maintain_order=True)
+    )
+    last_end = clipped["end"].max() if clipped.height else start_ns
+    assert isinstance(last_end, int)
+    covered = pl.col("end").cum_max().shift(1, fill_value=start_ns)
+    between = clipped.select(
+        covered.alias("ts_ns"),
+        (pl.col("ts_ns") - covered).alias("dur_ns"),
+        pl.col("next_row"),
+    )
+    tail = pl.DataFrame(
+        {"ts_ns": [last_end], "dur_ns": [end_ns - last_end], "next_row": [None]},
+        schema=between.schema,
+    )
+    return pl.concat([between, tail]).filter(pl.col("dur_ns") > 0)

@@ -1,0 +1,90 @@
+"""What the host did to start device work (design 6.2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from profiler_core.analysis.steps import Window
+
+
+@dataclass(frozen=True)
+class Launches:
+    """Calls that started at least one counted device event, whatever their name.
+
+    n_events_linked + n_events_unlinked is the number of counted device events.
+    """
+
+    n_calls: int
+    n_graph_calls: int
+    by_api: Mapping[str, int]  # calls by name, most frequent first
+    call_time_ns: int  # sum of the calls' own durations
+    n_events_linked: int
+    n_events_unlinked: int  # their launch is not in the trace
+    linked_time_fraction: float | None  # share of device time whose launch is known
+    delay_median_ns: int | None  # start of a device event - end of its launch call
+    delay_p90_ns: int | None
+    n_negative_delays: int  # clocks that disagree, or work that began inside its call
+    max_queue_length: int  # launched, not yet started; the longest of any stream
+
+
+def launches(work: pl.DataFrame, window: Window) -> Launches:
+    """Launch statistics of the window, from `device_work`.
+
+    A graph launch is one call; the delay of its events is that of the first one.
+    """
+    counted = work.filter(pl.col("step").is_not_null())
+    linked = counted.filter(pl.col("launch_row").is_not_null())
+    calls = linked.group_by("launch_row").agg(
+        pl.col("launch_name").first(),
+        pl.col("launch_ts_ns").first(),
+        pl.col("launch_dur_ns").first(),
+        pl.col("device").first(),
+        pl.col("stream").first(),
+        pl.col("ts_ns").min(),
+    )
+    by_api = calls.group_by(pl.col("launch_name").cast(pl.String)).len()
+    by_api = by_api.sort("len", "launch_name", descending=[True, False])
+    names = {name or "unnamed": n for name, n in by_api.iter_rows()}
+    delay = (calls["ts_ns"] - calls["launch_ts_ns"] - calls["launch_dur_ns"]).sort()
+    total = counted["dur_ns"].sum()
+    return Launches(
+        n_calls=calls.height,
+        n_graph_calls=sum(n for name, n in names.items() if is_graph_launch(name)),
+        by_api=names,
+        call_time_ns=calls["launch_dur_ns"].sum(),
+        n_events_linked=linked.height,
+        n_events_unlinked=counted.height - linked.height,
+        linked_time_fraction=linked["dur_ns"].sum() / total if total else None,
+        delay_median_ns=_quantile(delay, 0.5),
+        delay_p90_ns=_quantile(delay, 0.9),
+        n_negative_delays=int((delay < 0).sum()),
+        max_queue_length=_max_queue_length(calls),
+    )
+
+
+def is_graph_launch(name: str) -> bool:
+    """cudaGraphLaunch, cuGraphLaunch, hipGraphLaunch …: one call, many device events."""
+    return "GraphLaunch" in name
+
+
+def _quantile(values: pl.Series, fraction: float) -> int | None:
+    quantile = values.quantile(fraction, interpolation="nearest")
+    return None if quantile is None else int(quantile)
+
+
+def _max_queue_length(calls: pl.DataFrame) -> int:
+    if calls.height == 0:
+        return 0
+    where = ("device", "stream")
+    queued = calls.select(*where, moment="launch_ts_ns", change=pl.lit(1))
+    # Work that seems to start before its call (clocks) leaves the queue when it enters.
+    started = calls.select(
+        *where, moment=pl.max_horizontal("ts_ns", "launch_ts_ns"), change=pl.lit(-1)
+    )
+    length = (
+        pl.concat([queued, started])
+        .sort("moment", "change", descending=[False, True])
+        .select(pl.col("change").cum_sum().over(*where))
+    )
+    return int(length["change"].max())  # type: ignore[arg-type]

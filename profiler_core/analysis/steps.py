@@ -1,0 +1,111 @@
+"""Which part of a trace is measured: the window, and its single steps (design 6.1).
+
+The GPU runs behind the host, so a device event belongs to the step that launched it.
+"""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from profiler_core.analysis.work import device_work, host_steps
+from profiler_core.model.trace import TABLE_SCHEMAS, Trace
+
+
+@dataclass(frozen=True)
+class Step:
+    """One profiled step. Consecutive steps touch; together they are the window exactly."""
+
+    name: str  # "ProfilerStep#3"
+    ts_ns: int  # where the step before it was cut
+    dur_ns: int  # up to the end of its last device event, or of its host range if that is later
+    host_ts_ns: int  # the annotation itself
+    host_dur_ns: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """The span that all totals are about. `steps` is empty without ProfilerStep annotations."""
+
+    start_ns: int
+    end_ns: int
+    steps: tuple[Step, ...]
+    n_left_over: int  # device events launched before the first step; in no total
+    annotated: bool  # False: the window is the whole trace
+    n_launched_after: int = 0  # device events launched after the last step; in no total
+
+    @property
+    def dur_ns(self) -> int:
+        """Length of the window."""
+        return self.end_ns - self.start_ns
+
+    @property
+    def n_steps(self) -> int:
+        """What "per step" divides by: 1 for a trace without steps, which counts as one."""
+        return max(1, len(self.steps))
+
+
+def find_window(trace: Trace) -> Window:
+    """The window of a trace and its steps; see `window_of` for many questions on one trace."""
+    return window_of(trace, device_work(trace))
+
+
+def window_of(trace: Trace, work: pl.DataFrame) -> Window:
+    """The window, from the work that `device_work(trace)` found.
+
+    It runs from the later of (start of the first step, end of the left-over work) to the later
+    of (end of the last step, end of the last device event that a step launched).
+    """
+    steps = host_steps(trace)
+    if steps.height == 0:
+        start, end = _extent(trace)
+        return Window(start, end, (), 0, annotated=False)
+    ends = work.group_by("step").agg(
+        (pl.col("ts_ns") + pl.col("dur_ns")).max().alias("device_end"),
+        pl.len().alias("n"),
+        (pl.col("launch_ts_ns") > steps["end_ns"].max()).sum().alias("n_after"),
+    )
+    outside = ends.filter(pl.col("step").is_null())
+    n_after = int(outside["n_after"].sum())
+    left_over = work.filter(
+        pl.col("step").is_null(),
+        pl.col("launch_ts_ns").is_null() | (pl.col("launch_ts_ns") < steps["ts_ns"][0]),
+    )
+    left_over_end = left_over.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item()
+    start = max(steps["ts_ns"][0], left_over_end or 0)
+    cuts = (
+        steps.join(ends.select("step", "device_end"), on="step", how="left")
+        .sort("step")
+        .with_columns(
+            pl.max_horizontal("end_ns", "device_end", pl.lit(start)).cum_max().alias("cut")
+        )
+        .with_columns(pl.col("cut").shift(1, fill_value=start).alias("from"))
+    )
+    return Window(
+        start_ns=start,
+        end_ns=cuts["cut"][-1],
+        steps=tuple(
+            Step(
+                row["name"],
+                row["from"],
+                row["cut"] - row["from"],
+                row["ts_ns"],
+                row["end_ns"] - row["ts_ns"],
+            )
+            for row in cuts.iter_rows(named=True)
+        ),
+        n_left_over=left_over.height,
+        annotated=True,
+        n_launched_after=n_after,
+    )
+
+
+def _extent(trace: Trace) -> tuple[int, int]:
+    """First start and last end of what ran; bookkeeping rows such as cat "Trace" are left out."""
+    starts, ends = [], []
+    for table in TABLE_SCHEMAS:
+        frame: pl.DataFrame = getattr(trace, table)
+        if frame.height == 0 or table in ("other", "memory"):
+            continue
+        starts.append(frame["ts_ns"].min())
+        ends.append(frame.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item())
+    return (min(starts), max(ends)) if starts else (0, 0)  # type: ignore[type-var, return-value]

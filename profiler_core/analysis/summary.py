@@ -1,0 +1,156 @@
+"""One trace in numbers: the keys of `summary` in docs/json.md."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from profiler_core.analysis.categories import with_categories
+from profiler_core.analysis.device import Device, device_of
+from profiler_core.analysis.gpu_time import GpuTime, gpu_time
+from profiler_core.analysis.kernels import CategoryTotal, KernelTotal, by_category, kernels_of
+from profiler_core.analysis.launches import Launches, launches
+from profiler_core.analysis.memory import PeakMemory, peak_memory
+from profiler_core.analysis.steps import Step, Window, window_of
+from profiler_core.analysis.work import device_work
+from profiler_core.model.run import Measurement
+from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, Trace
+
+MEASURED_ON_THE_CPU = "Measured on the CPU: there are no copies, launches or idle causes to count."
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Totals over the window, ns and bytes; None: cannot be told from this trace (see notes).
+
+    busy_ns + idle_ns == window_ns; the steps' dur_ns sum to window_ns; the categories' n and
+    time_ns sum to all device events and device_time_ns. On a CPU run (device_kind "cpu")
+    kernels are the outermost operators below the wrappers of compiled regions.
+    """
+
+    source: str
+    device_kind: Literal["gpu", "cpu"]
+    n_events: int
+    n_skipped: int
+    window: Window
+    steps: tuple[Step, ...]
+    window_ns: int
+    busy_ns: int  # of the busiest device, where there are several
+    idle_ns: int
+    compute_ns: int
+    exposed_communication_ns: int
+    exposed_copy_ns: int
+    n_kernels: int
+    n_memcpy: int | None
+    n_memset: int | None
+    n_launches: int | None
+    n_graph_launches: int | None
+    kernel_time_ns: int  # kernels alone; streams may overlap
+    device_time_ns: int  # kernels, copies and memsets
+    by_category: Mapping[str, CategoryTotal]  # only those that occur, in the order of CATEGORIES
+    kernels: tuple[KernelTotal, ...]  # longest first; no copies or memsets
+    idle_by_cause_ns: Mapping[str, int] | None
+    launch: Launches | None
+    memory: PeakMemory
+    device: Device
+    devices: tuple[GpuTime, ...]  # the busiest first
+    notes: tuple[str, ...]  # one sentence for each thing that limits the numbers
+
+    @property
+    def n_steps(self) -> int:
+        """What "per step" divides by; 1 for a trace without steps."""
+        return self.window.n_steps
+
+    @property
+    def busy_fraction(self) -> float | None:
+        """busy_ns / window_ns."""
+        return self.busy_ns / self.window_ns if self.window_ns else None
+
+
+def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
+    """Every number of one trace.
+
+    Args:
+        trace: a trace of a GPU or of a CPU run; may be empty.
+        measurement: of the run that the trace belongs to; its peaks of memory are preferred.
+    """
+    work = with_categories(trace, device_work(trace))
+    window = window_of(trace, work)
+    counted = work.filter(pl.col("step").is_not_null())
+    times = gpu_time(counted, window)
+    busiest = times[0] if times else GpuTime(0, 0, window.dur_ns, 0, 0, 0)
+    counts = {cat: counted.filter(pl.col("cat") == cat) for cat in (KERNEL, MEMCPY, MEMSET)}
+    on_gpu = trace.has_device_events
+    launch = launches(counted, window) if on_gpu and trace.runtime.height else None
+    return Summary(
+        source=trace.source,
+        device_kind="gpu" if on_gpu else "cpu",
+        n_events=trace.tally.n_events or trace.n_events,
+        n_skipped=trace.tally.n_skipped,
+        window=window,
+        steps=window.steps,
+        window_ns=window.dur_ns,
+        busy_ns=busiest.busy_ns,
+        idle_ns=busiest.idle_ns,
+        compute_ns=busiest.compute_ns,
+        exposed_communication_ns=busiest.exposed_communication_ns,
+        exposed_copy_ns=busiest.exposed_copy_ns,
+        n_kernels=counts[KERNEL].height,
+        n_memcpy=counts[MEMCPY].height if on_gpu else None,
+        n_memset=counts[MEMSET].height if on_gpu else None,
+        n_launches=launch.n_calls if launch else None,
+        n_graph_launches=launch.n_graph_calls if launch else None,
+        kernel_time_ns=counts[KERNEL]["dur_ns"].sum(),
+        device_time_ns=counted["dur_ns"].sum(),
+        by_category=by_category(counted),
+        kernels=tuple(KernelTotal(**row) for row in kernels_of(counted).iter_rows(named=True)),
+        idle_by_cause_ns=None,
+        launch=launch,
+        memory=peak_memory(trace, window, measurement),
+        device=device_of(trace, busiest.device if on_gpu else None),
+        devices=times,
+        notes=_notes(trace, window, counted, times, launch),
+    )
+
+
+def _notes(
+    trace: Trace,
+    window: Window,
+    counted: pl.DataFrame,
+    times: tuple[GpuTime, ...],
+    launch: Launches | None,
+) -> tuple[str, ...]:
+    notes = []
+    if not trace.has_device_events:
+        notes.append(MEASURED_ON_THE_CPU)
+    if not window.annotated:
+        notes.append(
+            "The trace has no ProfilerStep annotations: the numbers are for the whole trace."
+        )
+    if window.n_left_over:
+        notes.append(
+            f"{window.n_left_over} device events were left over from before the first profiled "
+            "step and are in no total."
+        )
+    if window.n_launched_after:
+        notes.append(
+            f"{window.n_launched_after} device events were launched after the last profiled step "
+            "and are in no total."
+        )
+    if len(times) > 1:
+        notes.append(
+            f"The trace holds {len(times)} devices: busy and idle are those of device "
+            f"{times[0].device}, the busiest."
+        )
+    if trace.has_device_events and launch is None:
+        notes.append("The trace has no calls of a runtime or driver: launches cannot be counted.")
+    elif launch and launch.n_events_unlinked:
+        notes.append(
+            f"The launches of {launch.n_events_unlinked} device events are not in the trace; "
+            "they count as device time, not as launches."
+        )
+    per_step = counted.group_by("step").len()["len"]
+    if len(window.steps) > 1 and (per_step.n_unique() > 1 or per_step.len() < len(window.steps)):
+        notes.append("The steps do not all have the same number of device events.")
+    return tuple(notes)

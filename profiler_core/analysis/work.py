@@ -1,0 +1,154 @@
+"""Device work with the call that launched each piece and the step that it belongs to (6.1, 6.2).
+
+A device event is told by its category alone and joined to its launch by `correlation`, whatever
+the launch is called; one graph launch has many events. On a trace of a machine without a GPU the
+work is the outermost operators below the wrappers of compiled regions, in the same columns.
+"""
+
+import re
+
+import polars as pl
+
+from profiler_core.model.trace import DEVICE_SCHEMA, KERNEL, Trace
+
+LAUNCH_COLUMNS = {
+    "launch_row": pl.UInt32(),  # row of trace.runtime
+    "launch_ts_ns": pl.Int64(),
+    "launch_dur_ns": pl.Int64(),
+    "launch_name": pl.Categorical(),
+    "launch_pid": pl.Int64(),
+    "launch_tid": pl.Int64(),
+}
+
+_STEP = "ProfilerStep#"
+
+# Ranges that torch.compile and autograd put around operators: what runs inside is the work.
+# torch 2.4 to 2.15: torch/_dynamo/eval_frame.py, torch/_functorch/_aot_autograd/runtime_wrappers.py,
+# torch/csrc/autograd/engine.cpp (evaluate_function) and the names of its nodes.
+_WRAPPER = re.compile(
+    r"Torch-Compiled Region|## Call CompiledFxGraph|TorchDynamo Cache Lookup|Pregraph bytecode"
+    r"|AOTDispatcher Runtime Wrapper|CompiledFunction(Backward)?$|CompiledFxGraph"
+    r"|autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$"
+)
+
+
+def device_work(trace: Trace) -> pl.DataFrame:
+    """Every device event of the trace, in order of ts_ns.
+
+    Returns:
+        The columns of DEVICE_SCHEMA, LAUNCH_COLUMNS (null: the launch is not in the trace), and
+        step: 0-based number of the step that launched it, 0 for all in a trace without steps,
+        null for events that count in no total (left over from before, or launched after).
+    """
+    if not trace.has_device_events:
+        return _assign_steps(_operators(trace), host_steps(trace), moment="ts_ns")
+    return _assign_steps(_with_launches(trace), host_steps(trace), moment="launch_ts_ns")
+
+
+def host_steps(trace: Trace) -> pl.DataFrame:
+    """The whole ProfilerStep ranges in order of time: step (0, 1, …), name, ts_ns, end_ns."""
+    return (
+        trace.annotations.select(
+            pl.col("name").cast(pl.String), "ts_ns", end_ns=pl.col("ts_ns") + pl.col("dur_ns")
+        )
+        # A range without length was cut by the end of the recording.
+        .filter(pl.col("name").str.starts_with(_STEP), pl.col("end_ns") > pl.col("ts_ns"))
+        .unique("name", keep="first", maintain_order=True)
+        .sort("ts_ns", maintain_order=True)
+        .with_row_index("step")
+        .with_columns(pl.col("step").cast(pl.Int32))
+    )
+
+
+def is_wrapper(operator: str) -> bool:
+    """Is this host range put around operators by torch.compile or autograd?"""
+    return _WRAPPER.match(operator) is not None
+
+
+def _with_launches(trace: Trace) -> pl.DataFrame:
+    calls = (
+        trace.runtime.with_row_index("launch_row")
+        .filter(pl.col("correlation").is_not_null())
+        .join(trace.device.select("correlation"), on="correlation", how="semi")
+        # A runtime call and the driver call inside it may share an id: the outer one is first.
+        .unique("correlation", keep="first", maintain_order=True)
+        .select(
+            "correlation",
+            "launch_row",
+            launch_ts_ns="ts_ns",
+            launch_dur_ns="dur_ns",
+            launch_name="name",
+            launch_pid="pid",
+            launch_tid="tid",
+        )
+    )
+    return trace.device.join(calls, on="correlation", how="left", maintain_order="left")
+
+
+def _operators(trace: Trace) -> pl.DataFrame:
+    """Outermost operators below the wrappers, each as a kernel on the "stream" of its thread."""
+    names = trace.ops.select(pl.col("name").unique())
+    wrappers = [is_wrapper(name) for name in names["name"].cast(pl.String)]
+    inner = trace.ops.join(names.filter(pl.Series(wrappers)), on="name", how="anti")
+    outermost = (
+        inner.with_columns(end=pl.col("ts_ns") + pl.col("dur_ns"))
+        .sort("pid", "tid", "ts_ns", "end", descending=[False, False, False, True])
+        .filter(
+            (pl.col("ts_ns") >= pl.col("end").cum_max().shift(1).over("pid", "tid")).fill_null(True)
+        )
+        .sort("ts_ns", maintain_order=True)
+    )
+    work = outermost.select(
+        "ts_ns",
+        "dur_ns",
+        pl.lit(KERNEL).cast(pl.Categorical()).alias("cat"),
+        "name",
+        pl.lit(0, pl.Int32()).alias("device"),
+        pl.col("tid").alias("stream"),
+        "external_id",
+    )
+    missing = {**DEVICE_SCHEMA, **LAUNCH_COLUMNS}
+    return work.select(
+        pl.col(column) if column in work.columns else pl.lit(None, dtype).alias(column)
+        for column, dtype in missing.items()
+    )
+
+
+def _assign_steps(work: pl.DataFrame, steps: pl.DataFrame, moment: str) -> pl.DataFrame:
+    if steps.height == 0:
+        return work.with_columns(pl.lit(0, pl.Int32()).alias("step"))
+    if work[moment].null_count() == work.height:  # nothing is linked: all there is is the overlap
+        moment = "ts_ns"
+    first, last_end = steps["ts_ns"][0], steps["end_ns"].max()
+    before, after = -1, steps.height
+    number = (
+        work.select(pl.col(moment).alias("moment"))
+        .with_row_index("row")
+        .filter(pl.col("moment").is_not_null())
+        .sort("moment")
+        .join_asof(steps.select("step", moment="ts_ns"), on="moment", strategy="backward")
+        .select(
+            "row",
+            pl.when(pl.col("moment") < first)
+            .then(before)
+            .when(pl.col("moment") > last_end)
+            .then(after)
+            .otherwise(pl.col("step"))
+            .cast(pl.Int32)
+            .alias("step"),
+        )
+    )
+    numbered = (
+        work.with_row_index("row")
+        .join(number, on="row", how="left", maintain_order="left")
+        .drop("row")
+    )
+    # A stream runs in order, so an event without a launch is left over from before the steps
+    # where it is the first of its stream, and belongs to its neighbours where it is not.
+    if numbered["step"].null_count():
+        numbered = numbered.with_columns(
+            pl.col("step").forward_fill().over("device", "stream").fill_null(before)
+        )
+    return numbered.with_columns(
+        pl.when(pl.col("step").is_between(0, after - 1)).then("step").alias("step")
+    )
