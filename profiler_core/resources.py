@@ -20,6 +20,11 @@ def app_file() -> Path:
     return _root() / "app.py"
 
 
+def entry_script() -> Path:
+    """The script that draws every page; lies in the package, in a folder without `pages/`."""
+    return _PACKAGE / "ui" / "entry.py"
+
+
 def pages_directory() -> Path:
     """The folder of the page scripts."""
     return _root() / "pages"

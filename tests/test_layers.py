@@ -30,8 +30,9 @@ STAGES = {
     "analysis": {"model"},
     "figures": {"model", "analysis"},
     "store": {"model", "ingest"},
+    "timeline": {"model", "ingest", "analysis"},
     "cli": {"capture", "model", "ingest", "analysis", "store"},
-    "ui": {"capture", "model", "ingest", "analysis", "figures", "store"},
+    "ui": {"capture", "model", "ingest", "analysis", "figures", "store", "timeline"},
 }
 
 # Modules of the package's root that every stage may use: words, not work.

@@ -1,0 +1,17 @@
+"""Launcher: `streamlit run app.py` or `python app.py` opens the dashboard.
+
+The entry script lies in a folder without `pages/`: beside one, Streamlit would open a cold deep
+link as a bare page file and skip the entry script, and with it any sign-in.
+Plain HTTP routes next to Streamlit serve what reruns are bad at (packets, uploads, downloads).
+"""
+
+import streamlit as st
+
+from profiler_core.resources import entry_script
+from profiler_core.ui.problem_card import show_script_error
+from profiler_core.ui.routes import all_routes
+
+app = st.App(entry_script(), routes=all_routes(), on_script_error=show_script_error)
+
+if __name__ == "__main__":
+    app.run()

@@ -1,0 +1,23 @@
+"""The script behind every page: title, logo, menu. Which page runs is the URL's choice.
+
+Streamlit executes this file anew on each interaction; it must stay cheap.
+"""
+
+import streamlit as st
+
+from profiler_core.resources import static_directory
+from profiler_core.ui.menu import menu
+
+st.set_page_config(
+    page_title="Fusionscope",
+    page_icon=str(static_directory() / "icon.png"),  # a :material: icon would fetch a font
+    layout="wide",
+    initial_sidebar_state="expanded",
+)
+_shade = "dark" if st.context.theme.type == "dark" else "light"
+st.logo(
+    str(static_directory() / f"wordmark_{_shade}.png"),
+    icon_image=str(static_directory() / "icon.png"),
+    size="large",
+)
+st.navigation(menu()).run()

@@ -1,0 +1,63 @@
+"""The menu: which pages there are, in which order, under which address.
+
+A page's address is the name of its file. Only files that exist are listed, so that a page
+appears the moment it is there.
+"""
+
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from profiler_core.resources import pages_directory
+
+
+@dataclass(frozen=True)
+class _Item:
+    name: str  # of the file, and of the address
+    title: str
+    icon: str
+
+
+# Section -> its pages. The first page is the default and answers at "/" only.
+_SECTIONS: dict[str, tuple[_Item, ...]] = {
+    "": (_Item("overview", "Overview", ":material/speed:"),),
+    "Look closer": (
+        _Item("timeline", "Timeline", ":material/view_timeline:"),
+        _Item("kernels", "Kernels", ":material/bar_chart:"),
+        _Item("fusion", "Fusion", ":material/merge:"),
+        _Item("compilation", "Compilation", ":material/build:"),
+        _Item("memory", "Memory", ":material/memory:"),
+        _Item("telemetry", "Telemetry", ":material/monitor_heart:"),
+        _Item("ranks", "Ranks", ":material/lan:"),
+    ),
+    "Runs": (
+        _Item("capture", "Capture", ":material/radio_button_checked:"),
+        _Item("runs", "Runs and uploads", ":material/folder_open:"),
+        _Item("review", "Review", ":material/rate_review:"),
+    ),
+}
+
+
+def menu() -> dict[str, list[StreamlitPage]]:
+    """The pages for `st.navigation`, by section; sections without a page are left out."""
+    sections: dict[str, list[StreamlitPage]] = {}
+    for section, items in _SECTIONS.items():
+        pages = [_page(item) for item in items if _file_exists(item)]
+        if pages:
+            sections[section] = pages
+    return sections
+
+
+def _file_exists(item: _Item) -> bool:
+    return (pages_directory() / f"{item.name}.py").is_file()
+
+
+def _page(item: _Item) -> StreamlitPage:
+    return st.Page(
+        pages_directory() / f"{item.name}.py",
+        title=item.title,
+        icon=item.icon,
+        url_path=item.name,
+        default=item.name == "overview",
+    )

@@ -1,0 +1,26 @@
+"""Plain HTTP routes next to Streamlit, for what reruns are bad at: packets, uploads, files.
+
+They are outside st.login, so each checks a signed token (`guard.py`). To add a route: a module
+with `ROUTES`, listed here; nothing else.
+"""
+
+from starlette.routing import BaseRoute, Mount, Route
+from streamlit import config
+
+from profiler_core.ui.routes.files import ROUTES as FILES
+from profiler_core.ui.routes.health import ROUTES as HEALTH
+from profiler_core.ui.routes.timeline import ROUTES as TIMELINE
+
+
+def all_routes() -> list[BaseRoute]:
+    """Every route of ours, below `server.baseUrlPath` as Streamlit's own are."""
+    base = str(config.get_option("server.baseUrlPath") or "").strip("/")
+    prefix = f"/{base}" if base else ""
+    return [_below(prefix, route) for route in (*HEALTH, *TIMELINE, *FILES)]
+
+
+def _below(prefix: str, route: Route | Mount) -> BaseRoute:
+    # Not one Mount around all: an empty prefix would match every address and hide Streamlit.
+    if isinstance(route, Mount):
+        return Mount(prefix + route.path, app=route.app)
+    return Route(prefix + route.path, route.endpoint, methods=sorted(route.methods or ()))

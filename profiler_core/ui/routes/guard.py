@@ -1,0 +1,52 @@
+"""The check in front of every route that is not a public asset.
+
+`@guarded("timeline")` turns `async def view(request, subject)` into an endpoint that first
+checks Origin and Host (state-changing methods) and then the token, from the header
+`X-Fusionscope-Token` or, for plain links, from `?token=`.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.ui.routes.origin import refusal
+from profiler_core.ui.routes.token import BadTokenError, verify
+
+TOKEN_HEADER = "X-Fusionscope-Token"  # noqa: S105 - the name of a header
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+GuardedEndpoint = Callable[[Request, str], Awaitable[Response]]
+
+
+def guarded(scope: str) -> Callable[[GuardedEndpoint], Endpoint]:
+    """Let only holders of a token for `scope` through; the endpoint gets the token's subject."""
+
+    def decorate(endpoint: GuardedEndpoint) -> Endpoint:
+        @wraps(endpoint)
+        async def checked(request: Request) -> Response:
+            refused = refusal(request)
+            if refused is not None:
+                return problem(403, refused, "Use the page that this server itself serves.")
+            token = request.headers.get(TOKEN_HEADER) or request.query_params.get("token", "")
+            if not token:
+                return problem(401, "The request carries no token.", "Open the page again.")
+            try:
+                subject = verify(token, scope)
+            except BadTokenError as error:
+                return problem(401, str(error), "Reload the page.")
+            try:
+                return await endpoint(request, subject)
+            except FusionscopeError as error:
+                return problem(422, error.problem, error.remedy)
+
+        return checked
+
+    return decorate
+
+
+def problem(status: int, text: str, remedy: str) -> JSONResponse:
+    """An error as routes answer it: never a traceback."""
+    return JSONResponse({"problem": text, "remedy": remedy}, status_code=status)

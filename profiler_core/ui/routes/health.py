@@ -1,0 +1,15 @@
+"""GET /api/health: is this Fusionscope, and which version? Says nothing about runs."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+import profiler_core
+
+
+async def health(_request: Request) -> JSONResponse:
+    """For monitors, and for `open` to find a server that already runs."""
+    return JSONResponse({"product": "fusionscope", "version": profiler_core.__version__})
+
+
+ROUTES = (Route("/api/health", health, methods=["GET"]),)

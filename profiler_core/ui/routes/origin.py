@@ -1,0 +1,46 @@
+"""Was a state-changing request made by our own page? Origin and Host must both say so.
+
+Without it any web page that the user visits could post to the server on localhost, and a name
+that is rebound to 127.0.0.1 could read the answer.
+"""
+
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from streamlit import config
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def refusal(request: Request) -> str | None:
+    """Why this request is refused, as a sentence; None where it may go on."""
+    if request.method in _SAFE_METHODS:
+        return None
+    host = request.headers.get("host", "")
+    if not _is_our_name(_host_name(host)):
+        return f"This server does not answer to the host name {host!r}."
+    origin = request.headers.get("origin")
+    if origin is None:
+        return "The request does not say which page it comes from (no Origin header)."
+    if urlsplit(origin).netloc.lower() != host.lower():
+        return f"The request comes from another page: {origin!r}."
+    return None
+
+
+def _host_name(host: str) -> str:
+    """`Host` without its port; brackets of an IPv6 address go too."""
+    return (urlsplit(f"//{host}").hostname or "").lower()
+
+
+def _is_our_name(name: str) -> bool:
+    """On a server bound to the local machine only its own names, and browser.serverAddress.
+
+    A server that is bound to the network is known by names that it cannot list; there Origin
+    and Host must merely agree.
+    """
+    address = config.get_option("server.address")
+    named = config.get_option("browser.serverAddress")
+    if name in _LOOPBACK or name in {address, named}:
+        return True
+    return bool(name) and (address is None or address not in _LOOPBACK)
