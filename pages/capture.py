@@ -1,0 +1,34 @@
+"""Page: run a workload eager and compiled on this machine, and measure what changed."""
+
+import streamlit as st
+
+from profiler_core.ui.capture_form import capture_form
+from profiler_core.ui.capture_list import capture_list
+from profiler_core.ui.capture_machine import machine, machine_card
+from profiler_core.ui.capture_permission import why_no_capture
+from profiler_core.ui.capture_progress import job_panel
+from profiler_core.ui.capture_start import command_line, start
+from profiler_core.ui.page import page, section
+
+with page("Capture", "What does torch.compile do to a model on this machine? Run it and see."):
+    job_id = st.query_params.get("job")
+    if job_id:
+        job_panel(job_id)
+
+    refusal = why_no_capture()
+    left, right = st.columns([1.9, 1], gap="large")
+    with left:
+        section("New capture")
+        python = st.session_state.get("fs_c_python") or None
+        known = machine(python)
+        checked = capture_form(known.devices if known else ())
+        if st.button("Start capture", type="primary", disabled=bool(refusal or not checked.spec)):
+            st.query_params["job"] = start(checked.spec)
+            st.rerun()
+        if refusal:
+            st.caption(refusal)
+    with right:
+        machine_card(python)
+        command_line(checked.spec)
+        section("Captures on this machine")
+        capture_list(job_id)
