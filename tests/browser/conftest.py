@@ -1,0 +1,162 @@
+"""A server of its own, a real browser, and a page that fails its test on any script error.
+
+Runs to look at are copies of the small captures in tests/fixtures/captures. Nothing sleeps: the
+server is polled, pages are waited for by what they say about themselves.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+from tests.browser import chromium
+
+ROOT = Path(__file__).resolve().parents[2]
+CAPTURES = ROOT / "tests" / "fixtures" / "captures"
+
+START_TIMEOUT_S = 60.0
+PAGE_TIMEOUT_MS = 30_000
+
+# What a browser reports although the page is right: nothing so far. Keep it short.
+HARMLESS: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running dashboard."""
+
+    url: str
+    home: Path
+    log: Path
+
+    def link(self, page: str = "", **query: str | list[str]) -> str:
+        """The address of a page; the overview is "" and answers at "/" only."""
+        from urllib.parse import urlencode
+
+        return f"{self.url}/{page}" + (f"?{urlencode(query, doseq=True)}" if query else "")
+
+
+def free_port() -> int:
+    """A port that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """FUSIONSCOPE_HOME of the server, with every fixture capture as a run of this user."""
+    home = tmp_path_factory.mktemp("home")
+    for capture in sorted(CAPTURES.iterdir()):
+        if capture.is_dir():
+            shutil.copytree(capture, home / "runs" / capture.name)
+    return home
+
+
+@pytest.fixture(scope="session")
+def server(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One dashboard for the whole session; its log is shown where it does not start."""
+    port = free_port()
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
+                *("--server.headless=true", f"--server.port={port}"),
+                "--server.fileWatcherType=none",
+            ],
+            # Not the checkout: the app must not depend on where it is started from.
+            cwd=log.parent,
+            env={**os.environ, "FUSIONSCOPE_HOME": str(home)},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            url = f"http://localhost:{port}"
+            _wait_until_healthy(url, process, log)
+            yield Server(url, home, log)
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chrome or Chromium. None on this machine is a failure, never a skip."""
+    try:
+        path = chromium.find()
+    except chromium.NoBrowser as error:
+        pytest.fail(str(error))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path,
+            # /dev/shm is small in containers; one colour profile makes pixels comparable.
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh tab in light mode. The test fails on any exception or console error in it."""
+    yield from watched_page(browser)
+
+
+@pytest.fixture
+def dark_page(browser: Browser) -> Iterator[Page]:
+    """The same in dark mode."""
+    yield from watched_page(browser, color_scheme="dark")
+
+
+def watched_page(browser: Browser, color_scheme: str = "light") -> Iterator[Page]:
+    """Open a tab; after the test, fail if its scripts complained."""
+    context = browser.new_context(
+        viewport={"width": 1440, "height": 900},
+        color_scheme=color_scheme,
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(PAGE_TIMEOUT_MS)
+    page = context.new_page()
+    complaints: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error" and not any(text in message.text for text in HARMLESS):
+            complaints.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    context.close()
+    assert not complaints, complaints
+
+
+def ready(page: Page) -> None:
+    """Wait until the script behind the page has run to its end, and shows no exception."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute(
+        "data-test-script-state", "notRunning", timeout=PAGE_TIMEOUT_MS
+    )
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def _wait_until_healthy(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            pytest.fail(f"The server ended with {process.returncode}:\n{log.read_text()}")
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail(f"The server was not healthy within {START_TIMEOUT_S} s:\n{log.read_text()}")
