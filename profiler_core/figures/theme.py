@@ -79,6 +79,7 @@ def _categories(
         "triton_pointwise": triton_pointwise,
         "triton_reduction": triton_reduction,
         "triton_persistent_reduction": triton_reduction,
+        "cpp_fused": triton_pointwise,
         "triton_template_gemm": gemm,
         "triton_template_conv": conv,
         "triton_template_attention": attention,

@@ -1,0 +1,66 @@
+"""The single calls of one kernel: how long each took, and who launched it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from profiler_core.analysis.work import device_work
+from profiler_core.model.trace import KERNEL, Trace
+
+
+@dataclass(frozen=True)
+class KernelCalls:
+    """All calls of one kernel name in the window, in order of time."""
+
+    name: str
+    dur_ns: tuple[int, ...]
+    longest_row: int | None  # its row in trace.device; None: no call, or a CPU trace
+    by_launch: Mapping[str, int]  # runtime call -> kernels it started, most first
+    by_operator: Mapping[str, int]  # innermost operator around the launch -> kernels
+    grids: Mapping[str, int]  # "grid [1568,1,1], block [128,1,1]" -> calls
+
+    @property
+    def n(self) -> int:
+        """Number of calls."""
+        return len(self.dur_ns)
+
+
+def kernel_calls(trace: Trace, name: str) -> KernelCalls:
+    """Look at one kernel. An unknown name has no calls.
+
+    The operator is the one whose External id the kernel carries; a CUDA graph's kernels carry
+    none, so there only the launch is known.
+    """
+    calls = (
+        device_work(trace)
+        .with_row_index("row")
+        .filter(
+            pl.col("cat") == KERNEL,
+            pl.col("step").is_not_null(),
+            pl.col("name").cast(pl.String) == name,
+        )
+    )
+    operators = (
+        trace.ops.filter(pl.col("external_id").is_not_null())
+        .unique("external_id", keep="last", maintain_order=True)
+        .select("external_id", operator=pl.col("name").cast(pl.String))
+    )
+    known = calls.select("external_id").join(operators, on="external_id", how="inner")
+    shapes = calls.filter(pl.col("grid").is_not_null()).select(
+        shape=pl.format("grid {}, block {}", "grid", pl.col("block").fill_null("?"))
+    )
+    longest = calls.sort("dur_ns", descending=True, maintain_order=True)
+    return KernelCalls(
+        name=name,
+        dur_ns=tuple(calls["dur_ns"]),
+        longest_row=longest["row"][0] if calls.height and trace.has_device_events else None,
+        by_launch=_counts(calls["launch_name"].drop_nulls().cast(pl.String)),
+        by_operator=_counts(known["operator"]) if trace.has_device_events else {},
+        grids=_counts(shapes["shape"]),
+    )
+
+
+def _counts(values: pl.Series) -> dict[str, int]:
+    named = values.alias("value").to_frame().group_by("value").len()
+    return dict(named.sort("len", "value", descending=[True, False]).iter_rows())

@@ -1,0 +1,89 @@
+"""The kernels of several runs side by side, by name, per step."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from profiler_core.analysis.kernels import KernelTotal
+from profiler_core.analysis.summary import Summary
+
+
+@dataclass(frozen=True)
+class KernelSide:
+    """One kernel in one run; per step, except min and max, which are single calls."""
+
+    n: float
+    time_ns: float
+    mean_ns: float
+    min_ns: int
+    max_ns: int
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """One kernel name, and what each run did with it (None: never ran there)."""
+
+    name: str
+    category: str
+    sides: tuple[KernelSide | None, ...]  # in the order of the runs, the baseline first
+
+    def time_ns(self, run: int) -> float:
+        """Per step; a kernel that never ran took no time."""
+        side = self.sides[run]
+        return side.time_ns if side else 0.0
+
+    def n(self, run: int) -> float:
+        """Calls per step."""
+        side = self.sides[run]
+        return side.n if side else 0.0
+
+    def delta_ns(self, run: int) -> float:
+        """Time per step more than in the baseline; negative: less."""
+        return self.time_ns(run) - self.time_ns(0)
+
+    @property
+    def most_ns(self) -> float:
+        """The longest time per step on any side."""
+        return max(self.time_ns(run) for run in range(len(self.sides)))
+
+
+def kernel_sides(summaries: Sequence[Summary]) -> tuple[KernelRow, ...]:
+    """Join the runs' kernels by name, the longest on any side first.
+
+    A name that operators of different categories launched is one row, in the category where it
+    took the most time. The times of one run's rows sum to its kernel_time_ns per step.
+    """
+    found: dict[str, list[KernelSide | None]] = {}
+    weights: dict[str, Counter[str]] = {}
+    for run, summary in enumerate(summaries):
+        for kernel in summary.kernels:
+            sides = found.setdefault(kernel.name, [None] * len(summaries))
+            sides[run] = _sum(sides[run], _side(kernel, summary.n_steps))
+            weights.setdefault(kernel.name, Counter())[kernel.category] += kernel.time_ns
+    rows = [
+        KernelRow(name, weights[name].most_common(1)[0][0], tuple(s)) for name, s in found.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.most_ns, row.name)))
+
+
+def _side(kernel: KernelTotal, n_steps: int) -> KernelSide:
+    return KernelSide(
+        n=kernel.n / n_steps,
+        time_ns=kernel.time_ns / n_steps,
+        mean_ns=kernel.mean_ns,
+        min_ns=kernel.min_ns,
+        max_ns=kernel.max_ns,
+    )
+
+
+def _sum(one: KernelSide | None, other: KernelSide) -> KernelSide:
+    if one is None:
+        return other
+    n, time_ns = one.n + other.n, one.time_ns + other.time_ns
+    return KernelSide(
+        n=n,
+        time_ns=time_ns,
+        mean_ns=time_ns / n,
+        min_ns=min(one.min_ns, other.min_ns),
+        max_ns=max(one.max_ns, other.max_ns),
+    )

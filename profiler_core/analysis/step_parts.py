@@ -1,0 +1,47 @@
+"""How one step's wall time divides into kinds of kernels and idle time, for one stacked bar."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from profiler_core.analysis.summary import Summary
+
+
+@dataclass(frozen=True)
+class StepParts:
+    """One step, ns. sum(by_category.values()) + idle_ns == step_ns."""
+
+    step_ns: float
+    clock: Literal["unprofiled", "profiled"]
+    by_category: Mapping[str, float]  # in the order of CATEGORIES; only those that occur
+    idle_ns: float
+    scale: float  # what each category was multiplied by, so that the parts sum to the step
+    device_kind: Literal["gpu", "cpu"]
+
+
+def step_parts(
+    summary: Summary, step_ns: float | None, clock: Literal["unprofiled", "profiled"]
+) -> StepParts:
+    """Divide a step of `step_ns`; None takes the profiled step.
+
+    Kernels last as long unprofiled as profiled, so idle is what remains of the step beside the
+    busy time of the trace. Kernels that overlap (several streams or devices) sum to more than
+    the busy time: then each is shown in proportion, and `scale` is below 1. It is as well where
+    the profiled busy time exceeds the unprofiled step, by the profiler's own cost.
+    """
+    profiled = summary.window_ns / summary.n_steps
+    step = profiled if step_ns is None else step_ns
+    busy = min(summary.busy_ns / summary.n_steps, step)
+    total = sum(part.time_ns for part in summary.by_category.values()) / summary.n_steps
+    scale = busy / total if total else 1.0
+    return StepParts(
+        step_ns=step,
+        clock="profiled" if step_ns is None else clock,
+        by_category={
+            name: part.time_ns / summary.n_steps * scale
+            for name, part in summary.by_category.items()
+        },
+        idle_ns=step - busy,
+        scale=scale,
+        device_kind=summary.device_kind,
+    )

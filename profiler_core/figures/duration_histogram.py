@@ -1,0 +1,54 @@
+"""How long the single calls of one kernel took, all runs in one picture."""
+
+from collections.abc import Sequence
+from html import escape
+
+import plotly.graph_objects as go
+
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+
+_MOST_BINS = 40
+
+
+def duration_histogram(
+    labels: Sequence[str], durations_ns: Sequence[Sequence[int]], palette: Palette
+) -> go.Figure:
+    """Calls per bin of duration; runs overlap, in the colours of their sides.
+
+    Args:
+        labels: one for each run, the baseline first.
+        durations_ns: the single calls of each run; a run without the kernel is an empty list.
+        palette: the mode's colours.
+    """
+    figure = new_figure(palette)
+    everything = [d for run in durations_ns for d in run]
+    low, high = min(everything, default=0), max(everything, default=1)
+    width = max((high - low) / _MOST_BINS, 1.0)
+    for run, (label, durations) in enumerate(zip(labels, durations_ns, strict=True)):
+        if not durations:
+            continue
+        counts = [0] * (_MOST_BINS + 1)
+        for duration in durations:
+            counts[min(int((duration - low) / width), _MOST_BINS)] += 1
+        figure.add_bar(
+            x=[(low + (i + 0.5) * width) / 1e3 for i in range(len(counts))],
+            y=counts,
+            width=width / 1e3,
+            name=escape(label),
+            marker={
+                "color": palette.baseline if run == 0 else palette.accent,
+                "opacity": 0.75 if run < 2 else 0.45,
+            },
+            hovertemplate=f"{escape(label)}: %{{y}} calls near %{{x:.2f}} µs<extra></extra>",
+        )
+    figure.update_layout(
+        barmode="overlay",
+        bargap=0,
+        height=220,
+        xaxis={"title": {"text": "duration of a call, µs"}},
+        yaxis={"title": {"text": "calls"}, "rangemode": "tozero"},
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        showlegend=True,
+    )
+    return figure

@@ -1,0 +1,69 @@
+"""The kernels with the most time, all runs beside each other."""
+
+from collections.abc import Sequence
+from html import escape
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.figures.names import short_kernel_name
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+from profiler_core.units import format_count, format_duration
+
+_MOST_ROWS = 12
+_BAR_PX, _GAP_PX, _REST_PX = 11, 14, 70
+
+# Candidates after the first are lighter, so that the eye keeps baseline and best apart.
+_OPACITY = (1.0, 0.62, 0.4, 0.28)
+
+
+def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palette) -> go.Figure:
+    """Horizontal bars of the time per step of the first rows, one bar a run, longest on top."""
+    figure = new_figure(palette)
+    shown = rows[:_MOST_ROWS]
+    longest = max((row.most_ns for row in shown), default=0.0)
+    factor, unit = (1e-6, "ms") if longest >= 1e6 else (1e-3, "µs")
+    places = list(range(len(shown)))
+    for run, label in enumerate(labels):
+        figure.add_bar(
+            y=places,
+            x=[row.time_ns(run) * factor for row in shown],
+            orientation="h",
+            name=escape(label),
+            marker={
+                "color": palette.baseline if run == 0 else palette.accent,
+                "opacity": 1.0 if run == 0 else _OPACITY[min(run - 1, len(_OPACITY) - 1)],
+            },
+            customdata=[row.name for row in shown],
+            hovertext=[_hover(label, row, run) for row in shown],
+            hoverinfo="text",
+        )
+    figure.update_layout(
+        barmode="group",
+        bargap=0.3,
+        bargroupgap=0.06,
+        height=len(shown) * (_BAR_PX * len(labels) + _GAP_PX) + _REST_PX,
+        xaxis={"title": {"text": f"time a step, {unit}"}, "rangemode": "tozero"},
+        yaxis={
+            "autorange": "reversed",
+            "tickvals": places,
+            "ticktext": [escape(short_kernel_name(row.name)) for row in shown],
+            "tickfont": {"size": 12, "color": palette.ink},
+            "showgrid": False,
+            "ticklabelstandoff": 8,
+        },
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+    )
+    return figure
+
+
+def _hover(label: str, row: KernelRow, run: int) -> str:
+    name = "<br>".join(escape(row.name[i : i + 90]) for i in range(0, min(len(row.name), 360), 90))
+    side = row.sides[run]
+    if side is None:
+        return f"{name}<br><b>{escape(label)}</b>: does not run here"
+    return (
+        f"{name}<br><b>{escape(label)}</b>: {format_duration(side.time_ns)} a step"
+        f" · {format_count(side.n)} × {format_duration(side.mean_ns)}"
+    )

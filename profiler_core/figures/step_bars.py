@@ -1,0 +1,114 @@
+"""Where a step's time went: one stacked bar a run, idle included, all on one scale."""
+
+from collections.abc import Sequence
+from html import escape
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.step_parts import StepParts
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+from profiler_core.units import format_duration, format_share
+
+_BAR_PX, _REST_PX = 58, 76
+_LABELLED_SHARE = 0.055  # of the longest bar; narrower parts have no room for a number
+_SHOWN_SHARE = 0.004  # kinds below this in every bar are joined: a line of one pixel says nothing
+
+_IDLE = {"gpu": "GPU idle", "cpu": "no operator"}
+_REST = "the smallest kinds"
+
+
+def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palette) -> go.Figure:
+    """One bar for each run, from the top in their order; a bar's length is its step time."""
+    figure = new_figure(palette)
+    factor, unit = _unit(max((p.step_ns for p in parts), default=0.0))
+    longest = max((p.step_ns for p in parts), default=0.0) or 1.0
+    rows = list(range(len(parts)))
+    for name, label, color, widths in _segments(parts, longest, palette):
+        figure.add_bar(
+            y=rows,
+            x=[width * factor for width in widths],
+            orientation="h",
+            name=label,
+            marker={"color": color, "line": {"width": 1, "color": palette.surface}},
+            text=[
+                f"{width * factor:.2f}" if width / longest > _LABELLED_SHARE else ""
+                for width in widths
+            ],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont={"size": 12, "color": palette.on(color) if name else palette.muted},
+            hovertext=[
+                f"<b>{escape(run)}</b><br>{label}: {format_duration(width)}"
+                f" · {format_share(width / p.step_ns if p.step_ns else None)} of the step"
+                for run, width, p in zip(labels, widths, parts, strict=True)
+            ],
+            hoverinfo="text",
+        )
+    for row, p in enumerate(parts):
+        figure.add_annotation(
+            x=p.step_ns * factor,
+            y=row,
+            text=f"<b>{format_duration(p.step_ns)}</b>",
+            showarrow=False,
+            xanchor="left",
+            xshift=6,
+            font={"size": 13, "color": palette.ink},
+        )
+    figure.update_layout(
+        barmode="stack",
+        bargap=0.34,
+        height=_BAR_PX * len(parts) + _REST_PX,
+        showlegend=False,
+        xaxis={
+            "title": {"text": f"one step, {unit}"},
+            "range": [0, longest * factor * 1.12],
+        },
+        yaxis={
+            "autorange": "reversed",
+            "tickvals": rows,
+            "ticktext": [f"<b>{escape(_short(label))}</b>" for label in labels],
+            "tickfont": {"size": 13, "color": palette.ink},
+            "showgrid": False,
+            "ticklabelstandoff": 10,
+        },
+    )
+    return figure
+
+
+def step_legend(parts: Sequence[StepParts], palette: Palette) -> tuple[tuple[str, str], ...]:
+    """(label, colour) of each kind in the bars, in the order of the stack."""
+    longest = max((p.step_ns for p in parts), default=0.0) or 1.0
+    return tuple((label, color) for _, label, color, _ in _segments(parts, longest, palette))
+
+
+def _segments(
+    parts: Sequence[StepParts], longest: float, palette: Palette
+) -> list[tuple[str, str, str, list[float]]]:
+    """(category or "", label, colour, ns in each run), in the order of the stack."""
+    segments, rest = [], [0.0] * len(parts)
+    for name, label in CATEGORIES.items():
+        widths = [p.by_category.get(name, 0.0) for p in parts]
+        if max(widths, default=0.0) >= _SHOWN_SHARE * longest:
+            segments.append((name, label, palette.category(name), widths))
+        else:
+            rest = [a + b for a, b in zip(rest, widths, strict=True)]
+    if max(rest, default=0.0) > 0:
+        segments.append(("other", _REST, palette.category("other"), rest))
+    idle = [p.idle_ns for p in parts]
+    kind = parts[0].device_kind if parts else "gpu"
+    segments.append(("", _IDLE[kind], palette.idle, idle))
+    return segments
+
+
+def _unit(longest_ns: float) -> tuple[float, str]:
+    for factor, unit in ((1e-9, "s"), (1e-6, "ms"), (1e-3, "µs")):
+        if longest_ns * factor >= 1:
+            return factor, unit
+    return 1.0, "ns"
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 24 else label[:23] + "…"
