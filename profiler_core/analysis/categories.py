@@ -94,7 +94,7 @@ def _first_rule(name: str, by: str) -> int:
 
 
 def _rules_of(names: pl.Series, by: str) -> pl.DataFrame:
-    """(n_unique, 2): name and the number of the first rule that fits. Names repeat, so it is cheap."""
+    """(n_unique, 2): name and the number of the first rule that fits."""
     unique = names.unique()
     numbers = [_first_rule(name, by) for name in unique.cast(pl.String)]
     return pl.DataFrame({"name": unique, "rule": pl.Series(numbers, dtype=pl.Int16)})

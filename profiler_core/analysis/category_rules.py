@@ -91,6 +91,13 @@ RULES: tuple[Rule, ...] = (
     # Operators and annotations around the launch.
     Rule(
         "operator",
+        r"^aten::_foreach_copy_",
+        "copy",
+        "aten::_foreach_copy_",
+        "torch/_inductor/cudagraph_trees.py: static inputs of a graph",
+    ),
+    Rule(
+        "operator",
         r"^(c10d::|nccl:|gloo:|record_param_comms|_c10d_functional)",
         "communication",
         "c10d::allreduce_",
@@ -187,7 +194,7 @@ RULES: tuple[Rule, ...] = (
         "kernel",
         r"[sS]oft[mM]ax",
         "softmax",
-        "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, false, false>(float*, int)",
+        "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10>(float*)",
         "aten/src/ATen/native/cuda/SoftMax.cu",
     ),
     Rule(
@@ -201,8 +208,8 @@ RULES: tuple[Rule, ...] = (
         "kernel",
         r"multi_tensor_apply|[fF]used_?(Adam|adam|Sgd|sgd|Lamb|lamb)|amp_(non_finite|update_scale)",
         "optimizer",
-        "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::"
-        "TensorListMetadata<1> >(int)",
+        "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<"
+        "at::native::(anonymous namespace)::TensorListMetadata<1> >(int)",
         "aten/src/ATen/native/cuda/MultiTensorApply.cuh",
     ),
     Rule(
@@ -233,7 +240,7 @@ RULES: tuple[Rule, ...] = (
         r"[rR]educe|[rR]eduction|[sS]can(_|[A-Z<]|$)|cub::|thrust::|[sS]ort|[tT]op_?[kK]|radix|"
         r"nll_loss|cross_entropy|[cC]um(sum|prod)|welford|unique|histogram",
         "reduction",
-        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float> > >(float)",
+        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(float)",
         "aten/src/ATen/native/cuda/Reduce.cuh; CUB",
     ),
     Rule(
@@ -242,8 +249,7 @@ RULES: tuple[Rule, ...] = (
         r"arange|tri[ul]_|tril_triu|linspace|upsample|act_and_mul|[sS]i[lL][uU]|[gG]e[lL][uU]|[rR]e[lL][uU]|"
         r"op_tensor|scalePackedTensor|philox|[rR]andom|curand|masked_|where_kernel|quant",
         "elementwise",
-        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >"
-        "(int)",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >()",
         "aten/src/ATen/native/cuda/CUDALoops.cuh",
     ),
     # Operators once more, where the name says nothing; and operators that are the work on a CPU.

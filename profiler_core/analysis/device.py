@@ -24,7 +24,8 @@ def device_of(trace: Trace, index: int | None) -> Device:
     if not trace.has_device_events:
         return Device(kind="cpu")
     known = trace.metadata.get("deviceProperties")
-    entries = [entry for entry in known if isinstance(entry, Mapping)] if _is_list(known) else []
+    listed = known if isinstance(known, list) else []
+    entries = [entry for entry in listed if isinstance(entry, Mapping)]
     entry = next((entry for entry in entries if _int(entry.get("id")) == index), {})
     major, minor = _int(entry.get("computeMajor")), _int(entry.get("computeMinor"))
     name = entry.get("name")
@@ -36,10 +37,6 @@ def device_of(trace: Trace, index: int | None) -> Device:
         n_multiprocessors=_int(entry.get("numSms")),
         memory_bytes=_int(entry.get("totalGlobalMem")),
     )
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple)
 
 
 def _int(value: Any) -> int | None:

@@ -44,8 +44,7 @@ def gaps(frame: pl.DataFrame, start_ns: int, end_ns: int) -> pl.DataFrame:
         .filter(pl.col("end") > pl.col("ts_ns"))
         .sort("ts_ns", maintain_order=True)
     )
-    last_end = clipped["end"].max() if clipped.height else start_ns
-    assert isinstance(last_end, int)
+    last_end = int(clipped["end"].max()) if clipped.height else start_ns  # type: ignore[arg-type]
     covered = pl.col("end").cum_max().shift(1, fill_value=start_ns)
     between = clipped.select(
         covered.alias("ts_ns"),

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from profiler_core.analysis.steps import Window
-
 
 @dataclass(frozen=True)
 class Launches:
@@ -28,7 +26,7 @@ class Launches:
     max_queue_length: int  # launched, not yet started; the longest of any stream
 
 
-def launches(work: pl.DataFrame, window: Window) -> Launches:
+def launches(work: pl.DataFrame) -> Launches:
     """Launch statistics of the window, from `device_work`.
 
     A graph launch is one call; the delay of its events is that of the first one.
@@ -47,15 +45,15 @@ def launches(work: pl.DataFrame, window: Window) -> Launches:
     by_api = by_api.sort("len", "launch_name", descending=[True, False])
     names = {name or "unnamed": n for name, n in by_api.iter_rows()}
     delay = (calls["ts_ns"] - calls["launch_ts_ns"] - calls["launch_dur_ns"]).sort()
-    total = counted["dur_ns"].sum()
+    total = int(counted["dur_ns"].sum())
     return Launches(
         n_calls=calls.height,
         n_graph_calls=sum(n for name, n in names.items() if is_graph_launch(name)),
         by_api=names,
-        call_time_ns=calls["launch_dur_ns"].sum(),
+        call_time_ns=int(calls["launch_dur_ns"].sum()),
         n_events_linked=linked.height,
         n_events_unlinked=counted.height - linked.height,
-        linked_time_fraction=linked["dur_ns"].sum() / total if total else None,
+        linked_time_fraction=int(linked["dur_ns"].sum()) / total if total else None,
         delay_median_ns=_quantile(delay, 0.5),
         delay_p90_ns=_quantile(delay, 0.9),
         n_negative_delays=int((delay < 0).sum()),

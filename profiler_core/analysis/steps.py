@@ -10,6 +10,9 @@ import polars as pl
 from profiler_core.analysis.work import device_work, host_steps
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 
+# Spans of the profiler itself; "Trace" lasts as long as the recording.
+_BOOKKEEPING = ["Trace", "overhead"]
+
 
 @dataclass(frozen=True)
 class Step:
@@ -100,12 +103,15 @@ def window_of(trace: Trace, work: pl.DataFrame) -> Window:
 
 
 def _extent(trace: Trace) -> tuple[int, int]:
-    """First start and last end of what ran; bookkeeping rows such as cat "Trace" are left out."""
+    """First start and last end of what ran; the profiler's own bookkeeping is left out."""
     starts, ends = [], []
     for table in TABLE_SCHEMAS:
         frame: pl.DataFrame = getattr(trace, table)
-        if frame.height == 0 or table in ("other", "memory"):
+        if table == "memory":
             continue
-        starts.append(frame["ts_ns"].min())
-        ends.append(frame.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item())
-    return (min(starts), max(ends)) if starts else (0, 0)  # type: ignore[type-var, return-value]
+        if table == "other":
+            frame = frame.filter(pl.col("ph") == "X", ~pl.col("cat").is_in(_BOOKKEEPING))
+        if frame.height:
+            starts.append(int(frame["ts_ns"].min()))  # type: ignore[arg-type]
+            ends.append(int((frame["ts_ns"] + frame["dur_ns"]).max()))  # type: ignore[arg-type]
+    return (min(starts), max(ends)) if starts else (0, 0)

@@ -82,7 +82,7 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
     busiest = times[0] if times else GpuTime(0, 0, window.dur_ns, 0, 0, 0)
     counts = {cat: counted.filter(pl.col("cat") == cat) for cat in (KERNEL, MEMCPY, MEMSET)}
     on_gpu = trace.has_device_events
-    launch = launches(counted, window) if on_gpu and trace.runtime.height else None
+    launch = launches(counted) if on_gpu and trace.runtime.height else None
     return Summary(
         source=trace.source,
         device_kind="gpu" if on_gpu else "cpu",
@@ -101,8 +101,8 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         n_memset=counts[MEMSET].height if on_gpu else None,
         n_launches=launch.n_calls if launch else None,
         n_graph_launches=launch.n_graph_calls if launch else None,
-        kernel_time_ns=counts[KERNEL]["dur_ns"].sum(),
-        device_time_ns=counted["dur_ns"].sum(),
+        kernel_time_ns=int(counts[KERNEL]["dur_ns"].sum()),
+        device_time_ns=int(counted["dur_ns"].sum()),
         by_category=by_category(counted),
         kernels=tuple(KernelTotal(**row) for row in kernels_of(counted).iter_rows(named=True)),
         idle_by_cause_ns=None,

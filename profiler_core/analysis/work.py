@@ -23,7 +23,7 @@ LAUNCH_COLUMNS = {
 _STEP = "ProfilerStep#"
 
 # Ranges that torch.compile and autograd put around operators: what runs inside is the work.
-# torch 2.4 to 2.15: torch/_dynamo/eval_frame.py, torch/_functorch/_aot_autograd/runtime_wrappers.py,
+# torch 2.1 to 2.15: torch/_dynamo/eval_frame.py, functorch/_aot_autograd/runtime_wrappers.py,
 # torch/csrc/autograd/engine.cpp (evaluate_function) and the names of its nodes.
 _WRAPPER = re.compile(
     r"Torch-Compiled Region|## Call CompiledFxGraph|TorchDynamo Cache Lookup|Pregraph bytecode"

@@ -1,0 +1,271 @@
+"""A baseline and its candidates, every number per step: the keys of `compare` in docs/json.md.
+
+The caller reads files and summarises traces; here they are only put side by side:
+
+    baseline = make_side(run, summarise(trace, run.record.measurement))
+    comparison = compare(baseline, [make_side(other_run, other_summary), …])
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.compile_cost import CompileCost, compile_cost, is_compiled
+from profiler_core.analysis.environment import Difference, differences
+from profiler_core.analysis.memory import PeakMemory, peak_memory
+from profiler_core.analysis.per_step import PerStep, per_step
+from profiler_core.analysis.step_time import (
+    Clock,
+    Jitter,
+    StepTime,
+    compare_profiled,
+    compare_unprofiled,
+    jitter,
+    step_time_ns,
+)
+from profiler_core.analysis.summary import Summary
+from profiler_core.analysis.verdict import VerdictKind, judge
+from profiler_core.model.run import Numerics, Run
+
+Pair = tuple[float | None, float | None]  # (baseline, candidate); None: not available
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run of a comparison. summary and per_step are None for a run without a trace."""
+
+    label: str
+    run: Run
+    summary: Summary | None
+    step_time_ns: float | None  # on `clock`
+    clock: Clock | None  # unprofiled where the run was timed, else profiled
+    jitter: Jitter | None
+    per_step: PerStep | None
+    memory: PeakMemory
+
+
+@dataclass(frozen=True)
+class CategoryPair:
+    """One category on both sides, per step; 0 where a side has none of it."""
+
+    n: Pair
+    time_ns: Pair
+
+
+@dataclass(frozen=True)
+class MemoryPair:
+    """Peaks of both sides in bytes. Reserved is the peak of a comparison (see PeakMemory)."""
+
+    peak_reserved_bytes: Pair
+    peak_allocated_bytes: Pair
+    measured: bool | None  # False: from the traces, of which at least one has no measurement
+
+
+@dataclass(frozen=True)
+class CandidateComparison:
+    """One candidate against the baseline. Pairs are (baseline, candidate), per profiled step."""
+
+    label: str
+    baseline_label: str
+    status: str  # of the candidate's run: "finished", "failed" …
+    error: str | None
+    verdict: VerdictKind
+    step_time: StepTime
+    n_kernels: Pair
+    n_memcpy: Pair
+    n_memset: Pair
+    n_launches: Pair
+    n_graph_launches: Pair
+    kernel_time_ns: Pair
+    device_time_ns: Pair
+    busy_ns: Pair
+    idle_ns: Pair
+    window_ns: Pair  # profiled step time
+    exposed_communication_ns: Pair
+    exposed_copy_ns: Pair
+    by_category: Mapping[str, CategoryPair]  # those of either side, in the order of CATEGORIES
+    compile: CompileCost
+    memory: MemoryPair
+    numerics: Numerics | None
+    environment_differs: tuple[Difference, ...]
+    interleaved: bool | None  # None: there is nothing that could have been
+    n_profiled_steps: tuple[int | None, int | None]
+    notes: tuple[str, ...]  # one sentence for each thing that cannot be computed
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A baseline with its candidates, in the order given."""
+
+    baseline: Side
+    candidates: tuple[CandidateComparison, ...]
+    sides: tuple[Side, ...]  # the candidates' own sides, in the same order
+
+
+def make_side(run: Run, summary: Summary | None, *, label: str | None = None) -> Side:
+    """A run with what its trace says.
+
+    Args:
+        run: as opened.
+        summary: of its trace, made with its measurement; None without a trace.
+        label: what to call it; the variant, the name or the file's name by default.
+    """
+    measured = step_time_ns(run.record.measurement)
+    steps = per_step(summary) if summary else None
+    profiled = steps.window_ns if steps else None
+    return Side(
+        label=label or run.record.variant or run.record.name or run.path.name,
+        run=run,
+        summary=summary,
+        step_time_ns=measured if measured is not None else profiled,
+        clock="unprofiled" if measured is not None else "profiled" if steps else None,
+        jitter=jitter(run.record.measurement),
+        per_step=steps,
+        memory=summary.memory if summary else peak_memory(None, None, run.record.measurement),
+    )
+
+
+def compare(baseline: Side, candidates: Sequence[Side]) -> Comparison:
+    """Put each candidate beside the baseline."""
+    return Comparison(
+        baseline, tuple(_against(baseline, side) for side in candidates), tuple(candidates)
+    )
+
+
+def _against(baseline: Side, candidate: Side) -> CandidateComparison:
+    interleaved = _interleaved(baseline, candidate)
+    step_time = _step_time(baseline, candidate, interleaved=bool(interleaved))
+    record = candidate.run.record
+    verdict = judge(step_time, record.numerics)
+    saved = None
+    if step_time.clock == "unprofiled" and verdict != "no_difference":
+        saved = (step_time.baseline_ns or 0) - (step_time.candidate_ns or 0)
+    cost = compile_cost(record, candidate_step_ns=step_time_ns(record.measurement), saved_ns=saved)
+    ours, theirs = baseline.per_step, candidate.per_step
+
+    def pair(name: str) -> Pair:
+        return (getattr(ours, name) if ours else None, getattr(theirs, name) if theirs else None)
+
+    return CandidateComparison(
+        label=candidate.label,
+        baseline_label=baseline.label,
+        status=record.status,
+        error=record.error,
+        verdict=verdict,
+        step_time=step_time,
+        n_kernels=pair("n_kernels"),
+        n_memcpy=pair("n_memcpy"),
+        n_memset=pair("n_memset"),
+        n_launches=pair("n_launches"),
+        n_graph_launches=pair("n_graph_launches"),
+        kernel_time_ns=pair("kernel_time_ns"),
+        device_time_ns=pair("device_time_ns"),
+        busy_ns=pair("busy_ns"),
+        idle_ns=pair("idle_ns"),
+        window_ns=pair("window_ns"),
+        exposed_communication_ns=pair("exposed_communication_ns"),
+        exposed_copy_ns=pair("exposed_copy_ns"),
+        by_category=_categories(ours, theirs),
+        compile=cost,
+        memory=_memory(baseline.memory, candidate.memory),
+        numerics=record.numerics,
+        environment_differs=differences(
+            baseline.run.record,
+            record,
+            tuple(s.summary.device if s.summary else None for s in (baseline, candidate)),  # type: ignore[arg-type]
+        ),
+        interleaved=interleaved,
+        n_profiled_steps=(ours.n_steps if ours else None, theirs.n_steps if theirs else None),
+        notes=_notes(baseline, candidate, step_time, cost, interleaved),
+    )
+
+
+def _interleaved(baseline: Side, candidate: Side) -> bool | None:
+    """Were the two timed in turns? A capture says so; else the rounds' own places tell."""
+    measured = [side.run.record.measurement for side in (baseline, candidate)]
+    if any(m is None or not m.rounds for m in measured):
+        return None
+    said = [m.interleaved for m in measured if m is not None]
+    same_capture = baseline.run.record.capture_id == candidate.run.record.capture_id != ""
+    return same_capture and all(said)
+
+
+def _step_time(baseline: Side, candidate: Side, *, interleaved: bool) -> StepTime:
+    ours, theirs = baseline.run.record.measurement, candidate.run.record.measurement
+    if ours is not None and theirs is not None:
+        unprofiled = compare_unprofiled(ours, theirs, interleaved=interleaved)
+        if unprofiled is not None:
+            return unprofiled
+    left, right = baseline.per_step, candidate.per_step
+    return compare_profiled(
+        left.window_ns if left else None,
+        right.window_ns if right else None,
+        (left.n_steps if left else 0, right.n_steps if right else 0),
+    )
+
+
+def _categories(ours: PerStep | None, theirs: PerStep | None) -> dict[str, CategoryPair]:
+    sides = (ours, theirs)
+    present = {key for side in sides if side for key in side.category_n}
+
+    def pair(field: str, key: str) -> Pair:
+        left, right = (getattr(side, field).get(key, 0.0) if side else None for side in sides)
+        return left, right
+
+    return {
+        key: CategoryPair(pair("category_n", key), pair("category_time_ns", key))
+        for key in CATEGORIES
+        if key in present
+    }
+
+
+def _memory(ours: PeakMemory, theirs: PeakMemory) -> MemoryPair:
+    sources = {side.source for side in (ours, theirs)} - {None}
+    return MemoryPair(
+        (ours.peak_reserved_bytes, theirs.peak_reserved_bytes),
+        (ours.peak_allocated_bytes, theirs.peak_allocated_bytes),
+        measured=sources == {"measured"} if sources else None,
+    )
+
+
+def _notes(
+    baseline: Side,
+    candidate: Side,
+    step_time: StepTime,
+    cost: CompileCost,
+    interleaved: bool | None,
+) -> tuple[str, ...]:
+    notes = []
+    for side in (baseline, candidate):
+        if side.run.record.status != "finished":
+            error = f": {side.run.record.error}" if side.run.record.error else "."
+            notes.append(f"The run of {side.label} is {side.run.record.status}{error}")
+        if side.summary is None:
+            notes.append(f"{side.label} has no trace: its kernels and launches are not known.")
+        else:
+            notes.extend(f"{side.label}: {note}" for note in side.summary.notes)
+    if step_time.clock == "profiled":
+        notes.append(
+            "Step times are on the profiler's clock, which slows the host: "
+            "at least one of the runs was not timed without it."
+        )
+    elif step_time.clock is None:
+        notes.append(
+            "Step times cannot be compared: at least one run has neither rounds nor steps."
+        )
+    elif step_time.interval is None:
+        notes.append("There are too few rounds for an interval, so the ratio carries no verdict.")
+    if step_time.interval is not None and not interleaved:
+        notes.append(
+            "The two runs were not timed in turns: a drift of the clocks may be in the ratio."
+        )
+    record = candidate.run.record
+    if is_compiled(record) is not False and cost.seconds is None:
+        notes.append("What compiling costs is not known: the first call was not timed.")
+    if cost.seconds is not None and cost.source == "first call":
+        notes.append(
+            "Compile time is that of the first call beyond a step, the start of CUDA included."
+        )
+    if record.numerics is None:
+        notes.append("Whether the results are right was not checked.")
+    return tuple(notes)

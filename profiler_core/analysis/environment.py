@@ -1,0 +1,76 @@
+"""What differs between two runs beside what was meant to differ."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from profiler_core.analysis.device import Device
+from profiler_core.model.run import RunRecord
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One property that the two runs do not share; None: the run does not have it."""
+
+    key: str  # "torch", "gpu", "variables.CUDA_VISIBLE_DEVICES", "spec.batch_size"
+    baseline: Any
+    candidate: Any
+
+
+# Parts of the request that make it another question when they differ; the others (mode,
+# backend, precision …) are what a comparison is about.
+_SPEC_KEYS = ("training", "batch_size", "shapes", "seed", "options")
+
+# Set by a capture for itself, different in every child, or a reading of the moment.
+_VARIABLES_OF_THE_CAPTURE = (
+    "TORCH_LOGS",
+    "TORCH_TRACE",
+    "INDUCTOR_PROVENANCE",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TRITON_CACHE_DIR",
+)
+_READINGS = ("_clock_mhz", "temperature_c", "power_w", "_used_bytes", "_free_bytes", "_at")
+
+# Follow from the variant's precision, which is named in the spec.
+_FOLLOWS_PRECISION = ("float32_matmul_precision", "cudnn_allow_tf32")
+
+
+def differences(
+    baseline: RunRecord,
+    candidate: RunRecord,
+    devices: tuple[Device | None, Device | None] = (None, None),
+) -> tuple[Difference, ...]:
+    """Environment and workload keys that are known on both sides and differ, by name.
+
+    Args:
+        baseline: its `environment` and `spec`.
+        candidate: the same.
+        devices: what the traces say; used where run.json names no GPU.
+    """
+    ours, theirs = (_facts(r, d) for r, d in zip((baseline, candidate), devices, strict=True))
+    same_precision = baseline.spec.get("precision") == candidate.spec.get("precision")
+    return tuple(
+        Difference(key, ours[key], theirs[key])
+        for key in sorted(ours.keys() & theirs.keys())
+        if ours[key] != theirs[key] and (same_precision or not key.endswith(_FOLLOWS_PRECISION))
+    )
+
+
+def _facts(record: RunRecord, device: Device | None) -> dict[str, Any]:
+    facts = dict(_leaves(record.environment))
+    if device is not None and facts.get("gpu") is None:
+        facts["gpu"] = device.name
+    if record.workload:
+        facts["workload"] = record.workload
+    for key in _SPEC_KEYS:
+        if key in record.spec:
+            facts[f"spec.{key}"] = record.spec[key]
+    return facts
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{key}.")
+        elif key not in _VARIABLES_OF_THE_CAPTURE and not key.endswith(_READINGS):
+            yield f"{prefix}{key}", value

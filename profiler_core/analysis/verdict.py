@@ -1,0 +1,184 @@
+"""Is the candidate worth it, in one sentence: the page and the command line say the same.
+
+A fast wrong answer is said first, then slower, no difference, faster; a number without repeats
+is a measurement and carries no verdict.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from profiler_core.analysis.step_time import StepTime
+from profiler_core.model.run import Numerics
+from profiler_core.units import format_bytes, format_count, format_duration
+
+if TYPE_CHECKING:  # compare judges with this module
+    from profiler_core.analysis.compare import CandidateComparison
+
+VerdictKind = Literal["wrong_numerics", "slower", "no_difference", "faster", "no_verdict"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One headline, and further sentences in the order in which they matter."""
+
+    kind: VerdictKind
+    headline: str
+    details: tuple[str, ...]
+
+
+def judge(step_time: StepTime, numerics: Numerics | None) -> VerdictKind:
+    """What the numbers allow to say. A ratio that prints as 1.00 is never a gain or a loss."""
+    if numerics is not None and numerics.verdict == "wrong":
+        return "wrong_numerics"
+    if step_time.ratio is None or step_time.significant is None:
+        return "no_verdict"
+    if not step_time.significant or round(step_time.ratio, 2) == 1.0:
+        return "no_difference"
+    return "faster" if step_time.ratio > 1 else "slower"
+
+
+def verdict_sentence(comparison: "CandidateComparison") -> Verdict:
+    """The verdict on one candidate in words."""
+    headline = {
+        "wrong_numerics": _wrong,
+        "slower": _slower,
+        "no_difference": _no_difference,
+        "faster": _faster,
+        "no_verdict": _measurement,
+    }[comparison.verdict](comparison)
+    return Verdict(comparison.verdict, headline, _details(comparison))
+
+
+def _wrong(c: "CandidateComparison") -> str:
+    numerics = c.numerics
+    if numerics is None or numerics.rms_error is None or numerics.tolerance is None:
+        return f"{c.label} gives wrong results, so its speed does not count."
+    against = (
+        f", {c.baseline_label} is off by {numerics.baseline_rms_error:.2g}"
+        if (numerics.baseline_rms_error is not None)
+        else ""
+    )
+    return (
+        f"{c.label} gives wrong results, so its speed does not count: RMS error "
+        f"{numerics.rms_error:.2g} where {numerics.tolerance:.2g} is allowed{against}."
+    )
+
+
+def _slower(c: "CandidateComparison") -> str:
+    ratio = c.step_time.ratio or 1.0
+    return (
+        f"{c.label} is slower than {c.baseline_label}: a step takes {1 / ratio:.2f} times as long, "
+        f"{_times(c.step_time)} ({_interval(c.step_time, inverse=True)})."
+    )
+
+
+def _faster(c: "CandidateComparison") -> str:
+    return (
+        f"{c.label} is {c.step_time.ratio:.2f} times as fast as {c.baseline_label}: a step takes "
+        f"{_times(c.step_time)} ({_interval(c.step_time)})."
+    )
+
+
+def _no_difference(c: "CandidateComparison") -> str:
+    reason = (
+        "the interval of the ratio holds 1"
+        if not c.step_time.significant
+        else "the ratio rounds to 1.00"
+    )
+    return (
+        f"{c.label} makes no difference against {c.baseline_label}: a step takes "
+        f"{_times(c.step_time)}, and {reason} ({_interval(c.step_time)})."
+    )
+
+
+def _measurement(c: "CandidateComparison") -> str:
+    time = c.step_time
+    if c.status in ("failed", "cancelled", "lost") and time.ratio is None:
+        reason = f": {c.error}" if c.error else "."
+        return f"{c.label} cannot be judged, its run is {c.status}{reason}"
+    if time.clock == "unprofiled":
+        rounds = "one round" if max(time.n_rounds) == 1 else f"{min(time.n_rounds)} rounds"
+        return (
+            f"A step takes {_times(time)} from {c.baseline_label} to {c.label}, measured over "
+            f"{format_count(min(time.n_steps))} steps in {rounds} each: too few repeats for a "
+            "verdict."
+        )
+    ours, theirs = c.device_time_ns
+    if ours is None or theirs is None:
+        return f"{c.label} and {c.baseline_label} cannot be compared: a trace is missing."
+    steps = sorted({n for n in c.n_profiled_steps if n is not None})
+    counted = " and ".join(format_count(n) for n in steps)
+    return (
+        f"Device time a step {format_duration(ours)} → {format_duration(theirs)} from "
+        f"{c.baseline_label} to {c.label} (profiled, {counted} step{'s' if steps != [1] else ''}, "
+        "no repeats): a measurement, not a verdict."
+    )
+
+
+def _details(c: "CandidateComparison") -> tuple[str, ...]:
+    sentences = [*_numerics(c), *_compile(c), *_memory(c)]
+    if c.step_time.interval is not None and c.interleaved is False:
+        sentences.append(
+            "The runs were not timed in turns: a drift of the clocks may be in the ratio."
+        )
+    if c.environment_differs:
+        named = ", ".join(
+            f"{d.key} ({d.baseline} against {d.candidate})" for d in c.environment_differs[:3]
+        )
+        more = len(c.environment_differs) - 3
+        sentences.append(
+            f"The runs differ in more than the variant: {named}"
+            + (f" and {more} more." if more > 0 else ".")
+        )
+    return tuple(sentences)
+
+
+def _numerics(c: "CandidateComparison") -> list[str]:
+    if c.numerics is None:
+        return []
+    if c.numerics.verdict == "right":
+        compared = f" ({c.numerics.compared} compared)" if c.numerics.compared else ""
+        return [f"Its results are right{compared}."]
+    if c.numerics.verdict == "wrong" and c.step_time.ratio is not None:
+        return [f"A step takes {_times(c.step_time)}, ratio {c.step_time.ratio:.2f}."]
+    return [f"Its results could not be checked: {c.numerics.reason or c.numerics.verdict}."]
+
+
+def _compile(c: "CandidateComparison") -> list[str]:
+    cost = c.compile
+    if cost.seconds is None:
+        return []
+    warm = (
+        ""
+        if cost.warm_seconds is None
+        else f", {format_duration(cost.warm_seconds * 1e9)} with a warm cache"
+    )
+    sentence = f"The first call costs {format_duration(cost.seconds * 1e9)}{warm}"
+    if cost.break_even_steps is not None:
+        sentence += f"; it has paid for itself after {format_count(cost.break_even_steps)} steps."
+    elif c.verdict in ("slower", "no_difference"):
+        sentence += "; it never pays for itself."
+    else:
+        sentence += "."
+    return [sentence]
+
+
+def _memory(c: "CandidateComparison") -> list[str]:
+    ours, theirs = c.memory.peak_reserved_bytes
+    if ours is None or theirs is None:
+        return []
+    return [f"Peak memory (reserved) {format_bytes(ours)} → {format_bytes(theirs)}."]
+
+
+def _times(time: StepTime) -> str:
+    return f"{format_duration(time.baseline_ns)} → {format_duration(time.candidate_ns)}"
+
+
+def _interval(time: StepTime, *, inverse: bool = False) -> str:
+    if time.interval is None:
+        return "no interval"
+    low, high = time.interval
+    if inverse:
+        low, high = 1 / high, 1 / low
+    rounds = f"{min(time.n_rounds)} {'interleaved ' if time.paired else ''}rounds"
+    return f"95 % interval {low:.2f} to {high:.2f}, {rounds}"
