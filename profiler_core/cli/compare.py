@@ -1,0 +1,143 @@
+"""`compare BASELINE CANDIDATE…` or `compare FOLDER`: every number per step, side by side."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.compare import CandidateComparison, Comparison, Pair, Side, compare
+from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.runs import paths_by_role, side_of
+from profiler_core.cli.table import table
+from profiler_core.units import format_bytes, format_change, format_count, format_duration
+
+# Sections of `compare` that later analyses fill: absent data is null, never a guess.
+_NOT_COMPUTED = ("waterfall", "fusion", "findings")
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("compare", help="a baseline and its candidates, per step")
+    parser.add_argument(
+        "baseline",
+        type=Path,
+        metavar="BASELINE_OR_FOLDER",
+        help="a run, a trace, or the folder of a capture (sides by their role)",
+    )
+    parser.add_argument("candidates", type=Path, nargs="*", metavar="CANDIDATE")
+    parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it."""
+    baseline, candidates = arguments.baseline, arguments.candidates
+    if not candidates:
+        baseline, candidates = paths_by_role(baseline)
+    comparison = compare(side_of(baseline), [side_of(path) for path in candidates])
+    if arguments.json:
+        write_json(comparison_answer(comparison))
+    else:
+        print("\n\n\n".join(_text(candidate) for candidate in comparison.candidates))
+    return 0
+
+
+def comparison_answer(comparison: Comparison) -> dict[str, object]:
+    """The keys of `compare` in docs/json.md."""
+    return {
+        "baseline": _side(comparison.baseline),
+        "candidates": [
+            {
+                **_side(side),
+                **{name: getattr(candidate, name) for name in candidate.__dataclass_fields__},
+                "verdict": verdict_sentence(candidate),
+                **dict.fromkeys(_NOT_COMPUTED),
+            }
+            for candidate, side in zip(comparison.candidates, comparison.sides, strict=True)
+        ],
+    }
+
+
+def _side(side: Side) -> dict[str, object]:
+    record = side.run.record
+    return {
+        "label": side.label,
+        "path": str(side.run.path),
+        "name": record.name,
+        "workload": record.workload,
+        "variant": record.variant,
+        "status": record.status,
+        "error": record.error,
+        "step_time_ns": side.step_time_ns,
+        "clock": side.clock,
+        "jitter": side.jitter,
+        "n_steps": side.per_step.n_steps if side.per_step else None,
+        "environment": record.environment,
+    }
+
+
+def _text(c: CandidateComparison) -> str:
+    verdict = verdict_sentence(c)
+    parts = ["\n".join([verdict.headline, *verdict.details]), _numbers(c)]
+    if c.by_category:
+        parts.append(_categories(c))
+    if c.notes:
+        parts.append("\n".join(c.notes))
+    return "\n\n".join(parts)
+
+
+def _numbers(c: CandidateComparison) -> str:
+    clock = f"step time, {c.step_time.clock}" if c.step_time.clock else "step time"
+    rows = [_row(clock, (c.step_time.baseline_ns, c.step_time.candidate_ns), format_duration)]
+    if c.step_time.clock == "unprofiled":
+        rows.append(_row("step time, profiled", c.window_ns, format_duration))
+    rows += [
+        _row("busy", c.busy_ns, format_duration),
+        _row("idle", c.idle_ns, format_duration),
+        _row("kernel time", c.kernel_time_ns, format_duration),
+        _row("device time", c.device_time_ns, format_duration),
+        _row("kernels", c.n_kernels, format_count),
+        _row("memcpy", c.n_memcpy, format_count),
+        _row("memset", c.n_memset, format_count),
+        _row("launches", c.n_launches, format_count),
+        _row("  of graphs", c.n_graph_launches, format_count),
+        _row("peak reserved", c.memory.peak_reserved_bytes, format_bytes),
+        _row("peak allocated", c.memory.peak_allocated_bytes, format_bytes),
+    ]
+    return table(["a step", c.baseline_label, c.label, "change"], rows)
+
+
+def _categories(c: CandidateComparison) -> str:
+    rows = [
+        [
+            CATEGORIES[key],
+            format_count(pair.n[0]),
+            format_count(pair.n[1]),
+            format_duration(pair.time_ns[0]),
+            format_duration(pair.time_ns[1]),
+            _change(pair.time_ns),
+        ]
+        for key, pair in sorted(
+            c.by_category.items(), key=lambda item: -max(t or 0 for t in item[1].time_ns)
+        )
+    ]
+    head = [
+        "category, a step",
+        f"n {c.baseline_label}",
+        f"n {c.label}",
+        c.baseline_label,
+        c.label,
+        "change",
+    ]
+    return table(head, rows)
+
+
+def _row(name: str, pair: Pair, form: Callable[[float | None], str]) -> list[str]:
+    return [name, form(pair[0]), form(pair[1]), _change(pair)]
+
+
+def _change(pair: Pair) -> str:
+    ours, theirs = pair
+    if ours is None or theirs is None or (ours == 0 and theirs == 0):
+        return ""
+    return "new" if ours == 0 else "gone" if theirs == 0 else format_change(theirs / ours)

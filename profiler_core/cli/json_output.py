@@ -1,0 +1,45 @@
+"""Results as JSON: "schema": 1, ns and bytes as whole numbers, absent data null."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, TextIO
+
+import msgspec
+
+SCHEMA = 1
+
+
+def write_json(answer: Mapping[str, Any], stream: TextIO | None = None) -> None:
+    """Print one answer with its schema number."""
+    json.dump(
+        {"schema": SCHEMA, **plain(answer)}, stream or sys.stdout, indent=1, ensure_ascii=False
+    )
+    print(file=stream or sys.stdout)
+
+
+def plain(value: Any, key: str = "") -> Any:
+    """Records, tuples and paths as what json knows.
+
+    Times and sizes are rounded to whole ns and bytes; other floats that are whole (3.0 kernels
+    a step) lose their point.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name), f.name) for f in fields(value)}
+    if isinstance(value, msgspec.Struct):
+        return plain(msgspec.to_builtins(value), key)
+    if isinstance(value, Mapping):
+        unit = key if key.endswith(("_ns", "_bytes")) else ""
+        return {str(k): plain(v, unit or str(k)) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, key) for item in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, float) and (value.is_integer() or key.endswith(("_ns", "_bytes"))):
+        return round(value)
+    return value

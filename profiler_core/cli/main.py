@@ -1,0 +1,92 @@
+"""The command line: finds the module of a verb, and shows every error as problem and remedy.
+
+Verbs are imported by name, and only the one that is asked for: capturing must work on a GPU
+machine where nothing of the analyses is installed.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Protocol
+
+from profiler_core.errors import Cancelled, FusionscopeError
+
+# verb -> (its module, what it answers)
+VERBS: dict[str, tuple[str, str]] = {
+    "doctor": ("profiler_core.cli.doctor", "what this machine can capture, and what is missing"),
+    "capture": ("profiler_core.cli.capture", "run variants of a model and record what they do"),
+    "summary": ("profiler_core.cli.summary", "one run or trace in numbers"),
+    "compare": ("profiler_core.cli.compare", "a baseline and its candidates, per step"),
+}
+
+_CANCELLED = 130  # what a shell says of a process that SIGINT ended
+
+
+class Verb(Protocol):
+    """What each module of a verb offers."""
+
+    def add_parser(self, subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+        """Declare the verb's arguments."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do it; returns the exit status."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb.
+
+    Args:
+        argv: the words after the program's name; those of this process by default.
+
+    Returns:
+        0 done, 1 the analysed thing is bad, 2 bad input or usage, 3 cannot judge, 130 cancelled.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    name = next((word for word in words if not word.startswith("-")), None)
+    if name not in VERBS or words[0].startswith("-"):
+        return _usage(words, name)
+    verb: Verb = importlib.import_module(VERBS[name][0])
+    parser, subparsers = _parser()
+    verb.add_parser(subparsers)
+    try:
+        return verb.run(parser.parse_args(words))
+    except Cancelled as error:
+        print(error.problem, file=sys.stderr)
+        return _CANCELLED
+    except FusionscopeError as error:
+        print(f"{error.problem}\n{error.remedy}", file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print("Cancelled.", file=sys.stderr)
+        return _CANCELLED
+    except BrokenPipeError:  # `… | head`: nobody reads on, which is no error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser() -> tuple[
+    argparse.ArgumentParser, "argparse._SubParsersAction[argparse.ArgumentParser]"
+]:
+    parser = argparse.ArgumentParser(
+        prog="fusionscope", description="What torch.compile did to your model, measured."
+    )
+    return parser, parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+
+def _usage(words: list[str], name: str | None) -> int:
+    """Help, or a word on what is not a verb; none of the verbs' modules is imported."""
+    parser, subparsers = _parser()
+    for verb, (_, answers) in VERBS.items():
+        subparsers.add_parser(verb, help=answers)
+    if words and words[0] in ("-h", "--help"):
+        parser.print_help()
+        return 0
+    if name is not None:
+        print(f"'{name}' is no verb of fusionscope.", file=sys.stderr)
+        print(f"Use one of {', '.join(VERBS)}.", file=sys.stderr)
+    else:
+        parser.print_usage(sys.stderr)
+        print(f"Name a verb: {', '.join(VERBS)}.", file=sys.stderr)
+    return 2

@@ -1,0 +1,64 @@
+"""From what stands on the command line to summarised runs."""
+
+from pathlib import Path
+
+from profiler_core import run_directory
+from profiler_core.analysis.compare import Side, make_side
+from profiler_core.analysis.summary import Summary, summarise
+from profiler_core.errors import NotARun, NothingToAnalyse
+from profiler_core.ingest.open import open_trace
+from profiler_core.ingest.run import open_run
+from profiler_core.model.run import Run
+
+
+def summary_of(path: Path) -> tuple[Run, Summary]:
+    """The run or trace at `path`, summarised.
+
+    Raises:
+        NotARun: nothing we know lies there.
+        NothingToAnalyse: the run has no trace.
+    """
+    run = open_run(path)
+    if run.trace is None:
+        state = "" if run.record.status == "finished" else f" (it is {run.record.status})"
+        raise NothingToAnalyse(
+            f"The run {path} has no trace{state}.", remedy="Capture it with the profiled pass."
+        )
+    return run, summarise(open_trace(run.trace), run.record.measurement)
+
+
+def side_of(path: Path) -> Side:
+    """One side of a comparison; a run without a trace is one too."""
+    run = open_run(path)
+    if run.trace is None:
+        return make_side(run, None)
+    return make_side(run, summarise(open_trace(run.trace), run.record.measurement))
+
+
+def paths_by_role(folder: Path) -> tuple[Path, list[Path]]:
+    """(baseline, candidates) among the runs of a capture's folder, by the role in run.json.
+
+    Candidates come in the order in which they were timed, else by name.
+
+    Raises:
+        NotARun: the folder does not hold exactly one baseline and at least one candidate.
+    """
+    runs = [
+        open_run(path)
+        for path in sorted(folder.iterdir())
+        if path.is_dir() and (path / run_directory.RUN_JSON).is_file()
+    ]
+    baselines = [run for run in runs if run.record.role == "baseline"]
+    candidates = [run for run in runs if run.record.role == "candidate"]
+    if len(baselines) != 1 or not candidates:
+        raise NotARun(
+            f"{folder} holds {len(baselines)} baselines and {len(candidates)} candidates.",
+            remedy="Pass the folder of one capture, or name the runs: compare BASELINE CANDIDATE.",
+        )
+    candidates.sort(key=_place)
+    return baselines[0].path, [run.path for run in candidates]
+
+
+def _place(run: Run) -> tuple[int, str]:
+    rounds = run.record.measurement.rounds if run.record.measurement else ()
+    return (rounds[0].order if rounds else len(run.record.variant) + 1_000, run.path.name)

@@ -1,0 +1,148 @@
+"""`summary RUN_OR_TRACE`: one run or trace in numbers."""
+
+import argparse
+from pathlib import Path
+
+from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.summary import Summary
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.runs import summary_of
+from profiler_core.cli.table import shorten, table
+from profiler_core.model.run import Run
+from profiler_core.units import format_bytes, format_count, format_duration, format_share
+
+_NAME_WIDTH = 72
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("summary", help="one run or trace in numbers")
+    parser.add_argument("path", type=Path, metavar="RUN_OR_TRACE")
+    parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
+    parser.add_argument("--top", type=int, default=10, help="kernels to list (default 10)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it."""
+    opened, summary = summary_of(arguments.path)
+    if arguments.json:
+        write_json(summary_answer(opened, summary))
+    else:
+        print(_text(opened, summary, arguments.top))
+    return 0
+
+
+def summary_answer(opened: Run, summary: Summary) -> dict[str, object]:
+    """The keys of `summary` in docs/json.md. findings are null: they are not computed yet."""
+    record = opened.record
+    return {
+        "run": {
+            "name": record.name,
+            "workload": record.workload,
+            "variant": record.variant,
+            "status": record.status,
+            "error": record.error,
+        },
+        **{name: getattr(summary, name) for name in summary.__dataclass_fields__},
+        "findings": None,
+    }
+
+
+def _text(opened: Run, summary: Summary, n_top: int) -> str:
+    n = summary.n_steps
+    steps = f"{n} steps" if summary.steps else "no steps: the whole trace"
+    word = "GPU" if summary.device_kind == "gpu" else "CPU"
+    rows = [
+        ["step time (profiled)", format_duration(summary.window_ns / n), ""],
+        [f"{word} busy", format_duration(summary.busy_ns / n), format_share(summary.busy_fraction)],
+        [
+            f"{word} idle",
+            format_duration(summary.idle_ns / n),
+            format_share(None if summary.busy_fraction is None else 1 - summary.busy_fraction),
+        ],
+        [
+            "kernels",
+            format_count(summary.n_kernels / n),
+            format_duration(summary.kernel_time_ns / n),
+        ],
+        ["memcpy", _per(summary.n_memcpy, n), ""],
+        ["memset", _per(summary.n_memset, n), ""],
+        ["launches", _per(summary.n_launches, n), f"{_per(summary.n_graph_launches, n)} of graphs"],
+        ["exposed communication", format_duration(summary.exposed_communication_ns / n), ""],
+        ["exposed copy", format_duration(summary.exposed_copy_ns / n), ""],
+        [
+            "peak memory, reserved",
+            format_bytes(summary.memory.peak_reserved_bytes),
+            f"allocated {format_bytes(summary.memory.peak_allocated_bytes)}",
+        ],
+    ]
+    parts = [
+        f"{opened.record.name or summary.source} · {summary.device.name or word} · {steps} · "
+        f"{format_count(summary.n_events)} events"
+        + (f", {format_count(summary.n_skipped)} skipped" if summary.n_skipped else ""),
+        table(["a step", "", ""], rows),
+        _categories(summary),
+    ]
+    if summary.idle_by_cause_ns is not None:
+        parts.append(_idle(summary))
+    if summary.kernels and n_top > 0:
+        parts.append(_kernels(summary, n_top))
+    parts.extend(summary.notes)
+    return "\n\n".join(parts)
+
+
+def _per(total: int | None, n_steps: int) -> str:
+    return format_count(None if total is None else total / n_steps)
+
+
+def _categories(summary: Summary) -> str:
+    total = summary.device_time_ns
+    ordered = sorted(summary.by_category.items(), key=lambda item: -item[1].time_ns)
+    return table(
+        ["category", "a step", "time a step", "share"],
+        [
+            [
+                CATEGORIES[key],
+                format_count(t.n / summary.n_steps),
+                format_duration(t.time_ns / summary.n_steps),
+                format_share(t.time_ns / total if total else None),
+            ]
+            for key, t in ordered
+        ],
+    )
+
+
+def _idle(summary: Summary) -> str:
+    causes = summary.idle_by_cause_ns or {}
+    return table(
+        ["idle because of", "time a step", "share of idle"],
+        [
+            [
+                cause.replace("_", " "),
+                format_duration(ns / summary.n_steps),
+                format_share(ns / summary.idle_ns if summary.idle_ns else None),
+            ]
+            for cause, ns in sorted(causes.items(), key=lambda item: -item[1])
+            if ns
+        ],
+    )
+
+
+def _kernels(summary: Summary, n_top: int) -> str:
+    return table(
+        ["kernel", "category", "calls", "time", "share", "mean"],
+        [
+            [
+                shorten(k.name, _NAME_WIDTH),
+                CATEGORIES[k.category],
+                format_count(k.n),
+                format_duration(k.time_ns),
+                format_share(
+                    k.time_ns / summary.kernel_time_ns if summary.kernel_time_ns else None
+                ),
+                format_duration(k.mean_ns),
+            ]
+            for k in summary.kernels[:n_top]
+        ],
+        n_text=2,
+    )
