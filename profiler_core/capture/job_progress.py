@@ -58,6 +58,31 @@ class CaptureProgress:
         """The phases of one variant, in order."""
         return tuple(phase for phase in self.phases if phase.variant == variant)
 
+    def goes_on(self, phase: PhaseProgress) -> bool:
+        """Is this what the capture does now? Several variants may be in a phase at once.
+
+        It is, where nothing of the same variant came after it and it is not complete.
+        """
+        if phase.fraction == 1.0 or phase.phase in FINAL_PHASES:
+            return False
+        return not self._after(phase)
+
+    def ended_at(self, phase: PhaseProgress) -> float:
+        """When it was over, s since the epoch: complete, or followed by the next phase."""
+        if phase.fraction == 1.0:
+            return phase.updated_at
+        after = self._after(phase)
+        return max(phase.updated_at, min(after)) if after else phase.updated_at
+
+    def _after(self, phase: PhaseProgress) -> list[float]:
+        """The starts of later phases of this variant; of any, for what concerns all."""
+        place = self.phases.index(phase)
+        return [
+            other.started_at
+            for other in self.phases[place + 1 :]
+            if phase.variant is None or other.variant in (phase.variant, None)
+        ]
+
     @property
     def variants(self) -> tuple[str, ...]:
         """The variants met, in order of their first line."""

@@ -8,7 +8,7 @@ import streamlit as st
 from profiler_core.capture import jobs
 from profiler_core.capture.jobs import Job
 from profiler_core.ui.capture_progress import elapsed, state_chip
-from profiler_core.ui.links import page_link
+from profiler_core.ui.problem_card import escape_markdown
 
 _REFRESH_S = 3.0
 _SHOWN = 12
@@ -33,16 +33,22 @@ def capture_list(current: str | None) -> None:
 
 
 def _row(job: Job, *, is_current: bool) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(state_chip(job), width=92)
-        if is_current:
-            st.html(f"<span class=fs-job-here>{escape(job.spec.title)}</span>", width="content")
-        else:
-            page_link("capture", job.spec.title, {"job": job.job_id})
-        about = [_when(job.spec.submitted_at), elapsed(job)]
-        if job.spec.owner:
-            about.append(job.spec.owner)
-        st.html(f"<span class=fs-note>{escape(' · '.join(about))}</span>", width="content")
+    about = [_when(job.spec.submitted_at), elapsed(job)]
+    if job.spec.owner:
+        about.append(job.spec.owner)
+    with st.container(gap="xxsmall"):
+        # A link to the same page would be drawn as the current one and reload nothing.
+        if st.button(
+            escape_markdown(job.spec.title),
+            key=f"fs_job_{job.job_id}",
+            type="tertiary",
+            disabled=is_current,
+        ):
+            st.query_params["job"] = job.job_id
+            st.rerun(scope="app")
+        st.html(
+            f"<p class=fs-note style='padding:0'>{state_chip(job)} {escape(' · '.join(about))}</p>"
+        )
 
 
 def _when(at: float) -> str:

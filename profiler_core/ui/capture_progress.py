@@ -6,7 +6,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.capture import jobs
-from profiler_core.capture.job_progress import FINAL_PHASES, CaptureProgress, PhaseProgress
+from profiler_core.capture.job_progress import FINAL_PHASES, CaptureProgress
 from profiler_core.capture.jobs import Job
 from profiler_core.store import library
 from profiler_core.ui.choice import query_of
@@ -66,6 +66,7 @@ def elapsed(job: Job) -> str:
 
 def _draw(job: Job) -> None:
     with st.container(border=True):
+        st.html(_STYLE)
         with st.container(horizontal=True, vertical_alignment="center"):
             owner = f" · started by {escape(job.spec.owner)}" if job.spec.owner else ""
             st.html(
@@ -135,63 +136,43 @@ def _phases(progress: CaptureProgress, *, is_live: bool) -> str:
     met = {phase.phase for phase in progress.phases} - FINAL_PHASES
     rows = [phase for phase in _ORDER if phase in met]
     rows += sorted(met - set(_ORDER))  # a newer launcher may know more
-    now = _now(progress) if is_live else None
     head = "".join(f"<th>{escape(variant or 'all variants')}</th>" for variant in variants)
     body = "".join(
         f"<tr><th>{escape(name)}</th>"
-        + "".join(f"<td>{_cell(_find(progress, variant, name), now)}</td>" for variant in variants)
+        + "".join(f"<td>{_cell(progress, variant, name, is_live)}</td>" for variant in variants)
         + "</tr>"
         for name in rows
     )
     return (
-        f"{_STYLE}<div class=fs-scroll><table class='fs-t fs-phases'>"
+        "<div class=fs-scroll><table class='fs-t fs-phases'>"
         f"<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def _find(progress: CaptureProgress, variant: str | None, name: str) -> PhaseProgress | None:
-    """The phase of this variant; what concerns all variants stands in each column."""
-    for phase in progress.phases:
-        if phase.phase == name and phase.variant in (variant, None):
-            return phase
-    return None
-
-
-def _now(progress: CaptureProgress) -> frozenset[tuple[str | None, str]]:
-    """The phases that go on: the last one met of each variant, unless it is complete."""
-    last: dict[str | None, PhaseProgress] = {}
-    for phase in progress.phases:
-        known = last.get(phase.variant)
-        if known is None or phase.updated_at >= known.updated_at:
-            last[phase.variant] = phase
-    return frozenset(
-        (phase.variant, phase.phase) for phase in last.values() if phase.fraction != 1.0
-    )
-
-
-def _cell(phase: PhaseProgress | None, now: frozenset[tuple[str | None, str]] | None) -> str:
-    if phase is None:
+def _cell(progress: CaptureProgress, variant: str | None, name: str, is_live: bool) -> str:
+    # What concerns all variants stands in each column.
+    found = [p for p in progress.phases if p.phase == name and p.variant in (variant, None)]
+    if not found:
         return "<span class=fs-d>·</span>"
-    goes_on = now is not None and (phase.variant, phase.phase) in now
-    took = (time.time() if goes_on else phase.updated_at) - phase.started_at
+    phase = found[0]
+    goes_on = is_live and progress.goes_on(phase)
+    ended_at = time.time() if goes_on else progress.ended_at(phase)
     count = ""
     if phase.total and phase.done is not None:
-        count = f"{phase.done:g} / {phase.total:g}"
-    bar = ""
+        count = f"{phase.done:g} of {phase.total:g}"
+    sign = "<span class=fs-tick>✓</span>"
     if goes_on:
         width = 100 * (phase.fraction or 0.0)
-        bar = f"<span class=fs-bar><i style='width:{width:.0f}%'></i></span>"
-    mark = "" if goes_on else "✓"
-    return (
-        f"{bar}{count} <span class=fs-d>{_seconds(took)}</span> <span class=fs-tick>{mark}</span>"
-    )
+        sign = f"<span class=fs-bar><i style='width:{width:.0f}%'></i></span>"
+    took = _seconds(ended_at - phase.started_at)
+    return f"{sign}<span class=fs-took>{took}</span><span class=fs-d>{count}</span>"
 
 
 def _log(job: Job) -> None:
     tail = jobs.log_tail(job.job_id, _LOG_LINES)
     if tail:
-        st.caption("What it printed last" if job.is_live else "The end of what it printed")
-        st.code(tail, language=None, height=190, wrap_lines=True)
+        # Column-reverse keeps the end in sight, however high the box is.
+        st.html(f"<div class=fs-log><pre>{escape(tail)}</pre></div>")
 
 
 def _note(text: str, *, before: str = "") -> None:
@@ -206,11 +187,18 @@ def _seconds(seconds: float) -> str:
 
 
 _STYLE = """<style>
-.fs-phases { width:auto; min-width:46%; }
-.fs-phases td { min-width:15em; padding-top:4px; padding-bottom:4px; }
-.fs-phases tbody th, .fs-phases td { font-size:13px; }
-.fs-tick { color:var(--fs-better); display:inline-block; width:1em; text-align:center; }
-.fs-bar { display:inline-block; width:110px; height:6px; border-radius:3px; overflow:hidden;
+.fs-job-head .fs-state { margin:0 6px; }
+.fs-phases { width:auto; }
+.fs-t.fs-phases th, .fs-t.fs-phases td { text-align:left; font-size:13px; padding:4px 22px 4px 0; }
+.fs-t.fs-phases thead th { color:var(--fs-ink); }
+.fs-phases td { min-width:17em; }
+.fs-tick { color:var(--fs-better); display:inline-block; width:18px; }
+.fs-took { display:inline-block; min-width:5em; }
+.fs-bar { display:inline-block; width:84px; height:6px; border-radius:3px; overflow:hidden;
   background:var(--fs-line); margin-right:10px; vertical-align:2px; }
 .fs-bar i { display:block; height:100%; background:var(--fs-accent); }
+.fs-log { display:flex; flex-direction:column-reverse; max-height:250px; overflow:auto;
+  background:var(--fs-raised); border:1px solid var(--fs-line); border-radius:8px; }
+.fs-log pre { margin:0; padding:10px 14px; background:none; color:var(--fs-ink);
+  font:12px/1.55 'JetBrains Mono',monospace; white-space:pre-wrap; overflow-wrap:anywhere; }
 </style>"""

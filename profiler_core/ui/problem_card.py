@@ -14,8 +14,8 @@ def problem_card(problem: str, remedy: str) -> None:
     """Draw one card: the problem in bold, the remedy below."""
     with st.container(border=True):
         # Escaped: file and kernel names come from traces, which are untrusted.
-        st.markdown(f":material/error: **{_escape(problem)}**")
-        st.caption(_escape(remedy))
+        st.markdown(f":material/error: **{escape_markdown(problem)}**")
+        st.caption(escape_markdown(remedy))
 
 
 def show_script_error(error: Exception) -> bool:
@@ -36,6 +36,6 @@ def show_script_error(error: Exception) -> bool:
     return True
 
 
-def _escape(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text that Markdown leaves alone."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$:" else c for c in text)
