@@ -29,6 +29,46 @@ def union_ns(frame: pl.DataFrame) -> int:
     return int(intervals.select(added.clip(lower_bound=0).sum()).item())
 
 
+def merge(intervals: pl.DataFrame) -> pl.DataFrame:
+    """Join what overlaps or touches.
+
+    Args:
+        intervals: columns start and end, in any order.
+
+    Returns:
+        (m, 2): start, end, sorted and disjoint; covers the same instants.
+    """
+    ordered = intervals.select("start", "end").filter(pl.col("end") > pl.col("start")).sort("start")
+    furthest = pl.col("end").cum_max()
+    begins = (pl.col("start") > furthest.shift(1)).fill_null(value=True)
+    # Where a run of overlapping intervals begins, the one before it has reached its end.
+    return ordered.select("start", begins.alias("begins"), furthest.alias("end")).select(
+        pl.col("start").filter("begins"),
+        pl.col("end").filter(pl.col("begins").shift(-1, fill_value=True)),
+    )
+
+
+def covered_ns(merged: pl.DataFrame, points: pl.Series) -> pl.Series:
+    """How much of the time before each point the intervals cover; differences give any span.
+
+    Args:
+        merged: as `merge` returns it.
+        points: sorted ascending.
+    """
+    length = pl.col("end") - pl.col("start")
+    known = merged.with_columns((length.cum_sum() - length).alias("before"))
+    return (
+        points.rename("point")
+        .to_frame()
+        .join_asof(known, left_on="point", right_on="start", strategy="backward")
+        .select(
+            (pl.col("before") + pl.min_horizontal("point", "end") - pl.col("start"))
+            .fill_null(0)
+            .alias("covered")
+        )["covered"]
+    )
+
+
 def gaps(frame: pl.DataFrame, start_ns: int, end_ns: int) -> pl.DataFrame:
     """The instants of a window that no interval covers.
 

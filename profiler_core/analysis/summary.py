@@ -9,6 +9,7 @@ import polars as pl
 from profiler_core.analysis.categories import with_categories
 from profiler_core.analysis.device import Device, device_of
 from profiler_core.analysis.gpu_time import GpuTime, gpu_time
+from profiler_core.analysis.idle import idle_by_cause
 from profiler_core.analysis.kernels import CategoryTotal, KernelTotal, by_category, kernels_of
 from profiler_core.analysis.launches import Launches, launches
 from profiler_core.analysis.memory import PeakMemory, peak_memory
@@ -105,7 +106,9 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         device_time_ns=int(counted["dur_ns"].sum()),
         by_category=by_category(counted),
         kernels=tuple(KernelTotal(**row) for row in kernels_of(counted).iter_rows(named=True)),
-        idle_by_cause_ns=None,
+        idle_by_cause_ns=(
+            idle_by_cause(trace, counted, window, busiest.device) if launch and times else None
+        ),
         launch=launch,
         memory=peak_memory(trace, window, measurement),
         device=device_of(trace, busiest.device if on_gpu else None),

@@ -1,0 +1,91 @@
+"""What the threads that launch work were doing, as one set of instants for each activity.
+
+The sets overlap: a launch inside a graph break is in both. Who reads them takes them by
+priority, in the order given here.
+"""
+
+import re
+
+import polars as pl
+
+from profiler_core.analysis.intervals import merge
+from profiler_core.analysis.threads import ThreadAxis
+from profiler_core.analysis.work import is_wrapper
+from profiler_core.model.trace import Trace
+
+_SYNCHRONISING_CALL = re.compile(
+    r"Synchronize|^(cuda|hip)Memcpy(2D|3D)?$|^cuMemcpy(Hto|Dto)[HD](_v2)?$|EventQuery"
+)
+_SYNCHRONISING_OPERATOR = re.compile(r"^aten::(item|_local_scalar_dense|is_nonzero|equal|nonzero)$")
+_DATA_LOADER = re.compile(r"DataLoader")
+_REGION = re.compile(r"Torch-Compiled Region|^CompiledFunction")
+_AROUND_REGION = re.compile(
+    r"TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper"
+)
+_CALL = re.compile(r"## Call CompiledFxGraph")
+
+
+def host_activities(trace: Trace, axis: ThreadAxis, cuts: list[int]) -> dict[str, pl.DataFrame]:
+    """Disjoint instants (start, end) on the axis, by activity, the most telling first.
+
+    Args:
+        trace: its operators, annotations and calls are looked at.
+        axis: the threads to look at.
+        cuts: where steps begin; code between the compiled calls of two steps is no graph break.
+    """
+    calls = axis.place(trace.runtime.select("name", "ts_ns", "dur_ns", "pid", "tid"))
+    ranges = axis.place(
+        pl.concat(
+            table.select("name", "ts_ns", "dur_ns", "pid", "tid")
+            for table in (trace.ops, trace.annotations)
+        )
+    )
+    synchronising = pl.concat(
+        [_named(calls, _SYNCHRONISING_CALL), _named(ranges, _SYNCHRONISING_OPERATOR)]
+    )
+    return {
+        "synchronisation": merge(synchronising),
+        "data_loader": merge(_named(ranges, _DATA_LOADER)),
+        "launching": merge(calls),
+        "guards": merge(_guards(ranges)),
+        "between_compiled_calls": merge(_between_compiled_calls(ranges, cuts)),
+    }
+
+
+def _named(ranges: pl.DataFrame, pattern: re.Pattern[str]) -> pl.DataFrame:
+    names = ranges.select(pl.col("name").unique())
+    fitting = [bool(pattern.search(name)) for name in names["name"].cast(pl.String)]
+    return ranges.join(names.filter(pl.Series(fitting, dtype=pl.Boolean)), on="name", how="semi")
+
+
+def _guards(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Guards, cache lookup and prologue: in a region, up to the first thing that it runs."""
+    names = ranges.select(pl.col("name").unique())
+    runs = [
+        bool(_CALL.search(name)) or not is_wrapper(name) for name in names["name"].cast(pl.String)
+    ]
+    inner = ranges.join(names.filter(pl.Series(runs, dtype=pl.Boolean)), on="name", how="semi")
+    entered = (
+        _named(ranges, _REGION)
+        .select("start", "end")
+        .sort("start")
+        .join_asof(
+            inner.select(first="start").sort("first"),
+            left_on="start",
+            right_on="first",
+            strategy="forward",
+        )
+        .select("start", end=pl.min_horizontal("end", pl.col("first").fill_null(pl.col("end"))))
+    )
+    return pl.concat([entered, _named(ranges, _AROUND_REGION).select("start", "end")])
+
+
+def _between_compiled_calls(ranges: pl.DataFrame, cuts: list[int]) -> pl.DataFrame:
+    """From the end of one compiled call to the start of the next of its thread and step."""
+    calls = _named(ranges, _CALL).sort("start")
+    step = pl.Series(cuts, dtype=pl.Int64).search_sorted(calls["ts_ns"], side="right")
+    return (
+        calls.with_columns(step.alias("step"))
+        .select(start="end", end=pl.col("start").shift(-1).over("pid", "tid", "step"))
+        .drop_nulls()
+    )

@@ -1,0 +1,146 @@
+"""Why the device is idle (design 6.3): every gap of the busy union gets its cause.
+
+A gap that ends with an event whose launch had returned before it began is the device's own;
+where the launch came later the host was late, and what it did until then is the cause.
+"""
+
+import polars as pl
+
+from profiler_core.analysis.host_activity import host_activities
+from profiler_core.analysis.intervals import covered_ns, gaps, merge
+from profiler_core.analysis.steps import Window
+from profiler_core.analysis.threads import thread_axis
+from profiler_core.model.trace import Trace
+
+# From kernel to kernel a device needs about 1 µs, in a graph replay too (measured on an H200);
+# what is beyond ten times that is no longer the device's own pace.
+BETWEEN_KERNELS_NS = 10_000
+
+# Causes in the order in which tables show them, with what they mean.
+CAUSES: dict[str, str] = {
+    "between_kernels": "the device's own pace: the next launch had returned before",
+    "launch_latency": "as between kernels, but beyond 10 µs a gap",
+    "dependency": "the next event, launched in time, waited for another stream",
+    "host_guards": "guards, cache lookup and prologue of a compiled region",
+    "host_between_compiled_calls": "code between two compiled calls of a step: a graph break",
+    "host_synchronisation": "a call that waits for the device",
+    "host_data_loader": "the data loader",
+    "host_launching": "launch calls, and their way to the device",
+    "host_other": "other Python or C++ on the launching thread",
+    "tail": "after a step's last event, up to its end",
+    "other": "the launch of the next event is not in the trace",
+}
+
+
+def idle_by_cause(
+    trace: Trace, work: pl.DataFrame, window: Window, device: int | None
+) -> dict[str, int]:
+    """Idle time of one device by cause, ns.
+
+    Args:
+        trace: whose host ranges tell what the host did.
+        work: counted device events, from `device_work`.
+        window: the gaps are those inside it.
+        device: the device's number.
+
+    Returns:
+        One value for each of CAUSES; they sum to the device's idle_ns exactly.
+    """
+    events = work.filter(pl.col("device").eq_missing(device))
+    cuts = [step.ts_ns + step.dur_ns for step in window.steps[:-1]]
+    pieces = _without_tails(_gaps_with_launch(events, window), cuts)
+    causes = dict.fromkeys(CAUSES, 0)
+    causes["tail"] = _total(pieces, "tail_ns")
+    pieces = pieces.filter(pl.col("dur_ns") > 0)
+
+    unknown = pl.col("launch_ts_ns").is_null() & ~pl.col("continues")
+    causes["tail"] += _total(pieces.filter(pl.col("next_row").is_null()), "dur_ns")
+    pieces = pieces.filter(pl.col("next_row").is_not_null())
+    causes["other"] = _total(pieces.filter(unknown), "dur_ns")
+    pieces = pieces.filter(~unknown)
+
+    in_time = pl.col("continues") | (pl.col("launch_end_ns") <= pl.col("ts_ns"))
+    waited = ~pl.col("continues") & pl.col("other_stream")
+    on_device = pieces.filter(in_time)
+    causes["dependency"] = _total(on_device.filter(waited), "dur_ns")
+    own = on_device.filter(~waited).select(
+        "dur_ns", own=pl.col("dur_ns").clip(0, BETWEEN_KERNELS_NS)
+    )
+    causes["between_kernels"] = _total(own, "own")
+    causes["launch_latency"] = _total(own, "dur_ns") - causes["between_kernels"]
+
+    late = pieces.filter(~in_time)
+    for cause, ns in _host_causes(trace, late, window, cuts).items():
+        causes[cause] = ns
+    return causes
+
+
+def _gaps_with_launch(events: pl.DataFrame, window: Window) -> pl.DataFrame:
+    """Each gap with the launch of the event that ends it."""
+    end = pl.col("ts_ns") + pl.col("dur_ns")
+    ordered = events.sort("ts_ns", maintain_order=True)
+    # The stream that ran last before each event: the one of the furthest end so far.
+    runs = ordered.select("stream", end=end).with_columns(furthest=pl.col("end").cum_max())
+    last_stream = runs.select(
+        pl.when(pl.col("end") == pl.col("furthest")).then("stream").forward_fill().shift(1)
+    ).to_series()
+    details = ordered.select(
+        "launch_ts_ns",
+        "launch_pid",
+        "launch_tid",
+        launch_end_ns=pl.col("launch_ts_ns") + pl.col("launch_dur_ns"),
+        # Not the first event of its launch: the graph runs on by itself.
+        continues=pl.col("launch_row").is_not_null() & ~pl.col("launch_row").is_first_distinct(),
+        other_stream=(pl.col("stream") != last_stream).fill_null(value=False),
+    ).with_row_index("next_row")
+    found = gaps(ordered, window.start_ns, window.end_ns)
+    return found.join(details, on="next_row", how="left", maintain_order="left")
+
+
+def _without_tails(pieces: pl.DataFrame, cuts: list[int]) -> pl.DataFrame:
+    """Cut off what lies before the last end of a step inside a gap: the tail of that step."""
+    if not cuts:
+        return pieces.with_columns(tail_ns=pl.lit(0, pl.Int64))
+    at = pl.DataFrame({"cut": pl.Series(cuts, dtype=pl.Int64)}).sort("cut")
+    end = pl.col("ts_ns") + pl.col("dur_ns")
+    tail = (pl.col("cut") - pl.col("ts_ns")).clip(lower_bound=0).fill_null(0)
+    return (
+        pieces.with_columns(end=end)
+        .sort("end")
+        .join_asof(at, left_on="end", right_on="cut", strategy="backward")
+        .with_columns(tail_ns=tail)
+        .with_columns(
+            ts_ns=pl.col("ts_ns") + pl.col("tail_ns"), dur_ns=pl.col("dur_ns") - pl.col("tail_ns")
+        )
+    )
+
+
+def _host_causes(
+    trace: Trace, late: pl.DataFrame, window: Window, cuts: list[int]
+) -> dict[str, int]:
+    """Split gaps in which the launch was late by what its thread did until it came."""
+    end = pl.col("ts_ns") + pl.col("dur_ns")
+    late = late.with_columns(until=pl.col("launch_ts_ns").clip(pl.col("ts_ns"), end))
+    total = _total(late, "dur_ns")
+    # From the start of the launch call on, the gap waits for the call and for nothing else.
+    before = late.with_columns(dur_ns=pl.col("until") - pl.col("ts_ns"))
+    causes = {"host_launching": total - _total(before, "dur_ns")}
+    axis = thread_axis(late, window.end_ns)
+    spans = axis.place(before.select("ts_ns", "dur_ns", pid="launch_pid", tid="launch_tid")).filter(
+        pl.col("end") > pl.col("start")
+    )
+    starts, ends = spans["start"].sort(), spans["end"].sort()
+    seen = pl.DataFrame(schema={"start": pl.Int64, "end": pl.Int64})
+    known = 0
+    for activity, instants in host_activities(trace, axis, cuts).items():
+        seen = merge(pl.concat([seen, instants]))
+        covered = int(covered_ns(seen, ends).sum()) - int(covered_ns(seen, starts).sum())
+        cause = f"host_{activity}"
+        causes[cause] = causes.get(cause, 0) + covered - known
+        known = covered
+    causes["host_other"] = _total(before, "dur_ns") - known
+    return causes
+
+
+def _total(frame: pl.DataFrame, column: str) -> int:
+    return int(frame[column].sum())
