@@ -1,144 +1,209 @@
 """Kineto Chrome-trace JSON -> Trace.
 
-Covers the files of torch.profiler's export_chrome_trace, plain or gzipped. Source of the format:
-kineto `libkineto/src/output_json.cpp`; ts and dur are decimal microseconds.
-Seed reader: correct, not fast; the fast one takes its place behind the same door.
+Covers the files of torch.profiler's export_chrome_trace from torch 2.1 on, packed or not, and what
+other tools make of them (re-indented, a bare array). Source of the format: kineto
+`libkineto/src/output_json.cpp`; ts and dur are decimal microseconds whatever displayTimeUnit says.
+
+Unpacking, cutting, decoding and mending overlap: this thread unpacks and cuts while all cores
+decode, and takes the pieces in their order.
 """
 
-import gzip
-import json
+import gc
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from profiler_core.errors import NotATrace
-from profiler_core.model import trace as schema
+from profiler_core.ingest import limits as limits_of
+from profiler_core.ingest import mend_text
+from profiler_core.ingest.kineto_chunks import CHUNK_BYTES, Chunks
+from profiler_core.ingest.kineto_decode import Decoder, UndecodableError
+from profiler_core.ingest.kineto_tables import Dealer, Rows
+from profiler_core.ingest.limits import Limits
+from profiler_core.ingest.repair import Mender
+from profiler_core.ingest.stream import Stream
 from profiler_core.model.tally import Tally
-from profiler_core.model.trace import Trace
+from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 
 
-def read_kineto(path: Path) -> Trace:
-    """Read one trace file (.json or .json.gz)."""
-    data = path.read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
-    document = json.loads(data, parse_float=str, parse_int=str)
-    events = document["traceEvents"] if isinstance(document, dict) else document
-    if not isinstance(events, list):
-        raise NotATrace(f"{path.name} has no traceEvents list.", remedy="Pass a Kineto trace.")
-    return _to_trace(path.name, events, {k: v for k, v in document.items() if k != "traceEvents"})
+def read_kineto(
+    path: Path,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    limits: Limits | None = None,
+    chunk_bytes: tuple[int, ...] = CHUNK_BYTES,
+) -> Trace:
+    """Read one trace file.
+
+    Args:
+        path: .json, .json.gz, .json.zst, or a .zip with one of these.
+        progress: called with (bytes read, bytes in all); what it raises stops the reading.
+        limits: what the file may ask for.
+        chunk_bytes: sizes of the first pieces and of all further ones; tests shrink them.
+
+    Raises:
+        NotATrace: there is no array of events, or nothing in it can be read.
+        BadInput: the file exceeds a limit.
+    """
+    limits = limits or limits_of.configured()
+    stream = Stream(path, limits)
+    chunks = Chunks(_watched(stream, progress), path.name, limits, chunk_bytes)
+    dealer = Dealer()
+    rows = Rows()
+    with _paused_gc(), _Pipeline(limits, dealer) as pipeline:
+        for piece in pipeline.run(chunks):
+            rows.add(piece)
+        mender = pipeline.mender
+    rows.repairs += mender.repairs
+    rows.skipped += mender.skipped
+    rows.n_events += sum(mender.skipped.values())
+    if stream.damage:
+        rows.repairs[stream.damage] += 1
+    if rows.n_events == sum(rows.skipped.values()) and rows.skipped:
+        raise NotATrace(
+            f"{path.name} has events, but none can be read: {', '.join(rows.skipped)}.",
+            remedy="Pass the file that torch.profiler's export_chrome_trace wrote.",
+        )
+    return _trace(path.name, dealer, rows, {**chunks.metadata, **mender.metadata})
 
 
-def _ns(text: Any) -> int | None:
-    if text is None:
-        return None
-    whole, _, fraction = str(text).partition(".")
-    return int(whole) * 1000 + int((fraction + "000")[:3] or 0)
+class _Pipeline:
+    """Decodes pieces on all cores and hands their rows out in the order of the file."""
 
+    def __init__(self, limits: Limits, dealer: Dealer) -> None:
+        self.mender = Mender(limits)
+        self._dealer = dealer
+        self._n_workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4
+        self._decoder = Decoder()
+        self._pool = ThreadPoolExecutor(self._n_workers, thread_name_prefix="decode")
 
-def _int(value: Any) -> int | None:
-    try:
-        return None if value is None else int(value)
-    except ValueError:
-        return None
+    def __enter__(self) -> "_Pipeline":
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._decoder.close()
 
-def _id(value: Any) -> int | None:
-    number = _int(value)
-    return number if number is not None and number > 0 else None
+    def run(self, chunks: Chunks) -> Iterator[Rows]:
+        """The rows of each piece; what is no event goes to the mender."""
+        waiting: deque[tuple[bytes, Future[Rows]]] = deque()
+        for text, is_last in chunks:
+            self.mender.in_object = chunks.in_object
+            if is_last:
+                yield from self._drain(waiting, 0)
+                yield from self._finish(text)
+                return
+            if self.mender.ended:
+                self.mender.take_tail(text)
+                continue
+            waiting.append((text, self._pool.submit(self._decode, text)))
+            # One piece more than cores, so that none waits; each holds some times its text.
+            yield from self._drain(waiting, self._n_workers)
 
-
-def _text(value: Any) -> str | None:
-    return None if value is None else value if isinstance(value, str) else json.dumps(value)
-
-
-_READERS = {
-    "correlation": ("correlation", _id),
-    "external_id": ("External id", _id),
-    "device": ("device", _int),
-    "stream": ("stream", _int),
-    "bytes": ("bytes", _int),
-    "grid": ("grid", _text),
-    "block": ("block", _text),
-    "registers_per_thread": ("registers per thread", _int),
-    "shared_memory_bytes": ("shared memory", _int),
-    "occupancy_pct": ("est. achieved occupancy %", lambda v: None if v is None else float(v)),
-    "graph_id": ("graph id", _int),
-    "graph_node_id": ("graph node id", _int),
-    "sequence_number": ("Sequence number", _int),
-    "fwd_thread_id": ("Fwd thread id", _int),
-    "input_dims": ("Input Dims", _text),
-    "input_types": ("Input type", _text),
-    "input_strides": ("Input Strides", _text),
-    "concrete_inputs": ("Concrete Inputs", _text),
-    "kernel_file": ("kernel_file", _text),
-    "kernel_hash": ("kernel_hash", _text),
-    "kernel_kwargs": ("kernel_kwargs", _text),
-    "total_allocated_bytes": ("Total Allocated", _int),
-    "total_reserved_bytes": ("Total Reserved", _int),
-    "device_type": ("Device Type", _int),
-    "device_id": ("Device Id", _int),
-    "addr": ("Addr", _int),
-    "python_id": ("Python id", _int),
-    "python_parent_id": ("Python parent id", _int),
-    "python_module_id": ("Python module id", _int),
-}
-
-
-def _table_of(event: dict[str, Any]) -> str | None:
-    ph, cat = event.get("ph"), event.get("cat")
-    if ph == "X":
-        if cat in schema.DEVICE_CATEGORIES:
-            return "device"
-        if cat in schema.RUNTIME_CATEGORIES:
-            return "runtime"
-        return {
-            "cpu_op": "ops",
-            "user_annotation": "annotations",
-            "gpu_user_annotation": "gpu_annotations",
-            "python_function": "python",
-        }.get(str(cat), "other")
-    if ph == "i" and event.get("name") == "[memory]":
-        return "memory"
-    return None
-
-
-def _to_trace(source: str, events: list[dict[str, Any]], metadata: dict[str, Any]) -> Trace:
-    rows: dict[str, list[dict[str, Any]]] = {table: [] for table in schema.TABLE_SCHEMAS}
-    for event in events:
-        table = _table_of(event)
-        if table is None:
-            continue
-        args = event.get("args") or {}
-        row = {}
-        for column in schema.TABLE_SCHEMAS[table]:
-            if column == "ts_ns":
-                row[column] = _ns(event.get("ts"))
-            elif column == "dur_ns":
-                row[column] = _ns(event.get("dur", 0))
-            elif column in ("name", "cat", "ph"):
-                row[column] = event.get(column)
-            elif column in ("pid", "tid"):
-                row[column] = _int(event.get(column))
-            elif column == "bytes" and table == "memory":
-                row[column] = _int(args.get("Bytes"))
+    def _drain(self, waiting: deque[tuple[bytes, Future[Rows]]], n_left: int) -> Iterator[Rows]:
+        while len(waiting) > n_left:
+            text, future = waiting.popleft()
+            if self.mender.ended:
+                future.cancel()
+                self.mender.take_tail(text)
+            elif self.mender.rest:  # the piece before did not end between two events
+                future.cancel()
+                yield from self._mend(text)
             else:
-                key, read = _READERS[column]
-                row[column] = read(args.get(key))
-        rows[table].append(row)
-    origin = min((row["ts_ns"] for table in rows.values() for row in table), default=0)
-    frames = {
-        table: pl.DataFrame(rows[table], schema=columns)
-        .with_columns(pl.col("ts_ns") - origin)
-        .sort("ts_ns", maintain_order=True)
-        for table, columns in schema.TABLE_SCHEMAS.items()
-    }
-    base = _int(metadata.get("baseTimeNanoseconds")) or 0
+                try:
+                    yield future.result()
+                except UndecodableError:
+                    yield from self._mend(text)
+
+    def _finish(self, text: bytes) -> Iterator[Rows]:
+        """The piece with the closing bracket: its events, and the keys after the array."""
+        if self.mender.ended:
+            self.mender.take_tail(text)
+        elif not self.mender.rest and (events := self.mender.split_end(text)) is not None:
+            try:
+                yield self._decode(events)
+            except UndecodableError:
+                yield from self._mend(events, is_last=True)
+        else:
+            yield from self._mend(text, is_last=True)
+        self.mender.close()
+
+    def _mend(self, text: bytes, *, is_last: bool = False) -> Iterator[Rows]:
+        """Event by event in this thread."""
+        joined = self.mender.rest + text
+        if self.mender.rest and not is_last:
+            # The piece before ended at a false border; together they may well be sound.
+            try:
+                rows = self._decode(joined)
+            except UndecodableError:
+                pass
+            else:
+                self.mender.rest = b""
+                yield rows
+                return
+        wide = self.mender.mend(joined, is_last=is_last)
+        if wide.height:
+            yield self._dealer.deal(wide)
+
+    def _decode(self, text: bytes) -> Rows:
+        try:
+            return self._dealer.deal(self._decoder.decode(text))
+        except UndecodableError:
+            # Whole files are written with lone backslashes, on Windows: worth a fast way.
+            mended, repairs = mend_text.mend_piece(text)
+            if not repairs:
+                raise
+            rows = self._dealer.deal(self._decoder.decode(mended))
+            rows.repairs += repairs
+            return rows
+
+
+def _watched(stream: Stream, progress: Callable[[int, int], None] | None) -> Iterator[bytes]:
+    for block in stream:
+        if progress is not None:
+            progress(stream.bytes_read, stream.bytes_total)
+        yield block
+
+
+@contextmanager
+def _paused_gc() -> Iterator[None]:
+    """Without it the collector walks millions of live objects: half of the time, measured."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _trace(source: str, dealer: Dealer, rows: Rows, metadata: dict[str, Any]) -> Trace:
+    tables: dict[str, pl.DataFrame] = {}
+    for table in TABLE_SCHEMAS:
+        tables[table] = dealer.assemble(table, rows.tables.pop(table))
+    starts = [frame["ts_ns"][0] for frame in tables.values() if frame.height]
+    origin_ns = min(starts, default=0)
     return Trace(
         source=source,
-        origin_ns=origin + base,
+        origin_ns=origin_ns + _base_ns(metadata),
         metadata=metadata,
-        tally=Tally(n_events=len(events)),
-        **frames,
+        tally=Tally(n_events=rows.n_events, skipped=dict(rows.skipped), repairs=dict(rows.repairs)),
+        **{
+            table: frame.with_columns(pl.col("ts_ns") - origin_ns)
+            for table, frame in tables.items()
+        },
     )
+
+
+def _base_ns(metadata: dict[str, Any]) -> int:
+    """baseTimeNanoseconds, written from torch 2.4 on: what ts counts from."""
+    try:
+        return int(metadata.get("baseTimeNanoseconds") or 0)
+    except (TypeError, ValueError, OverflowError):
+        return 0

@@ -31,9 +31,7 @@ def open_trace(path: Path, progress: Progress | None = None) -> Trace:
     cached = _load(folder, path)
     if cached is not None:
         return cached
-    trace = read_kineto(path)
-    if progress is not None:
-        progress(path.stat().st_size, path.stat().st_size)
+    trace = read_kineto(path, progress)
     columns.write(folder, trace)
     return _load(folder, path) or trace
 
