@@ -14,6 +14,7 @@ from profiler_core.analysis.compile_cost import CompileCost, compile_cost, is_co
 from profiler_core.analysis.environment import Difference, differences
 from profiler_core.analysis.memory import PeakMemory, peak_memory
 from profiler_core.analysis.per_step import PerStep, per_step
+from profiler_core.analysis.replayed import categories_of_replays, known_categories
 from profiler_core.analysis.step_time import (
     Clock,
     Jitter,
@@ -127,12 +128,15 @@ def make_side(run: Run, summary: Summary | None, *, label: str | None = None) ->
 
 def compare(baseline: Side, candidates: Sequence[Side]) -> Comparison:
     """Put each candidate beside the baseline."""
+    known = known_categories(side.summary for side in (baseline, *candidates))
     return Comparison(
-        baseline, tuple(_against(baseline, side) for side in candidates), tuple(candidates)
+        baseline,
+        tuple(_against(baseline, side, known) for side in candidates),
+        tuple(candidates),
     )
 
 
-def _against(baseline: Side, candidate: Side) -> CandidateComparison:
+def _against(baseline: Side, candidate: Side, known: Mapping[str, str]) -> CandidateComparison:
     interleaved = _interleaved(baseline, candidate)
     step_time = _step_time(baseline, candidate, interleaved=bool(interleaved))
     record = candidate.run.record
@@ -142,6 +146,7 @@ def _against(baseline: Side, candidate: Side) -> CandidateComparison:
         saved = (step_time.baseline_ns or 0) - (step_time.candidate_ns or 0)
     cost = compile_cost(record, candidate_step_ns=step_time_ns(record.measurement), saved_ns=saved)
     ours, theirs = baseline.per_step, candidate.per_step
+    categories, category_notes = _categories(baseline, candidate, known)
 
     def pair(name: str) -> Pair:
         return (getattr(ours, name) if ours else None, getattr(theirs, name) if theirs else None)
@@ -165,7 +170,7 @@ def _against(baseline: Side, candidate: Side) -> CandidateComparison:
         window_ns=pair("window_ns"),
         exposed_communication_ns=pair("exposed_communication_ns"),
         exposed_copy_ns=pair("exposed_copy_ns"),
-        by_category=_categories(ours, theirs),
+        by_category=categories,
         compile=cost,
         memory=_memory(baseline.memory, candidate.memory),
         numerics=record.numerics,
@@ -176,7 +181,7 @@ def _against(baseline: Side, candidate: Side) -> CandidateComparison:
         ),
         interleaved=interleaved,
         n_profiled_steps=(ours.n_steps if ours else None, theirs.n_steps if theirs else None),
-        notes=_notes(baseline, candidate, step_time, cost, interleaved),
+        notes=(*_notes(baseline, candidate, step_time, cost, interleaved), *category_notes),
     )
 
 
@@ -204,19 +209,40 @@ def _step_time(baseline: Side, candidate: Side, *, interleaved: bool) -> StepTim
     )
 
 
-def _categories(ours: PerStep | None, theirs: PerStep | None) -> dict[str, CategoryPair]:
-    sides = (ours, theirs)
-    present = {key for side in sides if side for key in side.category_n}
+def _categories(
+    baseline: Side, candidate: Side, known: Mapping[str, str]
+) -> tuple[dict[str, CategoryPair], list[str]]:
+    """(pairs by category, a note for each side whose replayed kernels were moved)."""
+    totals, notes = [], []
+    for side in (baseline, candidate):
+        by_category, moved = (
+            categories_of_replays(side.summary, known) if side.summary else (None, 0)
+        )
+        n_steps = side.per_step.n_steps if side.per_step else 1
+        totals.append((by_category, n_steps))
+        if moved:
+            notes.append(
+                f"{side.label}: {moved} kernels replayed by CUDA graphs are in the category that "
+                "their operators have in the other runs."
+            )
 
     def pair(field: str, key: str) -> Pair:
-        left, right = (getattr(side, field).get(key, 0.0) if side else None for side in sides)
+        left, right = (
+            None
+            if by_category is None
+            else getattr(by_category[key], field) / n
+            if key in by_category
+            else 0.0
+            for by_category, n in totals
+        )
         return left, right
 
+    present = {key for by_category, _ in totals if by_category for key in by_category}
     return {
-        key: CategoryPair(pair("category_n", key), pair("category_time_ns", key))
+        key: CategoryPair(pair("n", key), pair("time_ns", key))
         for key in CATEGORIES
         if key in present
-    }
+    }, notes
 
 
 def _memory(ours: PeakMemory, theirs: PeakMemory) -> MemoryPair:

@@ -13,7 +13,7 @@ class ThreadAxis:
     span_ns: int
 
     def place(self, ranges: pl.DataFrame) -> pl.DataFrame:
-        """The ranges on the axis: start and end, with all other columns, of ts_ns, dur_ns, pid, tid.
+        """Ranges (ts_ns, dur_ns, pid, tid …) with start and end on the axis added.
 
         Ranges of threads that the axis does not know are dropped.
         """

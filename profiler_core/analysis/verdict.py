@@ -99,7 +99,8 @@ def _measurement(c: "CandidateComparison") -> str:
     if time.clock == "unprofiled":
         rounds = "one round" if max(time.n_rounds) == 1 else f"{min(time.n_rounds)} rounds"
         return (
-            f"A step takes {_times(time)} from {c.baseline_label} to {c.label}, measured over "
+            f"A step takes {format_duration(time.baseline_ns)} with {c.baseline_label} and "
+            f"{format_duration(time.candidate_ns)} with {c.label}, measured over "
             f"{format_count(min(time.n_steps))} steps in {rounds} each: too few repeats for a "
             "verdict."
         )

@@ -138,6 +138,6 @@ def _row(name: str, pair: Pair, form: Callable[[float | None], str]) -> list[str
 
 def _change(pair: Pair) -> str:
     ours, theirs = pair
-    if ours is None or theirs is None or (ours == 0 and theirs == 0):
+    if ours is None or theirs is None or ours == theirs:
         return ""
     return "new" if ours == 0 else "gone" if theirs == 0 else format_change(theirs / ours)
