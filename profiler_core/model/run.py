@@ -18,6 +18,14 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     wall_ns: int
 
 
+class Telemetry(msgspec.Struct, frozen=True, kw_only=True):
+    """The phase that nvml.jsonl covers: the variant alone, in steady state."""
+
+    started_ns: int  # epoch, as t_ns of the samples
+    wall_ns: int
+    n_steps: int
+
+
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """What the capture timed, without the profiler."""
 
@@ -34,6 +42,10 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     pid: int | None = None
     host: str | None = None
     process_started_at: float | None = None
+    child_pid: int | None = None  # who computed: its own entry in process_memory_bytes
+    n_compilations_while_timed: int | None = None  # above 0: the rounds hold compile time
+    telemetry: Telemetry | None = None
+    phase_seconds: dict[str, float] = {}  # how long each phase of the capture took
 
 
 class Numerics(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,120 @@
+"""An exception in the child -> one sentence that names the place, and what to do about it."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import Dict, Iterator, List, Optional
+
+_TORCH_COMPILE_MODULES = ("torch._dynamo", "torch._inductor", "torch._functorch", "torch.fx")
+_MEMORY_WORDS = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+_LONGEST = 400
+
+
+class CannotRunError(Exception):
+    """Something that the child itself found out, already a sentence."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem + " " + remedy)
+        self.problem = problem
+        self.remedy = remedy
+
+
+def describe(
+    error: BaseException, stage: str, user_file: Optional[str], compiled: bool
+) -> Dict[str, str]:
+    """Sort the exception into a kind: stated, memory, compile, user.
+
+    Args:
+        error: what was raised.
+        stage: what the child was doing, as a phrase: "the first call".
+        user_file: the user's own file, whose innermost line is named.
+        compiled: the variant goes through a compiler.
+
+    Returns:
+        kind, problem, remedy.
+    """
+    if isinstance(error, CannotRunError):
+        return _answer("stated", error.problem, error.remedy)
+    chain = list(_chain(error))
+    text = _one_line(str(error)) or type(error).__name__
+    if any(_is_memory(link) for link in chain):
+        return _answer(
+            "memory",
+            "Out of memory in {}: {}".format(stage, _sentence(text)),
+            "Use a smaller batch size, or free the device.",
+        )
+    place = _place(chain, user_file)
+    if isinstance(error, SystemExit):
+        return _answer(
+            "user",
+            "The code called exit({}){} in {}.".format(error.code, place, stage),
+            "Let the function return instead.",
+        )
+    if compiled and any(_from_compiler(link) for link in chain):
+        root = chain[-1] if _is_bare(text) else error
+        return _answer(
+            "compile",
+            "torch.compile failed in {}{}: {}: {}".format(
+                stage, place, type(error).__name__, _sentence(_one_line(str(root)) or text)
+            ),
+            "See the end of torch_logs.txt for the compiler's own words.",
+        )
+    return _answer(
+        "user",
+        "{}{} in {}: {}".format(type(error).__name__, place, stage, _sentence(text)),
+        "Fix the line, or see the end of torch_logs.txt for the traceback.",
+    )
+
+
+def _answer(kind: str, problem: str, remedy: str) -> Dict[str, str]:
+    return {"kind": kind, "problem": problem, "remedy": remedy}
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: List[int] = []
+    link: Optional[BaseException] = error
+    while link is not None and id(link) not in seen:
+        seen.append(id(link))
+        yield link
+        link = link.__cause__ or link.__context__
+
+
+def _is_memory(error: BaseException) -> bool:
+    # torch.cuda.OutOfMemoryError up to 2.4, torch.OutOfMemoryError later: told by name.
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and any(
+        word in str(error).lower() for word in _MEMORY_WORDS
+    )
+
+
+def _from_compiler(error: BaseException) -> bool:
+    return type(error).__module__.startswith(_TORCH_COMPILE_MODULES)
+
+
+def _is_bare(text: str) -> bool:
+    return len(text) < 10
+
+
+def _place(chain: List[BaseException], user_file: Optional[str]) -> str:
+    if user_file is None:
+        return ""
+    wanted = str(Path(user_file).absolute())
+    for link in chain:
+        frames = [f for f in traceback.extract_tb(link.__traceback__) if f.filename == wanted]
+        if frames:
+            name = Path(wanted).name
+            return " at {}, line {}, in {},".format(name, frames[-1].lineno, frames[-1].name)
+    return ""
+
+
+def _one_line(text: str) -> str:
+    for line in text.splitlines():
+        if line.strip():
+            return line.strip()[:_LONGEST]
+    return ""
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else text + "."

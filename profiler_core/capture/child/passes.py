@@ -1,0 +1,94 @@
+"""The passes after the timing: profiler, Python stacks, peak memory, memory snapshot.
+
+They come after every timed round, because the profiler slows a process down even after it ended
+(CUPTI is not torn down with CUDA graphs: pytorch#144455).
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Any, Dict
+
+from .step import Step
+from .timing import Clock
+
+_SNAPSHOT_ENTRIES = 100_000  # events of one or two steps; the ring buffer of torch is this long
+
+
+def profile(
+    step: Step, clock: Clock, device: Any, path: str, schedule: Dict[str, int], stacks: bool
+) -> Dict[str, Any]:
+    """Write a Kineto trace of `active` steps (rounded up to whole cycles of shapes).
+
+    repeat=1 and on_trace_ready, both: a schedule that starts over makes a late export empty.
+    """
+    from torch import profiler
+
+    n = step.n_shapes
+    wait, warmup, active = (
+        schedule[key] + -schedule[key] % n for key in ("wait", "warmup", "active")
+    )
+    activities = [profiler.ProfilerActivity.CPU]
+    if device.type == "cuda":
+        activities.append(profiler.ProfilerActivity.CUDA)
+    clock.synchronize()
+    exported = []
+
+    def export(finished: Any) -> None:
+        finished.export_chrome_trace(path)
+        exported.append(path)
+
+    with profiler.profile(
+        activities=activities,
+        schedule=profiler.schedule(wait=wait, warmup=warmup, active=active, repeat=1),
+        on_trace_ready=export,
+        record_shapes=True,
+        profile_memory=not stacks,
+        with_flops=not stacks,
+        with_stack=stacks,
+        with_modules=stacks,
+    ) as running:
+        for index in range(wait + warmup + active):
+            step(index)
+            running.step()
+    clock.synchronize()
+    return {"n_active_steps": active, "exported": bool(exported)}
+
+
+def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:
+    """Peak memory of a few steady steps, in a pass of its own.
+
+    What compiling and autotuning left in the allocator's cache is given back first, so that
+    peak_reserved_bytes is what the steps need (a CUDA graph's pool is kept, and counts).
+    """
+    if device.type != "cuda":
+        return {"peak_allocated_bytes": None, "peak_reserved_bytes": None}
+    import torch
+
+    gc.collect()
+    clock.synchronize()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats(device)
+    for index in range(max(3, step.n_shapes)):
+        step(index)
+    clock.synchronize()
+    return {
+        "peak_allocated_bytes": torch.cuda.max_memory_allocated(device),
+        "peak_reserved_bytes": torch.cuda.max_memory_reserved(device),
+    }
+
+
+def snapshot(step: Step, clock: Clock, path: str) -> Dict[str, Any]:
+    """Write torch's memory snapshot of one step of each shape, with the allocations' history."""
+    from torch.cuda import memory
+
+    clock.synchronize()
+    memory._record_memory_history(max_entries=_SNAPSHOT_ENTRIES)
+    try:
+        for index in range(step.n_shapes):
+            step(index)
+        clock.synchronize()
+        memory._dump_snapshot(path)
+    finally:
+        memory._record_memory_history(enabled=None)
+    return {}

@@ -1,0 +1,230 @@
+"""The child's main loop: take a command, do it, answer `done` with a result or `failed`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any, Callable, Dict, Optional
+
+from . import failures
+from .channel import Channel, die_with_parent
+from .warmup import Limits, warm_up
+
+# What a person calls the stage of a command, for the sentence of a failure.
+_STAGES = {
+    "load": "loading torch",
+    "build": "building the model",
+    "first_call": "the first call",
+    "warm_up": "the warm-up",
+    "round": "the timing",
+    "steady": "the telemetry phase",
+    "peaks": "the memory pass",
+    "profile": "the profiled pass",
+    "snapshot": "the memory snapshot",
+    "reference": "the eager reference",
+    "compare": "the check of the answers",
+}
+
+
+def serve(spec: Dict[str, Any]) -> int:
+    """Do what the launcher says until it says exit.
+
+    Args:
+        spec: what the launcher wrote: command_fd, event_fd, die_with_parent, device, seed,
+            workload, batch_size, shapes, options, training, variant.
+    """
+    if spec["die_with_parent"]:
+        die_with_parent()
+    channel = Channel(spec["command_fd"], spec["event_fd"])
+    worker = Worker(spec, channel)
+    while True:
+        command = channel.next_command()
+        name = command.pop("command")
+        if name == "exit":
+            sys.stdout.flush()
+            sys.stderr.flush()
+            return 0
+        work: Callable[..., Dict[str, Any]] = getattr(worker, "do_" + name)
+        try:
+            result = work(**command)
+        except BaseException as error:  # also SystemExit: the user's code may call exit()
+            traceback.print_exc()
+            channel.send("failed", command=name, **worker.describe(error, _STAGES[name]))
+        else:
+            channel.send("done", command=name, result=result)
+
+
+class Worker:
+    """One variant in this process. torch is imported by the first command, not before."""
+
+    def __init__(self, spec: Dict[str, Any], channel: Channel) -> None:
+        self._spec = spec
+        self._channel = channel
+        self._next_step = 0
+        self._user_file: Optional[str] = None
+        self._compiled = bool(spec["variant"]["compile"] or spec["variant"]["torchscript"])
+        if ".py" in spec["workload"]:
+            self._user_file = str(Path(spec["workload"].rpartition(":")[0]).absolute())
+
+    def describe(self, error: BaseException, stage: str) -> Dict[str, str]:
+        """The sentence for an exception of one of the commands."""
+        return failures.describe(error, stage, self._user_file, self._compiled)
+
+    def do_load(self) -> Dict[str, Any]:
+        """Import torch and say what is here."""
+        try:
+            import torch
+        except Exception as error:  # whatever a broken installation raises
+            raise failures.CannotRunError(
+                "torch cannot be imported by {}: {}".format(sys.executable, error),
+                "Install torch there, or pass --python.",
+            ) from error
+        from . import environment, numerics, timing, variants, workloads
+
+        self._device = _device(torch, self._spec["device"])
+        if self._device.type == "cuda":
+            torch.cuda.set_device(self._device)
+        self._variant = variants.variant_from(self._spec["variant"])
+        self._bench = numerics.Bench(
+            workloads.Request(
+                workload=self._spec["workload"],
+                batch_size=self._spec["batch_size"],
+                shapes=tuple(tuple(shape) for shape in self._spec["shapes"]),
+                options=dict(self._spec["options"]),
+                training=self._spec["training"],
+                seed=self._spec["seed"],
+            ),
+            self._device,
+        )
+        variants.apply_precision(self._variant)
+        if self._variant.compile:
+            variants.apply_inductor(self._device)
+        self._clock = timing.Clock(self._device)
+        self._n_compilations = variants.n_compilations if self._variant.compile else lambda: 0
+        return {"environment": environment.environment(self._device), "pid": os.getpid()}
+
+    def do_build(self) -> Dict[str, Any]:
+        """Build model and inputs on the device; nothing is compiled yet."""
+        from . import variants, workloads
+
+        built = workloads.build(self._bench.request)
+        self._built = variants.place(built, self._variant, self._device)
+        self._clock.synchronize()
+        return {"n_shapes": len(built.inputs), "labels": built.labels}
+
+    def do_first_call(self) -> Dict[str, Any]:
+        """Compile and run the first step; the time of both."""
+        from . import environment, workloads
+        from .step import Step
+
+        workloads.seed_everything(self._spec["seed"])
+
+        def first() -> Step:
+            step = Step(self._built, self._variant, self._device, self._spec["training"])
+            step(0)
+            return step
+
+        self._step, first_call_ns = self._clock.once(first)
+        self._next_step = 1
+        return {"first_call_ns": first_call_ns, "settings": environment.settings()}
+
+    def do_warm_up(
+        self, floor_steps: int, ceiling_steps: int, ceiling_seconds: float
+    ) -> Dict[str, Any]:
+        """Run until steady or at the ceiling."""
+        told = [0.0]
+
+        def progress(done: int) -> None:
+            if time.monotonic() - told[0] > 0.25:
+                told[0] = time.monotonic()
+                self._channel.progress("{} warm-up steps".format(done), done, None)
+
+        n = self._step.n_shapes
+        result = warm_up(
+            lambda index: self._clock.once(lambda: self._step(index)),
+            time.perf_counter_ns,
+            self._n_compilations,
+            Limits(floor_steps, ceiling_steps, int(ceiling_seconds * 1e9)),
+            cycle=n,
+            progress=progress,
+        )
+        self._next_step = 0
+        last = result.step_ns[-5 * n :]
+        return {
+            "step_ns": result.step_ns,
+            "ended_by": result.ended_by,
+            # Shapes of a cycle differ, so the mean; single steps jitter, so the median.
+            "typical_step_ns": sum(last) // len(last) if n > 1 else sorted(last)[len(last) // 2],
+        }
+
+    def do_round(self, n_steps: int) -> Dict[str, Any]:
+        """One timed round."""
+        before = self._n_compilations()
+        result = self._clock.round(self._step, 0, n_steps)
+        result["n_compilations"] = self._n_compilations() - before
+        return result
+
+    def do_steady(self, seconds: float, step_ns: int) -> Dict[str, Any]:
+        """Steady state for the telemetry phase."""
+        return self._clock.steady(self._step, seconds, step_ns)
+
+    def do_peaks(self) -> Dict[str, Any]:
+        """Peak memory."""
+        from . import passes
+
+        return passes.peaks(self._step, self._clock, self._device)
+
+    def do_profile(self, path: str, schedule: Dict[str, int], stacks: bool) -> Dict[str, Any]:
+        """A profiled pass."""
+        from . import passes
+
+        return passes.profile(self._step, self._clock, self._device, path, schedule, stacks)
+
+    def do_snapshot(self, path: str) -> Dict[str, Any]:
+        """A memory snapshot."""
+        from . import passes
+
+        return passes.snapshot(self._step, self._clock, path)
+
+    def do_reference(self, path: str) -> Dict[str, Any]:
+        """The eager answers that candidates are judged against."""
+        from . import numerics
+
+        self._release()
+        return numerics.make_reference(self._bench, self._variant, path)
+
+    def do_compare(self, path: str) -> Dict[str, Any]:
+        """Judge this variant's answers."""
+        from . import numerics
+
+        return numerics.compare(self._bench, self._variant, path, getattr(self, "_step", None))
+
+    def _release(self) -> None:
+        # The measured model goes first: the reference needs its memory.
+        self.__dict__.pop("_step", None)
+        self.__dict__.pop("_built", None)
+
+
+def _device(torch: Any, text: str) -> Any:
+    device = torch.device(text)
+    if device.type != "cuda":
+        return device
+    if not torch.cuda.is_available():
+        raise failures.CannotRunError(
+            "Device {} is asked for, but torch {} sees no CUDA device.".format(
+                text, torch.__version__
+            ),
+            "Use --device cpu, or an interpreter whose torch fits the driver.",
+        )
+    index = device.index or 0
+    if index >= torch.cuda.device_count():
+        raise failures.CannotRunError(
+            "Device {} is asked for, but there are only {} CUDA devices.".format(
+                text, torch.cuda.device_count()
+            ),
+            "Use cuda:0 to cuda:{}.".format(torch.cuda.device_count() - 1),
+        )
+    return torch.device("cuda", index)

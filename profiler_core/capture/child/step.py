@@ -1,0 +1,187 @@
+"""One step of a workload under a variant: inference, a whole training step, or the user's own."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Callable, ContextManager, List, Tuple
+
+from .failures import CannotRunError
+from .variants import Variant, compiler
+from .workloads import Built, Inputs
+
+Named = List[Tuple[str, Any]]  # names and tensors, in a fixed order
+
+
+class Step:
+    """Runs step i (input shapes cycle) and, for the numerics, answers with named tensors.
+
+    The model is compiled, or traced, when the object is made; torch.compile itself only works at
+    the first call.
+    """
+
+    def __init__(self, built: Built, variant: Variant, device: Any, training: bool) -> None:
+        import torch
+
+        self.labels = built.labels
+        self.n_shapes = len(built.inputs)
+        self._inputs = built.inputs
+        self._loss = built.loss or (lambda output, _: default_loss(output))
+        self._autocast = _autocast(variant, device)
+        self._no_grad = torch.no_grad
+        self._mark = _step_marker(variant, device)
+        self._model = built.model
+        wrap = compiler(variant)
+        if built.step is not None:
+            self.kind = "returned tensors"
+            self._own = wrap(built.step, built.inputs[0])
+            self._run: Callable[[int], Any] = self._run_own
+            return
+        if hasattr(built.model, "train"):
+            built.model.train(training)
+        if not training:
+            self.kind = "outputs"
+            with torch.no_grad():
+                self._callable = wrap(built.model, built.inputs[0])
+            self._run = self._run_inference
+            return
+        self.kind = "loss and gradients"
+        self._parameters = self._trainable()
+        self._optimizer = torch.optim.SGD(self._parameters, lr=1e-3, momentum=0.9)
+        self._scaler = _scaler(variant, device)
+        self._callable = wrap(built.model, built.inputs[0])
+        self._run = self._run_training
+
+    def __call__(self, index: int) -> Any:
+        """Run step `index`; nothing is synchronised."""
+        return self._run(index)
+
+    def answer(self, shape: int) -> Named:
+        """Run one call without optimizer and copy what it answers to the host.
+
+        Copied at once: the next replay of a CUDA graph overwrites its outputs.
+        """
+        if self.kind != "loss and gradients":
+            return [
+                ("{} {}".format("output" if self.kind == "outputs" else "returned tensor", n), t)
+                for n, t in enumerate(_copies(self._run(shape)))
+            ]
+        loss = self._forward_backward(self._inputs[shape], scale=False)
+        named = [("loss", loss.detach().clone().cpu())]
+        for name, parameter in self._model.named_parameters():
+            if parameter.grad is not None:
+                named.append(("gradient of " + name, parameter.grad.detach().clone().cpu()))
+        self._optimizer.zero_grad(set_to_none=True)
+        return named
+
+    def _trainable(self) -> List[Any]:
+        parameters = getattr(self._model, "parameters", None)
+        found = [p for p in parameters() if p.requires_grad] if parameters else []
+        if not found:
+            raise CannotRunError(
+                "The model has no parameters to train.", "Leave --training out, or return a model."
+            )
+        return found
+
+    def _run_own(self, _: int) -> Any:
+        self._mark()
+        with self._autocast():
+            return self._own()
+
+    def _run_inference(self, index: int) -> Any:
+        args, kwargs = self._inputs[index % self.n_shapes]
+        self._mark()
+        with self._no_grad(), self._autocast():
+            return self._callable(*args, **kwargs)
+
+    def _run_training(self, index: int) -> Any:
+        loss = self._forward_backward(self._inputs[index % self.n_shapes], scale=True)
+        if self._scaler is None:
+            self._optimizer.step()
+        else:
+            self._scaler.step(self._optimizer)
+            self._scaler.update()
+        return loss
+
+    def _forward_backward(self, call: Inputs, scale: bool) -> Any:
+        # The gradients of the last step may lie in a CUDA graph's memory: let go of them before
+        # the next step is marked.
+        self._optimizer.zero_grad(set_to_none=True)
+        self._mark()
+        args, kwargs = call
+        with self._autocast():
+            loss = self._loss(self._callable(*args, **kwargs), call)
+        if scale and self._scaler is not None:
+            self._scaler.scale(loss).backward()
+        else:
+            loss.backward()
+        return loss
+
+
+def default_loss(output: Any) -> Any:
+    """Mean square of every floating tensor: exercises the backward pass of any model."""
+    import torch
+
+    total = None
+    for tensor in flatten(output):
+        if tensor.is_floating_point():
+            part = (
+                tensor.float().square().mean()
+                if tensor.dtype != torch.float64
+                else (tensor.square().mean())
+            )
+            total = part if total is None else total + part
+    if total is None:
+        raise CannotRunError(
+            "The model returns no floating-point tensor to train on.",
+            "Return (model, example_inputs, loss) from the function.",
+        )
+    return total
+
+
+def flatten(value: Any) -> List[Any]:
+    """The tensors inside lists, tuples, dicts and output objects, in their order."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if hasattr(value, "values") and callable(value.values):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in flatten(item)]
+    fields = getattr(value, "__dataclass_fields__", None)
+    if fields:
+        return [tensor for name in fields for tensor in flatten(getattr(value, name))]
+    return []
+
+
+def _copies(output: Any) -> List[Any]:
+    return [tensor.detach().clone().cpu() for tensor in flatten(output)]
+
+
+def _autocast(variant: Variant, device: Any) -> Callable[[], ContextManager[Any]]:
+    import torch
+
+    if not variant.precision.endswith("-autocast"):
+        return contextlib.nullcontext
+    dtype = torch.bfloat16 if variant.precision.startswith("bf16") else torch.float16
+    return lambda: torch.autocast(device.type, dtype=dtype)
+
+
+def _scaler(variant: Variant, device: Any) -> Any:
+    import torch
+
+    if variant.precision != "fp16-autocast" or device.type != "cuda":
+        return None
+    if hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler"):  # 2.3 on
+        return torch.amp.GradScaler("cuda")
+    return torch.cuda.amp.GradScaler()
+
+
+def _step_marker(variant: Variant, device: Any) -> Callable[[], Any]:
+    import torch
+
+    if device.type == "cuda" and variant.uses_cuda_graphs:
+        mark = getattr(torch.compiler, "cudagraph_mark_step_begin", None)  # 2.1 on
+        if mark is not None:
+            return mark  # type: ignore[no-any-return]
+    return lambda: None

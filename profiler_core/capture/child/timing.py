@@ -1,0 +1,92 @@
+"""The clock on a running step: first call, rounds, steady state. Never under the profiler."""
+
+from __future__ import annotations
+
+import gc
+import time
+from typing import Any, Callable, Dict, List, Tuple
+
+from .step import Step
+
+
+class Clock:
+    """Times steps on one device, with one synchronisation at the end of what is timed."""
+
+    def __init__(self, device: Any) -> None:
+        import torch
+
+        self._device = device
+        self._is_cuda = device.type == "cuda"
+        self._torch = torch
+        self._events: List[Any] = []
+
+    def synchronize(self) -> None:
+        """Wait for the device; on the CPU nothing is pending."""
+        if self._is_cuda:
+            self._torch.cuda.synchronize(self._device)
+
+    def once(self, work: Callable[[], Any]) -> Tuple[Any, int]:
+        """Run `work` to its end: its result and the wall time, ns."""
+        self.synchronize()
+        before = time.perf_counter_ns()
+        result = work()
+        self.synchronize()
+        return result, time.perf_counter_ns() - before
+
+    def round(self, step: Step, first: int, n_steps: int) -> Dict[str, Any]:
+        """One round: wall time of all its steps, and each step's own time.
+
+        Returns:
+            wall_ns, and step_ns: between CUDA events on a GPU, by the host's clock on a CPU.
+        """
+        gc.collect()
+        was_enabled = gc.isenabled()
+        gc.disable()  # as timeit does: a collection would hit one variant and not the other
+        try:
+            return (
+                self._cuda_round(step, first, n_steps)
+                if self._is_cuda
+                else _cpu_round(step, first, n_steps)
+            )
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    def _cuda_round(self, step: Step, first: int, n_steps: int) -> Dict[str, Any]:
+        while len(self._events) <= n_steps:
+            self._events.append(self._torch.cuda.Event(enable_timing=True))
+        events = self._events
+        self.synchronize()
+        before = time.perf_counter_ns()
+        events[0].record()
+        for index in range(n_steps):
+            step(first + index)
+            events[index + 1].record()
+        self.synchronize()
+        wall_ns = time.perf_counter_ns() - before
+        times = [round(events[i].elapsed_time(events[i + 1]) * 1e6) for i in range(n_steps)]
+        return {"wall_ns": wall_ns, "step_ns": times}
+
+    def steady(self, step: Step, seconds: float, step_ns: int) -> Dict[str, Any]:
+        """Keep the device busy for at least so long; batches of about 0.1 s between two waits."""
+        batch = max(step.n_shapes, round(1e8 / max(step_ns, 1)))
+        batch += -batch % step.n_shapes
+        n_steps = 0
+        self.synchronize()
+        started_ns, before = time.time_ns(), time.perf_counter_ns()
+        while time.perf_counter_ns() - before < seconds * 1e9:
+            for index in range(batch):
+                step(index)
+            n_steps += batch
+            self.synchronize()
+        wall_ns = time.perf_counter_ns() - before
+        return {"started_ns": started_ns, "wall_ns": wall_ns, "n_steps": n_steps}
+
+
+def _cpu_round(step: Step, first: int, n_steps: int) -> Dict[str, Any]:
+    stamps = [time.perf_counter_ns()]
+    for index in range(n_steps):
+        step(first + index)
+        stamps.append(time.perf_counter_ns())
+    step_ns = [after - before for before, after in zip(stamps, stamps[1:])]  # noqa: RUF007
+    return {"wall_ns": stamps[-1] - stamps[0], "step_ns": step_ns}

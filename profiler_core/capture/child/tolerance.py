@@ -1,0 +1,153 @@
+"""How wrong may an answer be? RMS errors against a reference, as PyTorch's own benchmarks judge.
+
+The rule (`torch._dynamo.utils.same` is its model): a candidate is right when its RMS error is at
+most three times eager's own, plus a slack. Errors are relative to the RMS of the reference, tensor
+by tensor. The slack is the rounding unit of the dtype; in fp32 it is what those benchmarks allow,
+a tenth of 1e-4, because one unit (1.2e-7) is less than the order of a sum makes: the mean over
+56 x 56 pixels of the custom CNN is 8e-7 off in Inductor's C++ and 2e-7 in eager.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+Named = List[Tuple[str, Any]]
+
+FACTOR = 3.0
+# TF32 and fp16 keep ten bits, bf16 seven.
+SLACK = {"fp32": 1e-5, "tf32": 2.0**-10, "fp16": 2.0**-10, "bf16": 2.0**-7}
+# Without an fp64 reference there is no error of eager's own to compare with: the tolerances of
+# torch._dynamo.utils.same for that case.
+WITHOUT_REFERENCE = {"fp32": 1e-4, "tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2}
+WITHOUT_REFERENCE_TRAINING_FP32 = 1e-3
+# A tensor that is zero in exact arithmetic (the bias of a convolution before a batch norm has such
+# a gradient) holds rounding noise only: its error is measured on the scale of the largest tensor.
+_ZERO = {"fp64": 1e-9, "fp32": 1e-6}
+
+
+class Judgement(NamedTuple):
+    """The tensor that came nearest to its tolerance, or went furthest beyond it."""
+
+    right: bool
+    tensor: str
+    rms_error: Optional[float]
+    baseline_rms_error: Optional[float]
+    tolerance: Optional[float]
+    problem: str  # empty when right
+
+
+def slack_of(precision: str) -> float:
+    """What is allowed beside eager's own error, "bf16-autocast" included."""
+    return SLACK[precision.split("-")[0]]
+
+
+def judge(
+    reference: Named,
+    baseline: Named,
+    candidate: Named,
+    precision: str,
+    reference_kind: str,
+    kind: str,
+) -> Judgement:
+    """Compare one call's named tensors.
+
+    Args:
+        reference: the eager answer in fp64, or in fp32.
+        baseline: the eager answer in the candidate's own precision.
+        candidate: what is to be judged.
+        precision: the candidate's.
+        reference_kind: "fp64" or "fp32".
+        kind: "outputs", "loss and gradients" or "returned tensors".
+    """
+    found, own = dict(candidate), dict(baseline)
+    for name, tensor in reference:
+        if name not in found:
+            return _wrong(name, "{} is missing".format(name))
+        if tuple(found[name].shape) != tuple(tensor.shape):
+            return _wrong(
+                name,
+                "{} has the shape {}, not {}".format(
+                    name, _sizes(found[name].shape), _sizes(tensor.shape)
+                ),
+            )
+    if len(found) != len(reference):
+        extra = next(name for name in found if name not in dict(reference))
+        return _wrong(extra, "{} is there, and should not be".format(extra))
+    scales = _scales(reference, reference_kind)
+    own_errors = {name: _error(own[name], tensor, scales[name]) for name, tensor in reference}
+    finite = [error for error in own_errors.values() if error == error]
+    pooled = (sum(error * error for error in finite) / len(finite)) ** 0.5 if finite else 0.0
+    worst: Optional[Judgement] = None
+    worst_ratio = -1.0
+    for name, tensor in reference:
+        if not bool(_finite(tensor)):
+            continue  # infinities of the model itself, masks for example; checked by their place
+        error = _error(found[name], tensor, scales[name])
+        if error != error:
+            return _wrong(name, "{} has values that are not finite".format(name))
+        yardstick = max(own_errors[name], pooled)
+        tolerance = FACTOR * yardstick + slack_of(precision)
+        if reference_kind == "fp32":
+            tolerance = max(tolerance, _without_reference(precision, kind))
+        ratio = error / tolerance
+        if ratio > worst_ratio:
+            problem = (
+                "" if error <= tolerance else "{} is off by {:.1e} of its size".format(name, error)
+            )
+            worst = Judgement(error <= tolerance, name, error, yardstick, tolerance, problem)
+            worst_ratio = ratio
+    if worst is None:
+        return Judgement(True, "", None, None, None, "")
+    return worst
+
+
+def same(first: Named, second: Named, precision: str) -> bool:
+    """Do two eager runs give the same answer, rounding (atomic additions) aside?"""
+    if [name for name, _ in first] != [name for name, _ in second]:
+        return False
+    limit = slack_of(precision)
+    scales = _scales(first, "fp32")
+    return all(
+        a.shape == b.shape and not _error(b, a, scales[name]) > limit
+        for (name, a), (_, b) in zip(first, second)
+    )
+
+
+def _wrong(name: str, problem: str) -> Judgement:
+    return Judgement(False, name, None, None, None, problem)
+
+
+def _without_reference(precision: str, kind: str) -> float:
+    if kind == "loss and gradients" and precision == "fp32":
+        return WITHOUT_REFERENCE_TRAINING_FP32
+    return WITHOUT_REFERENCE[precision.split("-")[0]]
+
+
+def _scales(reference: Named, kind: str) -> Dict[str, float]:
+    sizes = {name: _rms(tensor) for name, tensor in reference}
+    largest = max([size for size in sizes.values() if size == size], default=0.0)
+    return {
+        name: size if size > largest * _ZERO[kind] else (largest or 1.0)
+        for name, size in sizes.items()
+    }
+
+
+def _error(tensor: Any, reference: Any, scale: float) -> float:
+    """Relative RMS error; exact equality is 0 also where both are infinite, NaN where one is."""
+    a, b = tensor.double(), reference.double()
+    difference = (a - b).masked_fill(a == b, 0.0)
+    return _rms(difference) / (scale or 1.0)
+
+
+def _rms(tensor: Any) -> float:
+    if tensor.numel() == 0:
+        return 0.0
+    return float(tensor.double().square().mean().sqrt())
+
+
+def _finite(tensor: Any) -> Any:
+    return tensor.isfinite().all()
+
+
+def _sizes(shape: Any) -> str:
+    return "x".join(str(size) for size in shape) or "scalar"

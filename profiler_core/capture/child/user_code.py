@@ -1,0 +1,155 @@
+"""The user's own `path/to/file.py:function` -> model and inputs, or a step callable.
+
+The function may take any of the keyword arguments batch_size, shape, training, seed, and whatever
+`--option` names; it returns (model, example_inputs), (model, example_inputs, loss) with
+loss(output), or a callable that makes one whole step.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+from typing import Any, Callable, Dict, List
+
+from .failures import CannotRunError
+from .workloads import Built, Inputs, Request, label_of
+
+_RETURNS = "Return (model, example_inputs), (model, example_inputs, loss), or a step callable."
+
+
+def split(workload: str) -> List[str]:
+    """`path/to/file.py:function` -> absolute path and function name."""
+    path, _, name = workload.rpartition(":") if ".py:" in workload else (workload, "", "")
+    if not name:
+        raise CannotRunError(
+            "{} names no function.".format(workload), "Write it like {}:function.".format(path)
+        )
+    return [str(Path(path).absolute()), name]
+
+
+def build(request: Request) -> Built:
+    """Import the file and call the function, once for each shape of the cycle."""
+    path, name = split(request.workload)
+    function = _load(path, name)
+    if not request.shapes:
+        return _one(function, request, {})
+    parts = [_one(function, request, {"shape": shape}) for shape in request.shapes]
+    if any(part.step is not None for part in parts):
+        raise CannotRunError(
+            "{} returns a step callable, which brings its own inputs.".format(name),
+            "Leave --shapes out, or return (model, example_inputs).",
+        )
+    return parts[0]._replace(
+        inputs=[part.inputs[0] for part in parts], labels=[part.labels[0] for part in parts]
+    )
+
+
+def _load(path: str, name: str) -> Callable[..., Any]:
+    if not Path(path).is_file():
+        raise CannotRunError("{} does not exist.".format(path), "Pass an existing Python file.")
+    module_name = Path(path).stem
+    module = sys.modules.get(module_name)
+    if module is None or getattr(module, "__file__", None) != path:
+        folder = str(Path(path).parent)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        spec = importlib.util.spec_from_file_location(module_name, path)
+        if spec is None or spec.loader is None:
+            raise CannotRunError(
+                "{} is no Python file.".format(path), "Pass a file that ends in .py."
+            )
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module
+        spec.loader.exec_module(module)
+    function = getattr(module, name, None)
+    if not callable(function):
+        known = [
+            key
+            for key, value in vars(module).items()
+            if inspect.isfunction(value) and value.__module__ == module_name
+        ]
+        raise CannotRunError(
+            "{} has no function '{}'.".format(path, name),
+            "Use one of its functions: {}.".format(", ".join(known) or "it has none"),
+        )
+    return function  # type: ignore[no-any-return]
+
+
+def _one(function: Callable[..., Any], request: Request, more: Dict[str, Any]) -> Built:
+    offered: Dict[str, Any] = {"training": request.training, "seed": request.seed, **more}
+    if request.batch_size is not None:
+        offered["batch_size"] = request.batch_size
+    returned = function(**_accepted(function, offered, request.options, required=list(more)))
+    if isinstance(returned, tuple) and len(returned) in (2, 3) and callable(returned[0]):
+        inputs = _as_inputs(returned[1])
+        label = label_of([*inputs[0], *inputs[1].values()])
+        return Built(returned[0], [inputs], [label], _as_loss(returned))
+    if callable(returned) and not hasattr(returned, "parameters"):
+        return Built(None, [((), {})], [""], None, returned)
+    raise CannotRunError(
+        "The function {} returned {}, not a model with inputs.".format(
+            request.workload.rpartition(":")[2], _kind(returned)
+        ),
+        _RETURNS,
+    )
+
+
+def _accepted(
+    function: Callable[..., Any],
+    offered: Dict[str, Any],
+    options: Dict[str, str],
+    required: List[str],
+) -> Dict[str, Any]:
+    """What the function's signature takes of what there is; what was asked for must be taken."""
+    parameters = inspect.signature(function).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for name in [*options, *required, *(["batch_size"] if "batch_size" in offered else [])]:
+        if not takes_all and name not in parameters:
+            raise CannotRunError(
+                "The function {} takes no argument '{}'.".format(function.__name__, name),
+                "Add the parameter {}, or leave the option out.".format(name),
+            )
+    typed = {
+        name: _typed(text, parameters[name].default if name in parameters else None)
+        for name, text in options.items()
+    }
+    return {**{k: v for k, v in offered.items() if takes_all or k in parameters}, **typed}
+
+
+def _typed(text: str, default: Any) -> Any:
+    """The text as the type of the parameter's default; without one, a number if it is one."""
+    if isinstance(default, bool):
+        return text.lower() in ("1", "true", "yes", "on")
+    if isinstance(default, str):
+        return text
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _as_inputs(value: Any) -> Inputs:
+    if isinstance(value, dict):
+        return (), value
+    return (tuple(value) if isinstance(value, (tuple, list)) else (value,)), {}
+
+
+def _as_loss(returned: Any) -> Any:
+    if len(returned) == 2 or returned[2] is None:
+        return None
+    loss = returned[2]
+    if not callable(loss):
+        raise CannotRunError(
+            "The third value returned is no function.", "Return loss(output) there."
+        )
+    return lambda output, _: loss(output)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "a tuple of {}".format(len(value))
+    return "None" if value is None else "a {}".format(type(value).__name__)

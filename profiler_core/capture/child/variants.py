@@ -1,0 +1,193 @@
+"""A built workload + a variant -> the callable that the timing loop runs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+from .failures import CannotRunError
+from .workloads import Built, Inputs
+
+_HALF = {"bf16": "bfloat16", "fp16": "float16"}
+_CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
+
+# Backend -> what to install where torch._dynamo does not know it or cannot import it.
+_INSTALL = {
+    "onnxrt": "onnxruntime and onnxscript, beside a torch that still has it",
+    "tensorrt": "torch-tensorrt",
+    "torch_tensorrt": "torch-tensorrt",
+    "openxla": "torch_xla",
+    "openxla_eval": "torch_xla",
+    "tvm": "apache-tvm",
+    "ipex": "intel-extension-for-pytorch",
+    "hpu_backend": "habana-torch-plugin",
+}
+# Module that must import for a backend that lists itself without it.
+_NEEDS = {"openxla": "torch_xla", "openxla_eval": "torch_xla", "tvm": "tvm"}
+
+
+class Variant(NamedTuple):
+    """The keys of `spec` in run.json; see `variant_spec.VariantSpec`."""
+
+    compile: bool
+    mode: Optional[str]
+    backend: Optional[str]
+    torchscript: bool
+    dynamic: Optional[bool]
+    fullgraph: bool
+    precision: str
+    channels_last: bool
+
+    def eager(self) -> Variant:
+        """The same precision and layout, not compiled."""
+        return self._replace(
+            compile=False, mode=None, backend=None, torchscript=False, dynamic=None, fullgraph=False
+        )
+
+    @property
+    def is_compiled(self) -> bool:
+        """Something other than eager runs."""
+        return self.compile or self.torchscript
+
+    @property
+    def uses_cuda_graphs(self) -> bool:
+        """A step must be marked, so that a replay may overwrite the last step's tensors."""
+        return self.mode in _CUDA_GRAPH_MODES or self.backend == "cudagraphs"
+
+
+def variant_from(fields: Dict[str, Any]) -> Variant:
+    """From the launcher's JSON."""
+    return Variant(**{name: fields[name] for name in Variant._fields})
+
+
+def place(built: Built, variant: Variant, device: Any) -> Built:
+    """Model and inputs on the device, in the variant's weights' precision and memory layout."""
+    import torch
+
+    dtype = getattr(torch, _HALF[variant.precision]) if variant.precision in _HALF else None
+    if built.step is not None:
+        if dtype is not None or variant.channels_last:
+            raise CannotRunError(
+                "A step callable keeps its own weights and layout, which this variant changes.",
+                "Use an autocast precision, or return (model, example_inputs).",
+            )
+        return built
+    layout = torch.channels_last if variant.channels_last else None
+    model = built.model
+    if hasattr(model, "to"):
+        model = model.to(device=device, dtype=dtype) if dtype else model.to(device)
+        if layout is not None:
+            model = model.to(memory_format=layout)
+    return built._replace(
+        model=model, inputs=[_place_call(call, device, dtype, layout) for call in built.inputs]
+    )
+
+
+def apply_precision(variant: Variant) -> None:
+    """Process-wide settings; fp32 leaves PyTorch's own defaults alone."""
+    if variant.precision == "tf32":
+        import torch
+
+        torch.set_float32_matmul_precision("high")
+        torch.backends.cudnn.allow_tf32 = True
+
+
+def apply_inductor(device: Any, fallback_random: bool = False) -> None:
+    """Inductor settings that the capture needs, before anything is compiled."""
+    config: Any = importlib.import_module("torch._inductor.config")
+    if device.type == "cpu":
+        # Only then do Inductor's C++ kernels stand in the trace, as graph_0_cpp_fused_… (2.13).
+        config.cpp.enable_kernel_profile = True
+    if fallback_random:
+        config.fallback_random = True  # dropout draws the same numbers as eager
+
+
+def compiler(variant: Variant) -> Callable[[Any, Inputs], Any]:
+    """Something that turns (callable, example call) into what the variant runs."""
+    if variant.torchscript:
+        return _torchscript
+    if not variant.compile:
+        return lambda target, _: target
+    _check_backend(variant)
+    arguments: Dict[str, Any] = {"dynamic": variant.dynamic, "fullgraph": variant.fullgraph}
+    if variant.backend not in (None, "inductor"):
+        arguments["backend"] = variant.backend
+    elif variant.mode not in (None, "default"):
+        arguments["mode"] = variant.mode
+
+    def compile_it(target: Any, _: Inputs) -> Any:
+        import torch
+
+        return torch.compile(target, **arguments)
+
+    return compile_it
+
+
+def n_compilations() -> int:
+    """A number that grows with each frame that Dynamo compiles in this process."""
+    counters = importlib.import_module("torch._dynamo.utils").counters
+    return int(sum(counters["frames"].values()) + sum(counters["stats"].values()))
+
+
+def known_backends() -> List[str]:
+    """What `torch.compile(backend=…)` takes here, debugging backends included."""
+    dynamo = importlib.import_module("torch._dynamo")
+    return list(dynamo.list_backends(None))
+
+
+def _check_backend(variant: Variant) -> None:
+    name = variant.backend
+    if name in (None, "inductor"):
+        return
+    module = _NEEDS.get(name or "")
+    missing = name not in known_backends()
+    if not missing and module is not None:
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            missing = True
+    if missing:
+        raise CannotRunError(
+            "torch.compile has no backend '{}' in this interpreter.".format(name),
+            "Install {}.".format(_INSTALL[name])
+            if name in _INSTALL
+            else "Use one of: {}.".format(", ".join(known_backends())),
+        )
+
+
+def _torchscript(target: Any, call: Inputs) -> Any:
+    import torch
+
+    if not isinstance(target, torch.nn.Module):
+        raise CannotRunError(
+            "TorchScript traces a module, and this workload is a function.",
+            "Return (model, example_inputs) with an nn.Module.",
+        )
+    args, kwargs = call
+    # strict=False lets a model return a dict, as those of transformers do.
+    if kwargs:
+        return torch.jit.trace(target, example_kwarg_inputs=kwargs, strict=False, check_trace=False)
+    return torch.jit.trace(target, args, strict=False, check_trace=False)
+
+
+def _place_call(call: Inputs, device: Any, dtype: Any, layout: Any) -> Inputs:
+    args, kwargs = call
+    moved = tuple(_place_value(value, device, dtype, layout) for value in args)
+    return moved, {key: _place_value(value, device, dtype, layout) for key, value in kwargs.items()}
+
+
+def _place_value(value: Any, device: Any, dtype: Any, layout: Any) -> Any:
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        value = value.to(device)
+        if dtype is not None and value.is_floating_point():
+            value = value.to(dtype)
+        if layout is not None and value.dim() == 4:
+            value = value.contiguous(memory_format=layout)
+        return value
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(_place_value(item, device, dtype, layout) for item in value)
+    if isinstance(value, dict):
+        return {key: _place_value(item, device, dtype, layout) for key, item in value.items()}
+    return value

@@ -1,0 +1,288 @@
+"""A capture from beginning to end: lock the device, measure all variants together, check, finish.
+
+There is no torch in this process. Whatever happens to a variant is written into its own run; the
+others go on. Whatever happens to the capture, no child is left.
+"""
+
+import contextlib
+import re
+import secrets
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from profiler_core import home
+from profiler_core.capture.device_lock import device_lock, lock_path
+from profiler_core.capture.interpreter import Interpreter, default_python, probe
+from profiler_core.capture.nvml import Gpu, load_nvml
+from profiler_core.capture.progress import ProgressLine, ProgressLog
+from profiler_core.capture.provenance import code_version
+from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
+from profiler_core.capture.run_writer import Heartbeat, RunWriter, write_json
+from profiler_core.capture.spec import TIMING_CAP_SECONDS, CaptureSpec
+from profiler_core.capture.variant_run import Context, VariantRun
+from profiler_core.errors import Cancelled, CaptureFailed
+
+CAPTURE_JSON = "capture.json"
+PROGRESS = "progress.jsonl"
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """One variant's end. status: finished, failed or cancelled."""
+
+    variant: str
+    directory: Path
+    status: str
+    error: str | None
+    record: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FinishedCapture:
+    """What a capture left. directory: `<out>/<capture_id>`; runs in the order asked for."""
+
+    capture_id: str
+    directory: Path
+    runs: tuple[FinishedRun, ...]
+    seconds: float
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Somebody stopped it before its end."""
+        return any(run.status == "cancelled" for run in self.runs)
+
+
+def run_capture(
+    spec: CaptureSpec,
+    out: Path,
+    *,
+    progress_file: Path | None = None,
+    listener: Callable[[ProgressLine], None] | None = None,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> FinishedCapture:
+    """Capture all variants of a workload into `<out>/<capture_id>/<variant>/`.
+
+    Args:
+        spec: what is asked for.
+        out: made if absent.
+        progress_file: gets the lines of progress.jsonl too.
+        listener: gets each of them as it comes.
+        is_cancelled: asked several times a second; True ends everything.
+
+    Returns:
+        What became of each variant; a failed or cancelled one has its sentence.
+    """
+    started = time.monotonic()
+    capture_id = _capture_id(spec)
+    directory = out.expanduser().resolve() / capture_id
+    directory.mkdir(parents=True)
+    write_json(directory / CAPTURE_JSON, {"schema": 1, "capture_id": capture_id, **spec.to_dict()})
+    extra = () if progress_file is None else (progress_file,)
+    progress = ProgressLog((directory / PROGRESS, *extra), listener)
+    runs = _runs(spec, capture_id, directory)
+
+    def look() -> None:
+        if is_cancelled():
+            raise Cancelled("The capture was cancelled.", remedy="Start it again when you like.")
+
+    with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
+        try:
+            progress.say("starting", f"Asks {spec.python or default_python()} for its torch")
+            interpreter = _usable_interpreter(spec, look)
+            device = _device(spec, interpreter)
+            stack.enter_context(
+                device_lock(
+                    lock_path(home.jobs_directory(), device),
+                    spec.title,
+                    lambda text: progress.say("queued", text),
+                    look,
+                )
+            )
+            work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fusionscope-")))
+            context = Context(
+                spec, interpreter, device, _gpu(interpreter, device), progress, work, look
+            )
+            for run in runs:
+                run.attach(context)
+            _measure(runs, context)
+        except Cancelled as cancelled:
+            for run in runs:
+                run.cancel(cancelled.problem)
+            progress.say("cancelled", cancelled.problem)
+        except CaptureFailed as failed:
+            for run in runs:
+                run.writer.end("failed", f"{failed.problem} {failed.remedy}")
+                progress.say("failed", failed.problem, run.label)
+        except BaseException as error:
+            for run in runs:
+                run.cancel(f"The launcher stopped: {type(error).__name__}: {error}")
+            raise
+    finished = FinishedCapture(
+        capture_id, directory, tuple(_ended(run) for run in runs), time.monotonic() - started
+    )
+    _say_the_end(finished, progress)
+    return finished
+
+
+def _measure(runs: list[VariantRun], context: Context) -> None:
+    spec = context.spec
+    reference = context.work / "reference.pt" if spec.numerics and len(runs) > 1 else None
+    if not _together(runs, context):
+        context.progress.say(
+            "starting", "The variants do not fit on the device together: one after another"
+        )
+        for run in runs:
+            if run.failure is None or run.failure.kind == "memory":
+                run.start_over()
+        for run in runs:
+            if run.is_alive:
+                _alone(run, context, reference if run is runs[0] else None)
+    else:
+        for run in runs:
+            run.telemetry()
+        for run in runs:
+            run.passes()
+            if run is runs[0] and reference is not None:
+                run.make_reference(reference)
+            run.close()
+    for run in runs:
+        run.check(None if run is runs[0] else reference)
+        run.finish()
+
+
+def _together(runs: list[VariantRun], context: Context) -> bool:
+    """Prepare all, then interleave their rounds. False: one ran out of memory beside others."""
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.loaded()  # all have imported torch before anything is timed
+    for run in runs:
+        run.prepare()
+        if _is_crowded(runs):
+            return False
+    _rounds([run for run in runs if run.is_alive], context)
+    if _is_crowded(runs):
+        return False
+    if len(runs) > 1:
+        for run in runs:
+            run.writer.measurement["interleaved"] = True
+    return True
+
+
+def _is_crowded(runs: list[VariantRun]) -> bool:
+    return len(runs) > 1 and any(run.failure and run.failure.kind == "memory" for run in runs)
+
+
+def _alone(run: VariantRun, context: Context, reference: Path | None) -> None:
+    run.start()
+    run.loaded()
+    run.prepare()
+    _rounds([run] if run.is_alive else [], context)
+    run.writer.measurement["interleaved"] = False
+    run.telemetry()
+    run.passes()
+    if reference is not None:
+        run.make_reference(reference)
+    run.close()
+
+
+def _rounds(runs: list[VariantRun], context: Context) -> None:
+    plan = RoundPlan(
+        context.spec.rounds, TIMING_CAP_SECONDS if context.is_cuda else CPU_CAP_SECONDS
+    )
+
+    def turn_done(n_turns: int) -> None:
+        context.progress.say(
+            "timing", f"Timing round {n_turns} of {plan.rounds}", None, n_turns, plan.rounds
+        )
+
+    if runs:
+        interleave(runs, plan, time.monotonic, turn_done)
+    for run in runs:
+        run.writer.write()
+
+
+def _runs(spec: CaptureSpec, capture_id: str, directory: Path) -> list[VariantRun]:
+    asked = {key: value for key, value in spec.to_dict().items() if key != "variants"}
+    code = code_version(Path(spec.workload).absolute().parent) if spec.is_user_code else {}
+    runs: list[VariantRun] = []
+    for variant in spec.variants:
+        baseline = runs[0].writer.record["run_id"] if runs else None
+        writer = RunWriter(
+            directory / variant.slug,
+            {
+                "run_id": f"{capture_id}.{variant.slug}",
+                "capture_id": capture_id,
+                "role": "candidate" if runs else "baseline",
+                "baseline_run_id": baseline,
+                "name": f"{spec.title} {variant.label}",
+                "workload": spec.workload_name,
+                "variant": variant.label,
+                "spec": {**asked, **variant.to_dict(), "training": spec.trains},
+            },
+        )
+        writer.record["environment"].update(code)
+        runs.append(VariantRun(variant, writer))
+    return runs
+
+
+def _capture_id(spec: CaptureSpec) -> str:
+    name = re.sub(r"[^a-z0-9]+", "-", spec.title.lower()).strip("-")[:40] or "capture"
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{stamp}-{name}-{secrets.token_hex(2)}"
+
+
+def _usable_interpreter(spec: CaptureSpec, look: Callable[[], None]) -> Interpreter:
+    if spec.is_user_code:
+        path = Path(spec.workload.rpartition(":")[0] or spec.workload).expanduser()
+        if not path.is_file():
+            raise CaptureFailed(f"{path} does not exist.", remedy="Pass an existing Python file.")
+    look()
+    interpreter = probe(spec.python)
+    look()
+    if interpreter.error is not None:
+        raise CaptureFailed(
+            f"torch cannot be imported by {interpreter.executable}: {interpreter.error}.",
+            remedy="Install torch there, or pass --python path/to/venv/bin/python.",
+        )
+    return interpreter
+
+
+def _device(spec: CaptureSpec, interpreter: Interpreter) -> str:
+    if spec.device != "auto":
+        return "cuda:0" if spec.device == "cuda" else spec.device
+    return "cuda:0" if interpreter.gpus else "cpu"
+
+
+def _gpu(interpreter: Interpreter, device: str) -> Gpu | None:
+    """NVML's view of the device; by UUID, since CUDA_VISIBLE_DEVICES renumbers torch's."""
+    if not device.startswith("cuda"):
+        return None
+    nvml = load_nvml()
+    index = int(device.partition(":")[2] or 0)
+    if nvml is None or index >= len(interpreter.gpus):
+        return None
+    return Gpu(nvml, interpreter.gpus[index].get("gpu_uuid"), index)
+
+
+def _ended(run: VariantRun) -> FinishedRun:
+    record = run.writer.record
+    return FinishedRun(run.label, run.writer.directory, record["status"], record["error"], record)
+
+
+def _say_the_end(finished: FinishedCapture, progress: ProgressLog) -> None:
+    if finished.is_cancelled:
+        return
+    n_failed = sum(run.status == "failed" for run in finished.runs)
+    where = f"in {finished.directory}"
+    if n_failed == len(finished.runs):
+        progress.say("failed", f"Every variant failed: {finished.runs[0].error}")
+    elif n_failed:
+        progress.say("finished", f"Finished {where}; {n_failed} of {len(finished.runs)} failed")
+    else:
+        progress.say("finished", f"Finished {where} after {finished.seconds:.0f} s")

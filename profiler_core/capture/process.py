@@ -1,0 +1,228 @@
+"""One child process: started by file path, spoken to over two pipes, gone at the end."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from profiler_core.capture.interpreter import CHILD
+from profiler_core.capture.torch_settings import MARKER
+
+_LOOK_EVERY_S = 0.1
+_EXIT_GRACE_S = 5.0
+
+
+class ChildFailure(Exception):  # noqa: N818 - caught inside of capture only, never shown as such
+    """The child could not do a command, or died. kind: stated, memory, compile, user, killed."""
+
+    def __init__(self, kind: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem} {remedy}")
+        self.kind = kind
+        self.sentence = f"{problem} {remedy}"
+
+
+class Child:
+    """A process that serves commands.
+
+    Args:
+        python: the interpreter.
+        spec: what `child/serve.py` wants, without the pipes.
+        environment: all of its environment variables; the marker is added.
+        folder: spec.json is written there, and removed at the end.
+        stdout: gets what the user's code prints (appended).
+        stderr: gets torch's logs and tracebacks (appended).
+        look: called often while waiting; raises to cancel.
+    """
+
+    def __init__(
+        self,
+        python: str,
+        spec: dict[str, Any],
+        environment: dict[str, str],
+        folder: Path,
+        stdout: Path,
+        stderr: Path,
+        look: Callable[[], None],
+    ) -> None:
+        self._look = look
+        self._marker = uuid.uuid4().hex
+        self._spec_path = folder / f"child-{self._marker}.json"
+        command_read, self._command_fd = os.pipe()
+        self._event_fd, event_write = os.pipe()
+        on_main_thread = threading.current_thread() is threading.main_thread()
+        self._spec_path.write_text(
+            json.dumps(
+                {
+                    **spec,
+                    "command_fd": command_read,
+                    "event_fd": event_write,
+                    # The kernel means the thread that started the child, not the process.
+                    "die_with_parent": on_main_thread,
+                }
+            ),
+            encoding="utf-8",
+        )
+        with stdout.open("ab") as out, stderr.open("ab") as err:
+            self._process = subprocess.Popen(
+                [python, str(CHILD / "main.py"), str(self._spec_path)],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env={**environment, MARKER: self._marker},
+                pass_fds=(command_read, event_write),
+                start_new_session=True,
+            )
+        os.close(command_read)
+        os.close(event_write)
+        self._buffer = b""
+        self._stderr = stderr
+        self.doing = "starting"
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is its session's too."""
+        return self._process.pid
+
+    def ask(
+        self, command: str, progress: Callable[[dict[str, Any]], None] | None = None, **fields: Any
+    ) -> dict[str, Any]:
+        """Send a command and wait for its result.
+
+        Raises:
+            ChildFailure: it said no, or it died.
+        """
+        self.tell(command, **fields)
+        return self.answer(progress)
+
+    def tell(self, command: str, **fields: Any) -> None:
+        """Send a command; `answer` waits for its result."""
+        self.doing = command
+        line = json.dumps({"command": command, **fields}) + "\n"
+        try:
+            os.write(self._command_fd, line.encode())
+        except BrokenPipeError:
+            raise self._death() from None
+
+    def answer(self, progress: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
+        """Wait for the result of the last command."""
+        while True:
+            event = self._next_event()
+            if event["event"] == "done":
+                result: dict[str, Any] = event["result"]
+                return result
+            if event["event"] == "failed":
+                raise ChildFailure(event["kind"], event["problem"], event["remedy"])
+            if progress is not None:
+                progress(event)
+
+    def close(self) -> None:
+        """Ask it to leave, then make sure that it and all that it started are gone."""
+        if self._process.poll() is None:
+            # Whoever does not leave by itself is ended below.
+            with contextlib.suppress(BrokenPipeError, subprocess.TimeoutExpired):
+                os.write(self._command_fd, b'{"command": "exit"}\n')
+                self._process.wait(_EXIT_GRACE_S)
+        self.kill()
+
+    def kill(self) -> None:
+        """End it now, with its compile workers and whatever the user's code started."""
+        if self._command_fd < 0:
+            return  # done before
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+        strays = marked_processes(self._marker)
+        for pid in strays:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        _wait_until_gone(strays, _EXIT_GRACE_S)
+        os.close(self._command_fd)
+        os.close(self._event_fd)
+        self._command_fd = self._event_fd = -1
+        self._spec_path.unlink(missing_ok=True)
+
+    def _next_event(self) -> dict[str, Any]:
+        while b"\n" not in self._buffer:
+            self._look()
+            ready, _, _ = select.select([self._event_fd], [], [], _LOOK_EVERY_S)
+            if not ready:
+                # A process of the user's may keep the pipe open after the child's death.
+                if self._process.poll() is not None:
+                    raise self._death()
+                continue
+            data = os.read(self._event_fd, 1 << 16)
+            if not data:
+                raise self._death()
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        event: dict[str, Any] = json.loads(line)
+        return event
+
+    def _death(self) -> ChildFailure:
+        try:
+            status = self._process.wait(_EXIT_GRACE_S)
+        except subprocess.TimeoutExpired:
+            status = None
+        doing = self.doing.replace("_", " ")
+        if status is not None and status < 0:
+            name = _signal_name(-status)
+            why = (
+                "Free memory or use a smaller batch: the system kills so when memory runs out."
+                if -status == signal.SIGKILL
+                else "See the end of torch_logs.txt."
+            )
+            return ChildFailure("killed", f"The process was killed by {name} during: {doing}.", why)
+        last = _last_line(self._stderr)
+        return ChildFailure(
+            "killed",
+            f"The process ended with status {status} during: {doing}{f': {last}' if last else ''}.",
+            "See the end of torch_logs.txt.",
+        )
+
+
+def marked_processes(marker: str) -> list[int]:
+    """Processes whose environment carries the marker: also those that left the session (Linux)."""
+    if sys.platform != "linux":
+        return []
+    wanted = f"{MARKER}={marker}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:
+            continue  # somebody else's, or gone meanwhile
+    return found
+
+
+def _wait_until_gone(pids: list[int], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while pids and time.monotonic() < deadline:
+        pids = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+        if pids:
+            time.sleep(0.02)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_line(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 4000))
+        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines()]
+    return next((line.rstrip(".")[:300] for line in reversed(lines) if line), "")

@@ -1,0 +1,52 @@
+"""The progress lines of a capture: to progress.jsonl, to `--progress FILE`, and to the terminal."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class ProgressLine:
+    """One line. `t` is s since the epoch; done of total, where a phase can tell."""
+
+    t: float
+    phase: str
+    variant: str | None
+    done: float | None
+    total: float | None
+    text: str
+
+
+class ProgressLog:
+    """Writes each line to every listener at once, so that a reader never waits for a buffer."""
+
+    def __init__(
+        self,
+        paths: tuple[Path, ...],
+        listener: Callable[[ProgressLine], None] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._paths = paths
+        self._listener = listener
+        self._clock = clock
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+
+    def say(
+        self,
+        phase: str,
+        text: str,
+        variant: str | None = None,
+        done: float | None = None,
+        total: float | None = None,
+    ) -> None:
+        """Append one line."""
+        line = ProgressLine(self._clock(), phase, variant, done, total, text)
+        encoded = json.dumps(asdict(line)) + "\n"
+        for path in self._paths:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(encoded)
+        if self._listener is not None:
+            self._listener(line)

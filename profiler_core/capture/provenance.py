@@ -1,0 +1,30 @@
+"""Which version of the user's code ran: git commit, and whether the work tree was clean."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+_TIMEOUT_S = 5
+
+
+def code_version(folder: Path) -> dict[str, Any]:
+    """`git_commit` and `git_dirty` of the repository around `folder`; None outside of one."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    if not commit:
+        return {"git_commit": None, "git_dirty": None}
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return {"git_commit": commit, "git_dirty": None if changes is None else bool(changes)}
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words],  # noqa: S607 - the user's own git
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

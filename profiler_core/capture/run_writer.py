@@ -1,0 +1,108 @@
+"""One run directory while it is made: run.json by atomic rename, and the heartbeat beside it."""
+
+import json
+import os
+import socket
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from profiler_core import run_directory as names
+
+_BEAT_EVERY_S = 1.0
+
+
+class RunWriter:
+    """Keys of run.json as design section 3 fixes them; measured values come piece by piece."""
+
+    def __init__(self, directory: Path, record: dict[str, Any]) -> None:
+        self.directory = directory
+        self.record: dict[str, Any] = {
+            "schema_version": names.SCHEMA_VERSION,
+            **record,
+            "created_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "status": "running",
+            "error": None,
+            "rank": 0,
+            "world_size": 1,
+            "sweep": None,
+            "environment": {},
+            "measurement": {
+                "pid": os.getpid(),
+                "host": socket.gethostname(),
+                "process_started_at": process_started_at(os.getpid()),
+            },
+            "numerics": None,
+        }
+        directory.mkdir(parents=True, exist_ok=True)
+        self.write()
+
+    @property
+    def measurement(self) -> dict[str, Any]:
+        """`measurement` of run.json, to be filled."""
+        found: dict[str, Any] = self.record["measurement"]
+        return found
+
+    def write(self) -> None:
+        """Replace run.json; a reader sees the old one or the new one."""
+        write_json(self.directory / names.RUN_JSON, self.record)
+
+    def beat(self) -> None:
+        """Touch the heartbeat."""
+        (self.directory / names.HEARTBEAT).touch()
+
+    def end(self, status: str, error: str | None = None) -> None:
+        """Write the last word and take the heartbeat away."""
+        self.record["status"] = status
+        self.record["error"] = error
+        self.write()
+        (self.directory / names.HEARTBEAT).unlink(missing_ok=True)
+
+
+class Heartbeat:
+    """Touches the heartbeats of all runs that are still going, once a second, in a thread."""
+
+    def __init__(self, runs: list[RunWriter]) -> None:
+        self._runs = runs
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        for run in self._runs:  # a beat may have come after the last word
+            if run.record["status"] != "running":
+                (run.directory / names.HEARTBEAT).unlink(missing_ok=True)
+
+    def _beat(self) -> None:
+        while True:
+            for run in self._runs:
+                if run.record["status"] == "running":
+                    run.beat()
+            if self._stop.wait(_BEAT_EVERY_S):
+                return
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON by atomic rename."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def process_started_at(pid: int) -> float:
+    """When the process began, s since the epoch; tells a pid from its later reuse."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
+            if line.startswith("btime "):
+                # proc(5): starttime is field 22, the 20th after the name.
+                return int(line.split()[1]) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        pass
+    return time.time()

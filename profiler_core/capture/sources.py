@@ -1,0 +1,84 @@
+"""sources.json: the source lines that logs and graphs name, with eight lines each way.
+
+A page never opens a path that a file names; it shows what was kept here, at the time of the
+capture. Files of torch and of the standard library are left out, installed packages are not:
+a graph break inside of transformers is worth reading.
+"""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+CONTEXT_LINES = 8
+_MOST_FILES = 200
+_MOST_BYTES_OF_A_LOG = 64 * 1024 * 1024
+_MOST_BYTES_OF_A_SOURCE = 4 * 1024 * 1024
+
+_PATTERNS = (
+    re.compile(r'File "([^"\n]+\.py)", line (\d+)'),
+    re.compile(r"File: (/[^\s:]+\.py):(\d+)"),  # comments of graph dumps
+    re.compile(r"(?<![\w.])(/[^\s:\"'()]+\.py):(\d+)"),
+)
+# The structured log interns file names, {"str": ["path", 3]}, and then says "filename": 3.
+_INTERNED = re.compile(r'\{"str": \["([^"]+)", (\d+)\]\}')
+_FRAMES = (
+    re.compile(r'"line": (\d+), "name": "[^"]*", "filename": (\d+)'),
+    re.compile(r'"filename": (?P<file>\d+), "line": (?P<line>\d+)'),
+)
+
+
+def collect_sources(logs: list[Path], left_out: tuple[str, ...]) -> dict[str, Any]:
+    """The content of sources.json.
+
+    Args:
+        logs: TORCH_LOGS text and structured logs; absent ones are skipped.
+        left_out: folders whose files are not the user's.
+
+    Returns:
+        {"schema": 1, "files": {path: {"lines": {number: text}}}}, numbers as text, from 1.
+    """
+    wanted: dict[str, set[int]] = defaultdict(set)
+    for log in logs:
+        if log.is_file():
+            with log.open("rb") as file:
+                text = file.read(_MOST_BYTES_OF_A_LOG).decode(errors="replace")
+            for path, line in _named(text):
+                wanted[path].add(line)
+    files: dict[str, Any] = {}
+    for path in sorted(wanted):
+        if len(files) == _MOST_FILES or path.startswith(left_out) or "/fusionscope_child" in path:
+            continue
+        kept = _context(Path(path), wanted[path])
+        if kept:
+            files[path] = {"lines": kept}
+    return {"schema": 1, "files": files}
+
+
+def _named(text: str) -> set[tuple[str, int]]:
+    found = {(path, int(line)) for pattern in _PATTERNS for path, line in pattern.findall(text)}
+    interned = {number: path for path, number in _INTERNED.findall(text)}
+    if interned:
+        for line, number in _FRAMES[0].findall(text):
+            if number in interned:
+                found.add((interned[number], int(line)))
+        for match in _FRAMES[1].finditer(text):
+            if match["file"] in interned:
+                found.add((interned[match["file"]], int(match["line"])))
+    return found
+
+
+def _context(path: Path, lines: set[int]) -> dict[str, str]:
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES_OF_A_SOURCE:
+            return {}
+        source = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    kept = {
+        number
+        for line in lines
+        for number in range(line - CONTEXT_LINES, line + CONTEXT_LINES + 1)
+        if 1 <= number <= len(source)
+    }
+    return {str(number): source[number - 1] for number in sorted(kept)}

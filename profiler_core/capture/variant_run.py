@@ -1,0 +1,368 @@
+"""One variant of a capture: its child process, its passes, and what goes into its run.json."""
+
+import contextlib
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from profiler_core import run_directory as names
+from profiler_core.capture.interpreter import Interpreter
+from profiler_core.capture.nvml import Gpu, Sampler
+from profiler_core.capture.process import Child, ChildFailure
+from profiler_core.capture.progress import ProgressLog
+from profiler_core.capture.rounds import steps_per_round
+from profiler_core.capture.run_writer import RunWriter, write_json
+from profiler_core.capture.sources import collect_sources
+from profiler_core.capture.spec import CaptureSpec, VariantSpec
+from profiler_core.capture.torch_settings import child_environment
+
+# Warm-up: floor and ceiling of steps, and seconds after the last compilation. A CPU's step times
+# seldom agree within 5 %, so it meets the ceiling: keep that one low.
+_WARM_UP_GPU = (10, 200, 10.0)
+_WARM_UP_CPU = (5, 40, 2.0)
+_CYCLES_AT_THE_CEILING = 8
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all variants of one capture share.
+
+    `look` raises Cancelled when somebody asked for the end; `gpu` is None on the CPU and where
+    NVML is absent; `work` is a folder that goes away with the capture.
+    """
+
+    spec: CaptureSpec
+    interpreter: Interpreter
+    device: str
+    gpu: Gpu | None
+    progress: ProgressLog
+    work: Path
+    look: Callable[[], None]
+
+    @property
+    def is_cuda(self) -> bool:
+        """The device is a GPU."""
+        return self.device.startswith("cuda")
+
+
+class VariantRun:
+    """The measuring of one variant. After a failure every further call does nothing."""
+
+    def __init__(self, variant: VariantSpec, writer: RunWriter) -> None:
+        self.variant = variant
+        self.writer = writer
+        self.failure: ChildFailure | None = None
+        self._child: Child | None = None
+        self._n_shapes = 1
+        self._labels: list[str] = []
+        self._typical_step_ns = 1
+        self._round_steps = 1
+
+    @property
+    def label(self) -> str:
+        """What people read."""
+        return self.variant.label
+
+    @property
+    def is_alive(self) -> bool:
+        """Nothing went wrong so far."""
+        return self.failure is None and self.writer.record["status"] == "running"
+
+    def attach(self, context: Context) -> None:
+        """Say with what it is measured."""
+        self._context = context
+        self._work = context.work / self.variant.slug
+        self._work.mkdir(parents=True, exist_ok=True)
+
+    # -- the first child: compile, time, profile ------------------------------------------------
+
+    def start(self) -> None:
+        """Start the process; it imports torch while others do too."""
+        with self._phase("starting", f"Starts the process for {self.label}"):
+            run = self.writer.directory
+            self._child = self._spawn(
+                run / names.TORCH_TRACE, run / names.STDOUT, run / names.TORCH_LOGS
+            )
+            self.writer.measurement["child_pid"] = self._child.pid
+            self._child.tell("load")
+
+    def loaded(self) -> None:
+        """Wait until torch is there."""
+        with self._phase("starting"):
+            result = self._the_child().answer()
+            environment = self.writer.record["environment"]
+            environment.update(result["environment"])
+            if self._context.gpu is not None:
+                environment.update(self._context.gpu.facts())
+
+    def prepare(self) -> None:
+        """Build, first call, warm-up."""
+        child = self._the_child
+        with self._phase("starting", f"Builds {self._context.spec.title}"):
+            built = child().ask("build")
+            self._n_shapes, self._labels = built["n_shapes"], built["labels"]
+        if not self.is_alive:
+            return
+        does = "Compiles" if self.variant.compile or self.variant.torchscript else "First call of"
+        with self._phase("compiling", f"{does} {self.label}"):
+            first = child().ask("first_call")
+            # Measured again with a warm cache, when the variants do not fit together: keep cold.
+            self.writer.measurement.setdefault("first_call_ns", first["first_call_ns"])
+            self.writer.record["environment"].update(first["settings"])
+        if not self.is_alive:
+            return
+        floor, ceiling, seconds = _WARM_UP_GPU if self._context.is_cuda else _WARM_UP_CPU
+        with self._phase("warm-up", f"Warms up {self.label}"):
+            result = child().ask(
+                "warm_up",
+                self._relay("warm-up"),
+                floor_steps=floor,
+                ceiling_steps=max(ceiling, _CYCLES_AT_THE_CEILING * self._n_shapes),
+                ceiling_seconds=seconds,
+            )
+            self.writer.measurement["warmup_step_ns"] = result["step_ns"]
+            self.writer.measurement["warmup_ended_by"] = result["ended_by"]
+            self._typical_step_ns = result["typical_step_ns"]
+            spec = self._context.spec
+            self._round_steps = steps_per_round(
+                self._typical_step_ns, spec.round_steps, spec.round_seconds, self._n_shapes
+            )
+
+    def run_round(self, index: int, order: int) -> bool:
+        """One timed round (`rounds.RoundRunner`)."""
+        with self._phase("timing"):
+            result = self._the_child().ask("round", n_steps=self._round_steps)
+            measurement = self.writer.measurement
+            measurement.setdefault("rounds", []).append(
+                {
+                    "index": index,
+                    "order": order,
+                    "n_steps": self._round_steps,
+                    "wall_ns": result["wall_ns"],
+                }
+            )
+            measurement.setdefault("step_event_ns", []).extend(result["step_ns"])
+            if self._n_shapes > 1:
+                cycle = self._labels * (self._round_steps // self._n_shapes)
+                measurement.setdefault("step_shapes", []).extend(cycle)
+            measurement["n_compilations_while_timed"] = (
+                measurement.get("n_compilations_while_timed", 0) + result["n_compilations"]
+            )
+        return self.is_alive
+
+    def telemetry(self) -> None:
+        """Run alone in steady state while NVML is sampled; nothing where there is no NVML."""
+        context = self._context
+        if context.gpu is None or context.spec.telemetry_seconds <= 0 or not self.is_alive:
+            return
+        with (
+            self._phase("telemetry", f"Runs {self.label} alone for the telemetry"),
+            Sampler(context.gpu, self.writer.directory / names.NVML),
+        ):
+            self.writer.measurement["telemetry"] = self._the_child().ask(
+                "steady",
+                seconds=context.spec.telemetry_seconds,
+                step_ns=self._typical_step_ns,
+            )
+
+    def passes(self) -> None:
+        """Peak memory, profiler, stacks, memory snapshot: in this order, after all timing."""
+        spec, run = self._context.spec, self.writer.directory
+        if spec.memory and self._context.is_cuda:
+            with self._phase("memory", f"Measures the peak memory of {self.label}"):
+                self.writer.measurement.update(self._the_child().ask("peaks"))
+        if spec.profile:
+            with self._phase("profiling", f"Profiles {spec.steps} steps of {self.label}"):
+                self._profile(run / names.TRACE, stacks=False)
+        if spec.stacks:
+            with self._phase("stacks", f"Profiles {self.label} with Python stacks"):
+                self._profile(run / names.TRACE_STACKS, stacks=True)
+        if spec.memory and self._context.is_cuda:
+            with self._phase("memory", f"Takes a memory snapshot of {self.label}"):
+                self._the_child().ask("snapshot", path=str(run / names.MEMORY_SNAPSHOT))
+
+    def make_reference(self, path: Path) -> None:
+        """Let the first child run eager in fp64; without it, candidates help themselves."""
+        if not self.is_alive:
+            return
+        self._say("numerics", f"Runs {self.label} in fp64 as a reference")
+        started = time.monotonic()
+        try:
+            self._the_child().ask("reference", path=str(path))
+        except ChildFailure as failure:
+            path.unlink(missing_ok=True)
+            self._say("numerics", f"No reference from {self.label}: {failure.sentence}")
+        self._spent("numerics", started)
+
+    def close(self) -> None:
+        """End the first child and keep the source lines that its logs name."""
+        self.kill()
+        run, context = self.writer.directory, self._context
+        logs = [run / names.TORCH_LOGS, *sorted((run / names.TORCH_TRACE).glob("*.log"))]
+        left_out = (*context.interpreter.folders(), str(context.work))
+        write_json(run / names.SOURCES, collect_sources(logs, left_out))
+
+    # -- the second child: warm cache, numerics -------------------------------------------------
+
+    def check(self, reference: Path | None) -> None:
+        """Warm first call, then the numerics, in a fresh process with the filled cache.
+
+        What goes wrong here does not take back what was measured.
+
+        Args:
+            reference: the file of `make_reference`, made by this child where it is absent;
+                None leaves the numerics out.
+        """
+        compiled = self.variant.compile or self.variant.torchscript
+        warm = self._context.spec.warm_compile and compiled
+        if not self.is_alive or not (warm or reference):
+            return
+        started = time.monotonic()
+        phase = "warm compile" if warm else "numerics"
+        try:
+            self._say(phase, f"Starts a second process for {self.label}, with the cache filled")
+            self._child = self._spawn(
+                self._work / "torch_trace", self._work / "stdout.txt", self._work / "stderr.txt"
+            )
+            self._child.ask("load")
+            if warm:
+                self._child.ask("build")
+                first = self._child.ask("first_call")
+                self.writer.measurement["warm_first_call_ns"] = first["first_call_ns"]
+                self._spent(phase, started)
+                started, phase = time.monotonic(), "numerics"
+            if reference is not None:
+                self._say("numerics", f"Checks the answers of {self.label}")
+                self.writer.record["numerics"] = self._child.ask("compare", path=str(reference))
+        except ChildFailure as failure:
+            self._say(phase, f"{self.label}: {failure.sentence}")
+            if reference is not None:
+                self.writer.record["numerics"] = {
+                    "verdict": "not comparable",
+                    "reason": failure.sentence,
+                }
+        finally:
+            self._spent(phase, started)
+            self.kill()
+
+    # -- ends ------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Write the last word of a run that nothing happened to."""
+        if self.is_alive:
+            self.writer.end("finished")
+            self._say("finished", f"{self.label} is finished")
+
+    def fail(self, failure: ChildFailure) -> None:
+        """Stop here, with the sentence in run.json."""
+        self.failure = failure
+        self.kill()
+        self.writer.end("failed", failure.sentence)
+        self._say("failed", f"{self.label} failed: {failure.sentence}")
+
+    def cancel(self, sentence: str) -> None:
+        """Stop here, because somebody asked for it."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+        if self.writer.record["status"] == "running":
+            self.writer.end("cancelled", sentence)
+
+    def kill(self) -> None:
+        """End the child, if there is one, and all that it started."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill() if self.failure else child.close()
+
+    def start_over(self) -> None:
+        """Forget what was measured beside the others; the cold first call stays."""
+        self.kill()
+        self.failure = None
+        record = self.writer.record
+        kept = ("pid", "host", "process_started_at", "first_call_ns", "phase_seconds")
+        record["measurement"] = {k: v for k, v in record["measurement"].items() if k in kept}
+        record.update(status="running", error=None)
+        if "first_call_ns" not in record["measurement"]:
+            shutil.rmtree(self._cache(), ignore_errors=True)  # a failed compilation filled it
+        for name in (names.TORCH_LOGS, names.STDOUT):
+            (self.writer.directory / name).unlink(missing_ok=True)
+        shutil.rmtree(self.writer.directory / names.TORCH_TRACE, ignore_errors=True)
+        self.writer.write()
+
+    # -- helpers ---------------------------------------------------------------------------------
+
+    def _cache(self) -> Path:
+        return self._work / "cache"
+
+    def _spawn(self, torch_trace: Path, stdout: Path, stderr: Path) -> Child:
+        context = self._context
+        spec = context.spec
+        return Child(
+            context.interpreter.executable,
+            {
+                "device": context.device,
+                "workload": spec.workload,
+                "batch_size": spec.batch_size,
+                "shapes": spec.shapes,
+                "options": dict(spec.options),
+                "training": spec.trains,
+                "seed": spec.seed,
+                "variant": self.variant.to_dict(),
+            },
+            child_environment(context.interpreter.log_names, self._cache(), torch_trace),
+            self._work,
+            stdout,
+            stderr,
+            context.look,
+        )
+
+    def _profile(self, path: Path, *, stacks: bool) -> None:
+        spec = self._context.spec
+        schedule = {
+            "wait": spec.profile_wait,
+            "warmup": spec.profile_warmup,
+            "active": spec.steps,
+        }
+        self._the_child().ask("profile", path=str(path), schedule=schedule, stacks=stacks)
+
+    def _the_child(self) -> Child:
+        if self._child is None:
+            raise ChildFailure("killed", f"The process of {self.label} is gone.", "Start again.")
+        return self._child
+
+    @contextlib.contextmanager
+    def _phase(self, phase: str, text: str | None = None) -> Iterator[None]:
+        """Say it, time it, and turn the child's failure into the run's."""
+        if not self.is_alive:
+            # A context manager must yield; ChildFailure ends the body at its first question.
+            with contextlib.suppress(ChildFailure):
+                yield
+            return
+        if text is not None:
+            self._say(phase, text)
+        started = time.monotonic()
+        try:
+            yield
+        except ChildFailure as failure:
+            self._spent(phase, started)
+            self.fail(failure)
+        else:
+            self._spent(phase, started)
+
+    def _spent(self, phase: str, started: float) -> None:
+        seconds = self.writer.measurement.setdefault("phase_seconds", {})
+        seconds[phase] = round(seconds.get(phase, 0.0) + time.monotonic() - started, 3)
+
+    def _relay(self, phase: str) -> Callable[[dict[str, Any]], None]:
+        def relay(event: dict[str, Any]) -> None:
+            self._say(phase, event["text"], event["done"], event["total"])
+
+        return relay
+
+    def _say(
+        self, phase: str, text: str, done: float | None = None, total: float | None = None
+    ) -> None:
+        self._context.progress.say(phase, text, self.label, done, total)

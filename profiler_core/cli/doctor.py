@@ -1,0 +1,157 @@
+"""`doctor`: what this machine and this interpreter can capture, and what is missing."""
+
+import argparse
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from profiler_core.capture.interpreter import Interpreter, probe
+from profiler_core.capture.nvml import Gpu, load_nvml
+from profiler_core.capture.spec import BUILT_IN_WORKLOADS
+from profiler_core.capture.torch_settings import torch_logs
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.table import table
+from profiler_core.errors import CaptureFailed
+from profiler_core.units import format_bytes
+
+# Workloads that need a package beside torch.
+_NEEDS = {"resnet50": "torchvision", "bert": "transformers"}
+
+State = Literal["yes", "no", "partly"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: a question, its answer, and what to do where the answer is not yes."""
+
+    what: str
+    state: State
+    detail: str
+    remedy: str | None = None
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser(
+        "doctor", help="what this machine can capture, and what is missing"
+    )
+    parser.add_argument("--python", help="the interpreter whose environment holds the model")
+    parser.add_argument("--json", action="store_true", help="the findings as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the findings. 0 when captures are possible, 3 when not."""
+    try:
+        interpreter = probe(arguments.python)
+    except CaptureFailed as error:
+        interpreter = Interpreter(arguments.python or "", {"error": error.problem})
+    findings = diagnose(interpreter, _nvml_facts(interpreter))
+    possible = interpreter.error is None
+    if arguments.json:
+        write_json(
+            {
+                "can_capture": possible,
+                "interpreter": interpreter.executable,
+                "facts": interpreter.facts,
+                "findings": findings,
+            }
+        )
+    else:
+        rows = [[finding.state, finding.what, finding.detail] for finding in findings]
+        print(table(["", "what", "found"], rows, n_text=3))
+        for finding in findings:
+            if finding.remedy:
+                print(f"\n{finding.what}: {finding.remedy}")
+    return 0 if possible else 3
+
+
+def diagnose(interpreter: Interpreter, nvml: list[dict[str, Any]] | None) -> list[Finding]:
+    """Facts -> findings.
+
+    Args:
+        interpreter: what its probe found.
+        nvml: facts of each GPU, or None where NVML cannot be used.
+    """
+    facts = interpreter.facts
+    if interpreter.error is not None:
+        return [
+            Finding("torch", "no", interpreter.error, "Install torch there, or pass --python PATH.")
+        ]
+    findings = [
+        Finding("torch", "yes", f"{facts['torch']}, Python {facts['python']}"),
+        Finding("interpreter", "yes", facts["python_executable"]),
+    ]
+    if interpreter.gpus:
+        names = ", ".join(
+            f"{gpu['gpu']} ({format_bytes(gpu['gpu_memory_bytes'])})" for gpu in interpreter.gpus
+        )
+        findings.append(Finding("GPU", "yes", names))
+        findings.append(
+            Finding("Triton", "yes", str(facts["triton"]))
+            if facts["triton"]
+            else Finding("Triton", "no", "not installed", "Install triton: inductor needs it.")
+        )
+    else:
+        why = (
+            f"torch {facts['torch']} sees no CUDA device"
+            if facts["cuda"]
+            else "this torch is built without CUDA"
+        )
+        findings.append(Finding("GPU", "no", f"{why}: captures run on the CPU ({facts['cpu']})"))
+    findings.append(
+        Finding("C++ compiler", "yes", facts["cxx"])
+        if facts["cxx"]
+        else Finding(
+            "C++ compiler", "no", "neither g++ nor clang++",
+            "Install g++: inductor compiles for the CPU with it.",
+        )
+    )  # fmt: skip
+    findings.append(_nvml(nvml, bool(interpreter.gpus)))
+    findings.append(_logs(interpreter))
+    findings.append(Finding("backends", "yes", ", ".join(_offered(facts["backends"]))))
+    findings.extend(_workloads(facts))
+    return findings
+
+
+def _nvml(nvml: list[dict[str, Any]] | None, has_gpu: bool) -> Finding:
+    if nvml:
+        drivers = ", ".join(sorted({str(facts["driver"]) for facts in nvml}))
+        return Finding("telemetry", "yes", f"NVML, driver {drivers}")
+    remedy = "Install nvidia-ml-py beside Fusionscope." if has_gpu else None
+    return Finding("telemetry", "no", "NVML is not there: no power, clocks, utilisation", remedy)
+
+
+def _logs(interpreter: Interpreter) -> Finding:
+    value = torch_logs(interpreter.log_names)
+    if value is None:
+        return Finding("compile logs", "no", "this torch knows no TORCH_LOGS names of ours")
+    return Finding("compile logs", "yes", f"TORCH_LOGS={value}")
+
+
+def _offered(backends: list[str]) -> list[str]:
+    hidden = ("TESTING_ONLY", "minifier", "debug", "crossref", "_ts", "with_mode")
+    return [name for name in backends if not any(word in name for word in hidden)]
+
+
+def _workloads(facts: dict[str, Any]) -> list[Finding]:
+    findings = []
+    for name, what in BUILT_IN_WORKLOADS.items():
+        package = _NEEDS.get(name)
+        if package is None or facts[package]:
+            findings.append(Finding(f"workload {name}", "yes", what))
+        else:
+            findings.append(
+                Finding(
+                    f"workload {name}", "no", f"{package} is not installed",
+                    f"Install it into that environment: pip install {package}.",
+                )
+            )  # fmt: skip
+    return findings
+
+
+def _nvml_facts(interpreter: Interpreter) -> list[dict[str, Any]] | None:
+    nvml = load_nvml()
+    if nvml is None:
+        return None
+    return [
+        Gpu(nvml, gpu.get("gpu_uuid"), index).facts() for index, gpu in enumerate(interpreter.gpus)
+    ]
