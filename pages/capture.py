@@ -28,6 +28,7 @@ with page("Capture", "What does torch.compile do to a model on this machine? Run
         if refusal:
             st.caption(refusal)
     with right:
+        section("This machine")
         machine_card(python)
         command_line(checked.spec)
         section("Captures on this machine")

@@ -43,7 +43,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     submitted_at: float  # s since the epoch
     owner: str | None = None  # who signed in; None on a server without sign-in
     host: str = ""
-    result: str | None = None  # the capture folder that the command writes
+    out: str | None = None  # the folder below which the command makes its capture's folder
     capture: dict[str, object] | None = None  # the form's answers, to show and to capture again
 
 

@@ -128,13 +128,19 @@ class Supervisor:
         return sent is not None
 
     def _end(self, exit_status: int, asked: bool, started_at: float) -> JobStatus:
-        """Finished, failed or cancelled, with the sentence that the capture gave for it."""
+        """Finished, failed or cancelled; the capture's own last word before its exit status.
+
+        A capture of which some variants failed has finished, though its exit status is not 0:
+        the runs say what became of each.
+        """
         status = JobStatus(
             state="finished", started_at=started_at, ended_at=time.time(), exit_status=exit_status
         )
-        if exit_status == 0:
+        latest = read_progress(self._directory / files.PROGRESS).latest
+        last_word = latest.phase if latest is not None else None
+        if exit_status == 0 or last_word == "finished":
             return status
-        if asked or exit_status == _CANCELLED_STATUS:
+        if asked or last_word == "cancelled" or exit_status == _CANCELLED_STATUS:
             return msgspec.structs.replace(status, state="cancelled")
         return msgspec.structs.replace(status, state="failed", error=self._why_failed(exit_status))
 

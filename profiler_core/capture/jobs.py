@@ -58,9 +58,19 @@ class Job:
 
     @property
     def result(self) -> Path | None:
-        """The capture folder, where the job names one and it is there."""
-        path = Path(self.spec.result) if self.spec.result else None
-        return path if path is not None and path.is_dir() else None
+        """The capture's folder, once there is one.
+
+        The capture writes the same lines of progress into its folder and to the job, and the
+        first one with its time tells which folder is this job's.
+        """
+        mine = _first_line(self.directory / files.PROGRESS)
+        if not mine or self.spec.out is None or not Path(self.spec.out).is_dir():
+            return None
+        # Newest first: a job that somebody looks at is mostly a new one.
+        for folder in sorted(Path(self.spec.out).iterdir(), reverse=True):
+            if _first_line(folder / files.PROGRESS) == mine:
+                return folder
+        return None
 
 
 def submit(
@@ -69,8 +79,7 @@ def submit(
     title: str,
     device: str,
     owner: str | None = None,
-    job_id: str | None = None,
-    result: Path | None = None,
+    out: Path | None = None,
     capture: Mapping[str, object] | None = None,
 ) -> str:
     """Start `command` under a supervisor of its own, and return the job's id at once.
@@ -80,14 +89,13 @@ def submit(
         title: what people see in the list.
         device: jobs of one device run in the order of submission, one at a time.
         owner: who asked, where people sign in.
-        job_id: from `new_job_id`, where the command has to know it.
-        result: the folder that the command will write.
+        out: the folder below which the command makes its capture's folder.
         capture: the answers of the form, kept for "capture again".
 
     Raises:
         CaptureFailed: the supervisor does not start.
     """
-    job_id = job_id or new_job_id()
+    job_id = _new_job_id()
     directory = _directory(job_id)
     directory.mkdir(parents=True)
     progress = str(directory / files.PROGRESS)
@@ -99,7 +107,7 @@ def submit(
         submitted_at=time.time(),
         owner=owner,
         host=socket.gethostname(),
-        result=str(result) if result else None,
+        out=str(out) if out else None,
         capture=dict(capture) if capture is not None else None,
     )
     files.write(directory, JobStatus(state="queued"))
@@ -108,7 +116,7 @@ def submit(
     return job_id
 
 
-def new_job_id() -> str:
+def _new_job_id() -> str:
     """A fresh id: sorts by time of submission, safe in a URL and as a folder's name."""
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
 
@@ -168,7 +176,7 @@ def jobs(limit: int = 50) -> tuple[Job, ...]:
             found.append(job(job_id))
         except BadInput:  # being made just now, or half deleted
             continue
-    return tuple(found)
+    return tuple(sorted(found, key=lambda job: job.spec.submitted_at, reverse=True))
 
 
 def cancel(job_id: str) -> None:
@@ -198,6 +206,16 @@ def log_tail(job_id: str, n_lines: int = 15) -> str:
     while shown and not shown[-1]:
         shown.pop()
     return "\n".join(shown[-n_lines:])
+
+
+def _first_line(path: Path) -> bytes:
+    """The first whole line; empty where there is none yet."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(_TAIL_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    return line if line.endswith(b"\n") else b""
 
 
 def _directory(job_id: str) -> Path:

@@ -4,14 +4,12 @@ The answer needs an interpreter that imports torch, which takes seconds; the pag
 it comes. One answer an interpreter and server.
 """
 
-import json
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
 from html import escape
-from typing import Any
 
+import msgspec
 import streamlit as st
 
 from profiler_core.capture import jobs
@@ -19,18 +17,38 @@ from profiler_core.capture import jobs
 _REFRESH_S = 1.0
 _WITHIN_S = 120.0  # a cold disk and a large torch
 
+# Said about the machine whatever the workload; the rest only where something is missing.
+_ALWAYS = ("GPU", "torch")
+_LEFT_OUT = ("interpreter", "backends", "compile logs")
 
-@dataclass(frozen=True)
-class Machine:
-    """Facts as `doctor` gives them, or why there are none."""
 
-    facts: dict[str, Any]
+class Finding(msgspec.Struct, frozen=True):
+    """One line of `doctor`: a question, its answer, and what to do where that is not yes."""
+
+    what: str
+    state: str
+    detail: str
+    remedy: str | None = None
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What the interpreter's probe found, as far as the form needs it."""
+
+    gpus: tuple[dict[str, object], ...] = ()
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """The answer of `doctor --json`, or why there is none."""
+
+    can_capture: bool = False
+    facts: Facts = Facts()
+    findings: tuple[Finding, ...] = ()
     problem: str | None = None
 
     @property
     def devices(self) -> tuple[str, ...]:
         """Names for `--device`, beside auto and cpu."""
-        return tuple(f"cuda:{index}" for index in range(len(self.facts.get("gpus") or ())))
+        return tuple(f"cuda:{index}" for index in range(len(self.facts.gpus)))
 
 
 class _Asked:
@@ -50,12 +68,13 @@ class _Asked:
                 cwd=jobs.working_directory(),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                text=True,
                 timeout=_WITHIN_S,
             )
-            self.answer = Machine(json.loads(said.stdout))
-        except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-            self.answer = Machine({}, f"This machine could not be asked: {type(error).__name__}.")
+            self.answer = msgspec.json.decode(said.stdout, type=Machine)
+        except subprocess.TimeoutExpired:
+            self.answer = Machine(problem="The interpreter did not answer within two minutes.")
+        except (OSError, msgspec.MsgspecError):
+            self.answer = Machine(problem="The interpreter could not be asked what it has.")
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, ttl="10m")
@@ -76,17 +95,22 @@ def machine_card(python: str | None) -> None:
         found = machine(python)
         if not is_known and found is not None:
             st.rerun()  # the form offers the devices now
-        st.html("<h2 class=fs-h>This machine</h2>")
         if found is None:
             st.html("<p class=fs-note>Asking the interpreter what it has …</p>")
         elif found.problem:
             st.html(f"<p class=fs-note>{escape(found.problem)}</p>")
         else:
-            st.html(_facts(found.facts))
+            st.html("".join(_line(finding) for finding in _worth_saying(found)))
 
     st.fragment(follow, run_every=None if is_known else _REFRESH_S)()
 
 
-def _facts(facts: dict[str, Any]) -> str:
-    lines = [f"<p class=fs-note>{json.dumps(facts)[:300]}</p>"]
-    return "".join(lines)
+def _worth_saying(found: Machine) -> list[Finding]:
+    said = [f for f in found.findings if f.what in _ALWAYS]
+    missing = [f for f in found.findings if f.state != "yes" and f not in said]
+    return said + [f for f in missing if f.what not in _LEFT_OUT]
+
+
+def _line(finding: Finding) -> str:
+    text = f"{finding.detail}. {finding.remedy or ''}"
+    return f"<p class=fs-note><b>{escape(finding.what)}</b> {escape(text)}</p>"

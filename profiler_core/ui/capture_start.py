@@ -22,7 +22,6 @@ def start(spec: CaptureSpec | None) -> str:
     if refusal or spec is None:
         # The button is disabled then; a click may still be on its way.
         raise CaptureFailed(refusal or "The form is not complete.", remedy="Look at the form.")
-    job_id = jobs.new_job_id()
     out = home.runs_directory()
     words = ["capture", *spec.to_argv(), "--out", str(out), "--progress", "{progress}"]
     return jobs.submit(
@@ -30,7 +29,7 @@ def start(spec: CaptureSpec | None) -> str:
         title=f"{spec.title} · {', '.join(v.label for v in spec.variants)}",
         device=spec.device,
         owner=signed_in_as(),
-        job_id=job_id,
+        out=out,
         capture=spec.to_dict(),
     )
 

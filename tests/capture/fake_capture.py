@@ -20,12 +20,17 @@ def main() -> int:
     parser.add_argument("--ignore-sigint", action="store_true")
     parser.add_argument("--fail", default="")
     parser.add_argument("--leave-child", type=Path)
+    parser.add_argument("--last-word", default="")
+    parser.add_argument("--folder", type=Path, help="a capture's folder, made as captures do")
     arguments = parser.parse_args()
 
     def say(phase: str, **more: object) -> None:
         line = {"t": time.time(), "phase": phase, "variant": None, "text": "", **more}
-        with arguments.progress.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+        for path in (arguments.progress, arguments.folder and arguments.folder / "progress.jsonl"):
+            if path:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("a") as file:
+                    file.write(json.dumps(line) + "\n")
 
     def cancelled(_number: int, _frame: object) -> None:
         print("told to stop", flush=True)
@@ -50,6 +55,8 @@ def main() -> int:
         time.sleep(0.02)
     if arguments.fail:
         say("failed", text=arguments.fail)
+    if arguments.last_word:
+        say(arguments.last_word)
     return arguments.status
 
 

@@ -36,8 +36,8 @@ def wait_for(condition: Callable[[], object], within_s: float = 20.0) -> None:
         time.sleep(0.05)
 
 
-def submit(*more: str, device: str = "cpu", title: str = "fake") -> str:
-    return jobs.submit([*FAKE, *more], title=title, device=device)
+def submit(*more: str, device: str = "cpu", title: str = "fake", out: Path | None = None) -> str:
+    return jobs.submit([*FAKE, *more], title=title, device=device, out=out)
 
 
 def wait_for_state(job_id: str, *states: str) -> jobs.Job:
@@ -109,6 +109,25 @@ def test_the_sentence_of_the_capture_is_the_error_of_the_job() -> None:
 def test_without_a_sentence_the_last_words_of_the_log_are_the_error() -> None:
     job = wait_for_state(submit("--status", "3"), "failed")
     assert job.error is not None and "step 3" in job.error
+
+
+def test_a_capture_of_which_some_variants_failed_has_finished() -> None:
+    job = wait_for_state(submit("--status", "3", "--last-word", "finished"), "finished", "failed")
+    assert (job.state, job.error) == ("finished", None)
+
+
+def test_a_capture_that_was_stopped_from_a_shell_is_cancelled() -> None:
+    job = wait_for_state(submit("--status", "2", "--last-word", "cancelled"), "cancelled", "failed")
+    assert job.state == "cancelled"
+
+
+def test_a_job_finds_its_own_capture_among_others(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    first = submit("--folder", str(runs / "b"), out=runs)
+    second = submit("--folder", str(runs / "a"), out=runs, device="gpu0")
+    assert wait_for_state(first, "finished").result == runs / "b"
+    assert wait_for_state(second, "finished").result == runs / "a"
+    assert wait_for_state(submit(), "finished").result is None
 
 
 def test_a_command_that_is_not_there_is_one_sentence() -> None:

@@ -1,0 +1,170 @@
+"""Which uploaded files belong together: one run directory for each run.json and each trace.
+
+Names are what people called things; they are compared and shown, never opened.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from profiler_core import run_directory as names
+from profiler_core.store.upload_kinds import STORED_AS, Kind, is_gzipped
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file, as it came or out of an archive. The name may hold folders."""
+
+    name: str
+    path: Path
+    kind: Kind | None
+
+
+@dataclass
+class RunParts:
+    """The files of one run: where each is to lie in the run directory."""
+
+    name: str  # as people see it
+    files: dict[str, Part] = field(default_factory=dict)
+
+    @property
+    def has_record(self) -> bool:
+        """Did it bring a run.json?"""
+        return names.RUN_JSON in self.files
+
+    @property
+    def trace(self) -> Part | None:
+        """Its trace, if it has one."""
+        return self.files.get(names.TRACE) or self.files.get(names.TRACE.removesuffix(".gz"))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The runs, and a sentence for each file that belongs to none."""
+
+    runs: tuple[RunParts, ...]
+    notes: tuple[str, ...]
+
+
+# Files of a run directory that only their name tells: their content is anybody's.
+_BY_NAME = {
+    names.TRACE_STACKS.removesuffix(".gz"): names.TRACE_STACKS.removesuffix(".gz"),
+    names.TORCH_LOGS: names.TORCH_LOGS,
+    names.SOURCES: names.SOURCES,
+    names.STDOUT: names.STDOUT,
+}
+_ENDINGS = (".gz", ".zst", ".zip", ".json", ".log", ".txt", ".jsonl", ".pickle", ".trace", ".pt")
+_WORDS_OF_NO_WEIGHT = frozenset({"", "trace", "torch", "log", "logs", "nvml", "snapshot", "memory"})
+
+
+def group(parts: Iterable[Part]) -> Groups:
+    """Sort the files into runs."""
+    every = sorted(parts, key=lambda part: part.name)
+    runs: list[RunParts] = []
+    notes: list[str] = []
+    loose = every
+    for record in [part for part in every if part.kind is Kind.RUN_RECORD]:
+        folder = _folder(record.name)
+        run = RunParts(_last(folder) or "run", {names.RUN_JSON: record})
+        inside = [p for p in loose if p is not record and _is_below(p.name, folder)]
+        taken = {id(record)} | {id(part) for part in inside if _put(run, part, by_name=True)}
+        loose = [part for part in loose if id(part) not in taken]
+        runs.append(run)
+    traces = [part for part in loose if part.kind is Kind.TRACE]
+    made = [RunParts(name) for name in display_names([part.name for part in traces])]
+    for run, trace in zip(made, traces, strict=True):
+        _put(run, trace)
+    others = [part for part in loose if part.kind is not Kind.TRACE]
+    known = [part for part in others if part.kind is not None]
+    notes += [
+        f"{part.name} is nothing that Fusionscope reads, and was left out."
+        for part in others
+        if part.kind is None and not _OF_NO_INTEREST.fullmatch(_last(part.name))
+    ]
+    if known and not made:
+        made = [runs.pop()] if len(runs) == 1 else [RunParts(display_names([known[0].name])[0])]
+    for part in known:
+        notes += _give(part, made)
+    return Groups((*runs, *made), tuple(notes))
+
+
+_OF_NO_INTEREST = re.compile(r"heartbeat|capture\.json|progress\.jsonl|meta\.json|\..*")
+
+
+def _give(part: Part, runs: list[RunParts]) -> list[str]:
+    """Put a log or samples to the run that its name fits best; else say that none does."""
+    if len(runs) == 1:
+        fits = runs
+    else:
+        shared = [
+            len(_words(part.name) & _words(run.trace.name)) if run.trace else 0 for run in runs
+        ]
+        best = max(shared)
+        fits = [run for run, n in zip(runs, shared, strict=True) if n == best and n > 0]
+    assert part.kind is not None  # noqa: S101 - the caller passes known kinds only
+    if len(fits) != 1:
+        return [
+            f"{part.name} is {part.kind.value}, but not clear of which of the {len(runs)} traces: "
+            "name it like its trace, or put both into one folder."
+        ]
+    if not _put(fits[0], part):
+        return [f"{part.name}: the run {fits[0].name} has {part.kind.value} already."]
+    return []
+
+
+def _put(run: RunParts, part: Part, *, by_name: bool = False) -> bool:
+    """Give the file its place in the run. False: it is unknown, or the place is taken."""
+    bare = _last(part.name).removesuffix(".gz")
+    ending = ".gz" if part.kind is not Kind.RUN_RECORD and is_gzipped(part.path) else ""
+    if by_name and bare in _BY_NAME:
+        place = _BY_NAME[bare] + ending
+    elif part.kind is Kind.TORCH_TRACE:
+        n_there = sum(name.startswith(names.TORCH_TRACE) for name in run.files)
+        place = f"{names.TORCH_TRACE}/{n_there}.log{ending}"
+    elif part.kind in STORED_AS:
+        place = STORED_AS[part.kind] + ending
+    else:
+        return False
+    bare_places = {name.removesuffix(".gz") for name in run.files}
+    if place.removesuffix(".gz") in bare_places:
+        return False
+    run.files[place] = part
+    return True
+
+
+def display_names(found: list[str]) -> list[str]:
+    """Short, distinct names: without endings, with folders only where they tell more."""
+    bare = [_without_endings(name) for name in found]
+    short = [_last(name) for name in bare]
+    folder = [_last(_folder(name)) or _last(name) for name in bare]
+    for candidate in (short, folder):
+        if len(set(candidate)) == len(candidate) and "trace" not in candidate:
+            return candidate
+    if len(set(bare)) == len(bare):
+        return bare
+    return [f"{name} ({n})" for n, name in enumerate(bare, start=1)]
+
+
+def _without_endings(name: str) -> str:
+    while ending := next((e for e in _ENDINGS if name.lower().endswith(e) and name != e), None):
+        name = name[: -len(ending)]
+    return name or "unnamed"
+
+
+def _words(name: str) -> set[str]:
+    words = set(re.split(r"[^a-z0-9]+", _without_endings(name).lower()))
+    return words - _WORDS_OF_NO_WEIGHT
+
+
+def _folder(name: str) -> str:
+    return str(PurePosixPath(name).parent).removeprefix(".")
+
+
+def _last(name: str) -> str:
+    return PurePosixPath(name).name
+
+
+def _is_below(name: str, folder: str) -> bool:
+    """In the folder itself, or in its `torch_trace`."""
+    return _folder(name) in (folder, f"{folder}/{names.TORCH_TRACE}".lstrip("/"))

@@ -1,0 +1,275 @@
+"""Received files -> run directories: `<uploads>/<upload_id>/<n>/`, ready for the library.
+
+Each file is taken for what its content says. Several traces at once become one comparison. What
+was received is deleted at the end, whatever the end is.
+
+As a process of its own, so that no archive and no JSON is unpacked in the web server:
+
+    python -m profiler_core.store.uploads UPLOAD_ID PLACE…
+
+Standard output, one JSON object a line: {"text", "done", "total"} while it works (bytes, or null),
+then {"keys": […], "notes": […]}, or {"problem", "remedy"} with exit status 2.
+"""
+
+import json
+import shutil
+import sys
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from profiler_core import run_directory as names
+from profiler_core.errors import BadInput, FusionscopeError, NotARun
+from profiler_core.home import uploads_directory
+from profiler_core.ingest import archive
+from profiler_core.ingest.limits import configured
+from profiler_core.ingest.open import open_trace
+from profiler_core.model.run import RunRecord
+from profiler_core.model.trace import Trace
+from profiler_core.store import incoming
+from profiler_core.store.upload_groups import Part, RunParts, group
+from profiler_core.store.upload_kinds import Kind, kind_of
+
+Say = Callable[[str, int | None, int | None], None]  # what is done, bytes done, bytes in all
+
+_BLOCK_BYTES = 1 << 20
+_SAY_EVERY_S = 0.2
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What became of an upload. keys: of the runs, the baseline first."""
+
+    keys: tuple[str, ...]
+    notes: tuple[str, ...]  # a sentence for each file that is in no run
+
+
+@dataclass
+class _NewRun:
+    parts: RunParts
+    directory: Path
+    is_compiled: bool | None = None  # None: no trace to tell by
+
+
+def accept(upload_id: str, places: tuple[int, ...], say: Say) -> Accepted:
+    """Make runs of the received files at these places.
+
+    Raises:
+        BadInput: nothing usable is among them, or an archive is hostile.
+    """
+    work = incoming.incoming_directory(upload_id)
+    try:
+        files = incoming.received(upload_id, places)
+        if not files:
+            raise BadInput("No file arrived whole.", remedy="Drop the files again.")
+        notes: list[str] = []
+        parts = list(_parts(files, work / "unpacked", notes, say))
+        grouped = group(parts)
+        notes += grouped.notes
+        if not grouped.runs:
+            raise _nothing_usable([file.name for file in files])
+        made = [
+            _NewRun(run, _lay_out(run, work / "runs" / str(n)))
+            for n, run in enumerate(grouped.runs, start=1)
+        ]
+        made = _readable(made, notes, say)
+        ordered = _write_records(upload_id, made)
+        target = uploads_directory() / upload_id
+        (work / "runs").replace(target)
+        return Accepted(
+            tuple(f"upload/{upload_id}/{r.directory.name}" for r in ordered), tuple(notes)
+        )
+    finally:
+        incoming.forget(upload_id)
+
+
+def _parts(
+    files: tuple[incoming.IncomingFile, ...], unpacked: Path, notes: list[str], say: Say
+) -> Iterator[Part]:
+    for file in files:
+        say(f"Looking at {file.name}", None, None)
+        try:
+            kind = kind_of(file.path)
+        except BadInput as problem:
+            notes.append(f"{file.name}: {problem.problem}")
+            continue
+        if kind is Kind.ARCHIVE:
+            yield from _members(file, unpacked, notes, say)
+        else:
+            yield Part(file.name, file.path, kind)
+
+
+def _members(
+    file: incoming.IncomingFile, unpacked: Path, notes: list[str], say: Say
+) -> Iterator[Part]:
+    """The files of an archive, each unpacked to a numbered file: no path of it is ever used."""
+    unpacked.mkdir(exist_ok=True)
+    limits = configured()
+    left = limits.max_archive_bytes
+    folder = file.name.removesuffix(".zip")
+    with archive.opened(file.path, file.name, limits) as opened:
+        found = archive.members(opened)
+        total = sum(member.file_size for member in found)
+        done = 0
+        for member in found:
+            path = unpacked / f"{file.place}-{opened.infolist().index(member)}"
+            say(f"Unpacking {file.name}", done, total)
+            try:
+                with opened.open(member) as source, path.open("xb") as sink:
+                    # Counted here too: the sizes in an archive's directory are only claims.
+                    while block := source.read(_BLOCK_BYTES):
+                        left -= len(block)
+                        done += len(block)
+                        if left < 0:
+                            raise BadInput(
+                                f"{file.name} unpacks to more than this server takes.",
+                                remedy="Pack only the run.",
+                            )
+                        sink.write(block)
+            except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+                raise BadInput(
+                    f"{file.name} is damaged at {member.filename[:200]}: {error}.",
+                    remedy="Pack it again.",
+                ) from error
+            name = incoming.displayable(f"{folder}/{member.filename}")
+            try:
+                kind = kind_of(path)
+            except BadInput as problem:
+                notes.append(f"{name}: {problem.problem}")
+                continue
+            yield Part(name, path, None if kind is Kind.ARCHIVE else kind)
+
+
+def _lay_out(run: RunParts, directory: Path) -> Path:
+    for place, part in run.files.items():
+        target = directory / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.path.replace(target)
+    return directory
+
+
+def _readable(made: list[_NewRun], notes: list[str], say: Say) -> list[_NewRun]:
+    """Read every trace once, so that the pages find its columns; drop what is none after all."""
+    kept: list[_NewRun] = []
+    problems: list[BadInput] = []
+    for run in made:
+        trace = run.parts.trace
+        if trace is None:
+            kept.append(run)
+            continue
+        place = next(p for p, part in run.parts.files.items() if part is trace)
+        try:
+            found = open_trace(run.directory / place, partial(say, f"Reading {run.parts.name}"))
+        except BadInput as problem:
+            problems.append(problem)
+            # The reader knows the file under the name that it has in the run directory.
+            said = problem.problem.replace(Path(place).name, trace.name)
+            notes.append(said)
+            shutil.rmtree(run.directory)
+            continue
+        run.is_compiled = _is_compiled(found)
+        kept.append(run)
+    if not kept:
+        raise BadInput(notes[-1], remedy=problems[-1].remedy) from problems[-1]
+    return kept
+
+
+def _is_compiled(trace: Trace) -> bool:
+    """Do torch.compile's marks stand in it: its regions, its graphs' calls, or Triton's kernels?"""
+    return any(
+        table["name"]
+        .cast(pl.String)
+        .unique()
+        .str.contains(r"CompiledFxGraph|Torch-Compiled Region|^triton_|^graph_\d+_cpp_fused")
+        .any()
+        for table in (trace.annotations, trace.device, trace.ops)
+    )
+
+
+def _write_records(upload_id: str, made: list[_NewRun]) -> list[_NewRun]:
+    """Write run.json where none came along. Returns the runs, the baseline first.
+
+    The baseline is the first eager one; else the first by name. A run.json that came along
+    keeps its own word.
+    """
+    loose = [run for run in made if not run.parts.has_record]
+    brought = [run for run in made if run.parts.has_record]
+    own_baseline = next((run for run in brought if _role(run) == "baseline"), None)
+    eager_first = sorted(loose, key=lambda run: run.is_compiled is not False)
+    baseline = own_baseline or (eager_first or brought)[0]
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    baseline_id = f"{upload_id}.{baseline.directory.name}"
+    for run in loose:
+        is_baseline = run is baseline
+        record = RunRecord(
+            schema_version=names.SCHEMA_VERSION,
+            run_id=f"{upload_id}.{run.directory.name}",
+            capture_id=upload_id,
+            role=None if len(made) == 1 else "baseline" if is_baseline else "candidate",
+            baseline_run_id=None if is_baseline or len(made) == 1 else baseline_id,
+            created_at=now,
+            name=run.parts.name,
+        )
+        (run.directory / names.RUN_JSON).write_bytes(msgspec.json.encode(record))
+    return [baseline, *(run for run in made if run is not baseline)]
+
+
+def _role(run: _NewRun) -> str | None:
+    try:
+        file = run.directory / names.RUN_JSON
+        return msgspec.json.decode(file.read_bytes(), type=RunRecord).role
+    except (OSError, ValueError, RecursionError):
+        return None  # the library shows the run with a sentence
+
+
+def _nothing_usable(found: list[str]) -> BadInput:
+    if len(found) == 1:
+        text = f"{found[0]} is neither a trace, nor a log, nor a run."
+    else:
+        shown = ", ".join(found[:4]) + (" …" if len(found) > 4 else "")
+        text = f"None of the {len(found)} files is a trace, a log or a run: {shown}."
+    return NotARun(
+        text, remedy="Drop what torch.profiler exported (.json or .json.gz), or a run directory."
+    )
+
+
+def _main(arguments: list[str]) -> int:
+    last = 0.0
+
+    def write(line: dict[str, object]) -> None:
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+
+    def say(text: str, done: int | None, total: int | None) -> None:
+        nonlocal last
+        if time.monotonic() - last > _SAY_EVERY_S:
+            last = time.monotonic()
+            write({"text": text, "done": done, "total": total})
+
+    try:
+        accepted = accept(arguments[0], tuple(int(place) for place in arguments[1:]), say)
+    except FusionscopeError as error:
+        write({"problem": error.problem, "remedy": error.remedy})
+        return error.exit_status
+    except OSError as error:
+        write(
+            {
+                "problem": f"The files could not be kept: {error.strerror}.",
+                "remedy": "Make room on the server's disk.",
+            }
+        )
+        return BadInput.exit_status
+    write({"keys": accepted.keys, "notes": accepted.notes})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))

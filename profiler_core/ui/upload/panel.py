@@ -1,0 +1,61 @@
+"""The upload as pages embed it: drop zone, progress of reading, and on to the comparison."""
+
+import streamlit as st
+
+from profiler_core.errors import BadInput
+from profiler_core.resources import pages_directory
+from profiler_core.store import incoming
+from profiler_core.ui.choice import choose, query_of
+from profiler_core.ui.problem_card import escape_markdown, problem_card
+from profiler_core.ui.upload.drop_zone import drop_zone
+from profiler_core.ui.upload.receiving import Received, receive
+
+_UPLOAD, _PROBLEM, _NOTES = "fs_upload_id", "fs_upload_problem", "fs_upload_notes"
+
+
+def upload_panel() -> None:
+    """Draw the drop zone; once files are there, read them and open the comparison of them.
+
+    Call it once on a page. It switches to the overview when it is done.
+    """
+    if _UPLOAD not in st.session_state:
+        incoming.forget_old()
+        st.session_state[_UPLOAD] = incoming.new_upload_id()
+    arrived = drop_zone(st.session_state[_UPLOAD], key="fs_drop_zone")
+    below = st.container()
+    if arrived is None:
+        _show_last_end(below)
+        return
+    with below, st.status("Reading what arrived", expanded=True) as status:
+        line, bar = st.empty(), st.empty()
+
+        def show(text: str, share: float | None) -> None:
+            line.markdown(escape_markdown(text))
+            if share is not None:
+                bar.progress(min(1.0, share))
+
+        # Whatever becomes of this upload, the next one is another.
+        st.session_state[_UPLOAD] = incoming.new_upload_id()
+        try:
+            received = receive(arrived, show)
+        except BadInput as problem:
+            st.session_state[_PROBLEM] = (problem.problem, problem.remedy)
+            st.rerun()
+        status.update(label="Opening", state="complete")
+    _open(received)
+
+
+def _open(received: Received) -> None:
+    st.session_state[_NOTES] = received.notes
+    choose(received.keys)
+    st.switch_page(pages_directory() / "overview.py", query_params=query_of(received.keys))
+
+
+def _show_last_end(below: "st.delta_generator.DeltaGenerator") -> None:
+    """What went wrong last time, once; files that were left out stay until the next upload."""
+    with below:
+        problem = st.session_state.pop(_PROBLEM, None)
+        if problem:
+            problem_card(*problem)
+        for note in st.session_state.get(_NOTES, ()):
+            st.caption(escape_markdown(note))
