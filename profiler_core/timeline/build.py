@@ -13,8 +13,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler_core.analysis.work import host_steps
 from profiler_core.model.trace import Trace
-from profiler_core.timeline.layout import TABLES, VERSION, Lane, Layout, Series, Track
+from profiler_core.timeline.layout import TABLES, VERSION, Lane, Layout, Series, StepRange, Track
 from profiler_core.timeline.tracks import Names, TrackEvents, tracks_of
 
 META = "meta.json"
@@ -103,12 +104,18 @@ def _write(trace: Trace, folder: Path) -> None:
         start_ns=int(ts.min()) if n_events else 0,
         end_ns=int((ts + dur).max()) if n_events else 0,
         categories=categories.texts(),
+        steps=_steps(trace),
         tracks=tuple(tracks),
         lanes=tuple(lanes),
         series=series,
         sizes={f"{name}.npy": (folder / f"{name}.npy").stat().st_size for name in files},
     )
     (folder / META).write_bytes(msgspec.json.encode(layout))
+
+
+def _steps(trace: Trace) -> tuple[StepRange, ...]:
+    rows = host_steps(trace).select("name", "ts_ns", "end_ns").iter_rows()
+    return tuple(StepRange(name, ts_ns, end_ns) for name, ts_ns, end_ns in rows)
 
 
 def _reordered(events: TrackEvents, order: NDArray[np.int64]) -> TrackEvents:

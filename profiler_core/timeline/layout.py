@@ -49,6 +49,14 @@ class Series(msgspec.Struct, frozen=True, array_like=True):
     last: int
 
 
+class StepRange(msgspec.Struct, frozen=True, array_like=True):
+    """One profiled step as the host annotated it."""
+
+    name: str  # "ProfilerStep#3"
+    ts_ns: int
+    end_ns: int
+
+
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """meta.json. Times are ns on the trace's own axis (`Trace.origin_ns` is 0)."""
 
@@ -58,6 +66,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     start_ns: int  # of the first event drawn; 0 where there is none
     end_ns: int
     categories: tuple[str, ...]
+    steps: tuple[StepRange, ...]
     tracks: tuple[Track, ...]
     lanes: tuple[Lane, ...]
     series: tuple[Series, ...]

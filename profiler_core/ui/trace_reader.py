@@ -28,6 +28,7 @@ class Progress:
 
     bytes_read: int | None
     bytes_total: int | None
+    n_indexing: int | None = None  # events being laid out for the timeline, after reading
 
 
 @dataclass
@@ -46,9 +47,14 @@ class _Reader:
 
 
 class TraceReaders:
-    """The readers of one server. One object, held by `st.cache_resource`."""
+    """The readers of one server. One object a module, held by `st.cache_resource`.
 
-    def __init__(self) -> None:
+    Args:
+        module: what is run with the trace's path; it prints JSON lines as ingest does.
+    """
+
+    def __init__(self, module: str = "profiler_core.ingest") -> None:
+        self._module = module
         self._lock = threading.Lock()
         self._running: dict[_Version, _Reader] = {}
 
@@ -62,10 +68,10 @@ class TraceReaders:
         with self._lock:
             reader = self._running.get(version)
             if reader is None:
-                reader = self._running[version] = _start(trace)
+                reader = self._running[version] = _start(self._module, trace)
         while reader.process.poll() is None:
             said = reader.last_line()
-            yield Progress(said.get("bytes_read"), said.get("bytes_total"))
+            yield Progress(said.get("bytes_read"), said.get("bytes_total"), said.get("indexing"))
             time.sleep(_POLL_S)
         said = reader.last_line()
         with self._lock:
@@ -77,11 +83,11 @@ class TraceReaders:
             )
 
 
-def _start(trace: Path) -> _Reader:
+def _start(module: str, trace: Path) -> _Reader:
     # Into a file, not a pipe: nobody may be there to empty it.
     output = tempfile.NamedTemporaryFile(prefix="fusionscope-reader-")  # noqa: SIM115 - outlives this
     process = subprocess.Popen(
-        [sys.executable, "-m", "profiler_core.ingest", str(trace)],
+        [sys.executable, "-m", module, str(trace)],
         cwd=Path(profiler_core.__file__).resolve().parents[1],
         stdin=subprocess.DEVNULL,
         stdout=output,

@@ -1,0 +1,199 @@
+"""What is known about one event: its operator, its launch, its step, and what it is tied to."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from profiler_core.model.trace import Trace
+from profiler_core.timeline.index import Index
+from profiler_core.timeline.layout import StepRange, Track
+
+# Arrows drawn from one call; a graph launch has hundreds of kernels, and more than this many
+# lines are a smear.
+MAX_LINKS = 200
+
+
+@dataclass(frozen=True)
+class Link:
+    """An arrow from the end of a launch call to the start of what it launched."""
+
+    from_lane: int
+    from_ns: int
+    to_lane: int
+    to_ns: int
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event, and what joins say about it. None: not in the trace, or not for this kind."""
+
+    table: str  # one of layout.TABLES
+    row: int  # of that table
+    lane: int
+    name: str
+    category: str
+    ts_ns: int
+    dur_ns: int
+    track: Track
+    step: StepRange | None  # that launched it; for the host, that it lies in
+    launch_name: str | None
+    launch_delay_ns: int | None  # start - end of the launch call; negative: it overlapped
+    operators: tuple[str, ...]  # around the launch (or the event itself), outermost first
+    input_dims: str | None  # of the innermost operator that says it, as in the trace
+    input_types: str | None
+    grid: str | None
+    block: str | None
+    registers_per_thread: int | None
+    shared_memory_bytes: int | None
+    occupancy_pct: float | None
+    bytes: int | None  # memcpy and memset
+    n_launched: int | None  # device events that this call of the host started
+    launched_ns: int | None  # their durations added up
+    links: tuple[Link, ...]
+
+    @property
+    def start_in_step_ns(self) -> int | None:
+        """From the start of its step on the host."""
+        return None if self.step is None else self.ts_ns - self.step.ts_ns
+
+
+def event(trace: Trace, index: Index, table: str, row: int) -> Event | None:
+    """The event in this row of this table; None where there is none. Some ms at 5 M events."""
+    place = index.place(table, row)
+    if place is None:
+        return None
+    facts = getattr(trace, table).row(row, named=True)
+    lane = index.lane_of(place)
+    track = index.layout.tracks[index.layout.lanes[lane].track]
+    ts_ns, dur_ns = int(index.ts[place]), int(index.dur[place])
+    launch, launched = None, None
+    if table == "device":
+        launch = _launch_of(trace, facts["correlation"])
+    elif track.kind == "thread":
+        launched = _launched_in(trace, track, ts_ns, ts_ns + dur_ns, facts.get("correlation"))
+    moment = launch if launch is not None else {**facts, "ts_ns": ts_ns}
+    operators = _operators_at(trace, moment) if table in ("device", "runtime", "ops") else None
+    described = _innermost_with_shapes(trace, facts, operators, table)
+    return Event(
+        table=table,
+        row=row,
+        lane=lane,
+        name=index.name_text(int(index.name[place])),
+        category=index.layout.categories[int(index.category[place])],
+        ts_ns=ts_ns,
+        dur_ns=dur_ns,
+        track=track,
+        step=_step_at(index, moment["ts_ns"]),
+        launch_name=None if launch is None else str(launch["name"]),
+        launch_delay_ns=(None if launch is None else ts_ns - launch["ts_ns"] - launch["dur_ns"]),
+        operators=() if operators is None else tuple(operators["name"].cast(pl.String)),
+        input_dims=described.get("input_dims"),
+        input_types=described.get("input_types"),
+        grid=facts.get("grid"),
+        block=facts.get("block"),
+        registers_per_thread=facts.get("registers_per_thread"),
+        shared_memory_bytes=facts.get("shared_memory_bytes"),
+        occupancy_pct=facts.get("occupancy_pct"),
+        bytes=facts.get("bytes"),
+        n_launched=None if launched is None else launched.height,
+        launched_ns=None if launched is None else int(launched["dur_ns"].sum()),
+        links=_links(index, place, lane, launch, launched),
+    )
+
+
+def _launch_of(trace: Trace, correlation: int | None) -> dict[str, Any] | None:
+    """The outermost call with this correlation: a driver call may lie inside a runtime call."""
+    if correlation is None:
+        return None
+    calls = trace.runtime.with_row_index("row").filter(pl.col("correlation") == correlation)
+    return calls.row(0, named=True) if calls.height else None
+
+
+def _launched_in(
+    trace: Trace, track: Track, start_ns: int, end_ns: int, correlation: int | None
+) -> pl.DataFrame:
+    """Device events started by the calls of this thread in this span, with their launches."""
+    calls = trace.runtime.with_row_index("launch_row").filter(
+        pl.col("correlation") == correlation
+        if correlation is not None
+        else (
+            pl.col("ts_ns").is_between(start_ns, end_ns)
+            & (pl.col("tid") == track.tid)
+            & pl.col("correlation").is_not_null()
+        )
+    )
+    calls = calls.select(
+        "correlation", "launch_row", launch_ts_ns="ts_ns", launch_dur_ns="dur_ns"
+    ).unique("correlation", keep="first", maintain_order=True)
+    return (
+        trace.device.select("correlation", "ts_ns", "dur_ns")
+        .with_row_index("row")
+        .join(calls, on="correlation", how="inner", maintain_order="left")
+    )
+
+
+def _operators_at(trace: Trace, moment: dict[str, Any]) -> pl.DataFrame:
+    """Operators of the thread that were open at this moment, outermost first."""
+    at = pl.lit(moment["ts_ns"])
+    return (
+        trace.ops.filter(
+            (pl.col("tid") == pl.lit(moment.get("tid")))
+            & (pl.col("ts_ns") <= at)
+            & (pl.col("ts_ns") + pl.col("dur_ns") > at)
+        )
+        .sort("ts_ns", "dur_ns", descending=[False, True], maintain_order=True)
+        .select("name", "input_dims", "input_types")
+    )
+
+
+def _innermost_with_shapes(
+    trace: Trace, facts: dict[str, Any], operators: pl.DataFrame | None, table: str
+) -> dict[str, str]:
+    """Shapes and types of the operator that the event belongs to."""
+    if table == "ops":
+        return {k: str(facts[k]) for k in ("input_dims", "input_types") if facts[k] is not None}
+    if operators is None:
+        return {}
+    told = operators.filter(pl.col("input_dims").is_not_null())
+    if not told.height and facts.get("external_id") is not None:
+        told = trace.ops.filter(pl.col("external_id") == facts["external_id"])
+    if not told.height:
+        return {}
+    row = told.row(-1, named=True)
+    return {key: row[key] for key in ("input_dims", "input_types") if row[key] is not None}
+
+
+def _step_at(index: Index, moment_ns: object) -> StepRange | None:
+    if not isinstance(moment_ns, int):
+        return None
+    for step in index.layout.steps:
+        if step.ts_ns <= moment_ns < step.end_ns:
+            return step
+    return None
+
+
+def _links(
+    index: Index,
+    place: int,
+    lane: int,
+    launch: dict[str, Any] | None,
+    launched: pl.DataFrame | None,
+) -> tuple[Link, ...]:
+    if launch is not None:
+        call = index.place("runtime", launch["row"])
+        if call is None:
+            return ()
+        end = int(index.ts[call]) + int(index.dur[call])
+        return (Link(index.lane_of(call), end, lane, int(index.ts[place])),)
+    if launched is None:
+        return ()
+    links: list[Link] = []
+    columns = ("row", "ts_ns", "launch_row", "launch_ts_ns", "launch_dur_ns")
+    for row, ts_ns, call_row, call_ts, call_dur in launched.select(columns).head(MAX_LINKS).rows():
+        target, call = index.place("device", row), index.place("runtime", call_row)
+        if target is not None and call is not None:
+            links.append(
+                Link(index.lane_of(call), call_ts + call_dur, index.lane_of(target), ts_ns)
+            )
+    return tuple(links)

@@ -1,0 +1,62 @@
+"""The part of the timeline that lives in the URL: step, window, selected event, selected span.
+
+    ?step=1&window=1200000_5400000&event=0.device.123&span=100_900
+
+Times are ns on the common axis. A value that makes no sense is left out, never an error: links
+are typed, cut and passed on. The URL is the only place where this is kept: the canvas writes it
+(static/timeline/address.js, without a rerun and without filling the history), Python reads it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from profiler_core.timeline.layout import TABLES
+
+PARAMETERS = ("step", "window", "event", "span")
+_LIMIT_NS = 2**53  # JavaScript's whole numbers end here; 104 days
+
+
+@dataclass(frozen=True)
+class Selected:
+    """An event, named so that it stays the same over versions of the index."""
+
+    run: int  # 0 is the baseline, then the candidates in order
+    table: str
+    row: int
+
+
+@dataclass(frozen=True)
+class Address:
+    """What a link says about the timeline. None: not said."""
+
+    step: int = 0
+    window: tuple[int, int] | None = None
+    event: Selected | None = None
+    span: tuple[int, int] | None = None
+
+
+def read_address(parameters: Mapping[str, str]) -> Address:
+    """The address in these URL parameters."""
+    step = parameters.get("step", "")
+    return Address(
+        step=int(step) if re.fullmatch(r"\d{1,6}", step) else 0,
+        window=_span(parameters.get("window", "")),
+        event=_event(parameters.get("event", "")),
+        span=_span(parameters.get("span", "")),
+    )
+
+
+def _span(text: str) -> tuple[int, int] | None:
+    match = re.fullmatch(r"(-?\d{1,16})_(-?\d{1,16})", text)
+    if match is None:
+        return None
+    start, end = int(match[1]), int(match[2])
+    return (start, end) if -_LIMIT_NS < start < end < _LIMIT_NS else None
+
+
+def _event(text: str) -> Selected | None:
+    match = re.fullmatch(r"(\d{1,3})\.(\w+)\.(\d{1,10})", text)
+    if match is None or match[2] not in TABLES:
+        return None
+    return Selected(int(match[1]), match[2], int(match[3]))

@@ -1,0 +1,169 @@
+"""What Python shows below the canvas: the selected event in words, the measured span as a table.
+
+It is also how a screen reader gets at both: everything here is text.
+"""
+
+import json
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.timeline.host_categories import HOST_CATEGORIES
+from profiler_core.timeline.span import SpanRow, busy_in_span
+from profiler_core.ui.timeline.component import Picked
+from profiler_core.ui.timeline.scene import SceneRun, offset_ns, track_label
+from profiler_core.units import format_bytes, format_count, format_duration
+
+_FACTS_STYLE = """<style>
+.fs-facts{display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;margin:0;font-size:13px}
+.fs-facts dt{opacity:.65}
+.fs-facts dd{margin:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
+</style>"""
+
+
+def event_panel(picked: Picked | None, runs: Sequence[SceneRun]) -> None:
+    """Everything that is known about the selected event."""
+    with st.container(border=True, height="stretch"):
+        st.markdown("**Selected event**")
+        if picked is None:
+            st.caption("Click an event to see its operator, its launch and its shapes.")
+            return
+        st.code(picked.event.name, language=None, wrap_lines=True)
+        facts = "".join(
+            f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in _facts(picked, runs)
+        )
+        st.html(f"{_FACTS_STYLE}<dl class=fs-facts>{facts}</dl>")
+
+
+def span_panel(span: tuple[int, int] | None, runs: Sequence[SceneRun], step: int) -> None:
+    """What each run did in the measured span, by track and category."""
+    with st.container(border=True, height="stretch"):
+        st.markdown("**Measured span**")
+        if span is None:
+            st.caption("Hold Shift and drag over the timeline to measure what was busy in a span.")
+            return
+        start_ns, end_ns = span
+        st.caption(
+            f"{format_duration(end_ns - start_ns)} from {_signed(start_ns)} on the common axis"
+        )
+        rows = [
+            _span_row(run, row, end_ns - start_ns)
+            for run in runs
+            for row in _in_span(run, step, span)
+        ]
+        if not rows:
+            st.caption("Nothing ran in it.")
+            return
+        st.dataframe(
+            rows,
+            hide_index=True,
+            height="content" if len(rows) < 12 else 440,
+            column_config={
+                "share": st.column_config.ProgressColumn(
+                    "of the span", min_value=0.0, max_value=1.0, format="percent"
+                )
+            },
+        )
+
+
+def _facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str]]:
+    """Term and text; what is not known is left out."""
+    event = picked.event
+    run = next(run for run in runs if run.number == picked.run)
+    label = CATEGORIES.get(event.category) or HOST_CATEGORIES.get(event.category, event.category)
+    facts: list[tuple[str, str | None]] = [
+        ("Run", f"{run.label} ({run.role})"),
+        ("Where", track_label(event.track)),
+        ("Category", label[:1].upper() + label[1:]),
+        ("Duration", format_duration(event.dur_ns)),
+        ("Starts", _start(picked)),
+        ("Operators", " › ".join(event.operators) or None),
+        ("Launched by", event.launch_name),
+        ("Launch delay", _delay(event.launch_delay_ns)),
+        ("Launched", _launched(event.n_launched, event.launched_ns)),
+        ("Input shapes", _shapes(event.input_dims, event.input_types)),
+        ("Grid × block", _grid(event.grid, event.block)),
+        ("Registers a thread", _count(event.registers_per_thread)),
+        (
+            "Shared memory",
+            None if event.shared_memory_bytes is None else format_bytes(event.shared_memory_bytes),
+        ),
+        (
+            "Occupancy (estimate)",
+            None if event.occupancy_pct is None else f"{event.occupancy_pct:.0f} %",
+        ),
+        ("Bytes", None if event.bytes is None else format_bytes(event.bytes)),
+    ]
+    return [(term, text) for term, text in facts if text]
+
+
+def _start(picked: Picked) -> str:
+    event = picked.event
+    if event.step is None or event.start_in_step_ns is None:
+        return f"{format_duration(event.ts_ns)} after the start of the trace"
+    name = event.step.name.replace("ProfilerStep#", "step ")
+    return f"{format_duration(event.start_in_step_ns)} into {name}"
+
+
+def _delay(delay_ns: int | None) -> str | None:
+    if delay_ns is None:
+        return None
+    if delay_ns < 0:
+        return f"started {format_duration(-delay_ns)} before its launch call returned"
+    return f"{format_duration(delay_ns)} after its launch call returned"
+
+
+def _launched(n: int | None, total_ns: int | None) -> str | None:
+    if not n or total_ns is None:
+        return None
+    noun = "device event" if n == 1 else "device events"
+    return f"{format_count(n)} {noun}, {format_duration(total_ns)} together"
+
+
+def _shapes(dims: str | None, types: str | None) -> str | None:
+    """`[["8","128"],[]]` and `["float","Scalar"]` -> "8×128 float"; scalars are left out."""
+    if dims is None:
+        return None
+    try:
+        shapes, kinds = json.loads(dims), json.loads(types) if types else []
+    except ValueError:
+        return dims
+    if not isinstance(shapes, list) or not isinstance(kinds, list):
+        return dims
+    texts = []
+    for number, shape in enumerate(shapes):
+        if isinstance(shape, list) and shape and not isinstance(shape[0], list):
+            kind = str(kinds[number]) if number < len(kinds) else ""
+            texts.append(f"{'×'.join(str(n) for n in shape)} {kind}".strip())
+    return " · ".join(texts) or None
+
+
+def _grid(grid: str | None, block: str | None) -> str | None:
+    return None if grid is None or block is None else f"{grid} × {block}"
+
+
+def _count(n: int | None) -> str | None:
+    return None if n is None else format_count(n)
+
+
+def _signed(ns: int) -> str:
+    return format_duration(ns).replace("-", "−")
+
+
+def _in_span(run: SceneRun, step: int, span: tuple[int, int]) -> tuple[SpanRow, ...]:
+    offset = offset_ns(run.index, step)
+    return busy_in_span(run.index, span[0] + offset, span[1] + offset)
+
+
+def _span_row(run: SceneRun, row: SpanRow, length_ns: int) -> dict[str, object]:
+    label = CATEGORIES.get(row.category) or HOST_CATEGORIES.get(row.category, row.category)
+    return {
+        "run": run.label,
+        "where": track_label(row.track),
+        "category": label,
+        "busy": format_duration(row.busy_ns),
+        "share": min(1.0, row.busy_ns / length_ns),
+        "started": row.n_started,
+    }

@@ -1,0 +1,77 @@
+"""From a run of the library to an index: in milliseconds where it is there, else with progress."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from profiler_core.errors import BadInput, NothingToAnalyse
+from profiler_core.ingest.open import is_cached
+from profiler_core.store.library import Entry
+from profiler_core.timeline.cache import index_trace, ready_index
+from profiler_core.timeline.index import Index
+from profiler_core.ui.reading import read_run, trace_at
+from profiler_core.ui.trace_reader import TraceReaders
+from profiler_core.units import format_bytes, format_count
+
+# Indexing takes about 3 µs an event. Up to here it is done in this process (0.15 s); beyond,
+# it would freeze the other sessions, so a subprocess does it.
+IN_PROCESS_EVENTS = 50_000
+
+
+def trace_path(entry: Entry) -> Path:
+    """The trace file of a run.
+
+    Raises:
+        NothingToAnalyse: it has none.
+    """
+    run = read_run(entry)
+    if run.trace is None:
+        raise NothingToAnalyse(
+            f"The run “{entry.variant}” has no trace"
+            + (f": {entry.run.error}" if entry.run.error else "."),
+            remedy="Capture it again, or choose another run.",
+        )
+    return run.trace
+
+
+def prepared_index(entry: Entry) -> Index:
+    """The index of a run's trace; draws progress while it is made for the first time.
+
+    Raises:
+        NothingToAnalyse: the run has no trace.
+        BadInput: its trace cannot be read.
+    """
+    path = trace_path(entry)
+    ready = ready_index(path)
+    if ready is not None:
+        return ready
+    if is_cached(path):
+        trace = trace_at(path)
+        if trace.n_events <= IN_PROCESS_EVENTS:
+            return index_trace(path, trace)
+    _index_with_progress(path)
+    made = ready_index(path)
+    if made is None:
+        raise BadInput(
+            f"The timeline of {path.name} could not be kept in the cache.",
+            remedy="Make room on the disk, then reload the page.",
+        )
+    return made
+
+
+def _index_with_progress(path: Path) -> None:
+    place = st.empty()
+    size = format_bytes(path.stat().st_size)
+    for progress in _indexers().read(path):
+        if progress.n_indexing is not None:
+            text = f"Laying out {format_count(progress.n_indexing)} events"
+            place.progress(1.0, text=text)
+        else:
+            share = (progress.bytes_read or 0) / (progress.bytes_total or 1)
+            place.progress(min(1.0, share), text=f"Reading the trace for the first time ({size})")
+    place.empty()
+
+
+@st.cache_resource(show_spinner=False)
+def _indexers() -> TraceReaders:
+    return TraceReaders("profiler_core.timeline")

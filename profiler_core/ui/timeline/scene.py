@@ -1,0 +1,111 @@
+"""What the canvas is told: the runs on one axis, their tracks, colours, steps. No streamlit here.
+
+The axis: 0 is the start of the step at which the runs are aligned; `offset_ns` is where that
+step starts on the run's own axis. The browser asks for packets on each run's own axis.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from profiler_core.timeline.index import Index
+from profiler_core.timeline.layout import Track
+from profiler_core.ui.timeline.colours import LegendEntry, legend
+from profiler_core.units import format_count, format_share
+
+
+@dataclass(frozen=True)
+class SceneRun:
+    """One run as the timeline needs it."""
+
+    number: int  # place in the choice: 0 is the baseline; stays where another run is broken
+    label: str
+    role: str  # "baseline" or "candidate"
+    colour: str
+    token: str  # lets the browser ask for this trace's packets
+    index: Index
+
+
+def step_names(runs: Sequence[SceneRun]) -> tuple[str, ...]:
+    """The steps to align at: those of the baseline. Empty: it has none."""
+    return tuple(step.name for step in runs[0].index.layout.steps)
+
+
+def offset_ns(index: Index, step: int) -> int:
+    """Where 0 of the common axis lies on the run's own axis.
+
+    Args:
+        index: of the run.
+        step: counted from 0 among the run's own steps; its last one where it has fewer. Without
+            steps the first event.
+    """
+    steps = index.layout.steps
+    if not steps:
+        return index.layout.start_ns
+    return steps[min(step, len(steps) - 1)].ts_ns
+
+
+def scene(runs: Sequence[SceneRun], step: int, *, dark: bool) -> dict[str, Any]:
+    """The component's data that changes with the runs, the step and the theme only."""
+    present = {key for run in runs for key in run.index.layout.categories}
+    entries = legend(present, dark=dark)
+    return {
+        "runs": [_run(run, step, entries) for run in runs],
+        "categories": [
+            {"label": e.label, "fill": e.fill, "ink": e.ink, "host": e.host} for e in entries
+        ],
+        "dark": dark,
+    }
+
+
+def _run(run: SceneRun, step: int, entries: Sequence[LegendEntry]) -> dict[str, Any]:
+    layout = run.index.layout
+    place = {entry.key: number for number, entry in enumerate(entries)}
+    return {
+        "number": run.number,
+        "label": run.label,
+        "role": run.role,
+        "colour": run.colour,
+        "token": run.token,
+        "offset_ns": offset_ns(run.index, step),
+        "start_ns": layout.start_ns,
+        "end_ns": layout.end_ns,
+        "n_events": layout.n_events,
+        "steps": [[_step_label(s.name), s.ts_ns, s.end_ns] for s in layout.steps],
+        # The category numbers of this run's packets -> places in the common legend.
+        "categories": [place[key] for key in layout.categories],
+        "tracks": [_track(track, layout.end_ns - layout.start_ns) for track in layout.tracks],
+    }
+
+
+def _track(track: Track, span_ns: int) -> dict[str, Any]:
+    return {
+        "kind": track.kind,
+        "label": track_label(track),
+        "note": _note(track, span_ns),
+        "first_lane": track.first_lane,
+        "n_lanes": track.n_lanes,
+        "n_events": track.n_events,
+    }
+
+
+def track_label(track: Track) -> str:
+    """What a track is called: "GPU 0 · stream 7", "Main thread 938"."""
+    if track.kind == "ranges":
+        return "Ranges on the device"
+    if track.kind == "stream":
+        device = "GPU" if track.device is None else f"GPU {track.device}"
+        return device if track.stream is None else f"{device} · stream {track.stream}"
+    return track.label if track.tid is None else f"{track.label} {track.tid}"
+
+
+def _note(track: Track, span_ns: int) -> str:
+    if track.kind == "ranges":
+        return ""
+    busy = format_share(track.busy_ns / span_ns) if span_ns else "–"
+    return f"{busy} busy · {format_count(track.n_events)}"
+
+
+def _step_label(name: str) -> str:
+    """As in the picture: "ProfilerStep#3" -> "Step 3"."""
+    return name.replace("ProfilerStep#", "Step ")

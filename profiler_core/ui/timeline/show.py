@@ -1,0 +1,113 @@
+"""The timeline of a choice of runs: canvas and panels, in a fragment of their own."""
+
+import streamlit as st
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.figures.theme import palette
+from profiler_core.store.library import Entry
+from profiler_core.timeline.cache import trace_key
+from profiler_core.timeline.event import event
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.reading import trace_at
+from profiler_core.ui.routes.timeline import SCOPE
+from profiler_core.ui.routes.token import sign
+from profiler_core.ui.timeline.address import PARAMETERS, Address, read_address
+from profiler_core.ui.timeline.component import Picked, draw_canvas
+from profiler_core.ui.timeline.panels import event_panel, span_panel
+from profiler_core.ui.timeline.prepare import prepared_index, trace_path
+from profiler_core.ui.timeline.scene import SceneRun, scene, step_names
+
+Shown = tuple[tuple[int, Entry, str], ...]  # place in the choice, run, label
+
+_STEP, _RUNS = "fs_timeline_step", "fs_timeline_runs"
+
+
+def show_timeline(choice: Choice) -> None:
+    """Draw everything; indexes that are not there yet are made first, with progress."""
+    _forget_other_runs(tuple(entry.key for entry in choice.entries))
+    shown = tuple(
+        (number, entry, label)
+        for number, (entry, label) in enumerate(zip(choice.entries, choice.labels, strict=True))
+        if _can_be_shown(entry)
+    )
+    if shown:
+        _fragment(shown)
+
+
+def _can_be_shown(entry: Entry) -> bool:
+    """Index the run's trace if need be; one that cannot be shown gets a card, the others stay."""
+    try:
+        prepared_index(entry)
+    except FusionscopeError as error:
+        problem_card(error.problem, error.remedy)
+        return False
+    return True
+
+
+@st.fragment
+def _fragment(shown: Shown) -> None:
+    dark = st.context.theme.type == "dark"
+    runs = [_scene_run(entry, label, number, dark=dark) for number, entry, label in shown]
+    address = read_address(st.query_params.to_dict())
+    step = _choose_step(step_names(runs), address.step)
+    picked = _picked(shown, runs, address)
+    draw_canvas(scene(runs, step, dark=dark), picked)
+    left, right = st.columns(2)
+    with left:
+        event_panel(picked, runs)
+    with right:
+        span_panel(address.span, runs, step)
+
+
+def _scene_run(entry: Entry, label: str, number: int, *, dark: bool) -> SceneRun:
+    colours = palette(dark=dark)
+    return SceneRun(
+        number=number,
+        label=label,
+        role="candidate" if number else "baseline",
+        colour=colours.accent if number else colours.baseline,
+        token=sign(SCOPE, trace_key(trace_path(entry))),
+        index=prepared_index(entry),
+    )
+
+
+def _choose_step(names: tuple[str, ...], step: int) -> int:
+    """The step at which the runs are aligned; the first one where the link names none."""
+    if len(names) < 2:
+        return 0
+    step = min(step, len(names) - 1)
+    st.session_state[_STEP] = step  # the URL is the truth; the widget only shows it
+    st.selectbox(
+        "Runs are aligned at the start of",
+        range(len(names)),
+        format_func=lambda n: names[n].replace("ProfilerStep#", "step "),
+        key=_STEP,
+        on_change=_step_changed,
+        width=260,
+    )
+    return step
+
+
+def _step_changed() -> None:
+    st.query_params["step"] = str(st.session_state[_STEP])
+
+
+def _picked(shown: Shown, runs: list[SceneRun], address: Address) -> Picked | None:
+    chosen = address.event
+    for (number, entry, _), run in zip(shown, runs, strict=True):
+        if chosen is not None and number == chosen.run:
+            trace = trace_at(trace_path(entry))
+            found = event(trace, run.index, chosen.table, chosen.row)
+            return None if found is None else Picked(number, found)
+    return None
+
+
+def _forget_other_runs(runs: tuple[str, ...]) -> None:
+    """A window, an event or a span of other runs means nothing for these."""
+    before = st.session_state.get(_RUNS)
+    if before is not None and before != runs:
+        for name in PARAMETERS:
+            if name in st.query_params:
+                del st.query_params[name]
+    st.session_state[_RUNS] = runs
