@@ -82,7 +82,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "kernel",
-        r"nchwToNhwc|nhwcToNchw|nchwToFold|convertTensor|AddPadding|[a-z]copy_kernel|direct_copy|"
+        r"nchwToNhwc|nhwcToNchw|nchwToFold|convertTensor|AddPadding|_copy_kernel|direct_copy|"
         r"CatArrayBatchedCopy|batched_transpose|transpose_readWrite|copy_device_to_device|float8_copy",
         "copy",
         "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>",
@@ -120,14 +120,6 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "operator",
-        r"^(aten|mkldnn)::_?(slow_|thnn_|cudnn_|mkldnn_|miopen_|quantized_)?conv(_?\dd|_transpose|_depthwise|"
-        r"_tbc|olution)|^aten::_slow_conv|^aten::_conv_depthwise",
-        "conv",
-        "aten::cudnn_convolution",
-        "aten/src/ATen/native/Convolution.cpp",
-    ),
-    Rule(
-        "operator",
         r"^aten::_?(native_|cudnn_|miopen_|mkldnn_|fused_)*(batch|layer|group|instance|rms)_norm|"
         r"^aten::_?weight_norm|^aten::_batch_norm|^aten::local_response_norm",
         "norm",
@@ -155,6 +147,29 @@ RULES: tuple[Rule, ...] = (
         "embedding",
         "aten::embedding",
         "aten/src/ATen/native/Embedding.cpp, TensorAdvancedIndexing.cpp",
+    ),
+    # A bias added, or a gradient of one summed up, by a kernel of its own is no convolution.
+    Rule(
+        "kernel",
+        r"^void at::native::(vectorized_|unrolled_)?elementwise_kernel",
+        "elementwise",
+        "void at::native::elementwise_kernel<128, 2, at::native::CUDAFunctor_add<float> >(int)",
+        "aten/src/ATen/native/cuda/CUDALoops.cuh",
+    ),
+    Rule(
+        "kernel",
+        r"^void at::native::reduce_kernel",
+        "reduction",
+        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(float)",
+        "aten/src/ATen/native/cuda/Reduce.cuh",
+    ),
+    Rule(
+        "operator",
+        r"^(aten|mkldnn)::_?(slow_|thnn_|cudnn_|mkldnn_|miopen_|quantized_)?conv(_?\dd|_transpose|_depthwise|"
+        r"_tbc|olution)|^aten::_slow_conv|^aten::_conv_depthwise",
+        "conv",
+        "aten::cudnn_convolution",
+        "aten/src/ATen/native/Convolution.cpp",
     ),
     Rule(
         "operator",
@@ -240,8 +255,8 @@ RULES: tuple[Rule, ...] = (
         r"[rR]educe|[rR]eduction|[sS]can(_|[A-Z<]|$)|cub::|thrust::|[sS]ort|[tT]op_?[kK]|radix|"
         r"nll_loss|cross_entropy|[cC]um(sum|prod)|welford|unique|histogram",
         "reduction",
-        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(float)",
-        "aten/src/ATen/native/cuda/Reduce.cuh; CUB",
+        "void at_cuda_detail::cub::DeviceScanKernel<long>(long*)",
+        "CUB; aten/src/ATen/native/cuda/ScanKernels.cpp, Sort.cu",
     ),
     Rule(
         "kernel",
@@ -249,8 +264,8 @@ RULES: tuple[Rule, ...] = (
         r"arange|tri[ul]_|tril_triu|linspace|upsample|act_and_mul|[sS]i[lL][uU]|[gG]e[lL][uU]|[rR]e[lL][uU]|"
         r"op_tensor|scalePackedTensor|philox|[rR]andom|curand|masked_|where_kernel|quant",
         "elementwise",
-        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >()",
-        "aten/src/ATen/native/cuda/CUDALoops.cuh",
+        "void at::native::distribution_elementwise_grid_stride_kernel<float, 4>(long)",
+        "aten/src/ATen/native/cuda/DistributionTemplates.h, Dropout.cu",
     ),
     # Operators once more, where the name says nothing; and operators that are the work on a CPU.
     Rule(

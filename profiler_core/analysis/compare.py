@@ -290,7 +290,8 @@ def _notes(
         notes.append("What compiling costs is not known: the first call was not timed.")
     if cost.seconds is not None and cost.source == "first call":
         notes.append(
-            "Compile time is that of the first call beyond a step, the start of CUDA included."
+            "Compile time is what the first call takes beyond a step; what any first call costs is "
+            "part of it."
         )
     if record.numerics is None:
         notes.append("Whether the results are right was not checked.")

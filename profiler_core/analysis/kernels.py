@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from profiler_core.analysis.categories import categorise
+from profiler_core.analysis.tensor_cores import uses_tensor_cores
 from profiler_core.model.trace import KERNEL, Trace
 
 
@@ -22,6 +23,7 @@ class KernelTotal:
     mean_ns: float
     min_ns: int
     max_ns: int
+    tensor_cores: bool | None  # None: the name does not say
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ def kernels(trace: Trace) -> pl.DataFrame:
     """Add up the kernels of the window by name and category, longest first.
 
     Returns:
-        (n, 7): name, category (both String), n, time_ns, mean_ns, min_ns, max_ns. Copies and
+        (n, 8): name, category (both String), n, time_ns, mean_ns, min_ns, max_ns,
+        tensor_cores (Boolean; null: the name does not say), longest first. Copies and
         memsets are not kernels. Streams may overlap, so time_ns may exceed the wall time.
     """
     return kernels_of(categorise(trace))
@@ -44,7 +47,7 @@ def kernels(trace: Trace) -> pl.DataFrame:
 
 def kernels_of(work: pl.DataFrame) -> pl.DataFrame:
     """As `kernels`, from categorised work."""
-    return (
+    totals = (
         work.filter(pl.col("cat") == KERNEL, pl.col("step").is_not_null())
         .group_by("name", "category")
         .agg(
@@ -57,6 +60,8 @@ def kernels_of(work: pl.DataFrame) -> pl.DataFrame:
         .with_columns(pl.col("name", "category").cast(pl.String))
         .sort("time_ns", "name", "category", descending=[True, False, False])
     )
+    answers = [uses_tensor_cores(*row) for row in totals.select("name", "category").iter_rows()]
+    return totals.with_columns(pl.Series("tensor_cores", answers, dtype=pl.Boolean))
 
 
 def by_category(work: pl.DataFrame) -> dict[str, CategoryTotal]:

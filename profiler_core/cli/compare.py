@@ -8,7 +8,7 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Pair, Side, compare
 from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.cli.json_output import write_json
-from profiler_core.cli.runs import paths_by_role, side_of
+from profiler_core.cli.runs import paths_by_role, sides_of
 from profiler_core.cli.table import table
 from profiler_core.units import format_bytes, format_change, format_count, format_duration
 
@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     baseline, candidates = arguments.baseline, arguments.candidates
     if not candidates:
         baseline, candidates = paths_by_role(baseline)
-    comparison = compare(side_of(baseline), [side_of(path) for path in candidates])
+    first, *others = sides_of([baseline, *candidates])
+    comparison = compare(first, others)
     if arguments.json:
         write_json(comparison_answer(comparison))
     else:

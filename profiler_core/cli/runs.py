@@ -1,5 +1,7 @@
 """From what stands on the command line to summarised runs."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from profiler_core import run_directory
@@ -33,6 +35,18 @@ def side_of(path: Path) -> Side:
     if run.trace is None:
         return make_side(run, None)
     return make_side(run, summarise(open_trace(run.trace), run.record.measurement))
+
+
+def sides_of(paths: Sequence[Path]) -> list[Side]:
+    """One side for each path; those of the same name also carry their folder's."""
+    sides = [side_of(path) for path in paths]
+    labels = [side.label for side in sides]
+    return [
+        replace(side, label=f"{path.resolve().parent.name}/{side.label}")
+        if labels.count(side.label) > 1
+        else side
+        for side, path in zip(sides, paths, strict=True)
+    ]
 
 
 def paths_by_role(folder: Path) -> tuple[Path, list[Path]]:
