@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Side
+from profiler_core.analysis.per_step import PerStep
+from profiler_core.analysis.step_time import Clock, step_time_ns
 
 Unit = Literal["ns", "bytes", "count", "share", "ratio"]
 Judgement = Literal["better", "worse", "same", "unjudged"]
@@ -34,9 +36,194 @@ class Measure:
         return None if mine is None or not base else mine / base
 
 
+def common_clock(sides: Sequence[Side]) -> Clock | None:
+    """The clock on which all runs that have a step time can be compared.
+
+    Unprofiled only where every one of them was timed without the profiler; None: none has one.
+    """
+    timed = [side for side in sides if side.step_time_ns is not None]
+    if not timed:
+        return None
+    unprofiled = all(step_time_ns(side.run.record.measurement) is not None for side in timed)
+    return "unprofiled" if unprofiled else "profiled"
+
+
+def step_ns(side: Side, clock: Clock | None) -> float | None:
+    """The run's step time on this clock; None: it has none there."""
+    if clock == "unprofiled":
+        return step_time_ns(side.run.record.measurement)
+    return side.per_step.window_ns if side.per_step and clock else None
+
+
 def measures(comparison: Comparison) -> tuple[Measure, ...]:
     """Every measure that at least one run has, the most important first."""
-    sides = (comparison.baseline, *comparison.candidates_sides)
+    sides = (comparison.baseline, *comparison.sides)
+    clock = common_clock(sides)
     on_gpu = any(s.summary is not None and s.summary.device_kind == "gpu" for s in sides)
-    rows = (_step_times(comparison, sides), *_device(sides, on_gpu), *_cost(comparison, sides))
+    rows = (
+        *_times(comparison, sides, clock),
+        *_device(sides, clock, on_gpu=on_gpu),
+        *_cost(comparison, sides),
+    )
     return tuple(row for row in rows if row.is_known)
+
+
+def _times(
+    comparison: Comparison, sides: Sequence[Side], clock: Clock | None
+) -> tuple[Measure, ...]:
+    if clock == "unprofiled":
+        how = (
+            "Wall time of a timed round over its steps, without the profiler; the median over "
+            "the rounds."
+        )
+    else:
+        how = (
+            "The profiled window over its steps. The profiler slows the host, so a step that "
+            "waits for the host is shorter in truth."
+        )
+    judged = tuple(_by_verdict(c) for c in comparison.candidates)
+    speed = tuple(c.step_time.ratio for c in comparison.candidates)
+    return (
+        Measure(
+            "Step time" if clock == "unprofiled" else "Step time, profiled",
+            how,
+            "ns",
+            tuple(step_ns(side, clock) for side in sides),
+            judged,
+        ),
+        Measure(
+            "Speed",
+            "Step time of the baseline over that of the candidate: above 1 the candidate is "
+            "faster. Coloured only where the 95 % interval over interleaved rounds leaves 1 out.",
+            "ratio",
+            (1.0 if any(speed) else None, *speed),
+            judged,
+        ),
+    )
+
+
+def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tuple[Measure, ...]:
+    word = "GPU" if on_gpu else "CPU"
+    kernels = (
+        "Kernels that a step launched. Copies and memsets are not kernels."
+        if on_gpu
+        else "Outermost operators below the wrappers of compiled regions."
+    )
+    rows = [
+        _row(
+            f"{word} time a step",
+            "Durations of all kernels, copies and memsets of a step, summed over streams."
+            if on_gpu
+            else "Durations of all operators of a step, summed over threads.",
+            "ns",
+            "lower",
+            _of_steps(sides, lambda p: p.device_time_ns),
+        ),
+        _row(
+            f"{word} busy",
+            f"Share of the step in which the {word} worked: the union of its intervals in the "
+            "trace over the step time.",
+            "share",
+            "higher",
+            tuple(_busy(side, clock) for side in sides),
+        ),
+        _row("Kernels a step", kernels, "count", "lower", _of_steps(sides, lambda p: p.n_kernels)),
+        _row(
+            "Launches a step",
+            "Calls of the host that started at least one kernel, copy or memset; the launch of a "
+            "CUDA graph is one.",
+            "count",
+            "lower",
+            _of_steps(sides, lambda p: p.n_launches),
+        ),
+    ]
+    return tuple(rows)
+
+
+def _cost(comparison: Comparison, sides: Sequence[Side]) -> tuple[Measure, ...]:
+    costs = [c.compile for c in comparison.candidates]
+    nothing: tuple[float | None, ...] = (None,)
+    unjudged: tuple[Judgement, ...] = tuple("unjudged" for _ in costs)
+    return (
+        _row(
+            "Peak memory",
+            "Reserved: the most that the caching allocator held from the device, the pools of CUDA "
+            "graphs included.",
+            "bytes",
+            "lower",
+            tuple(side.memory.peak_reserved_bytes for side in sides),
+        ),
+        _row(
+            "Peak allocated",
+            "The most that tensors held at once. Leaves out what a CUDA graph's private pool "
+            "holds, so compare the reserved peak.",
+            "bytes",
+            "lower",
+            tuple(side.memory.peak_allocated_bytes for side in sides),
+        ),
+        Measure(
+            "Compile, cold",
+            "How much longer the first call takes than a later step, with the compiler's cache "
+            "empty; the start of the device is in it.",
+            "ns",
+            (*nothing, *(None if c.seconds is None else c.seconds * 1e9 for c in costs)),
+            unjudged,
+        ),
+        Measure(
+            "Compile, warm",
+            "The same in a new process with the compiler's cache filled.",
+            "ns",
+            (*nothing, *(None if c.warm_seconds is None else c.warm_seconds * 1e9 for c in costs)),
+            unjudged,
+        ),
+        Measure(
+            "Break-even steps",
+            "Cold compile time over the time saved per step: after so many steps compiling has "
+            "paid for itself.",
+            "count",
+            (*nothing, *(c.break_even_steps for c in costs)),
+            unjudged,
+        ),
+    )
+
+
+def _of_steps(
+    sides: Sequence[Side], number: Callable[[PerStep], float | None]
+) -> tuple[float | None, ...]:
+    return tuple(number(side.per_step) if side.per_step else None for side in sides)
+
+
+def _busy(side: Side, clock: Clock | None) -> float | None:
+    step = step_ns(side, clock)
+    if side.per_step is None or not step:
+        return None
+    return min(1.0, side.per_step.busy_ns / step)
+
+
+def _row(
+    label: str,
+    definition: str,
+    unit: Unit,
+    better: Literal["lower", "higher"],
+    values: tuple[float | None, ...],
+) -> Measure:
+    judged = tuple(_judge(values[0], value, better) for value in values[1:])
+    return Measure(label, definition, unit, values, judged)
+
+
+def _judge(base: float | None, mine: float | None, better: Literal["lower", "higher"]) -> Judgement:
+    if base is None or mine is None:
+        return "unjudged"
+    if abs(mine - base) <= _SAME_WITHIN * abs(base):
+        return "same"
+    return "better" if (mine < base) == (better == "lower") else "worse"
+
+
+def _by_verdict(candidate: CandidateComparison) -> Judgement:
+    """Times are coloured by the verdict alone, never by their size."""
+    ratio, significant = candidate.step_time.ratio, candidate.step_time.significant
+    if ratio is None or significant is None:
+        return "unjudged"
+    if not significant or round(ratio, 2) == 1.0:
+        return "same"
+    return "better" if ratio > 1 else "worse"

@@ -11,7 +11,7 @@ from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_duration, format_share
 
-_BAR_PX, _REST_PX = 58, 76
+_BAR_PX, _REST_PX, _LABEL_SHIFT_PX = 64, 60, 26
 _LABELLED_SHARE = 0.055  # of the longest bar; narrower parts have no room for a number
 _SHOWN_SHARE = 0.004  # kinds below this in every bar are joined: a line of one pixel says nothing
 
@@ -47,33 +47,25 @@ def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palett
             ],
             hoverinfo="text",
         )
-    for row, p in enumerate(parts):
-        figure.add_annotation(
-            x=p.step_ns * factor,
-            y=row,
-            text=f"<b>{format_duration(p.step_ns)}</b>",
-            showarrow=False,
-            xanchor="left",
-            xshift=6,
-            font={"size": 13, "color": palette.ink},
-        )
+    for row, (label, p) in enumerate(zip(labels, parts, strict=True)):
+        # Above the bar, not beside the axis: the whole width is for time.
+        text = f"<b>{escape(_short(label))}</b>"
+        figure.add_annotation(x=0, y=row, text=text, xanchor="left", yshift=_LABEL_SHIFT_PX)
+        text = f"<b>{format_duration(p.step_ns)}</b>"
+        figure.add_annotation(x=p.step_ns * factor, y=row, text=text, xanchor="left", xshift=6)
+    figure.update_annotations(showarrow=False, font={"size": 13, "color": palette.ink})
     figure.update_layout(
         barmode="stack",
-        bargap=0.34,
+        bargap=0.46,
         height=_BAR_PX * len(parts) + _REST_PX,
         showlegend=False,
+        margin={"r": 74},
         xaxis={
             "title": {"text": f"one step, {unit}"},
-            "range": [0, longest * factor * 1.12],
+            "range": [0, longest * factor],
         },
-        yaxis={
-            "autorange": "reversed",
-            "tickvals": rows,
-            "ticktext": [f"<b>{escape(_short(label))}</b>" for label in labels],
-            "tickfont": {"size": 13, "color": palette.ink},
-            "showgrid": False,
-            "ticklabelstandoff": 10,
-        },
+        yaxis={"range": [len(parts) - 0.6, -0.75], "visible": False},
+        uniformtext={"minsize": 11, "mode": "hide"},
     )
     return figure
 
@@ -111,4 +103,4 @@ def _unit(longest_ns: float) -> tuple[float, str]:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= 24 else label[:23] + "…"
+    return label if len(label) <= 60 else label[:59] + "…"

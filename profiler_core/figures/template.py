@@ -10,6 +10,8 @@ import plotly.graph_objects as go
 
 from profiler_core.figures.theme import DARK, LIGHT, Palette
 
+Figure = go.Figure
+
 FONT = "Inter, sans-serif"
 
 # Options of the viewer, the same for every figure: hover and click, no chrome.

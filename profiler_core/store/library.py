@@ -45,8 +45,9 @@ class Entry:
 
     @property
     def is_readable(self) -> bool:
-        """True where there is a trace, or a measurement, to look at."""
-        return self.run.measurement is not None or self.path.is_file() or _has_trace(self.path)
+        """True where there is a trace, or timed rounds, to look at."""
+        timed = self.run.measurement is not None and bool(self.run.measurement.rounds)
+        return timed or self.path.is_file() or _has_trace(self.path)
 
 
 @dataclass(frozen=True)

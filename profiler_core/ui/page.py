@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from html import escape
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.ui.problem_card import problem_card
@@ -42,3 +43,17 @@ def section(title: str, note: str = "") -> None:
     """A heading inside a page, with an optional sentence below it."""
     below = f"<p class=fs-question>{escape(note)}</p>" if note else ""
     st.html(f"<h2 class=fs-h>{escape(title)}</h2>{below}")
+
+
+def two_columns(*, left_px: int) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two places beside each other; below each other where the window has no room for both.
+
+    Args:
+        left_px: the width below which the left one does not shrink.
+    """
+    st.html(
+        "<style>.st-key-fs_pair > div:has(> .st-key-fs_left) "
+        f"{{ flex-basis:{left_px}px; min-width:min({left_px}px,100%); }}</style>"
+    )
+    with st.container(key="fs_pair", horizontal=True):
+        return st.container(key="fs_left"), st.container(key="fs_right")

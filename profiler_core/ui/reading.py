@@ -36,6 +36,15 @@ def read_trace(entry: Entry) -> Trace:
         NothingToAnalyse: the run has no trace.
         BadInput: the file is no trace, or exceeds a limit.
     """
+    return trace_at(trace_path(entry))
+
+
+def trace_path(entry: Entry) -> Path:
+    """Where the trace of a run lies.
+
+    Raises:
+        NothingToAnalyse: the run has no trace.
+    """
     run = read_run(entry)
     if run.trace is None:
         raise NothingToAnalyse(
@@ -43,11 +52,11 @@ def read_trace(entry: Entry) -> Trace:
             + (f": {entry.run.error}" if entry.run.error else "."),
             remedy="Capture it again, or choose another run.",
         )
-    return trace_at(run.trace)
+    return run.trace
 
 
 def trace_at(path: Path) -> Trace:
-    """The trace in a file; see `read_trace`."""
+    """The trace in a file; as `read_trace`."""
     if not is_cached(path):
         _read_with_progress(path)
     return _trace(path, path.stat().st_mtime_ns)

@@ -14,6 +14,7 @@ from profiler_core.ui.choice import (
     open_choice,
     write_url,
 )
+from profiler_core.ui.dates import day
 from profiler_core.ui.empty_state import nothing_yet
 
 _GROUP, _BASELINE, _CANDIDATES = "fs_pick_group", "fs_pick_baseline", "fs_pick_candidates"
@@ -90,7 +91,7 @@ def group_label(group: Comparable) -> str:
     if group.origin == "sample":
         parts.append("sample")
     elif group.created_at:
-        parts.append(group.created_at[:16].replace("T", " "))
+        parts.append(day(group.created_at))
     return " · ".join(parts)
 
 

@@ -30,31 +30,40 @@ def write_style_sheet() -> None:
 
 
 _RULES = """
-[data-testid=stMainBlockContainer] { max-width:1760px; padding-top:2.2rem; }
+[data-testid=stMainBlockContainer] { max-width:1680px; padding-top:3.4rem; }
+.st-key-fs_pair { column-gap:3rem; row-gap:1rem; align-items:flex-start; }
+.st-key-fs_pair > div { flex:1 1 auto; }
+.st-key-fs_pair > div:has(> .st-key-fs_right) { flex:1.2 1 330px; min-width:min(330px,100%); }
+[data-testid=stPageLink] p { color:var(--fs-accent); font-size:13px; }
+[data-testid=stPageLink] a { padding-left:0; background:none; }
 .fs-title { font-size:20px; line-height:1.3; font-weight:650; letter-spacing:-.01em; margin:0;
   padding:0; color:var(--fs-ink); }
 .fs-question { color:var(--fs-muted); font-size:14px; margin:.1rem 0 0; }
 .fs-eyebrow { color:var(--fs-muted); font-size:13px; margin:0; overflow-wrap:anywhere; }
 .fs-verdict { font-size:27px; line-height:1.25; font-weight:650; letter-spacing:-.012em;
   margin:.2rem 0 .3rem; padding:0; color:var(--fs-ink); overflow-wrap:anywhere; }
-.fs-verdict.fs-worse { color:var(--fs-worse); }
 .fs-sub { color:var(--fs-muted); font-size:15px; line-height:1.5; margin:0 0 .2rem;
   max-width:80ch; overflow-wrap:anywhere; }
+.fs-verdict em { font-style:normal; color:var(--fs-accent); }
+.fs-verdict.fs-worse em { color:var(--fs-worse); }
+.fs-sub.fs-w { color:var(--fs-worse); font-weight:400; }
+.fs-legend { margin:0; font-size:12.5px; color:var(--fs-ink); line-height:1.9; }
+.fs-key { display:inline-block; margin-right:18px; white-space:nowrap; }
 .fs-h { font-size:16px; font-weight:600; margin:.4rem 0 .1rem; padding:0; color:var(--fs-ink); }
 .fs-scroll { overflow-x:auto; }
-.fs-t { width:100%; border-collapse:collapse; font-variant-numeric:tabular-nums; font-size:14px;
-  color:var(--fs-ink); }
+.fs-t { width:100%; border-collapse:collapse; font-size:14px; color:var(--fs-ink); }
 .fs-t th { text-align:right; font-weight:500; color:var(--fs-muted); padding:6px 10px;
-  border-bottom:1px solid var(--fs-line); font-size:13px; vertical-align:bottom; }
-.fs-t td { text-align:right; padding:7px 10px; border-bottom:1px solid var(--fs-line);
+  border-bottom:1px solid var(--fs-line); font-size:13px; vertical-align:bottom;
   white-space:nowrap; }
+.fs-t td { text-align:right; padding:7px 10px; border-bottom:1px solid var(--fs-line);
+  white-space:nowrap; font-variant-numeric:tabular-nums; }
 .fs-t tr:last-child td, .fs-t tr:last-child th { border-bottom:0; }
 .fs-t th:first-child, .fs-t td:first-child, .fs-t tbody th { text-align:left; padding-left:0;
-  color:var(--fs-muted); font-weight:400; font-size:14px; }
+  color:var(--fs-muted); font-weight:400; font-size:14px; white-space:nowrap; }
 .fs-t td.fs-error { white-space:normal; text-align:left; color:var(--fs-worse); font-size:13px;
   max-width:34ch; vertical-align:top; }
-.fs-d { color:var(--fs-muted); font-size:12px; display:inline-block; min-width:4.2em;
-  margin-left:4px; }
+.fs-d { color:var(--fs-muted); font-size:12px; display:inline-block; min-width:3.6em;
+  margin-left:2px; }
 .fs-b { color:var(--fs-better); font-weight:600; }
 .fs-w { color:var(--fs-worse); font-weight:600; }
 .fs-def { border-bottom:1px dotted var(--fs-muted); cursor:help; text-decoration:none; }
@@ -78,6 +87,11 @@ _RULES = """
   align-items:baseline; }
 a.fs-link, .fs-link a { color:var(--fs-accent); text-decoration:none; font-size:13px; }
 a.fs-link:hover { text-decoration:underline; }
+.fs-counts td.fs-bar-cell { padding-left:0; width:15%; text-align:left; }
+.fs-counts th.fs-of-run { text-align:left; padding-left:0; }
+.fs-counts td.fs-n { width:4.5em; }
+.fs-counts small { color:var(--fs-muted); font-size:12px; margin-left:8px; }
+.fs-counts td { padding-top:5px; padding-bottom:5px; }
 @media (max-width:640px) {
   [data-testid=stMainBlockContainer] { padding-left:1rem; padding-right:1rem; }
   .fs-verdict { font-size:22px; }

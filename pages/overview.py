@@ -1,0 +1,34 @@
+"""Page: is torch.compile worth it here, what did it cost, and where did the time go?"""
+
+import streamlit as st
+
+from profiler_core.ui.analyses import look_at
+from profiler_core.ui.category_table import show_categories
+from profiler_core.ui.headline import show_headline
+from profiler_core.ui.measure_table import show_definitions, show_measures, table_width_px
+from profiler_core.ui.overview_parts import show_step_bars, show_way_on, show_what_is_missing
+from profiler_core.ui.page import page, section, two_columns
+from profiler_core.ui.run_picker import choose_runs
+
+with page("Overview"):
+    choice = choose_runs()
+    with st.skeleton(height=560):
+        looked = look_at(choice)
+    comparison = looked.comparison
+
+    show_headline(choice, comparison)
+    numbers, times = two_columns(left_px=table_width_px(len(choice.entries)))
+    with numbers:
+        section("Side by side")
+        show_measures(comparison)
+    with times:
+        section("Where the time went")
+        show_step_bars(comparison)
+        show_way_on(choice)
+
+    section("Kernels a step, by what they do")
+    show_categories((comparison.baseline, *comparison.sides))
+
+    section("What these numbers leave out")
+    show_what_is_missing(looked)
+    show_definitions(comparison)

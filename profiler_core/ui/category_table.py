@@ -1,0 +1,50 @@
+"""How many kernels of each kind a step runs, all runs side by side."""
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.compare import Side
+from profiler_core.ui.style import colors
+from profiler_core.units import format_count, format_duration
+
+_BAR_PX = 72
+_WIDTHS = (280, 290)  # px: of the names, and of each run
+
+
+def show_categories(sides: Sequence[Side]) -> None:
+    """One row a category, one count with a bar for each run; bars share one scale."""
+    palette = colors()
+    counts = [side.per_step.category_n if side.per_step else {} for side in sides]
+    times = [side.per_step.category_time_ns if side.per_step else {} for side in sides]
+    most = max((n for run in counts for n in run.values()), default=0.0)
+    rows = []
+    for name, label in CATEGORIES.items():
+        if not any(name in run for run in counts):
+            continue
+        color = palette.category(name)
+        cells = "".join(
+            _cell(count.get(name, 0.0), time.get(name, 0.0), most, color, known=bool(count))
+            for count, time in zip(counts, times, strict=True)
+        )
+        swatch = f'<span class=fs-swatch style="background:{color}"></span>'
+        rows.append(f"<tr><th scope=row>{swatch}{escape(label)}</th>{cells}</tr>")
+    heads = "".join(f"<th></th><th class=fs-of-run>{escape(s.label)}</th>" for s in sides)
+    width = _WIDTHS[0] + _WIDTHS[1] * len(sides)
+    st.html(
+        f'<div class=fs-scroll><table class="fs-t fs-counts" style="max-width:{width}px">'
+        f"<thead><tr><th></th>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _cell(n: float, time_ns: float, most: float, color: str, *, known: bool) -> str:
+    if not known:
+        return "<td class=fs-n>–</td><td></td>"
+    if not n:
+        return "<td class=fs-n>·</td><td></td>"
+    width = max(round(_BAR_PX * n / most), 1)
+    bar = f'<span class=fs-share style="width:{width}px;background:{color}"></span>'
+    time = f"<small>{format_duration(time_ns)}</small>"
+    return f"<td class=fs-n>{format_count(n)}</td><td class=fs-bar-cell>{bar}{time}</td>"

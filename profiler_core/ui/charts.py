@@ -1,0 +1,23 @@
+"""Plotly figures on a page: our colours, no mode bar, a sentence for those who cannot see them."""
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from profiler_core.figures.template import CONFIG, Figure
+
+
+def show_figure(figure: Figure, *, key: str, alt: str) -> None:
+    """Draw a figure as wide as its place; `alt` says what it shows."""
+    st.plotly_chart(figure, theme=None, config=CONFIG, key=key, alt=alt)
+
+
+def show_legend(entries: Sequence[tuple[str, str]]) -> None:
+    """(label, colour) pairs in their order, wrapping as text does."""
+    items = "".join(
+        f'<span class=fs-key><span class=fs-swatch style="background:{color}"></span>'
+        f"{escape(label)}</span>"
+        for label, color in entries
+    )
+    st.html(f"<p class=fs-legend>{items}</p>")

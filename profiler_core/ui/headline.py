@@ -1,0 +1,115 @@
+"""The first thing on the overview: what was run, and whether it was worth it, in one sentence."""
+
+import re
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.compare import CandidateComparison, Comparison
+from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.store.library import Entry
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.dates import day
+from profiler_core.ui.states import state_sentence
+from profiler_core.units import format_duration
+
+# Where a verdict's first sentence goes over into its evidence.
+_EVIDENCE = re.compile(r": | \(|, measured ")
+_FACTOR = re.compile(r"\d+(?:\.\d+)? times")
+
+
+def show_headline(choice: Choice, comparison: Comparison) -> None:
+    """The line of facts, the verdict on the leading candidate, and one sentence on each other."""
+    facts = " · ".join(escape(fact) for fact in run_facts(choice.baseline))
+    html = f"<p class=fs-eyebrow>{facts}</p>"
+    lead = leading(comparison)
+    html += _single(choice, comparison) if lead is None else _verdict(lead, comparison)
+    for label, entry in zip(choice.labels, choice.entries, strict=True):
+        sentence = state_sentence(label, entry.run.status, entry.run.error)
+        if sentence:
+            html += f'<p class="fs-sub fs-w">{escape(sentence)}</p>'
+    st.html(html)
+
+
+def run_facts(entry: Entry) -> list[str]:
+    """What was run, as far as run.json says: workload, mode, precision, device, torch, day."""
+    run, spec, environment = entry.run, entry.run.spec, entry.run.environment
+    facts = [run.workload or run.name or entry.path.name]
+    if isinstance(spec.get("training"), bool):
+        facts.append("training" if spec["training"] else "inference")
+    for key, text in (("precision", "{}"), ("batch_size", "batch {}")):
+        if spec.get(key) is not None:
+            facts.append(text.format(str(spec[key])[:40]))
+    if spec.get("channels_last") is True:
+        facts.append("channels_last")
+    device = environment.get("gpu") or environment.get("cpu")
+    if device:
+        facts.append(str(device)[:80])
+    if environment.get("torch"):
+        facts.append(f"torch {str(environment['torch']).split('+')[0][:20]}")
+    if run.created_at:
+        facts.append(day(run.created_at))
+    facts.append({"sample": "sample", "upload": "upload"}.get(entry.origin, ""))
+    return [fact for fact in facts if fact]
+
+
+def leading(comparison: Comparison) -> CandidateComparison | None:
+    """The candidate that the headline is about: the fastest; None: there is no candidate.
+
+    A fast wrong answer leads too, so that it is seen first.
+    """
+    known = [c for c in comparison.candidates if c.step_time.ratio is not None]
+    if known:
+        return max(known, key=lambda c: c.step_time.ratio or 0.0)
+    return comparison.candidates[0] if comparison.candidates else None
+
+
+def _verdict(lead: CandidateComparison, comparison: Comparison) -> str:
+    verdict = verdict_sentence(lead)
+    headline, evidence = split_headline(verdict.headline)
+    bad = " fs-worse" if verdict.kind in ("wrong_numerics", "slower") else ""
+    text = " ".join((evidence, *verdict.details)).strip()
+    others = "".join(
+        f"<p class=fs-sub>{escape(verdict_sentence(other).headline)}</p>"
+        for other in comparison.candidates
+        if other is not lead and other.status == "finished"
+    )
+    return (
+        f'<h1 class="fs-verdict{bad}">{_emphasised(headline, lead.label)}</h1>'
+        f"<p class=fs-sub>{escape(text)}</p>{others}"
+    )
+
+
+def split_headline(sentence: str) -> tuple[str, str]:
+    """(what is so, the evidence for it): the first short enough for large letters."""
+    found = _EVIDENCE.search(sentence)
+    if found is None:
+        return sentence, ""
+    lead, rest = sentence[: found.start()], sentence[found.end() :]
+    if found.group() == " (":
+        rest = rest.replace(")", "", 1)
+    elif found.group() == ", measured ":
+        rest = f"measured {rest}"
+    return f"{lead}.", rest[:1].upper() + rest[1:]
+
+
+def _emphasised(headline: str, label: str) -> str:
+    """The candidate's name and the factor in the accent colour."""
+    html = escape(headline)
+    name = escape(label)
+    if html.startswith(name):
+        html = f"<em>{name}</em>{html[len(name) :]}"
+    return _FACTOR.sub(lambda m: f"<em>{m.group()}</em>", html, count=1)
+
+
+def _single(choice: Choice, comparison: Comparison) -> str:
+    """A run alone is described, not judged."""
+    side = comparison.baseline
+    name = escape(choice.labels[0])
+    if side.step_time_ns is None:
+        return f"<h1 class=fs-verdict>{name}</h1>"
+    profiled = ", profiled" if side.clock == "profiled" else ""
+    return (
+        f"<h1 class=fs-verdict>{name}: {format_duration(side.step_time_ns)} a step{profiled}.</h1>"
+        "<p class=fs-sub>Nothing to compare with is chosen: add a candidate in the sidebar.</p>"
+    )

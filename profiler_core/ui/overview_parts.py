@@ -1,0 +1,69 @@
+"""The parts of the overview below its headline."""
+
+import streamlit as st
+
+from profiler_core.analysis.compare import Comparison
+from profiler_core.analysis.measures import common_clock, step_ns
+from profiler_core.analysis.step_parts import StepParts, step_parts
+from profiler_core.figures.step_bars import step_bars, step_legend
+from profiler_core.ui.analyses import Looked
+from profiler_core.ui.charts import show_figure, show_legend
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.links import page_link
+from profiler_core.ui.notes import show_notes
+from profiler_core.ui.style import colors
+from profiler_core.units import format_duration
+
+
+def show_step_bars(comparison: Comparison) -> None:
+    """Where each run's step went; says so where there is no trace to tell."""
+    labels, parts = _parts(comparison)
+    if not parts:
+        st.html("<p class=fs-note>No run has a trace, so nobody knows where the time went.</p>")
+        return
+    palette = colors()
+    alt = "; ".join(
+        f"{label}: {format_duration(p.step_ns)} a step, idle {format_duration(p.idle_ns)}"
+        for label, p in zip(labels, parts, strict=True)
+    )
+    show_figure(step_bars(labels, parts, palette), key="step_bars", alt=alt)
+    show_legend(step_legend(parts, palette))
+
+
+def show_what_is_missing(looked: Looked) -> None:
+    """One sentence for each thing that these files cannot tell."""
+    labels, parts = _parts(looked.comparison)
+    sentences = [f"{label}: {sentence}" for label, sentence in looked.problems]
+    for candidate in looked.comparison.candidates:
+        sentences.extend(candidate.notes)
+    if not looked.comparison.candidates and looked.comparison.baseline.summary:
+        sentences.extend(looked.comparison.baseline.summary.notes)
+    sentences.extend(
+        f"{label}: kernels overlap, or were slower under the profiler; in the bar each kind is "
+        f"shown at {p.scale:.0%} of its time, so that the bar adds up to the step."
+        for label, p in zip(labels, parts, strict=True)
+        if p.scale < 0.99
+    )
+    show_notes(sentences)
+
+
+def show_way_on(choice: Choice) -> None:
+    """Links to the details, and for a sample a quiet hint at how to get an own measurement."""
+    with st.container(horizontal=True, gap="medium"):
+        page_link("timeline", "See it on the timeline", choice.query)
+        page_link("kernels", "Compare the kernels", choice.query)
+        if choice.baseline.origin == "sample":
+            page_link("capture", "Capture your own model")
+            page_link("runs", "Upload your traces")
+
+
+def _parts(comparison: Comparison) -> tuple[list[str], list[StepParts]]:
+    sides = (comparison.baseline, *comparison.sides)
+    clock = common_clock(sides)
+    labels, parts = [], []
+    for side in sides:
+        if side.summary is not None:
+            labels.append(side.label)
+            step = step_ns(side, clock)
+            parts.append(step_parts(side.summary, step, clock or "profiled"))
+    return labels, parts

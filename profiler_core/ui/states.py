@@ -1,0 +1,28 @@
+"""How the state of a run looks and what it means; "finished" needs no words."""
+
+from html import escape
+
+_MEANING = {
+    "running": "being captured now",
+    "failed": "the capture ended with an error; what it had written until then is shown",
+    "cancelled": "somebody stopped the capture; what it had written until then is shown",
+    "lost": "the capture process died without a word; what it had written until then is shown",
+}
+
+
+def state_badge(status: str) -> str:
+    """A small mark beside a run's name, as HTML; empty for a finished run."""
+    meaning = _MEANING.get(status)
+    if meaning is None:
+        return ""
+    kind = "fs-live" if status == "running" else "fs-bad"
+    return f' <span class="fs-state {kind}" title="{escape(meaning)}">{escape(status)}</span>'
+
+
+def state_sentence(label: str, status: str, error: str | None) -> str | None:
+    """What happened to a run that did not finish, as plain text; None for a finished one."""
+    meaning = _MEANING.get(status)
+    if meaning is None:
+        return None
+    sentence = f"{label} is {status}: {meaning}."
+    return f"{sentence} {error}" if error else sentence
