@@ -74,6 +74,17 @@ class CaptureProgress:
         after = self._after(phase)
         return max(phase.updated_at, min(after)) if after else phase.updated_at
 
+    def stopped_in(self, variant: str | None) -> PhaseProgress | None:
+        """The phase in which this variant failed or was cancelled; None where it was not."""
+        last: PhaseProgress | None = None
+        for phase in self.phases:
+            if phase.variant in (variant, None):
+                if phase.phase in ("failed", "cancelled"):
+                    return last
+                if phase.phase not in FINAL_PHASES:
+                    last = phase
+        return None
+
     def _after(self, phase: PhaseProgress) -> list[float]:
         """The starts of later phases of this variant; of any, for what concerns all."""
         place = self.phases.index(phase)

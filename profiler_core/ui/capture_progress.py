@@ -150,18 +150,21 @@ def _phases(progress: CaptureProgress, *, is_live: bool) -> str:
 
 
 def _cell(progress: CaptureProgress, variant: str | None, name: str, is_live: bool) -> str:
-    # What concerns all variants stands in each column.
-    found = [p for p in progress.phases if p.phase == name and p.variant in (variant, None)]
+    # What concerns all variants stands in each column, unless one has a line of its own.
+    found = [p for p in progress.phases if p.phase == name and p.variant == variant]
+    found += [p for p in progress.phases if p.phase == name and p.variant is None]
     if not found:
         return "<span class=fs-d>·</span>"
     phase = found[0]
     goes_on = is_live and progress.goes_on(phase)
     ended_at = time.time() if goes_on else progress.ended_at(phase)
     count = ""
-    if phase.total and phase.done is not None:
-        count = f"{phase.done:g} of {phase.total:g}"
+    if phase.done is not None:
+        count = f"{phase.done:g} of {phase.total:g}" if phase.total else f"{phase.done:g}"
     sign = "<span class=fs-tick>✓</span>"
-    if goes_on:
+    if progress.stopped_in(variant) == phase:
+        sign = "<span class='fs-tick fs-w'>✕</span>"
+    elif goes_on:
         width = 100 * (phase.fraction or 0.0)
         sign = f"<span class=fs-bar><i style='width:{width:.0f}%'></i></span>"
     took = _seconds(ended_at - phase.started_at)
