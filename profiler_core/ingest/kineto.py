@@ -27,6 +27,7 @@ from profiler_core.ingest.kineto_decode import Decoder, UndecodableError
 from profiler_core.ingest.kineto_tables import Dealer, Rows
 from profiler_core.ingest.limits import Limits
 from profiler_core.ingest.repair import Mender
+from profiler_core.ingest.spool import Spool
 from profiler_core.ingest.stream import Stream
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
@@ -37,6 +38,7 @@ def read_kineto(
     progress: Callable[[int, int], None] | None = None,
     *,
     limits: Limits | None = None,
+    scratch: Path | None = None,
     chunk_bytes: tuple[int, ...] = CHUNK_BYTES,
 ) -> Trace:
     """Read one trace file.
@@ -45,6 +47,7 @@ def read_kineto(
         path: .json, .json.gz, .json.zst, or a .zip with one of these.
         progress: called with (bytes read, bytes in all); what it raises stops the reading.
         limits: what the file may ask for.
+        scratch: folder for a temporary file of about a quarter of the trace.
         chunk_bytes: sizes of the first pieces and of all further ones; tests shrink them.
 
     Raises:
@@ -55,22 +58,24 @@ def read_kineto(
     stream = Stream(path, limits)
     chunks = Chunks(_watched(stream, progress), path.name, limits, chunk_bytes)
     dealer = Dealer()
-    rows = Rows()
-    with _paused_gc(), _Pipeline(limits, dealer) as pipeline:
-        for piece in pipeline.run(chunks):
-            rows.add(piece)
-        mender = pipeline.mender
-    rows.repairs += mender.repairs
-    rows.skipped += mender.skipped
-    rows.n_events += sum(mender.skipped.values())
-    if stream.damage:
-        rows.repairs[stream.damage] += 1
-    if rows.n_events == sum(rows.skipped.values()) and rows.skipped:
-        raise NotATrace(
-            f"{path.name} has events, but none can be read: {', '.join(rows.skipped)}.",
-            remedy="Pass the file that torch.profiler's export_chrome_trace wrote.",
-        )
-    return _trace(path.name, dealer, rows, {**chunks.metadata, **mender.metadata})
+    total = Rows()
+    with Spool(scratch) as spool:
+        with _paused_gc(), _Pipeline(limits, dealer) as pipeline:
+            for rows in pipeline.run(chunks):
+                _add(total, rows, spool)
+            mender = pipeline.mender
+        total.repairs += mender.repairs
+        total.skipped += mender.skipped
+        total.n_events += sum(mender.skipped.values())
+        if stream.damage:
+            total.repairs[stream.damage] += 1
+        if total.skipped and total.n_events == sum(total.skipped.values()):
+            raise NotATrace(
+                f"{path.name} has events, but none can be read: {', '.join(total.skipped)}.",
+                remedy="Pass the file that torch.profiler's export_chrome_trace wrote.",
+            )
+        tables = {table: dealer.assemble(table, spool.take(table)) for table in TABLE_SCHEMAS}
+    return _trace(path.name, tables, total, {**chunks.metadata, **mender.metadata})
 
 
 class _Pipeline:
@@ -183,17 +188,26 @@ def _paused_gc() -> Iterator[None]:
             gc.enable()
 
 
-def _trace(source: str, dealer: Dealer, rows: Rows, metadata: dict[str, Any]) -> Trace:
-    tables: dict[str, pl.DataFrame] = {}
-    for table in TABLE_SCHEMAS:
-        tables[table] = dealer.assemble(table, rows.tables.pop(table))
+def _add(total: Rows, rows: Rows, spool: Spool) -> None:
+    for table, packed in rows.tables.items():
+        spool.append(table, packed)
+    total.n_events += rows.n_events
+    total.skipped += rows.skipped
+    total.repairs += rows.repairs
+
+
+def _trace(
+    source: str, tables: dict[str, pl.DataFrame], total: Rows, metadata: dict[str, Any]
+) -> Trace:
     starts = [frame["ts_ns"][0] for frame in tables.values() if frame.height]
     origin_ns = min(starts, default=0)
     return Trace(
         source=source,
         origin_ns=origin_ns + _base_ns(metadata),
         metadata=metadata,
-        tally=Tally(n_events=rows.n_events, skipped=dict(rows.skipped), repairs=dict(rows.repairs)),
+        tally=Tally(
+            n_events=total.n_events, skipped=dict(total.skipped), repairs=dict(total.repairs)
+        ),
         **{
             table: frame.with_columns(pl.col("ts_ns") - origin_ns)
             for table, frame in tables.items()

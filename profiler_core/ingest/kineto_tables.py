@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from profiler_core.ingest.spool import pack
 from profiler_core.model import trace as model
 from profiler_core.model.trace import TABLE_SCHEMAS
 
@@ -43,30 +44,24 @@ NO_NAME = "(no name)"
 
 @dataclass
 class Rows:
-    """The events of one piece of a file, dealt out; `add` pieces in order."""
+    """The events of one piece of a file, dealt out."""
 
-    tables: dict[str, list[pl.DataFrame]] = field(
-        default_factory=lambda: {table: [] for table in TABLE_SCHEMAS}
-    )
+    tables: dict[str, bytes] = field(default_factory=dict)  # table -> what `spool.pack` made
     n_events: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     repairs: Counter[str] = field(default_factory=Counter)
 
-    def add(self, other: "Rows") -> None:
-        """Append the events of the piece that follows."""
-        for table, frames in other.tables.items():
-            self.tables[table] += frames
-        self.n_events += other.n_events
-        self.skipped += other.skipped
-        self.repairs += other.repairs
-
 
 class Dealer:
-    """Deals wide rows out. Texts that repeat are kept once, for the whole trace."""
+    """Deals wide rows out, from any thread. Names and texts are kept once for the whole trace."""
 
     def __init__(self) -> None:
+        self._names = pl.Categories.random()
         self._texts = pl.Categories.random()
-        self._text_type = pl.Categorical(self._texts)
+        # polars forgets a list of categories together with the last series that uses it.
+        self._kept_alive = [
+            pl.Series([""], dtype=pl.Categorical(kept)) for kept in (self._names, self._texts)
+        ]
 
     def deal(self, wide: pl.DataFrame) -> Rows:
         """Sort the rows into the tables; times stay on the clock of the file."""
@@ -77,15 +72,16 @@ class Dealer:
             pl.col("cat").replace(_NAME_OF),
             pl.col("name").fill_null(NO_NAME),
         )
-        for table, part in placed.partition_by("table", as_dict=True).items():
-            name = str(table[0])
-            rows.tables[name].append(self._narrow(part, name))
+        # Filtered one by one: the parts of partition_by share, and so keep, every wide column.
+        for name in placed["table"].unique():
+            part = placed.filter(pl.col("table") == name)
+            rows.tables[name] = pack(self._narrow(part, name))
         memory = wide.filter(
             pl.col("ph").is_in(("i", "I")), pl.col("name") == _MEMORY_NAME, pl.col("has_ts")
         )
         if memory.height:
             named = memory.with_columns(pl.col("memory_bytes").alias("bytes"))
-            rows.tables["memory"].append(self._narrow(named, "memory"))
+            rows.tables["memory"] = pack(self._narrow(named, "memory"))
         return rows
 
     def assemble(self, table: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -95,13 +91,14 @@ class Dealer:
         whole = pl.concat(frames, rechunk=False)
         if not whole["ts_ns"].is_sorted():
             whole = whole.sort("ts_ns", maintain_order=True)
+        # Views into one shared buffer: 16 bytes a row however long the text is.
         texts = self._texts.to_series()
+        names = self._names.to_series().cast(pl.Categorical)
         return whole.with_columns(
-            # Views into one shared buffer: 16 bytes a row however long the text is.
-            texts.gather(whole[column].to_physical()).alias(column)
-            for column, dtype in whole.schema.items()
-            if dtype == self._text_type
-        ).select(list(TABLE_SCHEMAS[table]))
+            (texts if dtype == pl.String() else names).gather(whole[column]).alias(column)
+            for column, dtype in TABLE_SCHEMAS[table].items()
+            if dtype in (pl.String(), pl.Categorical())
+        )
 
     def _usable(self, wide: pl.DataFrame, rows: Rows) -> pl.DataFrame:
         """The ranges (ph X) that have a start and a length."""
@@ -127,7 +124,7 @@ class Dealer:
         return ranges
 
     def _narrow(self, part: pl.DataFrame, table: str) -> pl.DataFrame:
-        """The columns of one table; long texts as codes into the shared list."""
+        """The columns of one table, names and texts as codes into the shared lists."""
         if table in ("device", "gpu_annotations"):
             # XPU and MTIA leave the arguments out; pid and tid are the device and its queue.
             part = part.with_columns(
@@ -142,8 +139,9 @@ class Dealer:
         if column in _IDS:
             value = pl.col(column)
             return pl.when((value > 0) & (value != _NO_ID)).then(value).alias(column)
-        if dtype == pl.String():
-            return pl.col(column).cast(self._text_type)
+        if dtype in (pl.String(), pl.Categorical()):
+            categories = self._texts if dtype == pl.String() else self._names
+            return pl.col(column).cast(pl.Categorical(categories)).to_physical()
         if dtype == pl.Float64():
             return pl.when(pl.col(column).is_finite()).then(pl.col(column)).alias(column)
         return pl.col(column).cast(dtype, strict=False)

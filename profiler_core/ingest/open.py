@@ -31,7 +31,8 @@ def open_trace(path: Path, progress: Progress | None = None) -> Trace:
     cached = _load(folder, path)
     if cached is not None:
         return cached
-    trace = read_kineto(path, progress)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    trace = read_kineto(path, progress, scratch=folder.parent)
     columns.write(folder, trace)
     return _load(folder, path) or trace
 
