@@ -1,0 +1,137 @@
+"""A log file of any make -> batches of clean lines, in bounded memory.
+
+Handles gzip, UTF-8 and UTF-16 (PowerShell's `2>`), CRLF, progress bars (what follows the last
+carriage return counts), terminal colours, and lines without end.
+"""
+
+import codecs
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from profiler_core.errors import BadInput
+
+CHUNK_BYTES = 1 << 20
+# The longest record line met in practice is 40 kB (a scheduler node with its stack traces).
+MAX_LINE_CHARS = 1 << 16
+# No log has these; \t \n \r, backspace, form feed and escape are left out.
+CONTROL = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27})
+GZIP_MAGIC = b"\x1f\x8b"
+
+# CSI … letter; OSC … BEL or ST; two-character escapes.
+ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+
+
+def chunks(path: Path, repairs: Counter[str], size: int = CHUNK_BYTES) -> Iterator[bytes]:
+    """Read `path` piece by piece, unpacking gzip by its content.
+
+    A gzip that is broken or cut off ends the log there, and is counted; no piece is larger than
+    `size`, whatever the file unpacks to.
+
+    Raises:
+        BadInput: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == GZIP_MAGIC
+            file.seek(0)
+            yield from (
+                _unpacked(file, repairs, size) if packed else iter(lambda: file.read(size), b"")
+            )
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be read: {error.strerror or error}.",
+            remedy="Pass a file that exists and that you may read.",
+        ) from error
+
+
+def _unpacked(file: BinaryIO, repairs: Counter[str], size: int) -> Iterator[bytes]:
+    """gzip.GzipFile would lose what it has unpacked so far when the data ends early."""
+    member, inside, raw = zlib.decompressobj(wbits=31), False, b""
+    try:
+        while raw := raw or file.read(size):
+            piece = member.decompress(raw, size)
+            if piece:
+                yield piece
+            inside, raw = not member.eof, member.unconsumed_tail
+            if member.eof:  # another member may follow, after padding
+                raw = member.unused_data.lstrip(b"\0")
+                member = zlib.decompressobj(wbits=31)
+    except zlib.error:
+        inside = True
+    if inside:
+        repairs["gzip data ends early"] += 1
+
+
+def lines(path: Path, repairs: Counter[str], size: int = CHUNK_BYTES) -> Iterator[list[str]]:
+    """Yield batches of lines without their line ends.
+
+    Args:
+        path: the log.
+        repairs: counts what was mended, by reason.
+        size: bytes read at a time; tests make it small.
+
+    Raises:
+        BadInput: the file cannot be read, or is no text.
+    """
+    decoder: codecs.IncrementalDecoder | None = None
+    rest, cutting = "", False
+    for chunk in chunks(path, repairs, size):
+        if decoder is None:
+            decoder = codecs.getincrementaldecoder(_encoding(path, chunk))(errors="replace")
+        text = decoder.decode(chunk)
+        if cutting:
+            _, newline, text = text.partition("\n")
+            if not newline:
+                continue
+            cutting, text = False, "\n" + text
+        batch = (rest + text).split("\n")
+        rest = batch.pop()
+        if len(rest) > 2 * MAX_LINE_CHARS and len(rest) >= size:
+            rest, cutting = rest[:MAX_LINE_CHARS], True
+            repairs["line cut at 64 kB"] += 1
+        if batch:
+            yield _clean(batch, repairs)
+    if rest:
+        if not cutting:
+            repairs["the log ends inside a line"] += 1
+        yield _clean([rest], repairs)
+
+
+def _encoding(path: Path, head: bytes) -> str:
+    """Guess from the first bytes; many control bytes mean that it is no text."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if head.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    sample = head[:4096]
+    n_nul = sample.count(0)
+    if n_nul and n_nul >= len(sample) // 3 and sample[1::2].count(0) > 0.9 * len(sample[1::2]):
+        return "utf-16-le"
+    n_control = len(sample) - len(sample.translate(None, CONTROL))
+    if n_control > len(sample) // 50:
+        raise BadInput(
+            f"{path.name} is binary, no log text.",
+            remedy="Pass the stderr of a run with TORCH_LOGS, or a TORCH_TRACE log.",
+        )
+    return "utf-8"
+
+
+def _clean(batch: list[str], repairs: Counter[str]) -> list[str]:
+    """Strip what terminals add; the common line has none of it, so whole batches pass untouched."""
+    whole = "\n".join(batch)
+    longest = max(map(len, batch))
+    if "\r" not in whole and "\x1b" not in whole and longest <= MAX_LINE_CHARS:
+        return batch
+    if longest > MAX_LINE_CHARS:
+        repairs["line cut at 64 kB"] += sum(len(line) > MAX_LINE_CHARS for line in batch)
+    return [_clean_line(line[:MAX_LINE_CHARS]) for line in batch]
+
+
+def _clean_line(line: str) -> str:
+    if "\r" in line:
+        line = line.removesuffix("\r").rsplit("\r", 1)[-1]
+    return ANSI.sub("", line) if "\x1b" in line else line
