@@ -89,7 +89,9 @@ def _operators(trace: Trace) -> pl.DataFrame:
     """Outermost operators below the wrappers, each as a kernel on the "stream" of its thread."""
     names = trace.ops.select(pl.col("name").unique())
     wrappers = [is_wrapper(name) for name in names["name"].cast(pl.String)]
-    inner = trace.ops.join(names.filter(pl.Series(wrappers)), on="name", how="anti")
+    inner = trace.ops.join(
+        names.filter(pl.Series(wrappers, dtype=pl.Boolean)), on="name", how="anti"
+    )
     outermost = (
         inner.with_columns(end=pl.col("ts_ns") + pl.col("dur_ns"))
         .sort("pid", "tid", "ts_ns", "end", descending=[False, False, False, True])

@@ -1,0 +1,189 @@
+import pytest
+
+from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.summary import summarise
+from tests.builders import a_run, a_trace, kernel, launch, memset, step
+
+GEMM = "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_warpgroupsize1x1x1__5x_cublas"
+
+
+def a_summary(*names, graph=False, dur=100, operator=None):
+    """Two steps; in each, every kernel once, by one graph launch or one launch a kernel."""
+    device, runtime, ops = [], [], []
+    for number in (0, 1):
+        start = number * 1_000
+        for place, name in enumerate(names):
+            correlation = number + 1 if graph else number * 100 + place + 1
+            device.append(kernel(start + 50 + place * 150, dur, correlation, name=name))
+            if not graph or place == 0:
+                api = "cudaGraphLaunch" if graph else "cudaLaunchKernel"
+                runtime.append(launch(start + place * 5, 5, correlation, name=api))
+        if operator:
+            ops.append({"ts_ns": start, "dur_ns": 1_000, "name": operator, "pid": 1, "tid": 100})
+    return summarise(
+        a_trace(
+            annotations=[step(0, 0, 1_000), step(1, 1_000, 1_000)],
+            runtime=runtime,
+            device=device,
+            ops=ops,
+        )
+    )
+
+
+def one(baseline, candidate):
+    return compare(baseline, [candidate]).candidates[0]
+
+
+def test_everything_is_per_step():
+    found = one(
+        make_side(a_run(), a_summary("a", "b", "c")),
+        make_side(a_run(variant="default"), a_summary("triton_poi_fused_0", graph=True)),
+    )
+    assert (found.n_kernels, found.n_launches) == ((3, 1), (3, 1))
+    assert (found.n_graph_launches, found.n_memset) == ((0, 1), (0, 0))
+    assert (found.kernel_time_ns, found.window_ns) == ((300, 100), (1_000, 1_000))
+    assert found.by_category["triton_pointwise"].n == (0, 1)
+    assert found.by_category["other"].time_ns == (300, 0)
+    assert (found.label, found.baseline_label) == ("default", "eager")
+
+
+def test_counts_that_differ_from_step_to_step_are_averages():
+    trace = a_trace(
+        annotations=[step(0, 0, 10), step(1, 10, 10)],
+        runtime=[launch(1, 1, 1), launch(11, 1, 2), launch(12, 1, 3)],
+        device=[kernel(2, 1, 1), kernel(12, 1, 2), memset(14, 1, 3)],
+    )
+    found = one(make_side(a_run(), summarise(trace)), make_side(a_run(), summarise(trace)))
+    assert found.n_memset == (0.5, 0.5)
+
+
+def test_step_time_is_unprofiled_where_both_were_timed():
+    found = one(
+        make_side(a_run(*[1_000] * 20), a_summary("a")),
+        make_side(a_run(*[500] * 20, variant="default"), a_summary("a")),
+    )
+    assert (found.step_time.clock, found.step_time.ratio) == ("unprofiled", 2.0)
+    assert (found.verdict, found.interleaved) == ("faster", False)
+
+
+def test_step_time_is_profiled_on_both_sides_where_one_was_not_timed():
+    found = one(
+        make_side(a_run(*[1_000] * 20), a_summary("a")),
+        make_side(a_run(variant="default"), a_summary("a")),
+    )
+    assert (found.step_time.clock, found.verdict) == ("profiled", "no_verdict")
+    assert found.step_time.baseline_ns == 1_000
+    assert any("profiler's clock" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("said", "captures", "expected"),
+    [
+        ((True, True), ("x", "x"), True),
+        ((True, False), ("x", "x"), False),
+        ((True, True), ("x", "y"), False),
+        ((None, None), ("x", "x"), False),
+    ],
+)
+def test_rounds_are_paired_only_within_one_capture_that_took_turns(said, captures, expected):
+    sides = [
+        make_side(a_run(*[1_000] * 20, interleaved=i, record={"capture_id": c}), None)
+        for i, c in zip(said, captures, strict=True)
+    ]
+    found = one(*sides)
+    assert (found.interleaved, found.step_time.paired) == (expected, expected)
+
+
+def test_break_even_is_what_compiling_costs_over_what_a_step_saves():
+    found = one(
+        make_side(a_run(*[1_000] * 20), None),
+        make_side(
+            a_run(*[500] * 20, variant="default", first_call_ns=10_050, warm_first_call_ns=1_050),
+            None,
+        ),
+    )
+    assert found.compile.seconds == pytest.approx(10_000e-9)
+    assert found.compile.warm_seconds == pytest.approx(1_000e-9)
+    assert (found.compile.source, found.compile.break_even_steps) == ("first call", 200)
+
+
+@pytest.mark.parametrize("walls", [[1_000] * 20, [2_000] * 20])
+def test_what_is_not_faster_never_pays(walls):
+    found = one(
+        make_side(a_run(*[1_000] * 20), None),
+        make_side(a_run(*walls, variant="default", first_call_ns=10_000), None),
+    )
+    assert found.compile.break_even_steps is None
+
+
+def test_an_eager_candidate_has_no_compile_cost():
+    found = one(
+        make_side(a_run(*[1_000] * 20), None),
+        make_side(a_run(*[500] * 20, variant="eager", first_call_ns=10_000), None),
+    )
+    assert found.compile.seconds is None
+
+
+def test_memory_of_both_sides():
+    found = one(
+        make_side(a_run(peak_reserved_bytes=10, peak_allocated_bytes=5), None),
+        make_side(a_run(peak_reserved_bytes=20, peak_allocated_bytes=2), None),
+    )
+    assert found.memory.peak_reserved_bytes == (10, 20)
+    assert found.memory.peak_allocated_bytes == (5, 2)
+    assert found.memory.measured is True
+
+
+def test_a_failed_run_is_compared_as_far_as_it_goes():
+    found = one(
+        make_side(a_run(*[1_000] * 20), a_summary("a")),
+        make_side(
+            a_run(variant="max-autotune", record={"status": "failed", "error": "out of memory"}),
+            None,
+        ),
+    )
+    assert (found.verdict, found.status, found.error) == ("no_verdict", "failed", "out of memory")
+    assert (found.n_kernels, found.step_time.ratio) == ((1, None), None)
+    assert any("out of memory" in note for note in found.notes)
+
+
+def test_replayed_kernels_take_the_category_that_their_operators_have_elsewhere():
+    eager = a_summary(GEMM, operator="aten::conv2d")
+    graph = a_summary(GEMM, GEMM, graph=True)
+    assert list(graph.by_category) == ["gemm"]
+    found = one(make_side(a_run(), eager), make_side(a_run(variant="reduce-overhead"), graph))
+    assert {key: pair.n for key, pair in found.by_category.items()} == {"conv": (1, 2)}
+    assert any("4 kernels replayed" in note for note in found.notes)
+
+
+def test_environments_that_differ_are_named():
+    ours = {"torch": "2.11", "gpu": "H200", "sm_clock_mhz": 1, "variables": {"OMP": "1"}}
+    theirs = {"torch": "2.12", "gpu": "H200", "sm_clock_mhz": 2, "variables": {"OMP": "2"}}
+    found = one(
+        make_side(a_run(record={"environment": ours, "workload": "bert"}), None),
+        make_side(a_run(record={"environment": theirs, "workload": "resnet50"}), None),
+    )
+    assert [(d.key, d.baseline, d.candidate) for d in found.environment_differs] == [
+        ("torch", "2.11", "2.12"),
+        ("variables.OMP", "1", "2"),
+        ("workload", "bert", "resnet50"),
+    ]
+
+
+def test_precision_settings_that_follow_from_the_variant_are_no_surprise():
+    def side(precision, setting):
+        record = {
+            "environment": {"float32_matmul_precision": setting},
+            "spec": {"precision": precision},
+        }
+        return make_side(a_run(record=record), None)
+
+    assert one(side("fp32", "highest"), side("tf32", "high")).environment_differs == ()
+    assert len(one(side("fp32", "highest"), side("fp32", "high")).environment_differs) == 1
+
+
+def test_candidates_keep_their_order():
+    sides = [make_side(a_run(variant=name), None) for name in ("eager", "b", "a")]
+    found = compare(sides[0], sides[1:])
+    assert [c.label for c in found.candidates] == ["b", "a"]
+    assert found.sides == tuple(sides[1:])

@@ -1,0 +1,92 @@
+from profiler_core.analysis.steps import find_window
+from tests.builders import a_trace, kernel, launch, memset, op, step
+
+
+def test_a_host_bound_run_is_as_long_as_its_host_ranges():
+    trace = a_trace(
+        annotations=[step(3, 100, 50), step(4, 160, 40)],
+        runtime=[launch(110, 5, 1), launch(170, 5, 2)],
+        device=[kernel(120, 10, 1), kernel(180, 10, 2)],
+    )
+    window = find_window(trace)
+    assert (window.start_ns, window.end_ns, window.n_left_over) == (100, 200, 0)
+    assert [(s.name, s.ts_ns, s.dur_ns) for s in window.steps] == [
+        ("ProfilerStep#3", 100, 50),
+        ("ProfilerStep#4", 150, 50),
+    ]
+    assert (window.steps[1].host_ts_ns, window.steps[1].host_dur_ns) == (160, 40)
+
+
+def test_a_device_bound_run_is_as_long_as_the_device_needs_for_its_steps():
+    trace = a_trace(
+        annotations=[step(3, 0, 10), step(4, 10, 10)],
+        runtime=[launch(1, 1, 1), launch(11, 1, 2)],
+        device=[
+            kernel(0, 25),  # launched before the recording: left over, ends at 25
+            kernel(30, 40, 1),
+            kernel(70, 40, 2),
+        ],
+    )
+    window = find_window(trace)
+    assert (window.start_ns, window.end_ns, window.n_left_over) == (25, 110, 1)
+    assert [(s.ts_ns, s.dur_ns) for s in window.steps] == [(25, 45), (70, 40)]
+
+
+def test_device_events_belong_to_the_step_that_launched_them():
+    trace = a_trace(
+        annotations=[step(0, 0, 10), step(1, 10, 90)],
+        runtime=[launch(5, 1, 1), launch(50, 1, 2)],
+        device=[kernel(20, 10, 1), kernel(60, 10, 2)],
+    )
+    assert [s.dur_ns for s in find_window(trace).steps] == [30, 70]
+
+
+def test_steps_sum_to_the_window_even_where_one_launches_nothing():
+    trace = a_trace(
+        annotations=[step(0, 0, 10), step(1, 10, 10), step(2, 20, 10)],
+        runtime=[launch(5, 1, 1)],
+        device=[kernel(20, 100, 1)],
+    )
+    window = find_window(trace)
+    assert sum(s.dur_ns for s in window.steps) == window.dur_ns == 120
+    assert [s.dur_ns for s in window.steps] == [120, 0, 0]
+
+
+def test_without_steps_the_window_is_the_whole_trace():
+    trace = a_trace(
+        ops=[op(5, 10, "aten::relu")],
+        device=[kernel(20, 5)],
+        other=[{"ts_ns": 0, "dur_ns": 999, "ph": "X", "cat": "Trace", "name": "PyTorch Profiler"}],
+    )
+    window = find_window(trace)
+    assert (window.start_ns, window.end_ns) == (5, 25)
+    assert (window.steps, window.annotated, window.n_steps) == ((), False, 1)
+
+
+def test_an_empty_trace_has_an_empty_window():
+    assert find_window(a_trace()).dur_ns == 0
+
+
+def test_a_step_cut_by_the_end_of_the_recording_is_no_step():
+    trace = a_trace(annotations=[step(0, 0, 10), step(1, 10, 0)])
+    assert [s.name for s in find_window(trace).steps] == ["ProfilerStep#0"]
+
+
+def test_an_unlinked_event_between_linked_ones_belongs_to_its_neighbours():
+    trace = a_trace(
+        annotations=[step(0, 0, 10)],
+        runtime=[launch(1, 1, 1)],
+        device=[memset(0, 3), kernel(5, 5, 1), kernel(12, 5, 99)],
+    )
+    window = find_window(trace)
+    assert (window.n_left_over, window.start_ns, window.end_ns) == (1, 3, 17)
+
+
+def test_work_launched_after_the_last_step_is_in_no_total():
+    trace = a_trace(
+        annotations=[step(0, 0, 10)],
+        runtime=[launch(1, 1, 1), launch(20, 1, 2)],
+        device=[kernel(5, 5, 1), kernel(25, 5, 2)],
+    )
+    window = find_window(trace)
+    assert (window.n_launched_after, window.n_left_over, window.end_ns) == (1, 0, 10)

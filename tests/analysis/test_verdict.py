@@ -1,0 +1,124 @@
+from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.summary import summarise
+from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.model.run import Numerics
+from tests.builders import a_run, a_trace, kernel, launch, step
+
+RIGHT = Numerics(verdict="right", compared="outputs")
+WRONG = Numerics(verdict="wrong", rms_error=0.12, baseline_rms_error=1e-6, tolerance=3e-6)
+RANDOM = Numerics(verdict="not comparable", reason="two eager runs differ: random")
+
+
+def verdict(baseline, candidate):
+    return verdict_sentence(compare(baseline, [candidate]).candidates[0])
+
+
+def timed(wall_ns, variant="default", n=20, **more):
+    return make_side(a_run(*[wall_ns] * n, variant=variant, interleaved=True, **more), None)
+
+
+def test_wrong_results_come_before_any_speed():
+    found = verdict(timed(10_000_000, "eager"), timed(1_000_000, numerics=WRONG))
+    assert found.kind == "wrong_numerics"
+    assert found.headline == (
+        "default gives wrong results, so its speed does not count: RMS error 0.12 where 3e-06 is "
+        "allowed, eager is off by 1e-06."
+    )
+
+
+def test_faster_has_its_interval():
+    found = verdict(timed(52_200_000, "eager"), timed(26_100_000, numerics=RIGHT))
+    assert found.kind == "faster"
+    assert found.headline == (
+        "default is 2.00 times as fast as eager: a step takes 5.22 ms → 2.61 ms "
+        "(95 % interval 2.00 to 2.00, 20 interleaved rounds)."
+    )
+    assert "Its results are right (outputs compared)." in found.details
+
+
+def test_slower_says_how_much_longer_a_step_takes():
+    found = verdict(timed(2_000_000, "eager"), timed(3_000_000, first_call_ns=1_000_000_000))
+    assert found.kind == "slower"
+    assert "slower than eager: a step takes 1.50 times as long" in found.headline
+    assert any("never pays" in sentence for sentence in found.details)
+
+
+def test_a_ratio_that_rounds_to_one_is_never_a_gain():
+    found = verdict(timed(10_000_000, "eager"), timed(9_990_000))
+    assert found.kind == "no_difference"
+    assert "rounds to 1.00" in found.headline
+
+
+def test_an_interval_that_holds_one_is_no_difference():
+    walls = [1_000_000 + 50_000 * (i * 7 % 20) for i in range(20)]
+    other = [1_000_000 + 50_000 * (i * 3 % 20) for i in range(20)]
+    found = verdict(
+        make_side(a_run(*walls), None), make_side(a_run(*other, variant="default"), None)
+    )
+    assert found.kind == "no_difference"
+    assert "holds 1" in found.headline
+
+
+def test_one_round_is_a_measurement():
+    found = verdict(timed(10_000_000, "eager", n=1), timed(5_000_000, n=1))
+    assert found.kind == "no_verdict"
+    assert found.headline == (
+        "A step takes 1.00 ms with eager and 500 µs with default, measured over 10 steps in one "
+        "round each: too few repeats for a verdict."
+    )
+
+
+def test_two_uploaded_traces_are_a_measurement():
+    def upload(dur):
+        trace = a_trace(
+            annotations=[step(0, 0, 9_000_000)],
+            runtime=[launch(0, 1, 1)],
+            device=[kernel(1, dur, 1)],
+        )
+        return make_side(a_run(record={"spec": {}}), summarise(trace), label=f"{dur}.json")
+
+    found = verdict(upload(5_200_000), upload(2_600_000))
+    assert found.kind == "no_verdict"
+    assert found.headline == (
+        "Device time a step 5.20 ms → 2.60 ms from 5200000.json to 2600000.json "
+        "(profiled, 1 step, no repeats): a measurement, not a verdict."
+    )
+
+
+def test_a_failed_candidate_says_why():
+    failed = make_side(
+        a_run(variant="max-autotune", record={"status": "failed", "error": "out of memory"}), None
+    )
+    found = verdict(timed(1_000_000, "eager"), failed)
+    assert found.headline == "max-autotune cannot be judged, its run is failed: out of memory"
+
+
+def test_details_name_cost_memory_and_unfair_conditions():
+    baseline = make_side(
+        a_run(
+            *[10_000_000] * 20,
+            peak_reserved_bytes=2_000_000,
+            record={"environment": {"gpu": "H100"}},
+        ),
+        None,
+    )
+    candidate = make_side(
+        a_run(
+            *[5_000_000] * 20,
+            variant="default",
+            first_call_ns=5_000_500_000,
+            warm_first_call_ns=1_000_500_000,
+            peak_reserved_bytes=3_000_000,
+            numerics=RANDOM,
+            record={"environment": {"gpu": "H200"}},
+        ),
+        None,
+    )
+    assert verdict(baseline, candidate).details == (
+        "Its results could not be checked: two eager runs differ: random.",
+        "The first call costs 5.00 s, 1.00 s with a warm cache; it has paid for itself after "
+        "10\u202f000 steps.",
+        "Peak memory (reserved) 2.00 MB → 3.00 MB.",
+        "The runs were not timed in turns: a drift of the clocks may be in the ratio.",
+        "The runs differ in more than the variant: gpu (H100 against H200).",
+    )
