@@ -9,8 +9,9 @@ import re
 from functools import lru_cache
 
 _INFIX = {
-    "+": "add", "-": "sub", "*": "mul", "/": "div", "@": "matmul", "**": "pow", "//": "floor_divide",
-    "%": "remainder", ">": "gt", "<": "lt", ">=": "ge", "<=": "le", "==": "eq", "!=": "ne",
+    "+": "add", "-": "sub", "*": "mul", "/": "div", "@": "matmul", "**": "pow",
+    "//": "floor_divide", "%": "remainder",
+    ">": "gt", "<": "lt", ">=": "ge", "<=": "le", "==": "eq", "!=": "ne",
     "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
 }  # fmt: skip
 
@@ -27,9 +28,9 @@ _SAME = (
      "_slow_conv2d_forward", "cudnn_convolution_transpose", "miopen_convolution"),
     ("attention", "scaled_dot_product_attention", "_scaled_dot_product_efficient_attention",
      "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_flash_attention",
-     "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_fused_attention_overrideable",
-     "_scaled_dot_product_attention_math", "_flash_attention_forward", "flex_attention",
-     "_efficient_attention_forward", "_cudnn_attention_forward"),
+     "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math",
+     "_scaled_dot_product_fused_attention_overrideable", "_flash_attention_forward",
+     "flex_attention", "_efficient_attention_forward", "_cudnn_attention_forward"),
     ("convolution_backward", "cudnn_convolution_backward", "_conv_depthwise2d_backward"),
     ("attention_backward", "_scaled_dot_product_efficient_attention_backward",
      "_scaled_dot_product_cudnn_attention_backward", "_scaled_dot_product_flash_attention_backward",
@@ -74,15 +75,17 @@ _COMMON = {name: row[0] for row in _SAME for name in row}
 
 # Operators that launch nothing: they only describe memory that is there already.
 KERNEL_FREE = frozenset(
-    "view reshape _unsafe_view permute transpose t T mT getitem expand expand_as flatten unsqueeze "
-    "squeeze size numel dim detach unflatten unbind split chunk split_with_sizes select slice narrow "
-    "as_strided alias movedim swapaxes swapdims view_as lift_fresh item _local_scalar_dense empty "
-    "empty_like empty_strided new_empty new_empty_strided resolve_conj resolve_neg "
-    "_autocast_to_full_precision lazy_load_decompositions _vmap_increment_nesting "
-    "_enter_autocast _exit_autocast _set_grad_enabled set_ result_type is_floating_point "
-    "scalar_tensor requires_grad_ stride storage_offset vsplit hsplit tensor_split _reshape_alias "
-    "broadcast_to diagonal real imag unfold".split()
-)
+    ("view", "reshape", "_unsafe_view", "permute", "transpose", "t", "T", "mT", "getitem",
+     "expand", "expand_as", "flatten", "unsqueeze", "squeeze", "size", "numel", "dim", "detach",
+     "unflatten", "unbind", "split", "chunk", "split_with_sizes", "select", "slice", "narrow",
+     "as_strided", "alias", "movedim", "swapaxes", "swapdims", "view_as", "lift_fresh", "item",
+     "_local_scalar_dense", "empty", "empty_like", "empty_strided", "new_empty",
+     "new_empty_strided", "resolve_conj", "resolve_neg", "_autocast_to_full_precision",
+     "lazy_load_decompositions", "_vmap_increment_nesting", "_enter_autocast", "_exit_autocast",
+     "_set_grad_enabled", "set_", "result_type", "is_floating_point", "scalar_tensor",
+     "requires_grad_", "stride", "storage_offset", "vsplit", "hsplit", "tensor_split",
+     "_reshape_alias", "broadcast_to", "diagonal", "real", "imag", "unfold")
+)  # fmt: skip
 
 # What only libraries do: the anchors of every alignment.
 ANCHORS = frozenset(
@@ -91,10 +94,12 @@ ANCHORS = frozenset(
 
 # Too common beneath other operators to say which operator it is.
 _UNSPECIFIC = KERNEL_FREE | frozenset(
-    "add mul sub div clone cast fill zero zeros full ones zeros_like ones_like full_like sum mean "
-    "neg exp sqrt rsqrt reciprocal where lt le gt ge eq ne resize_ resize sort maximum minimum "
-    "copy pow var_mean var squeeze iota arange amax amin erf sigmoid tanh".split()
-)
+    ("add", "mul", "sub", "div", "clone", "cast", "fill", "zero", "zeros", "full", "ones",
+     "zeros_like", "ones_like", "full_like", "sum", "mean", "neg", "exp", "sqrt", "rsqrt",
+     "reciprocal", "where", "lt", "le", "gt", "ge", "eq", "ne", "resize_", "resize", "sort",
+     "maximum", "minimum", "copy", "pow", "var_mean", "var", "squeeze", "iota", "arange", "amax",
+     "amin", "erf", "sigmoid", "tanh")
+)  # fmt: skip
 
 _OVERLOADED = re.compile(
     r"(?:torch\.ops\.)?(?P<namespace>aten|prims|inductor|quantized|_C)\.(?P<name>\w+)"
@@ -148,7 +153,7 @@ def operators_of_kernel(name: str) -> frozenset[str]:
 
 
 def _split(words: str) -> list[str]:
-    parts = [part for part in words.split("_")]
+    parts = words.split("_")
     known = _known()
     result: list[str] = []
     start = 0
@@ -174,17 +179,19 @@ def _split(words: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _known() -> frozenset[str]:
     backward = (
-        "native_layer_norm_backward native_group_norm_backward native_batch_norm_backward "
-        "convolution_backward threshold_backward gelu_backward silu_backward tanh_backward "
-        "sigmoid_backward embedding_dense_backward _softmax_backward_data "
-        "_log_softmax_backward_data native_dropout_backward nll_loss_backward "
-        "hardswish_backward hardsigmoid_backward leaky_relu_backward elu_backward "
-        "max_pool2d_with_indices_backward avg_pool2d_backward upsample_nearest2d_backward "
-        "slice_backward select_backward constant_pad_nd index_put index_select scatter_add "
-        "masked_fill logsumexp log_softmax nll_loss_forward cumsum bitwise_and bitwise_or "
-        "bitwise_not logical_and logical_or logical_not var_mean full_like zeros_like ones_like "
-        "new_zeros new_ones scalar_tensor floor_divide leaky_relu hardswish hardsigmoid hardtanh "
-        "log1p expm1 as_strided masked_scatter _unsafe_index repeat_interleave stack linalg_vector_norm "
-        "sum_to_size squared_relu copysign isinf isnan _foreach_add _foreach_mul"
-    ).split()
+        "native_layer_norm_backward", "native_group_norm_backward", "native_batch_norm_backward",
+        "convolution_backward", "threshold_backward", "gelu_backward", "silu_backward",
+        "tanh_backward", "sigmoid_backward", "embedding_dense_backward", "_softmax_backward_data",
+        "_log_softmax_backward_data", "native_dropout_backward", "nll_loss_backward",
+        "hardswish_backward", "hardsigmoid_backward", "leaky_relu_backward", "elu_backward",
+        "max_pool2d_with_indices_backward", "avg_pool2d_backward", "upsample_nearest2d_backward",
+        "slice_backward", "select_backward", "constant_pad_nd", "index_put", "index_select",
+        "scatter_add", "masked_fill", "logsumexp", "log_softmax", "nll_loss_forward", "cumsum",
+        "bitwise_and", "bitwise_or", "bitwise_not", "logical_and", "logical_or", "logical_not",
+        "var_mean", "full_like", "zeros_like", "ones_like", "new_zeros", "new_ones",
+        "scalar_tensor", "floor_divide", "leaky_relu", "hardswish", "hardsigmoid", "hardtanh",
+        "log1p", "expm1", "as_strided", "masked_scatter", "_unsafe_index", "repeat_interleave",
+        "stack", "linalg_vector_norm", "sum_to_size", "squared_relu", "copysign", "isinf",
+        "isnan", "_foreach_add", "_foreach_mul",
+    )  # fmt: skip
     return frozenset(_COMMON) | KERNEL_FREE | _UNSPECIFIC | frozenset(backward)

@@ -1,0 +1,136 @@
+"""What an alignment in order leaves over: tied by line, by composition, by name, by position."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+
+from profiler_core.analysis.ledger.match import Evidence, Labels, Match, label_items, tie_items
+from profiler_core.analysis.ledger.operators import KERNEL_FREE
+from profiler_core.analysis.ledger.program import Item, Phase
+from profiler_core.analysis.ledger.worth import shape_bonus
+
+_NEIGHBOURS = 4  # matches to look past for an operator in another order
+
+
+def swap(
+    a: Sequence[Item],
+    b: Sequence[Item],
+    pairs: list[tuple[int, int]],
+    match: Match,
+    labels_of: Labels,
+) -> list[tuple[int, int]]:
+    """Match what two neighbours have in another order: the two products of a linear's backward.
+
+    Only operators that libraries compute, of one source line, and at most some matches away.
+    """
+    matched_b = {j for _, j in pairs}
+    waiting: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for j, item in enumerate(b):
+        if j not in matched_b and item.units and item.is_anchor:
+            for label in item.labels:
+                waiting[item.op, label].append(j)
+    if not waiting:
+        return pairs
+    matched_a = {i for i, _ in pairs}
+    lefts = [i for i, _ in pairs]
+    for i, item in enumerate(a):
+        if i in matched_a or not item.units or not item.is_anchor:
+            continue
+        at = bisect_left(lefts, i)
+        low = pairs[max(0, at - _NEIGHBOURS)][1] if pairs else 0
+        high = pairs[min(len(pairs) - 1, at + _NEIGHBOURS)][1] if pairs else len(b)
+        near = [
+            j
+            for label in item.labels
+            for j in waiting.get((item.op, label), ())
+            if low <= j <= high
+        ]
+        if near:
+            j = max(near, key=lambda number: shape_bonus(item, b[number]))
+            for label in b[j].labels:
+                waiting[item.op, label].remove(j)
+            tie_items(match, item, b[j], "source line")
+            label_items(item, b[j], labels_of)
+            match.out_of_order.update((id(item), id(b[j])))
+    return pairs
+
+
+def fill(
+    a: Sequence[Item],
+    b: Sequence[Item],
+    around: Sequence[tuple[Item, Item]],
+    phase: Phase,
+    match: Match,
+    labels_of: Labels,
+) -> None:
+    """Tie what is left between two matches; `around` are the matches on either end."""
+    tied_a: set[int] = set(match.out_of_order)
+    tied_b: set[int] = set(match.out_of_order)
+
+    def tie(x: Item, y: Item, evidence: Evidence) -> None:
+        tied_a.add(id(x))
+        tied_b.add(id(y))
+        tie_items(match, x, y, evidence)
+        label_items(x, y, labels_of)
+
+    near_a = [x for x, _ in around]
+    near_b = [y for _, y in around]
+    weak_a = [x for x, y in around if not (x.op == y.op and x.is_anchor)]
+    weak_b = [y for x, y in around if not (x.op == y.op and y.is_anchor)]
+    # 1. One source line on both sides.
+    for y in b:
+        if y.units and y.labels and id(y) not in tied_b:
+            same = [
+                x for x in a if x.units and x.labels & y.labels and id(x) not in match.out_of_order
+            ]
+            for x in same or [x for x in weak_a if x.units and x.labels & y.labels]:
+                tie(x, y, "source line")
+    for x in a:
+        if x.units and x.labels and id(x) not in tied_a:
+            here = [y for y in b if y.units and y.labels & x.labels]
+            for y in (
+                here
+                or [y for y in weak_b if y.units and y.labels & x.labels]
+                or [y for y in near_b if y.units and y.labels & x.labels]
+            ):
+                tie(x, y, "source line")
+    # 2. A composite next to its parts.
+    for x in a:
+        if x.units and id(x) not in tied_a:
+            for y in near_b:
+                if (
+                    y.units
+                    and y.is_composite
+                    and not y.by_kernel_name
+                    and (x.op in y.inner or x.inner & y.inner)
+                ):
+                    tie(x, y, "composite")
+                    break
+    for y in b:
+        if y.units and id(y) not in tied_b and not y.labels:
+            for x in near_a:
+                if x.units and x.is_composite and (y.op in x.inner or y.inner & x.inner):
+                    tie(x, y, "composite")
+                    break
+    # 3. Names inside a kernel's name.
+    for x in a:
+        if x.units and id(x) not in tied_a:
+            for y in [*b, *near_b]:
+                if y.by_kernel_name and (x.op in y.inner or x.inner & y.inner):
+                    tie(x, y, "kernel name")
+                    break
+    for y in b:
+        if y.units and y.by_kernel_name and id(y) not in tied_b:
+            for x in [*a, *near_a]:
+                if x.units and (x.op in y.inner or x.inner & y.inner):
+                    tie(x, y, "kernel name")
+                    break
+    # 4. What stands alone in the same place.
+    left_a = [x for x in a if x.units and id(x) not in tied_a]
+    left_b = [y for y in b if y.units and id(y) not in tied_b and y.op not in KERNEL_FREE]
+    if phase == "backward":
+        left_a = [x for x in left_a if not x.labels or not any(y.labels for y in left_b)]
+        left_b = [y for y in left_b if not y.labels or not any(x.labels for x in left_a)]
+    for x in left_a:
+        for y in left_b:
+            tie(x, y, "position")

@@ -1,0 +1,275 @@
+"""Which graph of the log a run in the trace executed, and which of its calls started which kernel.
+
+Within one run the launches come in the order of the generated code. Under CUDA graphs the replayed
+kernels come in the recorded order, so the same order deals them to the calls: a Triton call takes
+the one kernel of its name, a library call one or more of the others (split-K reductions, layout
+helpers).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from profiler_core.analysis.ledger.alignment import align
+from profiler_core.analysis.ledger.operators import operator
+from profiler_core.analysis.ledger.work_units import GraphRun, HostStep, Unit
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
+
+_HELPER = re.compile(
+    r"splitK|nchwToNhwc|nhwcToNchw|Memset|Memcpy|transpose|fill|cudnn.*(?:pad|convert)|reduce_1Block"
+    r"|winograd.*(?:Output|generate)|cublasLt::|computeOffsets|scalePackedTensor|zeroPad|convertTensor",
+    re.IGNORECASE,
+)
+_COPIES = re.compile(r"aten::_foreach_copy_$|aten::copy_$|Memcpy")
+_GRAPH_PREFIX = re.compile(r"^graph_\d+_")
+_MOST_PIECES = 12  # kernels of one library call in a replay
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A kernel of a replay, or a unit launched in the ordinary way."""
+
+    unit: int
+    event: int | None  # row of the work table for a replay's kernel
+    name: str
+    is_generated: bool
+
+
+@dataclass(slots=True)
+class Execution:
+    """One run with its graph: unit numbers by call, and what belongs to no call."""
+
+    run: int
+    graph: CompiledGraph | None
+    units_of_call: dict[int, list[int]]
+    input_copies: list[int]  # copies into a CUDA graph's static inputs
+    strays: list[int]
+
+
+def generated_name(name: str) -> str:
+    """`graph_0_cpp_fused_add_0` -> `cpp_fused_add_0`, as the generated code names it."""
+    return _GRAPH_PREFIX.sub("", name)
+
+
+def is_generated(name: str) -> bool:
+    """Is this the name of a kernel that Inductor wrote?"""
+    return generated_name(name).startswith(("triton_", "cpp_fused", "cpp_CppMicro"))
+
+
+def execute(
+    step: HostStep, log: InductorLog | None, kernel_names: Sequence[str]
+) -> list[Execution]:
+    """Find the graph of each run of a step and deal its launches to the calls.
+
+    Replays are split: their units are replaced by one unit a call, appended to `step.units`.
+
+    Args:
+        step: its units are given their `call`.
+        log: None where there is no structured log.
+        kernel_names: name of each row of the work table.
+    """
+    inside: dict[int, list[int]] = {}
+    for number, unit in enumerate(step.units):
+        if unit.run is not None and unit.events:
+            inside.setdefault(unit.run, []).append(number)
+    executions = []
+    for index, run in enumerate(step.runs):
+        numbers = inside.get(index, [])
+        if not numbers:
+            continue
+        pieces = _pieces(step, numbers, kernel_names)
+        graph = _choose_graph(run, pieces, log)
+        executions.append(_deal(step, index, graph, pieces))
+    return executions
+
+
+def _pieces(step: HostStep, numbers: Sequence[int], kernel_names: Sequence[str]) -> list[_Piece]:
+    pieces: list[_Piece] = []
+    for number in numbers:
+        unit = step.units[number]
+        if unit.is_replay:
+            pieces.extend(
+                _Piece(number, event, kernel_names[event], is_generated(kernel_names[event]))
+                for event in unit.events
+            )
+        else:
+            pieces.append(_Piece(number, None, unit.name, is_generated(unit.name)))
+    return pieces
+
+
+def _choose_graph(
+    run: GraphRun, pieces: Sequence[_Piece], log: InductorLog | None
+) -> CompiledGraph | None:
+    """The graph of this compile id and direction; where several could be, the likeliest.
+
+    The id in the trace decides. Without one (torch < 2.5, or an attempt whose id changed) the
+    generated kernels' names do.
+    """
+    if log is None:
+        return None
+    backward = run.direction == "backward"
+    fitting = [g for g in log.graphs if (g.direction == "backward") == backward and g.calls]
+    same_id = [g for g in fitting if run.compile_id and g.compile_id == run.compile_id]
+    seen = Counter(generated_name(piece.name) for piece in pieces if piece.is_generated)
+
+    def likeness(graph: CompiledGraph) -> float:
+        written = Counter(c.name for c in graph.calls if c.kind != "library")
+        common = sum((seen & written).values())
+        return common - 0.5 * (sum(seen.values()) + sum(written.values()) - 2 * common)
+
+    if same_id:
+        # The last one wins a tie: a compilation tried again overwrites what it logged first.
+        return max(enumerate(same_id), key=lambda item: (likeness(item[1]), item[0]))[1]
+    if not seen:
+        return None
+    best = max(fitting, key=likeness, default=None)
+    written = Counter(c.name for c in best.calls) if best is not None else Counter[str]()
+    return best if sum((seen & written).values()) * 2 > sum(seen.values()) else None
+
+
+def _deal(
+    step: HostStep, run: int, graph: CompiledGraph | None, pieces: Sequence[_Piece]
+) -> Execution:
+    execution = Execution(run, graph, {}, [], [])
+    calls = graph.calls if graph is not None else ()
+    first_replay = next((i for i, piece in enumerate(pieces) if piece.event is not None), 0)
+    copies = [p for p in pieces[:first_replay] if _COPIES.search(p.name)]
+    execution.input_copies.extend(dict.fromkeys(piece.unit for piece in copies))
+    pieces = [piece for piece in pieces if piece not in copies]
+    call_of = _match(pieces, calls)
+    merged: dict[tuple[int, int], Unit] = {}
+    for place, piece in enumerate(pieces):
+        unit = step.units[piece.unit]
+        call = call_of[place]
+        if piece.event is None:
+            unit.call = call
+            target = (
+                execution.strays if call is None else execution.units_of_call.setdefault(call, [])
+            )
+            target.append(piece.unit)
+            continue
+        key = (piece.unit, call if call is not None else -1 - place)
+        dealt = merged.get(key)
+        if dealt is None:
+            name = piece.name if call is None or piece.is_generated else _unit_name(calls[call])
+            dealt = Unit(
+                name, unit.ts_ns, unit.end_ns, unit.thread, run, unit.backward, unit.in_optimizer,
+                call=call,
+            )  # fmt: skip
+            merged[key] = dealt
+            step.units.append(dealt)
+            number = len(step.units) - 1
+            if call is None:
+                execution.strays.append(number)
+            else:
+                execution.units_of_call.setdefault(call, []).append(number)
+        dealt.events.append(piece.event)
+    for number in {piece.unit for piece in pieces if piece.event is not None}:
+        step.units[number].events = []  # dealt: each event is in one unit only
+    return execution
+
+
+def _unit_name(call: GeneratedCall) -> str:
+    if call.kind != "library":
+        return call.name
+    parts = call.name.split(".")
+    name = parts[3] if call.name.startswith("torch.ops.") and len(parts) > 3 else parts[1]
+    return f"aten::{name}"
+
+
+def _match(pieces: Sequence[_Piece], calls: Sequence[GeneratedCall]) -> list[int | None]:
+    """The call of each piece; None for what no call explains."""
+    result: list[int | None] = [None] * len(pieces)
+    if not calls:
+        return result
+
+    def piece_key(piece: _Piece) -> str:
+        if piece.is_generated:
+            return generated_name(piece.name)
+        return "?" if piece.event is not None else operator(piece.name)
+
+    def call_key(call: GeneratedCall) -> str:
+        return call.name if call.kind != "library" else operator(call.name)
+
+    anchors = align(
+        [piece_key(piece) for piece in pieces],
+        [call_key(call) for call in calls],
+        lambda a, b: 4 if a == b and a.startswith(("triton_", "cpp_")) else int(a == b) * 3,
+    )
+    for place, call in anchors:
+        result[place] = call
+    last_place = last_call = -1
+    for place, call in [*anchors, (len(pieces), len(calls))]:
+        _fill(pieces, calls, range(last_place + 1, place), range(last_call + 1, call), result)
+        last_place, last_call = place, call
+    _adopt_helpers(pieces, calls, result)
+    return result
+
+
+def _fill(
+    pieces: Sequence[_Piece],
+    calls: Sequence[GeneratedCall],
+    places: range,
+    numbers: range,
+    result: list[int | None],
+) -> None:
+    """Deal the pieces between two anchors to the library calls between them, in order.
+
+    Least cost: each kernel beyond a call's first costs little for a helper, more for another; a
+    call that is left without a kernel, or a kernel without a call, costs most.
+    """
+    heavy = [number for number in numbers if calls[number].kind == "library"]
+    free = [place for place in places if not pieces[place].is_generated]
+    if not heavy or not free:
+        return
+    n, m = len(free), len(heavy)
+    if n == m:
+        for place, number in zip(free, heavy, strict=True):
+            result[place] = number
+        return
+    extra = [0.01 if _HELPER.search(pieces[place].name) else 0.3 for place in free]
+    best = [[0.0] * (n + 1) for _ in range(m + 1)]
+    take = [[0] * (n + 1) for _ in range(m + 1)]
+    for i in range(n - 1, -1, -1):
+        best[m][i] = best[m][i + 1] + (0.2 if extra[i] < 0.1 else 1.0)
+    for j in range(m - 1, -1, -1):
+        for i in range(n, -1, -1):
+            options = [(best[j + 1][i] + 2.0, 0)]
+            if i < n:
+                options.append((best[j][i + 1] + (0.2 if extra[i] < 0.1 else 1.0), -1))
+            cost = 0.0
+            for k in range(1, min(_MOST_PIECES, n - i) + 1):
+                cost += extra[i + k - 1]
+                cheapest = min(extra[i : i + k])
+                options.append((best[j + 1][i + k] + cost - cheapest, k))
+            best[j][i], take[j][i] = min(options)
+    i = j = 0
+    while j < m and i <= n:
+        k = take[j][i]
+        if k == -1:
+            i += 1
+            continue
+        for place in free[i : i + k]:
+            result[place] = heavy[j]
+        i, j = i + max(k, 0), j + 1
+
+
+def _adopt_helpers(
+    pieces: Sequence[_Piece], calls: Sequence[GeneratedCall], result: list[int | None]
+) -> None:
+    """Memsets and helper kernels belong to the call that follows them, at the end to the last."""
+    following: int | None = None
+    for place in range(len(pieces) - 1, -1, -1):
+        if result[place] is not None:
+            following = result[place]
+        elif _HELPER.search(pieces[place].name) or operator(pieces[place].name) in ("zero", "fill"):
+            before = next(
+                (result[p] for p in range(place - 1, -1, -1) if result[p] is not None), None
+            )
+            is_memset = "memset" in pieces[place].name.lower() or pieces[place].event is None
+            library_before = before is not None and calls[before].kind == "library"
+            if following is None or (library_before and not is_memset):
+                result[place] = before
+            else:
+                result[place] = following

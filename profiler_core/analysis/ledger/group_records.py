@@ -1,0 +1,115 @@
+"""Units that belong together -> the group that pages show: times, kernels, sources, why."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from profiler_core.analysis.ledger.groups import Members
+from profiler_core.analysis.ledger.match import Match
+from profiler_core.analysis.ledger.program import Phase, Program
+from profiler_core.analysis.ledger.result import (
+    Confidence,
+    FusionGroup,
+    GroupSide,
+    KernelTime,
+    Kind,
+    OperatorTime,
+)
+from profiler_core.analysis.ledger.sides import ReadSide
+from profiler_core.analysis.ledger.work_units import HostStep, Unit
+
+_CONFIDENCE: dict[str, Confidence] = {
+    "operator in order": "high",
+    "operator and shapes": "high",
+    "source line": "high",
+    "composite": "medium",
+    "kernel name": "medium",
+    "position": "low",
+}
+_RANK: dict[Confidence, int] = {"high": 0, "medium": 1, "low": 2}
+
+
+def share(side: ReadSide, units: Sequence[Unit], step: HostStep) -> GroupSide:
+    """Add up some units of one side, by operator and by kernel."""
+    operators: dict[str, list[int]] = {}
+    kernels: dict[tuple[str, str], list[int]] = {}
+    calls: dict[tuple[str, int], None] = {}
+    total = n_events = 0
+    for unit in units:
+        time = 0
+        for event in unit.events:
+            duration = int(side.durations[event])
+            time += duration
+            kernel = kernels.setdefault((side.names[event], side.categories[event]), [0, 0])
+            kernel[0] += 1
+            kernel[1] += duration
+        one = operators.setdefault(unit.name, [0, 0, 0])
+        one[0] += 1
+        one[1] += len(unit.events)
+        one[2] += time
+        total += time
+        n_events += len(unit.events)
+        if unit.call is not None and unit.run is not None and unit.run < len(step.runs):
+            run = step.runs[unit.run]
+            calls[f"{run.compile_id} {run.direction}", unit.call] = None
+    return GroupSide(
+        operators=tuple(OperatorTime(op, *counts) for op, counts in operators.items()),
+        kernels=tuple(
+            KernelTime(name, category, *counts) for (name, category), counts in kernels.items()
+        ),
+        n_kernels=n_events,
+        time_ns=total,
+        calls=tuple(calls),
+    )
+
+
+def group_record(
+    members: Members,
+    shares: tuple[GroupSide, GroupSide],
+    match: Match,
+    programs: Sequence[Program],
+    number: int,
+) -> FusionGroup:
+    """The record of one group."""
+    kind, why = _kind(members, match, programs[1])
+    notes = [why] if why else []
+    both = ((0, members.baseline), (1, members.candidate))
+    sources: dict[str, str] = {}
+    phases: Counter[Phase] = Counter()
+    for side, units in both:
+        for unit in units:
+            notes.extend(programs[side].notes.get(unit, ()))
+            sources.update(match.sources[side].get(unit, {}))
+            phases[programs[side].phases.get(unit, "forward")] += 1
+    confidence: Confidence = max(
+        (_CONFIDENCE[each] for each in members.evidence), key=_RANK.__getitem__, default="high"
+    )
+    return FusionGroup(
+        kind=kind,
+        phase=max(phases, key=phases.__getitem__, default="forward"),
+        baseline=shares[0],
+        candidate=shares[1],
+        sources=tuple(sorted(sources.items())),
+        notes=tuple(dict.fromkeys(notes)),
+        evidence=tuple(sorted(members.evidence)),
+        confidence="low" if kind == "unmatched" else confidence,
+        step_class=number,
+    )
+
+
+def _kind(members: Members, match: Match, candidate: Program) -> tuple[Kind, str]:
+    """How a group counts, and why where only one side is in it."""
+    left, right = members.baseline, members.candidate
+    if left and right:
+        return "matched", ""
+    if not right:
+        if match.removed.issuperset(left):
+            return "removed", "no kernel of the candidate computes this any more"
+        return "unmatched", ""
+    if candidate.input_copies.issuperset(right):
+        return "only in the candidate", "copies inputs into the CUDA graph's own memory"
+    if all(unit in candidate.shared for unit in right):
+        served = candidate.shared[right[0]]
+        return "only in the candidate", f"arranges memory for several at once: {served}"
+    if all(unit in match.added or unit in candidate.input_copies for unit in right):
+        return "only in the candidate", "the baseline launches nothing for this"
+    return "unmatched", ""

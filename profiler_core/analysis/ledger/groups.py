@@ -1,0 +1,60 @@
+"""From ties to groups: each unit of either side in exactly one."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from profiler_core.analysis.ledger.match import Evidence, Match
+from profiler_core.analysis.ledger.program import Program
+
+
+@dataclass(frozen=True)
+class Members:
+    """Units that belong together, and what says so."""
+
+    baseline: tuple[int, ...]
+    candidate: tuple[int, ...]
+    evidence: frozenset[Evidence]
+
+
+Member = tuple[int, int]  # side (0 baseline, 1 candidate), unit
+
+
+def connected(
+    units: tuple[Iterable[int], Iterable[int]],
+    programs: tuple[Program, Program],
+    match: Match,
+) -> list[Members]:
+    """The groups, in order of their first unit.
+
+    Units tied to nothing are groups of their own, so the groups partition both sides.
+    """
+    parent: dict[Member, Member] = {}
+
+    def find(member: Member) -> Member:
+        root = member
+        while (above := parent.setdefault(root, root)) != root:
+            root = above
+        while parent[member] != root:
+            parent[member], member = root, parent[member]
+        return root
+
+    busy = tuple(set(side) for side in units)
+    for side in (0, 1):
+        for a, b in programs[side].ties:
+            if a in busy[side] and b in busy[side]:
+                parent[find((side, a))] = find((side, b))
+    evidence: dict[Member, set[Evidence]] = defaultdict(set)
+    for tie in match.ties:
+        first = (0, tie.baseline[0])
+        for member in [*((0, u) for u in tie.baseline[1:]), *((1, u) for u in tie.candidate)]:
+            parent[find(member)] = find(first)
+    for tie in match.ties:
+        evidence[find((0, tie.baseline[0]))].add(tie.evidence)
+    grouped: dict[Member, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for side in (0, 1):
+        for unit in sorted(busy[side]):
+            grouped[find((side, unit))][side].append(unit)
+    return [
+        Members(tuple(a), tuple(b), frozenset(evidence[root])) for root, (a, b) in grouped.items()
+    ]

@@ -1,0 +1,108 @@
+"""The fusion ledger: every microsecond of the baseline matched to what replaced it (design 6.5)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from profiler_core.analysis.ledger.group_records import group_record, share
+from profiler_core.analysis.ledger.groups import connected
+from profiler_core.analysis.ledger.matching import match_programs
+from profiler_core.analysis.ledger.program import Program, program
+from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger, StepClass
+from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_side, step_classes
+from profiler_core.analysis.ledger.work_units import HostStep
+
+__all__ = ["FusionLedger", "LedgerSide", "fusion_ledger"]
+
+
+def fusion_ledger(baseline: LedgerSide, candidate: LedgerSide) -> FusionLedger:
+    """Match any two runs: eager against compiled, compiled against compiled, eager against eager.
+
+    Every device event of every profiled step is in exactly one group, so the groups' times sum to
+    the runs' device time. Steps with one sequence of operators are added up.
+    """
+    sides = (read_side(baseline), read_side(candidate))
+    classes = step_classes(sides)
+    groups: list[FusionGroup] = []
+    group_of = (
+        np.full(sides[0].n_rows, -1, dtype=np.int32),
+        np.full(sides[1].n_rows, -1, dtype=np.int32),
+    )
+    for number, one in enumerate(classes):
+        groups.extend(_class_groups(sides, one, number, group_of, len(groups)))
+    return FusionLedger(
+        groups=tuple(groups),
+        baseline_ns=sides[0].total_ns,
+        candidate_ns=sides[1].total_ns,
+        n_baseline_steps=len(sides[0].steps),
+        n_candidate_steps=len(sides[1].steps),
+        step_classes=tuple(classes),
+        baseline_group=group_of[0],
+        candidate_group=group_of[1],
+        notes=_notes(sides, (baseline, candidate), classes),
+    )
+
+
+def _class_groups(
+    sides: tuple[ReadSide, ReadSide],
+    one: StepClass,
+    number: int,
+    group_of: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
+    first: int,
+) -> list[FusionGroup]:
+    """Match the first steps of a class, and add up all its steps by the same mapping."""
+    chosen = (one.baseline_steps, one.candidate_steps)
+    with_views = any(side.has_backward for side in sides)
+    steps: list[HostStep] = []
+    programs: list[Program] = []
+    for side, indices in zip(sides, chosen, strict=True):
+        if indices:
+            step = side.steps[indices[0]]
+            steps.append(step)
+            programs.append(program(step, side.executions[indices[0]], side.owned, with_views))
+        else:
+            steps.append(HostStep(-1, [], [], None))
+            programs.append(Program([], [], frozenset(), {}))
+    match = match_programs(programs[0], programs[1], (steps[0], steps[1]))
+    busy = [[n for n, unit in enumerate(step.units) if unit.events] for step in steps]
+    # Units of equal place among the busy ones are the same work in every step of the class.
+    same = [
+        [[unit for unit in side.steps[index].units if unit.events] for index in indices]
+        for side, indices in zip(sides, chosen, strict=True)
+    ]
+    place = [{unit: k for k, unit in enumerate(numbers)} for numbers in busy]
+    groups: list[FusionGroup] = []
+    for members in connected((busy[0], busy[1]), (programs[0], programs[1]), match):
+        shares = []
+        for which in (0, 1):
+            numbers = members.candidate if which else members.baseline
+            units = [every[place[which][unit]] for unit in numbers for every in same[which]]
+            for unit in units:
+                group_of[which][unit.events] = first + len(groups)
+            shares.append(share(sides[which], units, steps[which]))
+        groups.append(group_record(members, (shares[0], shares[1]), match, programs, number))
+    return groups
+
+
+def _notes(
+    sides: tuple[ReadSide, ReadSide],
+    inputs: tuple[LedgerSide, LedgerSide],
+    classes: Sequence[StepClass],
+) -> tuple[str, ...]:
+    notes: list[str] = []
+    for label, side, given in zip(("baseline", "candidate"), sides, inputs, strict=True):
+        runs = [execution for every in side.executions for execution in every]
+        if given.log is not None:
+            notes.extend(f"The {label}: {sentence}" for sentence in given.log.lost)
+        without = sum(execution.graph is None for execution in runs)
+        if without:
+            notes.append(
+                f"The {label} has {without} compiled calls without a graph in a structured log: "
+                "their kernels are matched by name and position."
+            )
+    if len(classes) > 1:
+        notes.append(
+            f"The steps differ: {len(classes)} pairs of operator sequences are matched apart."
+        )
+    return tuple(notes)

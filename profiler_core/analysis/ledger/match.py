@@ -1,0 +1,71 @@
+"""What is known so far about two programs: ties, and labels to find more of them."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from profiler_core.analysis.ledger.program import Item
+from profiler_core.analysis.ledger.worth import related
+
+Sources = dict[int, dict[str, str]]
+Labels = tuple[dict[int, frozenset[str]], dict[int, frozenset[str]]]
+
+Evidence = Literal[
+    "operator in order",
+    "source line",
+    "composite",
+    "position",
+    "kernel name",
+    "operator and shapes",
+]
+
+
+@dataclass(slots=True)
+class Tie:
+    """Units of the baseline and of the candidate that do the same thing."""
+
+    baseline: tuple[int, ...]
+    candidate: tuple[int, ...]
+    evidence: Evidence
+
+
+@dataclass(slots=True)
+class Match:
+    """The ties, and for each unit what is known about it."""
+
+    ties: list[Tie] = field(default_factory=list)
+    removed: set[int] = field(default_factory=set)  # baseline units whose node no call computes
+    out_of_order: set[int] = field(default_factory=set)  # ids of items matched across others
+    added: set[int] = field(default_factory=set)  # candidate units known to have no counterpart
+    sources: tuple[Sources, Sources] = field(
+        default_factory=lambda: ({}, {})
+    )  # per side: unit -> source line -> its code
+
+
+def tie_items(match: Match, a: Item, b: Item, evidence: Evidence) -> None:
+    """Two items are the same work; with units on one side only, note what that means."""
+    if a.units and b.units:
+        match.ties.append(Tie(a.units, b.units, evidence))
+    elif a.units and b.node and related(a, b):
+        match.removed.update(a.units)
+    elif b.units and not a.units:
+        match.added.update(b.units)
+    for side, (item, other) in enumerate(((a, b), (b, a))):
+        if other.code and not item.code:
+            for unit in item.units:
+                for label in other.labels:
+                    match.sources[side].setdefault(unit, {})[label] = other.code
+
+
+def label_items(a: Item, b: Item, labels_of: Labels) -> None:
+    """Both get one set of labels: the source lines where a graph says them, else the unit's name.
+
+    Labels live in the candidate's words, so that both sides' backward can be compared.
+    """
+    labels = (
+        b.labels
+        or a.labels
+        or (frozenset((f"unit {b.unit}",)) if b.unit is not None else frozenset())
+    )
+    for side, item in enumerate((a, b)):
+        if item.unit is not None:
+            labels_of[side][item.unit] = labels | labels_of[side].get(item.unit, frozenset())

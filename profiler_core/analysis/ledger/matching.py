@@ -1,0 +1,173 @@
+"""Match two programs: what in one became what in the other.
+
+Segments are matched phase by phase. In a segment the two sequences are aligned by operator, in
+order; what is left between two matches is tied by source line, by composition (one dynamo node
+that is several eager operators) or by position. A backward's items carry the source line of their
+forward operator: in a graph it is printed, in eager it is found by the sequence number.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from profiler_core.analysis.ledger.alignment import align_codes
+from profiler_core.analysis.ledger.filling import fill, swap
+from profiler_core.analysis.ledger.match import Labels, Match, label_items, tie_items
+from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
+from profiler_core.analysis.ledger.work_units import HostStep
+from profiler_core.analysis.ledger.worth import worth
+
+
+def match_programs(
+    baseline: Program, candidate: Program, steps: tuple[HostStep, HostStep]
+) -> Match:
+    """Match all segments of two programs."""
+    match = Match()
+    labels_of: Labels = ({}, {})
+    for side, program in enumerate((baseline, candidate)):
+        for segment in program.segments:
+            for item in segment.items:
+                for unit in item.units if item.code else ():
+                    for label in item.labels:
+                        match.sources[side].setdefault(unit, {})[label] = item.code
+    forward_of = tuple(_forward_units(step) for step in steps)
+    for left, right in _pairs(baseline.segments, candidate.segments):
+        if left.phase == "backward":
+            _label_backward(left.items, steps[0], forward_of[0], labels_of[0])
+            _label_backward(right.items, steps[1], forward_of[1], labels_of[1])
+        _match_segment(left, right, match, labels_of)
+    _match_leftovers(baseline, candidate, match)
+    return match
+
+
+def _pairs(left: Sequence[Segment], right: Sequence[Segment]) -> Iterator[tuple[Segment, Segment]]:
+    """Segments that face each other: one to one where their phases agree, else phase by phase."""
+    if [segment.phase for segment in left] == [segment.phase for segment in right]:
+        yield from zip(left, right, strict=True)
+        return
+    for phase in ("forward", "backward", "update"):
+        sides = [
+            Segment(
+                phase,
+                [item for segment in segments if segment.phase == phase for item in segment.items],
+            )
+            for segments in (left, right)
+        ]
+        if all(side.items for side in sides):
+            yield sides[0], sides[1]
+
+
+def _forward_units(step: HostStep) -> dict[int, int]:
+    """Sequence number -> the forward unit that drew it."""
+    found: dict[int, int] = {}
+    for number, unit in enumerate(step.units):
+        if unit.backward is None:
+            for sequence in unit.sequence_numbers:
+                found.setdefault(sequence, number)
+    return found
+
+
+def _label_backward(
+    items: Iterable[Item],
+    step: HostStep,
+    forward_of: Mapping[int, int],
+    labels_of: Mapping[int, frozenset[str]],
+) -> None:
+    """Give eager backward operators the labels of their forward operators."""
+    previous: frozenset[str] = frozenset()
+    for item in items:
+        if item.unit is None or item.node:
+            continue
+        unit = step.units[item.unit]
+        if unit.backward is None:
+            continue
+        numbers = [forward_of[n] for n in unit.sequence_numbers if n in forward_of]
+        if numbers:
+            previous = labels_of.get(numbers[0], frozenset((f"unit {numbers[0]}",)))
+            item.labels = previous
+        elif "AccumulateGrad" in unit.backward:
+            item.labels = previous
+
+
+def _match_segment(
+    left: Segment,
+    right: Segment,
+    match: Match,
+    labels_of: Labels,
+) -> None:
+    a, b = left.items, right.items
+    pairs = _align(a, b, left.phase)
+    for i, j in pairs:
+        tie_items(
+            match,
+            a[i],
+            b[j],
+            "kernel name" if a[i].by_kernel_name != b[j].by_kernel_name else "operator in order",
+        )
+        label_items(a[i], b[j], labels_of)
+    pairs = swap(a, b, pairs, match, labels_of)
+    bounds = [(-1, -1), *pairs, (len(a), len(b))]
+    for (i0, j0), (i1, j1) in pairwise(bounds):
+        around = [(a[i], b[j]) for i, j in ((i0, j0), (i1, j1)) if 0 <= i < len(a) and j < len(b)]
+        fill(a[i0 + 1 : i1], b[j0 + 1 : j1], around, left.phase, match, labels_of)
+
+
+def _align(a: Sequence[Item], b: Sequence[Item], phase: Phase) -> list[tuple[int, int]]:
+    def signature(item: Item) -> tuple[object, ...]:
+        return item.op, item.inner, item.labels, item.shapes[:2], item.node, item.by_kernel_name
+
+    lefts: dict[tuple[object, ...], int] = {}
+    rights: dict[tuple[object, ...], int] = {}
+    firsts_a: list[Item] = []
+    firsts_b: list[Item] = []
+    codes_a = np.zeros(len(a), dtype=np.int32)
+    codes_b = np.zeros(len(b), dtype=np.int32)
+    for items, numbers, firsts, codes in (
+        (a, lefts, firsts_a, codes_a),
+        (b, rights, firsts_b, codes_b),
+    ):
+        for place, item in enumerate(items):
+            key = signature(item)
+            if key not in numbers:
+                numbers[key] = len(firsts)
+                firsts.append(item)
+            codes[place] = numbers[key]
+    table = np.zeros((len(firsts_a), len(firsts_b)), dtype=np.int32)
+    # Only items that share a name or a line can match: look these up instead of trying all.
+    by_key: dict[str, set[int]] = defaultdict(set)
+    for number, item in enumerate(firsts_b):
+        for name in (item.op, *item.inner, *item.labels):
+            by_key[name].add(number)
+    for number, item in enumerate(firsts_a):
+        near: set[int] = set()
+        for name in (item.op, *item.inner, *item.labels):
+            near |= by_key.get(name, set())
+        for other in near:
+            value = worth(item, firsts_b[other], phase)
+            if value > 0:
+                table[number, other] = value
+    return align_codes(codes_a, codes_b, table)
+
+
+def _match_leftovers(baseline: Program, candidate: Program, match: Match) -> None:
+    """Eager operators left on both sides of one phase: by operator and shapes, in any order.
+
+    Gradients are accumulated at other times in a compiled backward than in an eager one.
+    """
+    done_a = {unit for tie in match.ties for unit in tie.baseline}
+    done_b = {unit for tie in match.ties for unit in tie.candidate}
+    for phase in ("forward", "backward", "update"):
+        waiting: dict[tuple[object, ...], list[Item]] = defaultdict(list)
+        for segment in candidate.segments:
+            for item in segment.items if segment.phase == phase else ():
+                if item.unit is not None and item.units and not set(item.units) & done_b:
+                    waiting[item.op, item.shapes].append(item)
+        for segment in baseline.segments:
+            for item in segment.items if segment.phase == phase else ():
+                if item.unit is None or not item.units or set(item.units) & done_a:
+                    continue
+                others = waiting.get((item.op, item.shapes))
+                if others:
+                    tie_items(match, item, others.pop(0), "operator and shapes")

@@ -1,0 +1,180 @@
+"""Which calls of the generated code a node belongs to: ownership, not mere mention (design 6.5).
+
+Joining every call that mentions a node collapses into giant groups: one cast of a mask that twelve
+layers share ties all twelve. So each post-grad node has one home, and each origin (a dynamo node,
+or in a backward the graph's own node) belongs to the calls that are home to its nodes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from profiler_core.analysis.ledger.operators import ANCHORS, KERNEL_FREE, operator
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall
+
+OriginsOf = Callable[[str], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """Origins and calls of one graph.
+
+    Every call owns origins, follows one, or is shared; a call in none has no origin in the log.
+    """
+
+    owners: Mapping[str, tuple[int, ...]]  # origin -> indices of the calls that compute it
+    follows: Mapping[int, str]  # call that owns nothing -> origin for which it works
+    origins: Mapping[int, tuple[str, ...]]  # call -> the origins it owns, in order
+    again: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # computed once more here
+    # Call that only arranges memory for several origins at once, such as a mask of all layers.
+    shared: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+
+def ownership(graph: CompiledGraph) -> Ownership:
+    """Decide the home of every node of a graph.
+
+    1. A post-grad node lives in the library call that is this very operator, else in the first
+       generated kernel that lists it. Later ones compute it again, or only carry it along: with
+       a convolution's bias, each call lists all that came before it.
+    2. An origin belongs to the calls that are home to its nodes. A library call among them takes
+       it alone: casts and layout copies of its arguments work for it.
+    3. A call that owns nothing follows the origin of its own first node.
+    """
+    own = _own_nodes(graph)
+    home = _homes(graph, own)
+    origins_of = _origins_of(graph)
+    owners = _owners(graph, own, home, origins_of)
+    nodes = graph.post_nodes if graph.direction == "backward" else graph.dynamo_nodes
+    order = {node.name: place for place, node in enumerate(nodes)}
+    owned: dict[int, list[str]] = {}
+    for origin in sorted(owners, key=lambda name: order.get(name, len(order))):
+        for index in owners[origin]:
+            owned.setdefault(index, []).append(origin)
+    free = {node.name for node in nodes if operator(node.target) in KERNEL_FREE}
+    served = _served(home, owners, origins_of, free)
+    follows: dict[int, str] = {}
+    shared: dict[int, tuple[str, ...]] = {}
+    again: dict[int, tuple[str, ...]] = {}
+    for call in graph.calls:
+        listed = dict.fromkeys(
+            origin for node in call.post_nodes for origin in origins_of(node) if origin in owners
+        )
+        mine = owned.get(call.index, [])
+        again[call.index] = tuple(o for o in listed if call.index not in owners[o])
+        if not mine and listed:
+            follows[call.index] = next(iter(listed))
+        elif mine and free.issuperset(mine):
+            # It only arranges memory: for one other, or for several at once.
+            others = served.get(call.index, ())
+            if len(others) == 1:
+                follows[call.index] = others[0]
+            elif others:
+                shared[call.index] = others
+    return Ownership(
+        owners, follows, {index: tuple(names) for index, names in owned.items()}, again, shared
+    )
+
+
+def _is_heavy(call: GeneratedCall) -> bool:
+    return call.kind in ("library", "template")
+
+
+def _own_nodes(graph: CompiledGraph) -> dict[int, str]:
+    """Library call or template -> the one node that it is."""
+    targets = {node.name: operator(node.target) for node in graph.post_nodes}
+    own: dict[int, str] = {}
+    taken: set[str] = set()
+    nameless = []
+    for call in graph.calls:
+        if not _is_heavy(call):
+            continue
+        name = operator(call.name)
+        wanted = ANCHORS if call.kind == "template" else (name,)
+        found = next(
+            (n for n in call.post_nodes if targets.get(n) in wanted and n not in taken), None
+        )
+        if found is None:
+            nameless.append(call)
+        else:
+            own[call.index] = found
+            taken.add(found)
+    for call in nameless:
+        other = _node_by_arguments(graph, call, targets, taken)
+        if other is None and call.post_nodes:
+            other = call.post_nodes[0]
+        if other is not None:
+            own[call.index] = other
+            taken.add(other)
+    return own
+
+
+def _node_by_arguments(
+    graph: CompiledGraph, call: GeneratedCall, targets: Mapping[str, str], taken: set[str]
+) -> str | None:
+    """The node of a library call whose comment names another one (a backward's, torch 2.11).
+
+    It is the node of this operator that nobody else is, and that is handed the same values.
+    """
+    wanted = ANCHORS if call.kind == "template" else (operator(call.name),)
+    given = {*call.post_nodes, *call.arguments}
+    best, most = None, 0
+    for node in graph.post_nodes:
+        if targets[node.name] in wanted and node.name not in taken:
+            common = len(given.intersection(node.arguments))
+            if common > most:
+                best, most = node.name, common
+    return best
+
+
+def _homes(graph: CompiledGraph, own: Mapping[int, str]) -> dict[str, int]:
+    home: dict[str, int] = {}
+    for index, node in own.items():
+        home.setdefault(node, index)
+    for heavy in (False, True):
+        for call in graph.calls:
+            if _is_heavy(call) == heavy:
+                for node in call.post_nodes:
+                    home.setdefault(node, call.index)
+    return home
+
+
+def _owners(
+    graph: CompiledGraph, own: Mapping[int, str], home: Mapping[str, int], origins_of: OriginsOf
+) -> dict[str, tuple[int, ...]]:
+    takes: dict[str, set[int]] = {}
+    for node, index in home.items():
+        for origin in origins_of(node):
+            takes.setdefault(origin, set()).add(index)
+    heavy_of: dict[str, set[int]] = {}
+    for index, node in own.items():
+        if home.get(node) == index and _is_heavy(graph.calls[index]):
+            for origin in origins_of(node):
+                heavy_of.setdefault(origin, set()).add(index)
+    return {
+        origin: tuple(sorted(calls & heavy_of.get(origin, set()) or calls))
+        for origin, calls in takes.items()
+    }
+
+
+def _served(
+    home: Mapping[str, int],
+    owners: Mapping[str, tuple[int, ...]],
+    origins_of: OriginsOf,
+    free: set[str],
+) -> dict[int, tuple[str, ...]]:
+    """Call -> origins of others for which it is home to a node: their casts, masks, copies."""
+    served: dict[int, dict[str, None]] = {}
+    for node, index in home.items():
+        for origin in origins_of(node):
+            if origin in owners and origin not in free and index not in owners[origin]:
+                served.setdefault(index, {})[origin] = None
+    return {index: tuple(origins) for index, origins in served.items()}
+
+
+def _origins_of(graph: CompiledGraph) -> OriginsOf:
+    """Origins of a post-grad node: dynamo nodes, or in a backward the node itself."""
+    nodes = {node.name for node in graph.post_nodes}
+    known = {node.name for node in graph.dynamo_nodes}
+    if graph.direction == "backward" or not known:
+        return lambda node: (node,) if node in nodes else ()
+    mapping = graph.post_to_pre
+    return lambda node: tuple(name for name in mapping.get(node, ()) if name in known)

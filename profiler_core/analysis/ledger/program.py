@@ -1,0 +1,279 @@
+"""One side's step as a program: items in order, whether eager operators or nodes of a graph.
+
+An eager operator is an item with one unit of work. A compiled run is, in its place, the nodes of
+its graph in program order (forward: dynamo's, backward: the engine's), each with the units of the
+calls that own it. So eager and compiled parts, several regions in a step, and the loss outside of
+them are one sequence, and any two runs can be aligned.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from profiler_core.analysis.ledger.graph_calls import Execution
+from profiler_core.analysis.ledger.operators import (
+    ANCHORS,
+    KERNEL_FREE,
+    is_specific,
+    operator,
+    operators_of_kernel,
+)
+from profiler_core.analysis.ledger.ownership import Ownership
+from profiler_core.analysis.ledger.work_units import HostStep, Shapes
+from profiler_core.model.inductor import CompiledGraph, GraphNode
+
+Phase = Literal["forward", "backward", "update"]
+
+# One dynamo node that is several operators in eager mode.
+_COMPOSITES = frozenset(
+    ("multi_head_attention_forward", "attention", "cross_entropy", "rms_norm", "interpolate",
+     "upsample_nearest2d", "einsum", "lstm", "gru", "normalize", "gumbel_softmax", "scan", "cond",
+     "glu", "cosine_similarity", "group_norm", "rnn_tanh", "kl_div", "wrap", "checkpoint")
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Item:
+    """A step of the program: an operator call, or a node of a compiled graph."""
+
+    op: str  # common name
+    inner: frozenset[str]  # what it is made of: operators beneath it, or ATen nodes it became
+    units: tuple[int, ...]  # the units that compute it; () for a view
+    labels: frozenset[str] = frozenset()  # source lines "file:line"; empty: not known
+    shapes: Shapes = ()
+    node: str = ""  # name in its graph; "" for an eager operator
+    unit: int | None = None  # of an eager operator, busy or not
+    run: int | None = None
+    code: str = ""  # the source line's text
+    by_kernel_name: bool = False  # a kernel without a log: `inner` was read from its name
+
+    @property
+    def is_anchor(self) -> bool:
+        """Does a library compute it, whatever the compiler does around it?"""
+        return self.op in ANCHORS
+
+    @property
+    def is_composite(self) -> bool:
+        """May it be several operators on the other side?"""
+        hides_library = self.op not in ANCHORS and bool(self.inner & ANCHORS)
+        return self.op in _COMPOSITES or hides_library
+
+
+@dataclass(slots=True)
+class Segment:
+    """A stretch of a step that nothing is joined across: forward with loss, backward, update."""
+
+    phase: Phase
+    items: list[Item] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Program:
+    """The segments of one step, and what is tied within the side already."""
+
+    segments: list[Segment]
+    ties: list[tuple[int, int]]  # units of one origin, or a call with the origin it works for
+    input_copies: frozenset[int]  # units: copies into a CUDA graph's static inputs
+    notes: dict[int, list[str]]  # unit -> what it does besides
+    shared: dict[int, str] = field(default_factory=dict)  # unit -> what it arranges for several
+    phases: dict[int, Phase] = field(default_factory=dict)  # of every busy unit
+
+
+def program(
+    step: HostStep,
+    executions: Sequence[Execution],
+    owned: Mapping[int, Ownership],
+    with_views: bool,
+) -> Program:
+    """Lay a step out.
+
+    Args:
+        step: with its calls dealt.
+        executions: of its runs.
+        owned: `id(graph)` -> its ownership.
+        with_views: keep operators without kernels. A backward needs them: they carry the source
+            line of what their gradients do.
+    """
+    ties: list[tuple[int, int]] = []
+    notes: dict[int, list[str]] = {}
+    placed: list[tuple[int, int, bool, Item]] = []  # ts, order, is backward, item
+    dealt: set[int] = set()
+    shared: dict[int, str] = {}
+    copies: set[int] = set()
+    for execution in executions:
+        run = step.runs[execution.run]
+        copies.update(execution.input_copies)
+        dealt.update(execution.input_copies)
+        if execution.graph is None or not execution.units_of_call:
+            continue
+        dealt.update(n for numbers in execution.units_of_call.values() for n in numbers)
+        items = _graph_items(execution, execution.graph, owned[id(execution.graph)], ties, notes)
+        for call, names in owned[id(execution.graph)].shared.items():
+            for number in execution.units_of_call.get(call, ()):
+                shared[number] = ", ".join(names[:3])
+        is_backward = run.direction == "backward"
+        placed.extend((run.ts_ns, order, is_backward, item) for order, item in enumerate(items))
+    autograd_threads = {unit.thread for unit in step.units if unit.backward} - {step.main_thread}
+    for number, unit in enumerate(step.units):
+        is_view = with_views and bool(unit.sequence_numbers) and not unit.is_replay
+        if number in dealt or not (unit.events or is_view):
+            continue
+        is_backward = unit.backward is not None or unit.thread in autograd_threads
+        placed.append((unit.ts_ns, 0, is_backward, _unit_item(step, number)))
+    placed.sort(key=lambda entry: entry[:2])
+    if not with_views:
+        placed = [entry for entry in placed if entry[3].units or entry[3].node]
+    segments = _segments(placed)
+    return Program(
+        segments, ties, frozenset(copies), notes, shared, _phases(step, segments, autograd_threads)
+    )
+
+
+def _phases(
+    step: HostStep, segments: Sequence[Segment], autograd_threads: set[tuple[int, int]]
+) -> dict[int, Phase]:
+    """The phase of every busy unit, those that are in no item included."""
+    phases: dict[int, Phase] = {
+        unit: segment.phase for segment in segments for item in segment.items for unit in item.units
+    }
+    update_from = min(
+        (
+            step.units[item.unit].ts_ns
+            for segment in segments
+            if segment.phase == "update"
+            for item in segment.items
+            if item.unit is not None
+        ),
+        default=None,
+    )
+    for number, unit in enumerate(step.units):
+        if number in phases or not unit.events:
+            continue
+        backward = unit.backward is not None or unit.thread in autograd_threads
+        if unit.run is not None:
+            backward = backward or step.runs[unit.run].direction == "backward"
+        after = update_from is not None and unit.ts_ns >= update_from
+        phases[number] = "backward" if backward else "update" if after else "forward"
+    return phases
+
+
+def _segments(placed: Sequence[tuple[int, int, bool, Item]]) -> list[Segment]:
+    segments: list[Segment] = []
+    for _, _, is_backward, item in placed:
+        phase: Phase = "backward" if is_backward else "forward"
+        if not segments or segments[-1].phase != phase:
+            segments.append(Segment(phase))
+        segments[-1].items.append(item)
+    if len(segments) > 1 and segments[-1].phase == "forward":
+        segments[-1].phase = "update"
+    return segments
+
+
+def _unit_item(step: HostStep, number: int) -> Item:
+    unit = step.units[number]
+    from_name = operators_of_kernel(unit.name)
+    return Item(
+        op=unit.name if from_name else operator(unit.name),
+        inner=from_name or frozenset(name for name in unit.inner if is_specific(name)),
+        units=(number,) if unit.events else (),
+        shapes=tuple(shape for shape in unit.shapes if shape is not None),
+        unit=number,
+        by_kernel_name=bool(from_name),
+    )
+
+
+def _graph_items(
+    execution: Execution,
+    graph: CompiledGraph,
+    owned: Ownership,
+    ties: list[tuple[int, int]],
+    notes: dict[int, list[str]],
+) -> list[Item]:
+    """The graph's nodes in program order, each with its units; ties of the rest are added."""
+    units_of = execution.units_of_call
+    nodes = _program_order(graph)
+    shapes = {name: shape for name, (shape, _) in graph.buffers.items()}
+    shapes.update({node.name: node.shape for node in nodes if node.shape is not None})
+    became = _became(graph)
+    first_unit: dict[str, int] = {}
+    items = []
+    for node in nodes:
+        calls = owned.owners.get(node.name, ())
+        units = tuple(dict.fromkeys(u for call in calls for u in units_of.get(call, ())))
+        if units:
+            first_unit[node.name] = units[0]
+            ties.extend((units[0], other) for other in units[1:])
+        common = operator(node.target)
+        if common in KERNEL_FREE and not units and graph.direction != "forward":
+            continue
+        source = node.source
+        items.append(
+            Item(
+                op=common,
+                inner=became.get(node.name, frozenset()),
+                units=units,
+                labels=frozenset((source,)) if source else frozenset(),
+                shapes=tuple(s for name in node.arguments if (s := shapes.get(name)) is not None),
+                node=node.name,
+                run=execution.run,
+                code=node.code,
+            )
+        )
+    for call, numbers in units_of.items():
+        ties.extend((numbers[0], other) for other in numbers[1:])
+        target = owned.follows.get(call)
+        if target is not None and target in first_unit:
+            ties.append((numbers[0], first_unit[target]))
+            notes.setdefault(numbers[0], []).append(f"prepares {target}")
+        elif target is None and call not in owned.origins:
+            _follow_data(graph, call, units_of, ties)
+        for origin in owned.again.get(call, ())[:3] if call in owned.origins else ():
+            notes.setdefault(numbers[0], []).append(f"computes {origin} again")
+    items.extend(_stray_item(stray) for stray in execution.strays)
+    return items
+
+
+def _stray_item(number: int) -> Item:
+    return Item(op="", inner=frozenset(), units=(number,), unit=number)
+
+
+def _follow_data(
+    graph: CompiledGraph,
+    call: int,
+    units_of: Mapping[int, Sequence[int]],
+    ties: list[tuple[int, int]],
+) -> None:
+    """A call without any node works for the next call that is handed one of its buffers."""
+    mine = {name for name in graph.calls[call].arguments if name.startswith("buf")}
+    for later in graph.calls[call + 1 :]:
+        if mine & set(later.arguments) and units_of.get(later.index):
+            ties.append((units_of[call][0], units_of[later.index][0]))
+            return
+
+
+def _became(graph: CompiledGraph) -> dict[str, frozenset[str]]:
+    """Origin -> the specific ATen operators that it was lowered to."""
+    if graph.direction == "backward":
+        return {}
+    targets = {node.name: operator(node.target) for node in graph.post_nodes}
+    became: dict[str, set[str]] = {}
+    for node, origins in graph.post_to_pre.items():
+        common = targets.get(node)
+        if common is not None and is_specific(common):
+            for origin in origins:
+                became.setdefault(origin, set()).add(common)
+    return {origin: frozenset(names) for origin, names in became.items()}
+
+
+def _program_order(graph: CompiledGraph) -> Sequence[GraphNode]:
+    """Dynamo's nodes; in a backward the graph's own, in the order in which the engine made them."""
+    if graph.direction != "backward" and graph.dynamo_nodes:
+        return graph.dynamo_nodes
+    place = {node.name: number for number, node in enumerate(graph.aot_nodes)}
+    ranked = []
+    last = -1
+    for number, node in enumerate(graph.post_nodes):
+        last = place.get(node.name, last)
+        ranked.append((last, number, node))
+    ranked.sort(key=lambda entry: entry[:2])
+    return [node for _, _, node in ranked]

@@ -1,0 +1,142 @@
+"""What the ledger answers: groups whose times add up to both runs' device time exactly."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from profiler_core.analysis.ledger.program import Phase
+
+Kind = Literal["matched", "removed", "only in the candidate", "unmatched"]
+Confidence = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True)
+class OperatorTime:
+    """Operators of one name in a group. Totals over the steps of its step class."""
+
+    op: str  # "aten::linear", or the generated kernel's name
+    n: int  # calls
+    n_kernels: int  # device events, copies and memsets included
+    time_ns: int
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """Device events of one name in a group."""
+
+    name: str
+    category: str
+    n: int
+    time_ns: int
+
+
+@dataclass(frozen=True)
+class GroupSide:
+    """One side of a group; time_ns == sum over operators == sum over kernels."""
+
+    operators: tuple[OperatorTime, ...] = ()
+    kernels: tuple[KernelTime, ...] = ()
+    n_kernels: int = 0
+    time_ns: int = 0
+    calls: tuple[tuple[str, int], ...] = ()  # (compile id and direction, call index) of its calls
+
+
+@dataclass(frozen=True)
+class FusionGroup:
+    """What some operators of the baseline became in the candidate.
+
+    `kind` says how it counts: "removed" is matched too (the graph shows that nothing computes it
+    any more), "only in the candidate" is the cost of compiling (copies into a graph's inputs,
+    masks built anew), "unmatched" is what nobody could place.
+    """
+
+    kind: Kind
+    phase: Phase
+    baseline: GroupSide
+    candidate: GroupSide
+    sources: tuple[tuple[str, str], ...] = ()  # ("modeling_bert.py:84", the line's text)
+    module: str = ""
+    notes: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    confidence: Confidence = "high"
+    step_class: int = 0
+
+    @property
+    def delta_ns(self) -> int:
+        """Below 0: the candidate is faster here. Only of meaning at equal numbers of steps."""
+        return self.candidate.time_ns - self.baseline.time_ns
+
+    @property
+    def title(self) -> str:
+        """`mul + pow + add ×2`: the operators of the side that has names for them."""
+        side = self.baseline if self.baseline.operators else self.candidate
+        return " + ".join(
+            f"{short_name(one.op)} ×{one.n}" if one.n > 1 else short_name(one.op)
+            for one in side.operators[:6]
+        ) + (" + …" if len(side.operators) > 6 else "")
+
+
+@dataclass(frozen=True)
+class StepClass:
+    """Steps with one sequence of operators on either side; their times are added up."""
+
+    baseline_steps: tuple[int, ...]
+    candidate_steps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FusionLedger:
+    """The whole ledger.
+
+    For each side the groups' times sum to `*_ns`, the device time of the profiled steps. Times are
+    totals; divide by `n_*_steps` for a step.
+    """
+
+    groups: tuple[FusionGroup, ...]
+    baseline_ns: int
+    candidate_ns: int
+    n_baseline_steps: int
+    n_candidate_steps: int
+    step_classes: tuple[StepClass, ...]
+    baseline_group: npt.NDArray[np.int32] = field(repr=False)  # row of device_work -> group, -1
+    candidate_group: npt.NDArray[np.int32] = field(repr=False)
+    notes: tuple[str, ...] = ()  # what the files did not allow, one sentence each
+
+    def of_kind(self, *kinds: Kind) -> Iterator[FusionGroup]:
+        """The groups that count in one of these ways."""
+        return (group for group in self.groups if group.kind in kinds)
+
+    @cached_property
+    def unmatched_baseline_ns(self) -> int:
+        """Device time of the baseline that nobody could place."""
+        return sum(group.baseline.time_ns for group in self.of_kind("unmatched"))
+
+    @cached_property
+    def unmatched_candidate_ns(self) -> int:
+        """Device time of the candidate that nobody could place."""
+        return sum(group.candidate.time_ns for group in self.of_kind("unmatched"))
+
+    @cached_property
+    def compiled_only_ns(self) -> int:
+        """Device time that only the candidate spends, and why is known."""
+        return sum(group.candidate.time_ns for group in self.of_kind("only in the candidate"))
+
+    @property
+    def coverage_baseline(self) -> float | None:
+        """1 − unmatched / device time; None without device time."""
+        return 1 - self.unmatched_baseline_ns / self.baseline_ns if self.baseline_ns else None
+
+    @property
+    def coverage_candidate(self) -> float | None:
+        """1 − unmatched / device time; None without device time."""
+        return 1 - self.unmatched_candidate_ns / self.candidate_ns if self.candidate_ns else None
+
+
+def short_name(op: str) -> str:
+    """`aten::add_` -> "add"; a generated kernel keeps its kind and operators."""
+    bare = op.removeprefix("aten::").split("::")[-1]
+    return bare[:-1] if bare.endswith("_") and not bare.endswith("__") else bare

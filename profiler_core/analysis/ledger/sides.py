@@ -1,0 +1,93 @@
+"""A run read for the ledger: its steps with their calls dealt, and which steps face which."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from profiler_core.analysis.categories import with_categories
+from profiler_core.analysis.ledger.graph_calls import Execution, execute
+from profiler_core.analysis.ledger.ownership import Ownership, ownership
+from profiler_core.analysis.ledger.result import StepClass
+from profiler_core.analysis.ledger.work_units import HostStep, host_work
+from profiler_core.model.inductor import InductorLog
+from profiler_core.model.trace import Trace
+
+
+@dataclass(frozen=True)
+class LedgerSide:
+    """A run as the ledger needs it. Without a log, generated kernels go by their names."""
+
+    trace: Trace
+    log: InductorLog | None = None
+
+
+@dataclass(slots=True)
+class ReadSide:
+    """One side, read: its steps with their calls dealt, and the columns that times come from."""
+
+    steps: list[HostStep]
+    executions: list[list[Execution]]
+    owned: dict[int, Ownership]
+    names: list[str]
+    categories: list[str]
+    durations: npt.NDArray[np.int64]
+    total_ns: int
+    n_rows: int
+    has_backward: bool
+
+
+def read_side(side: LedgerSide) -> ReadSide:
+    """Cut the trace into steps and units, and deal each compiled run's launches to its calls."""
+    host = host_work(side.trace)
+    work = with_categories(side.trace, host.work)
+    names = work["name"].cast(pl.String).to_list()
+    executions = [execute(step, side.log, names) for step in host.steps]
+    owned: dict[int, Ownership] = {}
+    for every in executions:
+        for execution in every:
+            if execution.graph is not None and id(execution.graph) not in owned:
+                owned[id(execution.graph)] = ownership(execution.graph)
+    counted = work.filter(pl.col("step").is_not_null())
+    return ReadSide(
+        steps=host.steps,
+        executions=executions,
+        owned=owned,
+        names=names,
+        categories=work["category"].cast(pl.String).to_list(),
+        durations=work["dur_ns"].to_numpy(),
+        total_ns=int(counted["dur_ns"].sum()),
+        n_rows=work.height,
+        has_backward=any(unit.backward for step in host.steps for unit in step.units),
+    )
+
+
+def step_classes(sides: tuple[ReadSide, ReadSide]) -> list[StepClass]:
+    """Which steps face each other.
+
+    With one sequence on either side, all face all. Otherwise step i faces step i (both cycle
+    through the same inputs), and pairs of equal sequences are one class; steps that are left
+    over join a class that already has their sequence, else stand alone.
+    """
+    kinds = [[_sequence(step) for step in side.steps] for side in sides]
+    if all(len(set(kind)) <= 1 for kind in kinds):
+        return [StepClass(tuple(range(len(kinds[0]))), tuple(range(len(kinds[1]))))]
+    classes: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+    paired = min(len(kinds[0]), len(kinds[1]))
+    for index in range(paired):
+        left, right = classes.setdefault((kinds[0][index], kinds[1][index]), ([], []))
+        left.append(index)
+        right.append(index)
+    for side in (0, 1):
+        for index in range(paired, len(kinds[side])):
+            known = next((c for c in classes if c[side] == kinds[side][index]), None)
+            if known is None:
+                known = (kinds[0][index], 0) if side == 0 else (0, kinds[1][index])
+                classes.setdefault(known, ([], []))
+            classes[known][side].append(index)
+    return [StepClass(tuple(a), tuple(b)) for a, b in classes.values()]
+
+
+def _sequence(step: HostStep) -> int:
+    return hash(tuple((unit.name, unit.call, unit.run) for unit in step.units if unit.events))
