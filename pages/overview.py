@@ -14,21 +14,19 @@ with page("Overview"):
     choice = choose_runs()
     with st.skeleton(height=560):
         looked = look_at(choice)
-    comparison = looked.comparison
 
-    show_headline(choice, comparison)
+    show_headline(choice, looked.comparison)
     numbers, times = two_columns(left_px=table_width_px(len(choice.entries)))
     with numbers:
         section("Side by side")
-        show_measures(comparison)
+        show_measures(looked.comparison)
     with times:
         section("Where the time went")
-        show_step_bars(comparison)
+        show_step_bars(looked.sides)
         show_way_on(choice)
 
     section("Kernels a step, by what they do")
-    show_categories((comparison.baseline, *comparison.sides))
+    show_categories(looked.sides)
 
-    section("What these numbers leave out")
     show_what_is_missing(looked)
-    show_definitions(comparison)
+    show_definitions(looked.comparison)

@@ -15,7 +15,7 @@ class KernelCalls:
 
     name: str
     dur_ns: tuple[int, ...]
-    longest_row: int | None  # its row in trace.device; None: no call, or a CPU trace
+    longest: tuple[str, int] | None  # the longest call: table of the trace, and row in it
     by_launch: Mapping[str, int]  # runtime call -> kernels it started, most first
     by_operator: Mapping[str, int]  # innermost operator around the launch -> kernels
     grids: Mapping[str, int]  # "grid [1568,1,1], block [128,1,1]" -> calls
@@ -50,15 +50,28 @@ def kernel_calls(trace: Trace, name: str) -> KernelCalls:
     shapes = calls.filter(pl.col("grid").is_not_null()).select(
         shape=pl.format("grid {}, block {}", "grid", pl.col("block").fill_null("?"))
     )
-    longest = calls.sort("dur_ns", descending=True, maintain_order=True)
     return KernelCalls(
         name=name,
         dur_ns=tuple(calls["dur_ns"]),
-        longest_row=longest["row"][0] if calls.height and trace.has_device_events else None,
+        longest=_longest(trace, calls),
         by_launch=_counts(calls["launch_name"].drop_nulls().cast(pl.String)),
         by_operator=_counts(known["operator"]) if trace.has_device_events else {},
         grids=_counts(shapes["shape"]),
     )
+
+
+def _longest(trace: Trace, calls: pl.DataFrame) -> tuple[str, int] | None:
+    if calls.height == 0:
+        return None
+    call = calls.sort("dur_ns", descending=True, maintain_order=True).row(0, named=True)
+    if trace.has_device_events:
+        return "device", call["row"]
+    same = trace.ops.with_row_index("row").filter(  # on the CPU the operator is the kernel
+        pl.col("ts_ns") == call["ts_ns"],
+        pl.col("dur_ns") == call["dur_ns"],
+        pl.col("name").cast(pl.String) == call["name"],
+    )
+    return ("ops", same["row"][0]) if same.height else None
 
 
 def _counts(values: pl.Series) -> dict[str, int]:

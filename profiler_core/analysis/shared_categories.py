@@ -1,54 +1,40 @@
-"""One kernel, one category, in all runs of a comparison.
+"""One kernel, one category, in all runs that are shown beside each other; see `replayed.py`."""
 
-A CUDA graph's replay does not say which operator a kernel came from, so there a convolution that
-runs as an implicit GEMM can only be called GEMM by its name. Another run of the same model often
-launched the very same kernel under its operator, and knows.
-"""
-
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.kernels import CategoryTotal, KernelTotal
+from profiler_core.analysis.categories import category_of_kernel
+from profiler_core.analysis.compare import Comparison, Side
+from profiler_core.analysis.per_step import per_step
+from profiler_core.analysis.replayed import categories_of_replays, known_categories
 from profiler_core.analysis.summary import Summary
 
 
-def with_shared_categories(summaries: Sequence[Summary]) -> tuple[Summary, ...]:
-    """The summaries, where runs with graph launches take categories from those without.
+def sides_of(comparison: Comparison) -> tuple[Side, ...]:
+    """Baseline and candidates, replayed kernels in the category that the other runs give them."""
+    sides = (comparison.baseline, *comparison.sides)
+    return tuple(
+        side if summary is None else replace(side, summary=summary, per_step=per_step(summary))
+        for side, summary in zip(
+            sides, with_shared_categories([side.summary for side in sides]), strict=True
+        )
+    )
 
-    Only names that one category holds in the runs without graph launches are taken over; totals
-    over all categories stay what they were.
-    """
-    known = _known_by_operator(summaries)
-    return tuple(_recategorised(s, known) if s.n_graph_launches else s for s in summaries)
 
-
-def _known_by_operator(summaries: Sequence[Summary]) -> dict[str, str]:
-    seen: defaultdict[str, set[str]] = defaultdict(set)
+def with_shared_categories(summaries: Sequence[Summary | None]) -> tuple[Summary | None, ...]:
+    """The summaries with kernels and totals of replays moved; all other totals are untouched."""
+    known = known_categories(summaries)
+    shared: list[Summary | None] = []
     for summary in summaries:
-        if not summary.n_graph_launches:
-            for kernel in summary.kernels:
-                seen[kernel.name].add(kernel.category)
-    return {name: next(iter(found)) for name, found in seen.items() if len(found) == 1}
-
-
-def _recategorised(summary: Summary, known: Mapping[str, str]) -> Summary:
-    n, time_ns = (
-        Counter({name: total.n for name, total in summary.by_category.items()}),
-        Counter({name: total.time_ns for name, total in summary.by_category.items()}),
-    )
-    kernels: list[KernelTotal] = []
-    for kernel in summary.kernels:
-        category = known.get(kernel.name, kernel.category)
-        for counter, amount in ((n, kernel.n), (time_ns, kernel.time_ns)):
-            counter[kernel.category] -= amount
-            counter[category] += amount
-        kernels.append(replace(kernel, category=category))
-    return replace(
-        summary,
-        kernels=tuple(kernels),
-        by_category={
-            name: CategoryTotal(n[name], time_ns[name]) for name in CATEGORIES if n[name] > 0
-        },
-    )
+        if summary is None or not summary.n_graph_launches:
+            shared.append(summary)
+            continue
+        by_category, _ = categories_of_replays(summary, known)
+        kernels = tuple(
+            replace(kernel, category=known[kernel.name])
+            if kernel.name in known and kernel.category == category_of_kernel(kernel.name)
+            else kernel
+            for kernel in summary.kernels
+        )
+        shared.append(replace(summary, by_category=by_category, kernels=kernels))
+    return tuple(shared)

@@ -36,10 +36,7 @@ def duration_histogram(
             y=counts,
             width=width / 1e3,
             name=escape(label),
-            marker={
-                "color": palette.baseline if run == 0 else palette.accent,
-                "opacity": 0.75 if run < 2 else 0.45,
-            },
+            marker={"color": palette.run(run), "opacity": 0.8},
             hovertemplate=f"{escape(label)}: %{{y}} calls near %{{x:.2f}} µs<extra></extra>",
         )
     figure.update_layout(

@@ -11,11 +11,8 @@ from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_count, format_duration
 
-_MOST_ROWS = 12
+_MOST_ROWS = 8
 _BAR_PX, _GAP_PX, _REST_PX = 11, 14, 70
-
-# Candidates after the first are lighter, so that the eye keeps baseline and best apart.
-_OPACITY = (1.0, 0.62, 0.4, 0.28)
 
 
 def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palette) -> go.Figure:
@@ -31,10 +28,7 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
             x=[row.time_ns(run) * factor for row in shown],
             orientation="h",
             name=escape(label),
-            marker={
-                "color": palette.baseline if run == 0 else palette.accent,
-                "opacity": 1.0 if run == 0 else _OPACITY[min(run - 1, len(_OPACITY) - 1)],
-            },
+            marker={"color": palette.run(run)},
             customdata=[row.name for row in shown],
             hovertext=[_hover(label, row, run) for row in shown],
             hoverinfo="text",

@@ -3,21 +3,32 @@
 import re
 
 _LONGEST = 46
-_NOISE = re.compile(r"^(void|at::native::|\(anonymous namespace\)::|cutlass::|std::|cub::)+\s*")
+# What stands before the telling part, again and again.
+_NOISE = re.compile(
+    r"^(?:void\s+|at::native::|\(anonymous namespace\)::|cutlass::|std::|cub::|c10::)+"
+)
 _TEMPLATE = re.compile(r"<.*$", re.DOTALL)
+_FUNCTOR = re.compile(r"(\w*(?:[Ff]unctor|_kernel_impl|Op)\w*)")
+_WRAPPERS = ("Kernel", "Kernel2", "device_kernel")  # cutlass: the argument says which kernel
+
+
+def plain_kernel_name(name: str) -> str:
+    """The whole name without return type and leading namespaces."""
+    return _NOISE.sub("", name) or name
 
 
 def short_kernel_name(name: str, longest: int = _LONGEST) -> str:
-    """Without return type, namespaces and arguments; functors keep their own name.
+    """Without namespaces and arguments; functors and cutlass kernels keep their own name.
 
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …"
     -> "vectorized_elementwise_kernel CUDAFunctor_add".
     """
-    outer = name
-    while (stripped := _NOISE.sub("", outer)) != outer:
-        outer = stripped
+    outer = plain_kernel_name(name)
     base = _TEMPLATE.sub("", outer).split("(")[0].strip() or outer
-    inner = re.findall(r"(\w*(?:[Ff]unctor|_kernel_impl|Op)\w*)", outer[len(base) :])
-    specific = next((word for word in inner if word not in base), "")
+    arguments = outer[len(base) :]
+    if base in _WRAPPERS and arguments.startswith("<"):
+        base = plain_kernel_name(arguments[1:]).split("<")[0].split(",")[0].rstrip(">") or base
+        arguments = ""
+    specific = next((word for word in _FUNCTOR.findall(arguments) if word not in base), "")
     short = f"{base} {specific}".strip()
     return short if len(short) <= longest else f"{short[: longest - 1]}…"

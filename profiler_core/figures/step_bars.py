@@ -11,7 +11,7 @@ from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_duration, format_share
 
-_BAR_PX, _REST_PX, _LABEL_SHIFT_PX = 64, 60, 26
+_BAR_PX, _REST_PX, _LABEL_SHIFT_PX = 66, 60, 30
 _LABELLED_SHARE = 0.055  # of the longest bar; narrower parts have no room for a number
 _SHOWN_SHARE = 0.004  # kinds below this in every bar are joined: a line of one pixel says nothing
 
@@ -33,7 +33,7 @@ def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palett
             name=label,
             marker={"color": color, "line": {"width": 1, "color": palette.surface}},
             text=[
-                f"{width * factor:.2f}" if width / longest > _LABELLED_SHARE else ""
+                _three_digits(width * factor) if width / longest > _LABELLED_SHARE else ""
                 for width in widths
             ],
             textposition="inside",
@@ -50,7 +50,9 @@ def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palett
     for row, (label, p) in enumerate(zip(labels, parts, strict=True)):
         # Above the bar, not beside the axis: the whole width is for time.
         text = f"<b>{escape(_short(label))}</b>"
-        figure.add_annotation(x=0, y=row, text=text, xanchor="left", yshift=_LABEL_SHIFT_PX)
+        figure.add_annotation(
+            x=0, y=row, text=text, xanchor="left", yshift=_LABEL_SHIFT_PX, xshift=-2
+        )
         text = f"<b>{format_duration(p.step_ns)}</b>"
         figure.add_annotation(x=p.step_ns * factor, y=row, text=text, xanchor="left", xshift=6)
     figure.update_annotations(showarrow=False, font={"size": 13, "color": palette.ink})
@@ -100,6 +102,10 @@ def _unit(longest_ns: float) -> tuple[float, str]:
         if longest_ns * factor >= 1:
             return factor, unit
     return 1.0, "ns"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
 def _short(label: str) -> str:

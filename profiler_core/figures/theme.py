@@ -15,6 +15,9 @@ Plotly-free, so that the timeline can use it; the Plotly template is in `templat
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+# Share of the accent in the colours of the first, second … candidate.
+_TINTS = (1.0, 0.55, 0.32, 0.2)
+
 
 @dataclass(frozen=True)
 class Palette:
@@ -35,6 +38,12 @@ class Palette:
     def category(self, key: str) -> str:
         """The colour of a kernel category; a category unknown here is drawn as "other"."""
         return self.categories.get(key, self.categories["other"])
+
+    def run(self, number: int) -> str:
+        """The colour of a run: the baseline grey, candidates in ever lighter accents."""
+        if number == 0:
+            return self.baseline
+        return _mixed(self.accent, self.surface, _TINTS[min(number - 1, len(_TINTS) - 1)])
 
     def on(self, fill: str) -> str:
         """Black or white, whichever is easier to read on `fill` (WCAG relative luminance)."""
@@ -157,6 +166,11 @@ DARK = Palette(
 def palette(*, dark: bool) -> Palette:
     """The colours of the dark or the light mode."""
     return DARK if dark else LIGHT
+
+
+def _mixed(color: str, ground: str, share: float) -> str:
+    pairs = [(int(color[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02X}" for a, b in pairs)
 
 
 def _luminance(color: str) -> float:

@@ -19,8 +19,6 @@ from profiler_core.model.run import RunRecord
 # Raw rounds and step times of a long capture are about 100 kB; beyond this it is no run.json.
 _LARGEST_BYTES = 32 * 1024 * 1024
 
-_LOST = "The capture process ended without a word: killed, or the machine went down."
-
 
 def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | None]:
     """The record of the run in folder `path`, and the problem if run.json is unusable.
@@ -37,7 +35,7 @@ def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | Non
     if record is None:
         return RunRecord(name=path.name, run_id=path.name, status="failed", error=problem), problem
     if record.status == "running" and not (may_be_alive and _is_alive(path, record)):
-        return msgspec.structs.replace(record, status="lost", error=record.error or _LOST), None
+        return msgspec.structs.replace(record, status="lost"), None
     return record, None
 
 

@@ -6,15 +6,17 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from profiler_core.analysis.compare import Comparison, compare, make_side
+from profiler_core.analysis.compare import Comparison, Side, compare, make_side
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
-from profiler_core.analysis.shared_categories import with_shared_categories
+from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
+from profiler_core.analysis.shared_categories import sides_of, with_shared_categories
 from profiler_core.analysis.summary import Summary, summarise
-from profiler_core.errors import FusionscopeError
+from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import read_run, read_trace, trace_at, trace_path
 
 
@@ -23,24 +25,54 @@ class Looked:
     """A comparison as far as the files allow, and what they did not allow."""
 
     comparison: Comparison
+    sides: tuple[Side, ...]  # baseline first; kernels in categories that all runs share
     problems: tuple[tuple[str, str], ...]  # (label of the run, sentence)
 
 
 def look_at(choice: Choice) -> Looked:
     """Compare the chosen runs. A run whose trace cannot be read is compared without it."""
-    summaries: list[Summary | None] = []
-    problems = []
+    sides, problems = [], []
     for label, entry in zip(choice.labels, choice.entries, strict=True):
         summary, problem = _summary_or_problem(entry)
-        summaries.append(summary)
         if problem is not None:
             problems.append((label, problem))
-    shared = iter(with_shared_categories([s for s in summaries if s is not None]))
-    sides = [
-        make_side(read_run(entry), None if summary is None else next(shared), label=label)
-        for label, entry, summary in zip(choice.labels, choice.entries, summaries, strict=True)
-    ]
-    return Looked(compare(sides[0], sides[1:]), tuple(problems))
+        sides.append(make_side(read_run(entry), summary, label=label))
+    comparison = compare(sides[0], sides[1:])
+    return Looked(comparison, sides_of(comparison), tuple(problems))
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The kernels of all runs that have a trace."""
+
+    rows: tuple[KernelRow, ...]
+    shown: tuple[tuple[int, Entry, str], ...]  # (place in the choice, run, label), as in rows
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the runs, as in the rows."""
+        return tuple(label for _, _, label in self.shown)
+
+
+def kernels_of(choice: Choice) -> Kernels:
+    """Put the kernels of the chosen runs side by side; runs without a readable trace get a card.
+
+    Raises:
+        NothingToAnalyse: no run has one.
+    """
+    shown, summaries = [], []
+    for number, (entry, label) in enumerate(zip(choice.entries, choice.labels, strict=True)):
+        try:
+            summaries.append(summary_of(entry))
+            shown.append((number, entry, label))
+        except FusionscopeError as error:
+            problem_card(error.problem, error.remedy)
+    if not shown:
+        raise NothingToAnalyse(
+            "None of the chosen runs has a trace that can be read.", remedy="Choose other runs."
+        )
+    shared = [s for s in with_shared_categories(summaries) if s is not None]
+    return Kernels(kernel_sides(shared), tuple(shown))
 
 
 def summary_of(entry: Entry) -> Summary:

@@ -54,14 +54,12 @@ def run_facts(entry: Entry) -> list[str]:
 
 
 def leading(comparison: Comparison) -> CandidateComparison | None:
-    """The candidate that the headline is about: the fastest; None: there is no candidate.
+    """The candidate that the headline is about: the fastest; None: none can be compared.
 
     A fast wrong answer leads too, so that it is seen first.
     """
     known = [c for c in comparison.candidates if c.step_time.ratio is not None]
-    if known:
-        return max(known, key=lambda c: c.step_time.ratio or 0.0)
-    return comparison.candidates[0] if comparison.candidates else None
+    return max(known, key=lambda c: c.step_time.ratio or 0.0) if known else None
 
 
 def _verdict(lead: CandidateComparison, comparison: Comparison) -> str:
@@ -106,10 +104,15 @@ def _single(choice: Choice, comparison: Comparison) -> str:
     """A run alone is described, not judged."""
     side = comparison.baseline
     name = escape(choice.labels[0])
+    why = (
+        "No candidate can be compared with it."
+        if comparison.candidates
+        else "Nothing to compare with is chosen: add a candidate in the sidebar."
+    )
     if side.step_time_ns is None:
-        return f"<h1 class=fs-verdict>{name}</h1>"
+        return f"<h1 class=fs-verdict>{name}</h1><p class=fs-sub>{why}</p>"
     profiled = ", profiled" if side.clock == "profiled" else ""
     return (
         f"<h1 class=fs-verdict>{name}: {format_duration(side.step_time_ns)} a step{profiled}.</h1>"
-        "<p class=fs-sub>Nothing to compare with is chosen: add a candidate in the sidebar.</p>"
+        f"<p class=fs-sub>{why}</p>"
     )

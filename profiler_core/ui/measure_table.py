@@ -38,7 +38,7 @@ def show_measures(comparison: Comparison) -> None:
 
 def table_width_px(n_runs: int) -> int:
     """Room that the table needs before it must scroll."""
-    return 210 + 132 * max(n_runs - 1, 0) + 30
+    return 220 + 138 * max(n_runs - 1, 0)
 
 
 def show_definitions(comparison: Comparison) -> None:

@@ -14,8 +14,9 @@ def show_notes(sentences: Iterable[str]) -> None:
     if not distinct:
         return
     st.html(_paragraphs(distinct[:_SHOWN]))
-    if len(distinct) > _SHOWN:
-        with st.expander(f"{len(distinct) - _SHOWN} more notes", type="compact"):
+    n_more = len(distinct) - _SHOWN
+    if n_more > 0:
+        with st.expander(f"{n_more} more note{'s' if n_more > 1 else ''}", type="compact"):
             st.html(_paragraphs(distinct[_SHOWN:]))
 
 

@@ -1,8 +1,10 @@
 """The parts of the overview below its headline."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from profiler_core.analysis.compare import Comparison
+from profiler_core.analysis.compare import Side
 from profiler_core.analysis.measures import common_clock, step_ns
 from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.figures.step_bars import step_bars, step_legend
@@ -11,13 +13,14 @@ from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.links import page_link
 from profiler_core.ui.notes import show_notes
+from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
 from profiler_core.units import format_duration
 
 
-def show_step_bars(comparison: Comparison) -> None:
+def show_step_bars(sides: Sequence[Side]) -> None:
     """Where each run's step went; says so where there is no trace to tell."""
-    labels, parts = _parts(comparison)
+    labels, parts = _parts(sides)
     if not parts:
         st.html("<p class=fs-note>No run has a trace, so nobody knows where the time went.</p>")
         return
@@ -32,7 +35,7 @@ def show_step_bars(comparison: Comparison) -> None:
 
 def show_what_is_missing(looked: Looked) -> None:
     """One sentence for each thing that these files cannot tell."""
-    labels, parts = _parts(looked.comparison)
+    labels, parts = _parts(looked.sides)
     sentences = [f"{label}: {sentence}" for label, sentence in looked.problems]
     for candidate in looked.comparison.candidates:
         sentences.extend(candidate.notes)
@@ -44,7 +47,9 @@ def show_what_is_missing(looked: Looked) -> None:
         for label, p in zip(labels, parts, strict=True)
         if p.scale < 0.99
     )
-    show_notes(sentences)
+    if sentences:
+        section("What these numbers leave out")
+        show_notes(sentences)
 
 
 def show_way_on(choice: Choice) -> None:
@@ -57,8 +62,7 @@ def show_way_on(choice: Choice) -> None:
             page_link("runs", "Upload your traces")
 
 
-def _parts(comparison: Comparison) -> tuple[list[str], list[StepParts]]:
-    sides = (comparison.baseline, *comparison.sides)
+def _parts(sides: Sequence[Side]) -> tuple[list[str], list[StepParts]]:
     clock = common_clock(sides)
     labels, parts = [], []
     for side in sides:

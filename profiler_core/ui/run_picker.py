@@ -1,5 +1,7 @@
 """The sidebar control that chooses what a page looks at: a comparison, a baseline, candidates."""
 
+from collections import Counter
+
 import streamlit as st
 
 from profiler_core.errors import FusionscopeError
@@ -52,7 +54,8 @@ def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) 
     near = {e.key: e for e in current.entries} if current else {}
     # Those of the comparison come first, so that the usual choice needs no search.
     options = [*near, *(key for key in everything if key not in near)]
-    names = dict(zip(options, _names(options, near, everything), strict=True))
+    names = _unique(dict(zip(options, _names(options, near, everything), strict=True)))
+    titles = _unique({key: group_label(group) for key, group in by_key.items()})
 
     # Widgets are seeded from the choice each time: they die with their page, the choice stays.
     st.session_state[_GROUP] = current.key if current else _OTHER
@@ -61,7 +64,7 @@ def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) 
     st.selectbox(
         "Comparison",
         [*by_key, *([] if current else [_OTHER])],
-        format_func=lambda key: group_label(by_key[key]) if key in by_key else "Put together",
+        format_func=lambda key: titles.get(key, "Put together by hand"),
         key=_GROUP,
         on_change=_group_changed,
         args=(by_key,),
@@ -103,6 +106,15 @@ def _names(options: list[str], near: dict[str, Entry], everything: dict[str, Ent
         f"{everything[key].variant}"
         for key in options
     ]
+
+
+def _unique(labels: dict[str, str]) -> dict[str, str]:
+    """Labels that differ: the browser sends back a label, and the first of two equals would win."""
+    counts = Counter(labels.values())
+    return {
+        key: label if counts[label] == 1 else f"{label} ({key.split('/', 1)[-1]})"
+        for key, label in labels.items()
+    }
 
 
 def _group_of(keys: Keys, by_key: dict[str, Comparable]) -> Comparable | None:

@@ -4,9 +4,9 @@ from html import escape
 
 _MEANING = {
     "running": "being captured now",
-    "failed": "the capture ended with an error; what it had written until then is shown",
-    "cancelled": "somebody stopped the capture; what it had written until then is shown",
-    "lost": "the capture process died without a word; what it had written until then is shown",
+    "failed": "the capture of it ended with an error",
+    "cancelled": "somebody stopped the capture",
+    "lost": "its process is gone without a word: killed, or the machine went down",
 }
 
 
@@ -24,5 +24,4 @@ def state_sentence(label: str, status: str, error: str | None) -> str | None:
     meaning = _MEANING.get(status)
     if meaning is None:
         return None
-    sentence = f"{label} is {status}: {meaning}."
-    return f"{sentence} {error}" if error else sentence
+    return f"{label}: {status}. {error}" if error else f"{label}: {status}, {meaning}."

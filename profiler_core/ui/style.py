@@ -62,8 +62,8 @@ _RULES = """
   color:var(--fs-muted); font-weight:400; font-size:14px; white-space:nowrap; }
 .fs-t td.fs-error { white-space:normal; text-align:left; color:var(--fs-worse); font-size:13px;
   max-width:34ch; vertical-align:top; }
-.fs-d { color:var(--fs-muted); font-size:12px; display:inline-block; min-width:3.6em;
-  margin-left:2px; }
+.fs-d { color:var(--fs-muted); font-size:12px; display:inline-block; min-width:3.2em;
+  margin-left:8px; }
 .fs-b { color:var(--fs-better); font-weight:600; }
 .fs-w { color:var(--fs-worse); font-weight:600; }
 .fs-def { border-bottom:1px dotted var(--fs-muted); cursor:help; text-decoration:none; }
@@ -92,6 +92,8 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-counts td.fs-n { width:4.5em; }
 .fs-counts small { color:var(--fs-muted); font-size:12px; margin-left:8px; }
 .fs-counts td { padding-top:5px; padding-bottom:5px; }
+.fs-detail td, .fs-detail tbody th { vertical-align:top; white-space:normal; }
+.fs-detail small { color:var(--fs-muted); }
 @media (max-width:640px) {
   [data-testid=stMainBlockContainer] { padding-left:1rem; padding-right:1rem; }
   .fs-verdict { font-size:22px; }

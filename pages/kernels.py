@@ -1,0 +1,29 @@
+"""Page: which kernels took the time, in the baseline and in the candidates."""
+
+import streamlit as st
+
+from profiler_core.figures.kernel_bars import kernel_bars
+from profiler_core.ui.analyses import kernels_of
+from profiler_core.ui.charts import show_figure
+from profiler_core.ui.kernel_detail import show_kernel
+from profiler_core.ui.kernel_filter import choose_kernels
+from profiler_core.ui.kernel_table import choose_kernel, offer_csv
+from profiler_core.ui.page import page
+from profiler_core.ui.run_picker import choose_runs
+from profiler_core.ui.style import colors
+
+with page("Kernels", "Which kernels take the time, and which did compiling replace?"):
+    choice = choose_runs()
+    with st.skeleton(height=560):
+        found = kernels_of(choice)
+
+    rows = choose_kernels(found.rows)
+    show_figure(
+        kernel_bars(found.labels, rows, colors()),
+        key="kernel_bars",
+        alt="Time a step of the longest kernels in each run; the table below has the numbers.",
+    )
+    selected = choose_kernel(found.labels, rows)
+    offer_csv(found.labels, rows)
+    if selected is not None:
+        show_kernel(choice, found.shown, selected)

@@ -1,0 +1,128 @@
+"""The sortable table of kernels, and which of them is selected."""
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.figures.names import plain_kernel_name
+from profiler_core.ui.style import colors
+
+_KERNEL = "kernel"  # the URL parameter of the selected one
+_HEIGHT_PX = 460
+_NO_NEWS_US = 0.5  # a step; smaller than what two profiled runs of the same code differ by
+
+
+def choose_kernel(labels: Sequence[str], rows: Sequence[KernelRow]) -> KernelRow | None:
+    """Draw the table; the selected row, or the one that the URL names."""
+    names = [row.name for row in rows]
+    named = st.query_params.get(_KERNEL)
+    chosen = st.dataframe(
+        _styled(labels, rows),
+        hide_index=True,
+        height=min(_HEIGHT_PX, 38 + 35 * max(len(rows), 1)),
+        column_config=_columns(labels),
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [names.index(named)] if named in names else []}},
+        placeholder="·",
+        key="kernel_table",
+    )
+    picked = chosen["selection"]["rows"]
+    if picked and picked[0] < len(rows):
+        st.query_params[_KERNEL] = names[picked[0]]
+        return rows[picked[0]]
+    if named is not None:
+        del st.query_params[_KERNEL]
+    return None
+
+
+def offer_csv(labels: Sequence[str], rows: Sequence[KernelRow]) -> None:
+    """A download of exactly the rows that are shown."""
+    count = f"{len(rows)} kernel{'' if len(rows) == 1 else 's'}"
+    st.download_button(
+        f"Download {count} as CSV",
+        data=lambda: kernel_csv(labels, rows),
+        file_name="kernels.csv",
+        mime="text/csv",
+        type="tertiary",
+        on_click="ignore",
+        disabled=not rows,
+    )
+
+
+def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow]) -> str:
+    """The rows as CSV: every number, times in ns a step."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    heads = ("n_per_step", "time_ns_per_step", "mean_ns", "min_ns", "max_ns")
+    writer.writerow(["name", "category", *(f"{r}: {h}" for r in labels for h in heads)])
+    for row in rows:
+        cells: list[Any] = [_harmless(row.name), row.category]
+        for side in row.sides:
+            cells += (
+                [""] * len(heads)
+                if side is None
+                else [side.n, side.time_ns, side.mean_ns, side.min_ns, side.max_ns]
+            )
+        writer.writerow(cells)
+    return out.getvalue()
+
+
+def _harmless(name: str) -> str:
+    """A name that a spreadsheet does not take for a formula: names come from uploads."""
+    return f"'{name}" if name[:1] in "=+-@\t\r" else name
+
+
+def _styled(labels: Sequence[str], rows: Sequence[KernelRow]) -> Any:
+    frame = pd.DataFrame(
+        {
+            "name": [plain_kernel_name(row.name) for row in rows],
+            "category": [CATEGORIES.get(row.category, row.category) for row in rows],
+        }
+    )
+    for run in range(len(labels)):
+        sides = [row.sides[run] for row in rows]
+        frame[f"t{run}"] = [None if side is None else side.time_ns / 1e3 for side in sides]
+        if run:
+            frame[f"d{run}"] = [row.delta_ns(run) / 1e3 for row in rows]
+    for run in range(len(labels)):
+        sides = [row.sides[run] for row in rows]
+        frame[f"n{run}"] = [None if side is None else side.n for side in sides]
+    styled: Any = frame.style  # its stubs know no columns by name
+    deltas = [f"d{run}" for run in range(1, len(labels))]
+    palette = colors()
+
+    def color(change_us: float) -> str:
+        if abs(change_us) < _NO_NEWS_US:
+            return f"color:{palette.muted}"
+        return f"color:{palette.better if change_us < 0 else palette.worse}"
+
+    return styled.map(color, subset=deltas) if deltas else styled
+
+
+def _columns(labels: Sequence[str]) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "name": st.column_config.TextColumn("kernel", width=300, pinned=True),
+        "category": st.column_config.TextColumn("kind", width=120),
+    }
+    for run, label in enumerate(labels):
+        config[f"n{run}"] = st.column_config.NumberColumn(
+            f"{label}: n", format="%.4g", width=72, help="Calls a step."
+        )
+        config[f"t{run}"] = st.column_config.NumberColumn(
+            f"{label}: µs", format="%.1f", width=88, help="Time of all its calls in a step, µs."
+        )
+        if run:
+            config[f"d{run}"] = st.column_config.NumberColumn(
+                f"{label}: Δ µs",
+                format="%+.1f",
+                width=92,
+                help="Time a step, minus the baseline's; a kernel that does not run takes none.",
+            )
+    return config
