@@ -57,6 +57,10 @@ def paths_by_role(folder: Path) -> tuple[Path, list[Path]]:
     Raises:
         NotARun: the folder does not hold exactly one baseline and at least one candidate.
     """
+    if not folder.is_dir():
+        raise NotARun(
+            f"{folder} is no folder of runs.", remedy="Name a candidate too: BASELINE CANDIDATE."
+        )
     runs = [
         open_run(path)
         for path in sorted(folder.iterdir())

@@ -44,6 +44,13 @@ def summary_answer(opened: Run, summary: Summary) -> dict[str, object]:
             "error": record.error,
         },
         **{name: getattr(summary, name) for name in summary.__dataclass_fields__},
+        "window": {
+            "start_ns": summary.window.start_ns,
+            "end_ns": summary.window.end_ns,
+            "annotated": summary.window.annotated,
+            "n_left_over": summary.window.n_left_over,
+            "n_launched_after": summary.window.n_launched_after,
+        },
         "findings": None,
     }
 

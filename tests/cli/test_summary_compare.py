@@ -1,0 +1,133 @@
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from profiler_core.cli.main import main
+from tests.builders import a_run
+
+CAPTURES = Path(__file__).parents[1] / "fixtures" / "captures"
+EAGER, GRAPH = CAPTURES / "customcnn_b1.eager", CAPTURES / "customcnn_b1.reduce-overhead"
+
+SUMMARY_KEYS = {
+    "schema", "source", "n_events", "n_skipped", "steps", "window_ns", "busy_ns", "idle_ns",
+    "n_kernels", "n_memcpy", "n_memset", "n_launches", "n_graph_launches", "kernel_time_ns",
+    "device_time_ns", "by_category", "kernels", "idle_by_cause_ns", "launch", "memory", "device",
+    "findings",
+}  # fmt: skip
+CANDIDATE_KEYS = {
+    "step_time", "n_kernels", "n_launches", "device_time_ns", "waterfall", "fusion", "compile",
+    "memory", "numerics", "environment_differs", "findings",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
+
+
+def answer(capsys, *words):
+    assert main([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_summary_prints_tables_that_fit(capsys):
+    assert main(["summary", str(EAGER)]) == 0
+    text = capsys.readouterr().out
+    assert "launches" in text and "convolution" in text and "NVIDIA H200" in text
+    assert max(len(line) for line in text.splitlines()) <= 160
+
+
+def test_summary_answers_the_keys_that_scripts_rely_on(capsys):
+    found = answer(capsys, "summary", str(EAGER))
+    assert found.keys() >= SUMMARY_KEYS
+    assert found["schema"] == 1
+    assert found["n_kernels"] == 115
+    assert found["kernels"][0].keys() >= {
+        "name", "category", "n", "time_ns", "mean_ns", "min_ns", "max_ns"
+    }  # fmt: skip
+    assert found["steps"][0].keys() >= {"name", "ts_ns", "dur_ns"}
+    assert found["findings"] is None
+
+
+def test_times_and_sizes_are_whole_numbers(capsys):
+    found = answer(capsys, "compare", str(EAGER), str(GRAPH))
+
+    def check(value, key=""):
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                check(inner, name)
+        elif isinstance(value, list):
+            for inner in value:
+                check(inner, key)
+        elif key.endswith(("_ns", "_bytes")):
+            assert value is None or isinstance(value, int), key
+
+    check(found)
+
+
+def test_summary_of_a_single_trace(capsys):
+    found = answer(capsys, "summary", str(EAGER / "trace.json.gz"))
+    assert found["n_kernels"] == 115
+    assert found["memory"]["source"] == "trace"
+
+
+def test_compare_answers_the_keys_that_scripts_rely_on(capsys):
+    found = answer(capsys, "compare", str(EAGER), str(GRAPH))
+    (candidate,) = found["candidates"]
+    assert candidate.keys() >= CANDIDATE_KEYS
+    assert candidate["step_time"].keys() >= {
+        "baseline_ns", "candidate_ns", "ratio", "interval", "significant", "clock"
+    }  # fmt: skip
+    assert candidate["n_kernels"] == [23, 17]
+    assert candidate["n_launches"] == [23, 3]
+    assert candidate["compile"].keys() >= {"seconds", "warm_seconds", "source", "break_even_steps"}
+    assert candidate["waterfall"] is None
+
+
+def test_compare_prints_the_verdict_first(capsys):
+    assert main(["compare", str(EAGER), str(GRAPH)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("A step takes 266 µs with eager and 103 µs with reduce-overhead")
+
+
+def test_compare_a_folder_goes_by_role(capsys, tmp_path):
+    folder = tmp_path / "capture"
+    for name, role, order in (("b", "candidate", 2), ("a", "baseline", 0), ("c", "candidate", 1)):
+        run = a_run(*[1_000 * (order + 1)] * 8, variant=name, role=role)
+        record = msgspec.to_builtins(run.record)
+        for one in record["measurement"]["rounds"]:
+            one["order"] = order
+        (folder / name).mkdir(parents=True)
+        (folder / name / "run.json").write_text(json.dumps(record))
+    found = answer(capsys, "compare", str(folder))
+    assert found["baseline"]["label"] == "a"
+    assert [c["label"] for c in found["candidates"]] == ["c", "b"]
+    assert [c["verdict"]["kind"] for c in found["candidates"]] == ["slower", "slower"]
+
+
+def test_traces_of_one_name_carry_their_folders(capsys):
+    found = answer(capsys, "compare", str(EAGER / "trace.json.gz"), str(GRAPH / "trace.json.gz"))
+    assert found["baseline"]["label"] == "customcnn_b1.eager/trace.json.gz"
+    assert found["candidates"][0]["verdict"]["kind"] == "no_verdict"
+    assert "Device time a step" in found["candidates"][0]["verdict"]["headline"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "problem"),
+    [
+        (["summary", "/nowhere/at/all"], 2, "/nowhere/at/all does not exist."),
+        (["compare", "{tmp}"], 2, "holds 0 baselines and 0 candidates."),
+        (["compare", str(EAGER / "run.json")], 2, "is no folder"),
+        (["summary", "{tmp}/lost"], 3, "has no trace (it is failed)."),
+    ],
+)
+def test_an_error_is_a_problem_and_a_remedy(capsys, tmp_path, words, status, problem):
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    (lost / "run.json").write_text('{"status": "failed"}')
+    assert main([word.replace("{tmp}", str(tmp_path)) for word in words]) == status
+    lines = capsys.readouterr().err.splitlines()
+    assert problem in lines[0]
+    assert len(lines) == 2
