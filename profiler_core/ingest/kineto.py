@@ -32,6 +32,9 @@ from profiler_core.ingest.stream import Stream
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 
+# A clock whose first real event is later than this did not start with the recording.
+_LONG_AGO_NS = 60 * 10**9
+
 
 def read_kineto(
     path: Path,
@@ -141,24 +144,26 @@ class _Pipeline:
 
     def _mend(self, text: bytes, *, is_last: bool = False) -> Iterator[Rows]:
         """Event by event in this thread."""
-        joined = self.mender.rest + text
         if self.mender.rest and not is_last:
             # The piece before ended at a false border; together they may well be sound.
             try:
-                rows = self._decode(joined)
+                rows = self._decode(self.mender.joined(text))
             except UndecodableError:
                 pass
             else:
                 self.mender.rest = b""
                 yield rows
                 return
-        wide = self.mender.mend(joined, is_last=is_last)
+        wide = self.mender.mend(text, is_last=is_last)
         if wide.height:
             yield self._dealer.deal(wide)
 
     def _decode(self, text: bytes) -> Rows:
         try:
-            return self._dealer.deal(self._decoder.decode(text))
+            rows = self._dealer.deal(self._decoder.decode(text))
+            if n_quoted := mend_text.count_quoted_numbers(text):
+                rows.repairs[mend_text.QUOTED] += n_quoted
+            return rows
         except UndecodableError:
             # Whole files are written with lone backslashes, on Windows: worth a fast way.
             mended, repairs = mend_text.mend_piece(text)
@@ -199,6 +204,7 @@ def _add(total: Rows, rows: Rows, spool: Spool) -> None:
 def _trace(
     source: str, tables: dict[str, pl.DataFrame], total: Rows, metadata: dict[str, Any]
 ) -> Trace:
+    tables = {name: _without_unfilled(frame, total) for name, frame in tables.items()}
     starts = [frame["ts_ns"][0] for frame in tables.values() if frame.height]
     origin_ns = min(starts, default=0)
     return Trace(
@@ -213,6 +219,21 @@ def _trace(
             for table, frame in tables.items()
         },
     )
+
+
+def _without_unfilled(frame: pl.DataFrame, total: Rows) -> pl.DataFrame:
+    """Records that CUPTI never filled in have start and duration 0 (kineto#109).
+
+    On a clock that counts from long ago such a start would stretch the trace over years.
+    """
+    if frame.height < 2 or frame["ts_ns"][0] != 0 or "dur_ns" not in frame.columns:
+        return frame
+    unfilled = (pl.col("ts_ns") == 0) & (pl.col("dur_ns") == 0)
+    kept = frame.filter(~unfilled)
+    if kept.height in (0, frame.height) or kept["ts_ns"][0] < _LONG_AGO_NS:
+        return frame
+    total.skipped["start and duration never filled in (0)"] += frame.height - kept.height
+    return kept
 
 
 def _base_ns(metadata: dict[str, Any]) -> int:

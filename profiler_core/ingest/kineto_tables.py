@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from profiler_core.ingest import mend_text
 from profiler_core.ingest.spool import pack
 from profiler_core.model import trace as model
 from profiler_core.model.trace import TABLE_SCHEMAS
@@ -120,7 +121,7 @@ class Dealer:
             rows.repairs["event without a name"] += nameless
         odd = ranges.filter(~pl.col("bandwidth").is_finite()).height
         if odd:
-            rows.repairs["NaN or Infinity read as missing"] += odd
+            rows.repairs[mend_text.CONSTANT] += odd
         return ranges
 
     def _narrow(self, part: pl.DataFrame, table: str) -> pl.DataFrame:

@@ -30,11 +30,12 @@ _KEYS = r"(?:ph|name|cat|pid|tid|ts|dur|args|id|bp|s|cname|sf|tts|tdur)"
 _EVENT_START = re.compile(r'\{\s*"' + _KEYS + r'"\s*:')
 _BORDER = re.compile(r"\}\s*,\s*(?=" + _EVENT_START.pattern + r")")
 _ARRAY_END = re.compile(r'\}\s*(?=\]\s*(?:\}|,\s*"|$))')
+# What `Chunks` leaves out between two pieces.
+SEPARATOR = b","
+
 _WHITE = re.compile(r"[ \t\r\n]*")
 _NO_EVENT_KEY = '"(?!' + _KEYS + r'"\s*:)'
-_AFTER_END = re.compile(
-    r"\s*(?:$|\}|\[|,\s*" + _NO_EVENT_KEY + r"|\{\s*" + _NO_EVENT_KEY + r")"
-)
+_AFTER_END = re.compile(r"\s*(?:$|\}|\[|,\s*" + _NO_EVENT_KEY + r"|\{\s*" + _NO_EVENT_KEY + r")")
 
 
 class _Document(msgspec.Struct):
@@ -80,12 +81,12 @@ class Mender:
         return events[1:-1]
 
     def mend(self, data: bytes, *, is_last: bool) -> pl.DataFrame:
-        """The wide rows of every event in `data` that can be read.
+        """The wide rows of every event in the rest and `data` that can be read.
 
         Raises:
             BadInput: an event has no end within what the limits allow.
         """
-        text, n_bytes = mend_text.to_text(data)
+        text, n_bytes = mend_text.to_text(self.joined(data))
         if n_bytes:
             self.repairs[mend_text.NOT_UTF8] += n_bytes
         self.rest = b""
@@ -97,10 +98,14 @@ class Mender:
             )
         return wide_rows(events, self.repairs)
 
+    def joined(self, data: bytes) -> bytes:
+        """`data` behind what is left of the piece before."""
+        return self.rest + SEPARATOR + data if self.rest else data
+
     def take_tail(self, text: bytes) -> None:
         """Keep what follows the array; more than the limit is of no use to anybody."""
         room = self._limits.max_piece_bytes - len(self._tail)
-        self._tail += text[:room]
+        self._tail += SEPARATOR[:room] + text[: max(0, room - 1)]
 
     def close(self) -> None:
         """The file is at its end: read the keys after the array, say what is missing."""
@@ -156,12 +161,13 @@ class Mender:
 
     def _mended(self, text: str) -> Event | None:
         made: Counter[str] = Counter()
-        for name, repair in (("", None), *mend_text.EVENT_REPAIRS):
+        for name, repair in ((None, None), *mend_text.EVENT_REPAIRS):
             if repair is not None:
                 text, n_places = repair(text)
                 if not n_places:
                     continue
-                made[name] += n_places
+                if name:
+                    made[name] += n_places
             for decoder in (self._decoder, self._lenient):
                 before = self.repairs.copy()
                 try:

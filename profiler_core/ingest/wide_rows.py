@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from profiler_core.ingest import mend_text
 from profiler_core.ingest.kineto_wide import ARGUMENTS, WIDE_SCHEMA, Argument
 
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -28,7 +29,7 @@ def wide_rows(events: list[Event], repairs: Counter[str]) -> pl.DataFrame:
         for key in ("ts", "dur"):
             value = event.get(key)
             if isinstance(value, str):
-                repairs["number written as text"] += 1
+                repairs[mend_text.QUOTED] += 1
             columns[f"{key}_ns"].append(_nanoseconds(value))
             columns[f"has_{key}"].append(value is not None)
         arguments = event.get("args")
