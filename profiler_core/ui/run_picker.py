@@ -54,8 +54,8 @@ def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) 
     near = {e.key: e for e in current.entries} if current else {}
     # Those of the comparison come first, so that the usual choice needs no search.
     options = [*near, *(key for key in everything if key not in near)]
-    names = _unique(dict(zip(options, _names(options, near, everything), strict=True)))
-    titles = _unique({key: group_label(group) for key, group in by_key.items()})
+    names = unique_labels(dict(zip(options, _names(options, near, everything), strict=True)))
+    titles = unique_labels({key: group_label(group) for key, group in by_key.items()})
 
     # Widgets are seeded from the choice each time: they die with their page, the choice stays.
     st.session_state[_GROUP] = current.key if current else _OTHER
@@ -108,7 +108,7 @@ def _names(options: list[str], near: dict[str, Entry], everything: dict[str, Ent
     ]
 
 
-def _unique(labels: dict[str, str]) -> dict[str, str]:
+def unique_labels(labels: dict[str, str]) -> dict[str, str]:
     """Labels that differ: the browser sends back a label, and the first of two equals would win."""
     counts = Counter(labels.values())
     return {

@@ -94,6 +94,11 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-counts td { padding-top:5px; padding-bottom:5px; }
 .fs-detail td, .fs-detail tbody th { vertical-align:top; white-space:normal; }
 .fs-detail small { color:var(--fs-muted); }
+hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
+.fs-variants { display:flex; flex-wrap:wrap; gap:6px 28px; }
+.fs-variant { font-size:14px; font-variant-numeric:tabular-nums; color:var(--fs-ink); }
+.fs-variant small { display:block; color:var(--fs-muted); font-size:12px; }
+.fs-note.fs-w { color:var(--fs-worse); font-weight:400; }
 @media (max-width:640px) {
   [data-testid=stMainBlockContainer] { padding-left:1rem; padding-right:1rem; }
   .fs-verdict { font-size:22px; }

@@ -1,0 +1,22 @@
+"""Page: what has been measured here; open it, upload more, delete."""
+
+import streamlit as st
+
+from profiler_core.store import library
+from profiler_core.ui.mix_runs import mix_runs
+from profiler_core.ui.open_path import open_by_path
+from profiler_core.ui.page import page, section
+from profiler_core.ui.run_list import show_runs
+from profiler_core.ui.upload.panel import upload_panel
+
+with page("Runs", "What has been measured, and what else do you want to look at?"):
+    groups = library.comparisons()
+    section("Bring your own")
+    upload_panel()
+    with st.container(horizontal=True, gap="medium"):
+        with st.expander("Open files of this server by their path", type="compact"):
+            open_by_path()
+        if groups:
+            with st.expander("Compare runs of different captures", type="compact"):
+                mix_runs(groups)
+    show_runs(groups)

@@ -1,0 +1,34 @@
+"""Putting a comparison together from runs of different captures."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from profiler_core.resources import pages_directory
+from profiler_core.store.library import Comparable
+from profiler_core.ui.choice import choose, query_of
+from profiler_core.ui.run_picker import group_label, unique_labels
+
+
+def mix_runs(groups: Sequence[Comparable]) -> None:
+    """Two fields and a button; last week's run against today's, say."""
+    names = unique_labels(
+        {
+            entry.key: f"{group_label(group)} · {entry.variant}"
+            for group in groups
+            for entry in group.entries
+        }
+    )
+    baseline = st.selectbox(
+        "Baseline", list(names), index=None, format_func=names.__getitem__, placeholder="any run"
+    )
+    candidates = st.multiselect(
+        "Candidates",
+        [key for key in names if key != baseline],
+        format_func=names.__getitem__,
+        placeholder="one or more runs",
+    )
+    if st.button("Compare", disabled=baseline is None or not candidates) and baseline:
+        keys = (baseline, *candidates)
+        choose(keys)
+        st.switch_page(pages_directory() / "overview.py", query_params=query_of(keys))

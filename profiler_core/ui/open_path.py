@@ -1,0 +1,46 @@
+"""Opening what lies on the server: for files too big to upload, below the folders allowed."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.resources import pages_directory
+from profiler_core.store import library, server_path
+from profiler_core.ui.choice import choose, query_of
+from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.server import is_local_server
+
+
+def open_by_path() -> None:
+    """A line for each of two paths; opening switches to the overview."""
+    allowed = server_path.roots(is_local=is_local_server())
+    if not allowed:
+        st.html(
+            "<p class=fs-note>Opening files by their path is off on this server: its owner can "
+            "name folders as open_below in settings.toml.</p>"
+        )
+        return
+    with st.form("open_by_path", border=False):
+        first = st.text_input(
+            "Run, trace or folder of a capture", placeholder=f"{allowed[0]}/…", max_chars=4096
+        )
+        second = st.text_input(
+            "Compare with (optional)", placeholder="another run or trace", max_chars=4096
+        )
+        pressed = st.form_submit_button("Open")
+    if pressed:
+        try:
+            keys = _keys(first, allowed) + (_keys(second, allowed) if second.strip() else ())
+        except FusionscopeError as error:
+            problem_card(error.problem, error.remedy)
+            return
+        choose(keys)
+        st.switch_page(pages_directory() / "overview.py", query_params=query_of(keys))
+
+
+def _keys(text: str, allowed: tuple[Path, ...]) -> tuple[str, ...]:
+    path = server_path.resolve(text, allowed)
+    found = [library.at_path(run) for run in server_path.runs_below(path)]
+    found.sort(key=lambda entry: entry.run.role != "baseline")
+    return tuple(entry.key for entry in found)
