@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +27,12 @@ CAPTURES = ROOT / "tests" / "fixtures" / "captures"
 START_TIMEOUT_S = 60.0
 PAGE_TIMEOUT_MS = 30_000
 
-# What a browser reports although the page is right: nothing so far. Keep it short.
-HARMLESS: tuple[str, ...] = ()
+# What a browser reports although the page is right, by message or address. Keep it short.
+HARMLESS: tuple[str, ...] = (
+    # On a cold link to /capture Streamlit's client first asks whether /capture is the base path.
+    "/_stcore/health",
+    "/_stcore/host-config",
+)
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def server(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One dashboard for the whole session; its log is shown where it does not start."""
+    with running_server(home, tmp_path_factory.mktemp("server") / "log.txt") as server:
+        yield server
+
+
+@contextmanager
+def running_server(home: Path, log: Path) -> Iterator[Server]:
+    """A dashboard over `home`; tests that write into a home start one of their own."""
     port = free_port()
-    log = tmp_path_factory.mktemp("server") / "log.txt"
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
@@ -130,8 +141,9 @@ def watched_page(browser: Browser, color_scheme: str = "light") -> Iterator[Page
     complaints: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if message.type == "error" and not any(text in message.text for text in HARMLESS):
-            complaints.append(message.text)
+        about = f"{message.text} {message.location.get('url', '')}"
+        if message.type == "error" and not any(text in about for text in HARMLESS):
+            complaints.append(about)
 
     page.on("console", note)
     page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -1,0 +1,174 @@
+"""The capture page in a real browser, with real captures of a tiny model on this machine's CPU."""
+
+import os
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Server, ready, running_server, watched_page
+
+pytestmark = [pytest.mark.browser, pytest.mark.torch]
+
+# Two processes that import torch and compile, on a busy two-core machine.
+CAPTURE_TIMEOUT_MS = 150_000
+CANCEL_TIMEOUT_MS = 30_000
+
+TINY = """
+    import torch
+
+    def build():
+        model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU())
+        return model, (torch.randn(8, 16),)
+
+    def broken():
+        raise ValueError("no weights here")
+"""
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with a home of its own: what is captured here is nothing to other tests."""
+    home = tmp_path_factory.mktemp("capture-home")
+    with running_server(home, tmp_path_factory.mktemp("capture-server") / "log.txt") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("user") / "tiny.py"
+    path.write_text(textwrap.dedent(TINY))
+    return path
+
+
+def fill(page: Page, label: str, text: str) -> None:
+    field = page.get_by_label(label, exact=True)
+    field.fill(text)
+    field.press("Tab")
+    ready(page)
+
+
+def choose_own_code(page: Page, server: Server, code: str) -> None:
+    page.goto(server.link("capture"))
+    ready(page)
+    page.get_by_role("radio", name="My own code").click()
+    fill(page, "File and function", code)
+
+
+def shorten(page: Page) -> None:
+    """As little measuring as there can be: the page is tested, not the clock."""
+    page.get_by_text("More: backends").click()
+    fill(page, "Rounds, interleaved", "2")
+    fill(page, "Steps a round, at least", "2")
+    fill(page, "Seconds a round, at least", "0")
+    fill(page, "Seconds of telemetry", "0")
+    fill(page, "Profiled steps", "1")
+    for label in ("Warm compile time", "Check the answers", "Memory snapshot"):
+        page.get_by_test_id("stCheckbox").filter(has_text=label).locator("label").click()
+        ready(page)
+
+
+def start(page: Page) -> str:
+    """Press the button; returns the job's id from the URL."""
+    page.get_by_role("button", name="Start capture").click()
+    page.wait_for_url(re.compile(r"[?&]job="))
+    return page.url.partition("job=")[2]
+
+
+def state(page: Page) -> str:
+    return page.locator(".fs-job-head .fs-state").inner_text()
+
+
+def expect_state(page: Page, name: str, timeout_ms: int) -> None:
+    expect(page.locator(".fs-job-head .fs-state")).to_have_text(name, timeout=timeout_ms)
+
+
+def test_a_capture_runs_survives_a_reload_and_ends_in_its_comparison(
+    page: Page, browser: Browser, own_server: Server, model: Path
+) -> None:
+    choose_own_code(page, own_server, f"{model}:build")
+    shorten(page)
+    job_id = start(page)
+    expect(page.locator(".fs-phases")).to_contain_text("starting", timeout=CAPTURE_TIMEOUT_MS)
+
+    page.reload()
+    ready(page)
+    assert job_id in page.url
+    expect(page.locator(".fs-job-head")).to_contain_text("tiny.py:build")
+
+    # Somebody else, on the bare page, sees it in the list and opens it from there.
+    for other in watched_page(browser):
+        other.goto(own_server.link("capture"), wait_until="commit")
+        ready(other)
+        other.get_by_role("button", name="tiny.py:build").click()
+        expect(other.locator(".fs-job-head")).to_contain_text("tiny.py:build")
+
+    expect_state(page, "finished", CAPTURE_TIMEOUT_MS)
+    phases = page.locator(".fs-phases")
+    for name in ("eager", "default", "compiling", "timing", "profiling"):
+        expect(phases).to_contain_text(name)
+    page.get_by_text("See the comparison").click()
+    page.wait_for_url(re.compile(r"/\?baseline=run%2F.*eager.*candidate=run%2F.*default"))
+    ready(page)
+    expect(page.get_by_test_id("stMain")).to_contain_text("default")
+
+
+def test_cancel_stops_it_and_leaves_no_process(page: Page, own_server: Server, model: Path) -> None:
+    choose_own_code(page, own_server, f"{model}:build")
+    start(page)
+    expect(page.locator(".fs-phases")).to_contain_text("starting", timeout=CAPTURE_TIMEOUT_MS)
+    page.get_by_role("button", name="Cancel").click()
+    expect_state(page, "cancelled", CANCEL_TIMEOUT_MS)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    assert processes_of(own_server.home) == []
+
+
+def test_an_error_in_the_users_code_is_one_sentence(
+    page: Page, own_server: Server, model: Path
+) -> None:
+    choose_own_code(page, own_server, f"{model}:broken")
+    start(page)
+    expect_state(page, "failed", CAPTURE_TIMEOUT_MS)
+    main = page.get_by_test_id("stMain")
+    expect(main).to_contain_text("no weights here")
+    expect(main).not_to_contain_text("Traceback")
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("tiny.py", "does not name a function in a file"),
+        ("/nowhere/tiny.py:build", "/nowhere/tiny.py cannot be read"),
+        ("{model}:biuld", "has no function biuld. It has build."),
+    ],
+)
+def test_a_wrong_path_is_said_beside_the_field(
+    page: Page, own_server: Server, model: Path, code: str, sentence: str
+) -> None:
+    choose_own_code(page, own_server, code.format(model=model))
+    expect(page.get_by_role("alert")).to_contain_text(sentence)
+    expect(page.get_by_role("button", name="Start capture")).to_be_disabled()
+
+
+def test_a_job_that_is_not_there_is_said(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("capture", job="20200101-000000-abcdef"))
+    ready(page)
+    expect(page.get_by_test_id("stMain")).to_contain_text(
+        "There is no capture job 20200101-000000-abcdef"
+    )
+
+
+def processes_of(home: Path) -> list[str]:
+    """Command lines of processes that work for a job or a run below this home (Linux)."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if str(home) in command and int(entry.name) != os.getpid():
+            found.append(command)
+    return found
