@@ -25,6 +25,7 @@ from profiler_core.store.records import read_record
 Origin = Literal["sample", "capture", "upload", "path"]
 
 _PREFIX: Mapping[str, Origin] = {"sample": "sample", "run": "capture", "upload": "upload"}
+_LONGEST_NAME_BYTES = 255  # of one folder's name; what is longer, no file system has
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
@@ -215,7 +216,8 @@ def _entry(key: str, path: Path, origin: Origin) -> Entry:
 
 
 def _is_folder_name(text: str) -> bool:
-    return bool(text) and not text.startswith((".", "_")) and not set(text) & {"/", "\\", "\0"}
+    fits = 0 < len(text.encode("utf-8", "replace")) <= _LONGEST_NAME_BYTES
+    return fits and not text.startswith((".", "_")) and not set(text) & {"/", "\\", "\0"}
 
 
 def _is_run(path: Path, root: Path) -> bool:

@@ -36,17 +36,18 @@ def resolve(text: str, allowed: tuple[Path, ...]) -> Path:
         )
     if "\0" in text or not text.strip():
         raise BadInput("That is no path.", remedy="Type the path of a run or a trace.")
-    path = Path(text.strip()).expanduser()
     try:
+        path = Path(text.strip()).expanduser()
         path = (path if path.is_absolute() else allowed[0] / path).resolve()
-    except (OSError, RuntimeError):
-        path = Path("/")
+        is_there = path.exists()
+    except (OSError, RuntimeError):  # an endless name, a loop of links, an unknown ~user
+        path, is_there = Path("/"), False
     if not any(path.is_relative_to(root) for root in allowed):
         names = " or ".join(str(root) for root in allowed)
         raise BadInput(
             f"{text.strip()[:300]} may not be opened.", remedy=f"Choose something below {names}."
         )
-    if not path.exists():
+    if not is_there:
         raise BadInput(f"{path} does not exist.", remedy="Check the path.")
     return path
 

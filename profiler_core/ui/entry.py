@@ -12,7 +12,7 @@ st.set_page_config(
     page_title="Fusionscope",
     page_icon=str(static_directory() / "icon.png"),  # a :material: icon would fetch a font
     layout="wide",
-    initial_sidebar_state="expanded",
+    initial_sidebar_state="auto",
 )
 _shade = "dark" if st.context.theme.type == "dark" else "light"
 st.logo(
