@@ -10,13 +10,14 @@ from streamlit import config
 from profiler_core.ui.routes.files import ROUTES as FILES
 from profiler_core.ui.routes.health import ROUTES as HEALTH
 from profiler_core.ui.routes.timeline import ROUTES as TIMELINE
+from profiler_core.ui.upload.route import ROUTES as UPLOAD
 
 
 def all_routes() -> list[BaseRoute]:
     """Every route of ours, below `server.baseUrlPath` as Streamlit's own are."""
     base = str(config.get_option("server.baseUrlPath") or "").strip("/")
     prefix = f"/{base}" if base else ""
-    return [_below(prefix, route) for route in (*HEALTH, *TIMELINE, *FILES)]
+    return [_below(prefix, route) for route in (*HEALTH, *TIMELINE, *UPLOAD, *FILES)]
 
 
 def _below(prefix: str, route: Route | Mount) -> BaseRoute:
