@@ -47,7 +47,7 @@ class Palette:
 
     def on(self, fill: str) -> str:
         """Black or white, whichever is easier to read on `fill` (WCAG relative luminance)."""
-        return "#FFFFFF" if _luminance(fill) < 0.36 else "#15181E"
+        return "#FFFFFF" if _luminance(fill) < 0.2 else "#15181E"
 
 
 def _categories(

@@ -1,0 +1,102 @@
+import pytest
+
+from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.measures import common_clock, measures, step_ns
+from profiler_core.analysis.step_parts import step_parts
+from profiler_core.analysis.summary import summarise
+from tests.builders import a_run, a_trace, kernel, launch, step
+
+
+def a_summary(*durations, stream=None, measurement=None):
+    """One step of 1000 ns with kernels of these lengths, one after another or on streams."""
+    device, ts = [], 10
+    for number, dur in enumerate(durations, start=1):
+        where = {} if stream is None else {"stream": number}
+        device.append(kernel(ts, dur, number, name="triton_poi_fused_0", **where))
+        ts += 0 if stream == "each" else dur
+    return summarise(
+        a_trace(
+            annotations=[step(0, 0, 1_000)],
+            runtime=[launch(0, 1, n) for n in range(1, len(durations) + 1)],
+            device=device,
+        ),
+        measurement,
+    )
+
+
+def a_side(run, *durations):
+    return make_side(run, a_summary(*durations, measurement=run.record.measurement))
+
+
+def by_label(comparison):
+    return {m.label: m for m in measures(comparison)}
+
+
+def test_every_run_has_a_value_and_every_candidate_a_judgement():
+    sides = [
+        a_side(a_run(*[5_000] * 20, peak_reserved_bytes=100), 500, 100),
+        a_side(a_run(*[2_500] * 20, variant="default", peak_reserved_bytes=300), 200),
+        a_side(a_run(*[5_000] * 20, variant="max-autotune"), 500, 100),
+    ]
+    found = by_label(compare(sides[0], sides[1:]))
+    assert found["Step time"].values == (500, 250, 500)
+    assert found["Step time"].judgements == ("better", "same")
+    assert found["Speed"].values == (1.0, 2.0, 1.0)
+    assert found["Kernels a step"].values == (2, 1, 2)
+    assert found["Kernels a step"].judgements == ("better", "same")
+    assert found["Peak memory"].values == (100, 300, None)
+    assert found["Peak memory"].judgements == ("worse", "unjudged")
+    assert found["Kernels a step"].change(1) == 0.5
+    for measure in found.values():
+        assert len(measure.values) == 3
+        assert len(measure.judgements) == 2
+        assert measure.definition.endswith(".")
+
+
+def test_a_time_without_repeats_is_shown_and_not_judged():
+    sides = [make_side(a_run(5_000), None), make_side(a_run(500, variant="default"), None)]
+    found = by_label(compare(sides[0], sides[1:]))
+    assert found["Step time"].values == (500, 50)
+    assert found["Step time"].judgements == ("unjudged",)
+
+
+def test_one_untimed_run_puts_all_on_the_profiled_clock():
+    sides = [
+        make_side(a_run(5_000), a_summary(100)),
+        make_side(a_run(variant="default"), a_summary(100)),
+    ]
+    assert common_clock(sides) == "profiled"
+    assert [step_ns(side, "profiled") for side in sides] == [1_000, 1_000]
+    assert "Step time, profiled" in by_label(compare(sides[0], sides[1:]))
+
+
+def test_a_failed_run_does_not_push_the_others_off_their_clock():
+    sides = [make_side(a_run(5_000), None), make_side(a_run(variant="default"), None)]
+    assert common_clock(sides) == "unprofiled"
+    found = by_label(compare(sides[0], sides[1:]))
+    assert found["Step time"].values == (500, None)
+    assert found["Step time"].judgements == ("unjudged",)
+
+
+def test_what_no_run_knows_has_no_row():
+    found = by_label(compare(make_side(a_run(), None), [make_side(a_run(), None)]))
+    assert found == {}
+
+
+def test_busy_is_of_the_step_on_the_clock_shown():
+    side = make_side(a_run(5_000), a_summary(300))  # 500 ns a step unprofiled, busy 300
+    assert by_label(compare(side, []))["GPU busy"].values == (0.6,)
+
+
+@pytest.mark.parametrize("step", [None, 600.0, 250.0])
+def test_the_parts_of_a_step_sum_to_it(step):
+    parts = step_parts(a_summary(300), step, "unprofiled")
+    assert sum(parts.by_category.values()) + parts.idle_ns == pytest.approx(parts.step_ns)
+    assert parts.step_ns == (step or 1_000)
+    assert parts.clock == ("unprofiled" if step else "profiled")
+
+
+def test_kernels_that_overlap_are_shown_in_proportion():
+    parts = step_parts(a_summary(300, 300, stream="each"), None, "profiled")
+    assert (parts.by_category["triton_pointwise"], parts.idle_ns) == (300, 700)
+    assert parts.scale == 0.5

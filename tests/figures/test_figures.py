@@ -1,0 +1,134 @@
+"""Drawn without raising, axes with units, names escaped, parts that add up. No pixels."""
+
+import re
+
+import pytest
+
+from profiler_core.figures.duration_histogram import duration_histogram
+from profiler_core.figures.kernel_bars import kernel_bars
+from profiler_core.figures.names import plain_kernel_name, short_kernel_name
+from profiler_core.figures.step_bars import step_bars, step_legend
+from profiler_core.figures.theme import DARK, LIGHT
+from tests.figures.results import HOSTILE, a_row, some_parts
+
+MODES = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+
+
+@MODES
+def test_the_bars_of_a_step_add_up_to_the_step(palette):
+    parts = [
+        some_parts(5_220_000, conv=1_900_000, gemm=25_000, memset=5_000, optimizer=800),
+        some_parts(2_590_000, conv=1_500_000, triton_pointwise=900_000),
+    ]
+    figure = step_bars(["eager", "default"], parts, palette)
+    for run, p in enumerate(parts):
+        drawn_ms = sum(bar.x[run] for bar in figure.data)
+        assert drawn_ms == pytest.approx(p.step_ns / 1e6)
+    assert figure.layout.xaxis.title.text == "one step, ms"
+
+
+@pytest.mark.parametrize(
+    ("step_ns", "unit"), [(5e9, "s"), (5e6, "ms"), (196e3, "µs"), (500, "ns"), (0, "ns")]
+)
+def test_the_unit_fits_the_longest_step(step_ns, unit):
+    figure = step_bars(["eager"], [some_parts(step_ns)], LIGHT)
+    assert figure.layout.xaxis.title.text == f"one step, {unit}"
+
+
+def test_a_kind_has_one_colour_in_bars_and_legend():
+    parts = [some_parts(100.0, norm=50.0, triton_pointwise=30.0)]
+    bars = {bar.name: bar.marker.color for bar in step_bars(["eager"], parts, LIGHT).data}
+    assert bars == dict(step_legend(parts, LIGHT))
+    assert bars["normalisation"] == LIGHT.category("norm")
+    assert bars["GPU idle"] == LIGHT.idle
+
+
+def test_a_category_that_the_theme_does_not_know_is_drawn_as_other():
+    assert LIGHT.category("something new") == LIGHT.category("other")
+
+
+@MODES
+def test_kernels_are_drawn_for_every_run_with_a_unit(palette):
+    rows = [a_row("a", 2e6, 1e6, None), a_row("b", None, 3e5, 2e5)]
+    figure = kernel_bars(["eager", "default", "max"], rows, palette)
+    drawn_ms = [[round(x, 9) for x in bar.x] for bar in figure.data]
+    assert drawn_ms == [[2.0, 0.0], [1.0, 0.3], [0.0, 0.2]]
+    assert figure.layout.xaxis.title.text == "time a step, ms"
+    assert len({bar.marker.color for bar in figure.data}) == 3
+
+
+def test_only_the_longest_kernels_are_drawn():
+    figure = kernel_bars(["eager"], [a_row(f"k{i}", 1e6) for i in range(500)], LIGHT)
+    assert len(figure.data[0].x) < 20
+
+
+@MODES
+def test_every_call_is_in_the_histogram(palette):
+    figure = duration_histogram(["eager", "default"], [[5, 5, 9], []], palette)
+    assert [sum(bar.y) for bar in figure.data] == [3]
+    assert figure.layout.xaxis.title.text == "duration of a call, µs"
+    assert figure.layout.yaxis.title.text == "calls"
+
+
+@pytest.mark.parametrize("durations", [[[]], [[7]], [[7, 7, 7]], [[0]], [list(range(10_000))]])
+def test_odd_durations_are_drawn(durations):
+    figure = duration_histogram(["eager"], durations, LIGHT)
+    assert sum(sum(bar.y) for bar in figure.data) == len(durations[0])
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        step_bars([], [], LIGHT),
+        kernel_bars([], [], LIGHT),
+        kernel_bars(["eager"], [], LIGHT),
+        duration_histogram([], [], LIGHT),
+    ],
+)
+def test_nothing_to_draw_raises_nothing(figure):
+    assert figure.to_json()
+
+
+def test_names_never_reach_the_browser_as_html():
+    figures = [
+        step_bars([HOSTILE], [some_parts(100.0, gemm=50.0)], LIGHT),
+        kernel_bars([HOSTILE], [a_row(HOSTILE, 5.0)], LIGHT),
+        duration_histogram([HOSTILE], [[5]], LIGHT),
+    ]
+    for figure in figures:
+        for shown in re.findall(
+            r'"(?:text|name|hovertext|ticktext|hovertemplate)":[^\]}]*', _json(figure)
+        ):
+            assert "<img" not in shown
+
+
+def _json(figure):
+    return figure.to_json().replace("\\u003c", "<").replace("\\u003e", ">")
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        (
+            "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>,"
+            " std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>)",
+            "vectorized_elementwise_kernel CUDAFunctor_add",
+        ),
+        (
+            "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128_32x3_nn_align4>"
+            "(cutlass_80_tensorop_s1688gemm_128x128_32x3_nn_align4::Params)",
+            "cutlass_80_tensorop_s1688gemm_128x128_32x3_nn…",
+        ),
+        ("triton_poi_fused_relu_0", "triton_poi_fused_relu_0"),
+        ("", ""),
+        ("<", "<"),
+        ("void ", "void"),
+    ],
+)
+def test_short_names_keep_what_tells(name, short):
+    assert short_kernel_name(name) == short
+    assert len(short_kernel_name(name * 50)) <= 46
+
+
+def test_plain_names_keep_their_arguments():
+    assert plain_kernel_name("void at::native::f<4>(int)") == "f<4>(int)"
