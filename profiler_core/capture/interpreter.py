@@ -51,8 +51,12 @@ def default_python() -> str:
     return sys.executable
 
 
-def probe(python: str | None) -> Interpreter:
+def probe(python: str | None, *, with_backends: bool = False) -> Interpreter:
     """Ask an interpreter what it can capture; takes some seconds, since it imports torch.
+
+    Args:
+        python: its path; None for the one that runs this.
+        with_backends: ask for torch.compile's backends too, which takes some seconds more.
 
     Raises:
         CaptureFailed: the interpreter does not run at all.
@@ -61,7 +65,7 @@ def probe(python: str | None) -> Interpreter:
     remedy = "Pass --python path/to/venv/bin/python."
     try:
         done = subprocess.run(
-            [executable, str(CHILD / "probe.py")],
+            [executable, str(CHILD / "probe.py"), *(["--backends"] if with_backends else [])],
             capture_output=True,
             text=True,
             errors="replace",

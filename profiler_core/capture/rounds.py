@@ -10,7 +10,6 @@ from typing import Protocol
 
 from profiler_core.capture.spec import LEAST_ROUNDS, TIMING_CAP_SECONDS
 
-
 # On a CPU, where a step takes long and a person waits beside it, less is enough.
 CPU_CAP_SECONDS = 10.0
 

@@ -41,7 +41,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings. 0 when captures are possible, 3 when not."""
     try:
-        interpreter = probe(arguments.python)
+        interpreter = probe(arguments.python, with_backends=True)
     except CaptureFailed as error:
         interpreter = Interpreter(arguments.python or "", {"error": error.problem})
     findings = diagnose(interpreter, _nvml_facts(interpreter))

@@ -38,31 +38,30 @@ def describe(
         return _answer("stated", error.problem, error.remedy)
     chain = list(_chain(error))
     text = _one_line(str(error)) or type(error).__name__
+    where = stage + _place(chain, user_file)
     if any(_is_memory(link) for link in chain):
         return _answer(
             "memory",
-            "Out of memory in {}: {}".format(stage, _sentence(text)),
+            "Out of memory in {}: {}".format(where, _sentence(text)),
             "Use a smaller batch size, or free the device.",
         )
-    place = _place(chain, user_file)
     if isinstance(error, SystemExit):
         return _answer(
             "user",
-            "The code called exit({}){} in {}.".format(error.code, place, stage),
+            "The code called exit({}) in {}.".format(error.code, where),
             "Let the function return instead.",
         )
     if compiled and any(_from_compiler(link) for link in chain):
-        root = chain[-1] if _is_bare(text) else error
         return _answer(
             "compile",
-            "torch.compile failed in {}{}: {}: {}".format(
-                stage, place, type(error).__name__, _sentence(_one_line(str(root)) or text)
+            "torch.compile failed in {}: {}: {}".format(
+                where, type(error).__name__, _sentence(text)
             ),
             "See the end of torch_logs.txt for the compiler's own words.",
         )
     return _answer(
         "user",
-        "{}{} in {}: {}".format(type(error).__name__, place, stage, _sentence(text)),
+        "{} in {}: {}".format(type(error).__name__, where, _sentence(text)),
         "Fix the line, or see the end of torch_logs.txt for the traceback.",
     )
 
@@ -93,10 +92,6 @@ def _from_compiler(error: BaseException) -> bool:
     return type(error).__module__.startswith(_TORCH_COMPILE_MODULES)
 
 
-def _is_bare(text: str) -> bool:
-    return len(text) < 10
-
-
 def _place(chain: List[BaseException], user_file: Optional[str]) -> str:
     if user_file is None:
         return ""
@@ -105,15 +100,19 @@ def _place(chain: List[BaseException], user_file: Optional[str]) -> str:
         frames = [f for f in traceback.extract_tb(link.__traceback__) if f.filename == wanted]
         if frames:
             name = Path(wanted).name
-            return " at {}, line {}, in {},".format(name, frames[-1].lineno, frames[-1].name)
+            return " ({}, line {}, in {})".format(name, frames[-1].lineno, frames[-1].name)
     return ""
 
 
 def _one_line(text: str) -> str:
-    for line in text.splitlines():
-        if line.strip():
-            return line.strip()[:_LONGEST]
-    return ""
+    """The first line that says something, with the next where it only announces it.
+
+    Dynamo writes "backend='x' raised:" and the compiler's own error on the line below.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].endswith(":"):
+        lines[0] = lines[0] + " " + lines[1]
+    return lines[0][:_LONGEST] if lines else ""
 
 
 def _sentence(text: str) -> str:

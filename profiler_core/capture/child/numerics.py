@@ -17,7 +17,7 @@ from .variants import Variant, apply_inductor, place
 from .workloads import Request, build, seed_everything
 
 # A CUDA graph is recorded at the second call and replayed from the third on: look at these too.
-N_PASSES = 4
+N_PASSES = 3
 
 
 class Bench(NamedTuple):

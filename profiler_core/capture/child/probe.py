@@ -1,7 +1,7 @@
 """What the interpreter that runs this file can capture, as one marked line of JSON.
 
-Started by file path like `main.py`: `python path/to/child/probe.py`. Exits with 3, and says
-`error`, when torch cannot be imported.
+Started by file path like `main.py`: `python path/to/child/probe.py [--backends]`. Exits with 3,
+and says `error`, when torch cannot be imported.
 """
 
 import importlib
@@ -12,13 +12,17 @@ import shutil
 import sys
 import sysconfig
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 MARK = "FUSIONSCOPE-PROBE "  # importing torch may print lines of its own
 
 
-def probe() -> Dict[str, Any]:
-    """Versions, devices, TORCH_LOGS names, backends and the C++ compiler of this interpreter."""
+def probe(with_backends: bool) -> Dict[str, Any]:
+    """Versions, devices, TORCH_LOGS names and the C++ compiler of this interpreter.
+
+    Args:
+        with_backends: list those of torch.compile too, which takes seconds (it imports Dynamo).
+    """
     _load_package()
     try:
         import torch
@@ -26,7 +30,6 @@ def probe() -> Dict[str, Any]:
         text = (str(error).splitlines() or [""])[0]
         return {"error": "{}: {}".format(type(error).__name__, text)}
     environment = importlib.import_module("fusionscope_child.environment")
-    variants = importlib.import_module("fusionscope_child.variants")
     gpus = []
     if torch.cuda.is_available():
         gpus = [environment.gpu(index) for index in range(torch.cuda.device_count())]
@@ -44,8 +47,13 @@ def probe() -> Dict[str, Any]:
         "gpus": gpus,
         "cxx": shutil.which(os.environ.get("CXX") or "g++") or shutil.which("clang++"),
         "log_names": environment.log_names(),
-        "backends": sorted(variants.known_backends()),
+        "backends": _backends() if with_backends else None,
     }
+
+
+def _backends() -> List[str]:
+    variants = importlib.import_module("fusionscope_child.variants")
+    return sorted(variants.known_backends())
 
 
 def _load_package() -> None:
@@ -60,6 +68,6 @@ def _load_package() -> None:
 
 
 if __name__ == "__main__":
-    answer = probe()
+    answer = probe("--backends" in sys.argv)
     sys.stdout.write("\n" + MARK + json.dumps(answer) + "\n")
     sys.exit(3 if "error" in answer else 0)

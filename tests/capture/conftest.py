@@ -1,0 +1,82 @@
+"""Real captures, each made once: a child takes seconds to import torch."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from profiler_core.capture import launcher
+from profiler_core.capture.interpreter import probe
+from profiler_core.capture.spec import CaptureSpec, parse_variants
+
+TINY = Path(__file__).resolve().parent / "workloads" / "tiny.py"
+
+# As short as a capture can be; tests switch on what they look at.
+SHORT = {
+    "device": "cpu",
+    "rounds": 2,
+    "round_steps": 2,
+    "round_seconds": 0.0,
+    "steps": 2,
+    "profile": False,
+    "numerics": False,
+    "warm_compile": False,
+}
+
+
+@pytest.fixture(scope="session")
+def interpreter():
+    """What the interpreter of the tests can capture, asked once."""
+    return probe(None)
+
+
+@pytest.fixture(scope="session")
+def capture_tiny(tmp_path_factory, interpreter):
+    """`capture_tiny(function, variants, is_cancelled=…, listener=…, **spec)` -> FinishedCapture."""
+    home = tmp_path_factory.mktemp("home")
+
+    def capture(function, variants="eager", *, listener=None, is_cancelled=None, **more):
+        spec = CaptureSpec(
+            f"{TINY}:{function}", variants=parse_variants(variants), **{**SHORT, **more}
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("FUSIONSCOPE_HOME", str(home))
+            patch.setattr(launcher, "probe", lambda python: interpreter)
+            return launcher.run_capture(
+                spec,
+                tmp_path_factory.mktemp("out"),
+                listener=listener,
+                is_cancelled=is_cancelled or (lambda: False),
+            )
+
+    capture.home = home  # stands in the environment of each child
+    return capture
+
+
+@pytest.fixture(scope="session")
+def full(capture_tiny):
+    """Everything on: eager, inductor, a wrong compiler and a broken one."""
+    return capture_tiny(
+        "model",
+        "eager,default,backend:planted_wrong,backend:planted_broken",
+        profile=True,
+        stacks=True,
+        numerics=True,
+        warm_compile=True,
+        rounds=3,
+        options=(("width", "16"),),
+        batch_size=2,
+    )
+
+
+def processes_with(text):
+    """Processes of this machine whose environment holds the text (Linux)."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if text.encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found

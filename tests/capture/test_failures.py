@@ -1,0 +1,109 @@
+"""Each way to fail: one clear sentence, a readable failed run, no process left."""
+
+import re
+
+import pytest
+
+from profiler_core.capture import launcher
+from profiler_core.capture.spec import CaptureSpec, parse_variants
+from profiler_core.ingest.run import open_run
+
+from .conftest import SHORT, processes_with
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("nowhere", r"has no function 'nowhere'\. Use one of its functions: model, "),
+        ("returns_nonsense", r"The function returns_nonsense returned a int, not a model"),
+        (
+            "raises_while_building",
+            r"ValueError in building the model \(tiny\.py, line \d+, in raises_while_building\): "
+            r"the data set is empty\.",
+        ),
+        (
+            "raises_while_running",
+            r"ValueError in the first call \(tiny\.py, line \d+, in forward\): negative size\.",
+        ),
+        ("out_of_memory", r"Out of memory in the first call \(tiny\.py, line \d+, in forward\): "),
+        ("killed", r"The process was killed by SIGKILL during: warm up\."),
+    ],
+)
+def test_it_leaves_a_readable_failed_run(capture_tiny, function, said):
+    (run,) = capture_tiny(function).runs
+    record = open_run(run.directory).record
+    assert record.status == "failed"
+    assert re.search(said, record.error), record.error
+    assert "\n" not in record.error
+    assert processes_with(str(capture_tiny.home)) == []
+
+
+def test_a_missing_file_is_said_for_every_variant_without_starting_any(tmp_path):
+    spec = CaptureSpec(f"{tmp_path}/gone.py:f", variants=parse_variants("eager,default"), **SHORT)
+    finished = launcher.run_capture(spec, tmp_path)
+    for run in finished.runs:
+        record = open_run(run.directory).record
+        assert record.status == "failed"
+        assert record.error == f"{tmp_path}/gone.py does not exist. Pass an existing Python file."
+
+
+def test_an_interpreter_that_is_none_is_said(tmp_path):
+    finished = launcher.run_capture(CaptureSpec("customcnn", python="/no/python"), tmp_path)
+    assert {run.status for run in finished.runs} == {"failed"}
+    assert "The interpreter /no/python does not exist." in finished.runs[0].error
+
+
+def test_an_interpreter_without_torch_is_said(tmp_path):
+    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(tmp_path))
+        finished = launcher.run_capture(CaptureSpec("customcnn"), tmp_path)
+    assert "torch cannot be imported by" in finished.runs[0].error
+    assert "ImportError: no torch here" in finished.runs[0].error
+
+
+def test_candidates_are_measured_though_the_baseline_fails(capture_tiny):
+    finished = capture_tiny("model", "backend:planted_broken,eager", numerics=True)
+    broken, eager = finished.runs
+    assert (broken.status, eager.status) == ("failed", "finished")
+    assert len(eager.record["measurement"]["rounds"]) == 2
+    assert eager.record["numerics"]["verdict"] == "right"
+
+
+def test_an_absent_backend_says_what_to_install(capture_tiny):
+    runs = capture_tiny("model", "tensorrt,backend:nonsense").runs
+    assert runs[0].error.endswith("no backend 'tensorrt' in this interpreter. "
+                                  "Install torch-tensorrt.")  # fmt: skip
+    assert "Use one of: aot_eager" in runs[1].error
+
+
+def test_variants_that_do_not_fit_together_run_one_after_another(capture_tiny, tmp_path):
+    finished = capture_tiny(
+        "alone", "eager,eager+bf16-autocast", options=(("path", str(tmp_path / "holder")),)
+    )
+    assert [run.status for run in finished.runs] == ["finished", "finished"]
+    for run in finished.runs:
+        measurement = open_run(run.directory).record.measurement
+        assert measurement.interleaved is False
+        assert len(measurement.rounds) == 2
+    lines = (finished.directory / "progress.jsonl").read_text()
+    assert "do not fit on the device together" in lines
+
+
+def test_cancelling_ends_everything_at_once(capture_tiny):
+    seen = []
+    finished = capture_tiny(
+        "slow",
+        "eager,eager+bf16-autocast",
+        rounds=1000,
+        listener=lambda line: seen.append(line.phase),
+        is_cancelled=lambda: "timing" in seen,
+    )
+    assert finished.is_cancelled
+    for run in finished.runs:
+        record = open_run(run.directory).record
+        assert (record.status, record.error) == ("cancelled", "The capture was cancelled.")
+    assert seen[-1] == "cancelled"
+    assert processes_with(str(capture_tiny.home)) == []

@@ -1,0 +1,38 @@
+"""sources.json keeps the named lines with their context, and nothing of torch."""
+
+from profiler_core.capture.sources import collect_sources
+
+
+def test_lines_named_in_a_text_log_are_kept_with_eight_each_way(tmp_path):
+    source = tmp_path / "model.py"
+    source.write_text("".join(f"line {n}\n" for n in range(1, 41)))
+    log = tmp_path / "torch_logs.txt"
+    log.write_text(
+        f"V1121 08:26:53 7 torch/_dynamo/x.py:5] [0/0] [__graph_breaks] "
+        f"Graph break in user code at {source}:20\n"
+        f'  File "{source}", line 2, in forward\n'
+    )
+    found = collect_sources([log, tmp_path / "absent.log"], ())
+    lines = found["files"][str(source)]["lines"]
+    assert list(lines) == [str(n) for n in [*range(1, 11), *range(12, 29)]]
+    assert lines["20"] == "line 20"
+
+
+def test_interned_names_of_the_structured_log_are_followed(tmp_path):
+    source = tmp_path / "model.py"
+    source.write_text("a\nb\nc\n")
+    log = tmp_path / "trace.log"
+    log.write_text(
+        f'V1121 {{"str": ["{source}", 3]}}\n'
+        'V1121 {"dynamo_start": {"stack": [{"line": 2, "name": "f", "filename": 3}]}}\n'
+    )
+    assert collect_sources([log], ())["files"][str(source)]["lines"]["2"] == "b"
+
+
+def test_folders_that_are_not_the_users_are_left_out(tmp_path):
+    source = tmp_path / "torch" / "nn.py"
+    source.parent.mkdir()
+    source.write_text("a\n")
+    log = tmp_path / "log.txt"
+    log.write_text(f'File "{source}", line 1, in f\nFile "/nowhere/else.py", line 3, in g\n')
+    assert collect_sources([log], (str(source.parent),)) == {"schema": 1, "files": {}}

@@ -1,0 +1,126 @@
+"""Variant strings, and that page and command line build the very same spec."""
+
+import argparse
+
+import pytest
+
+from profiler_core.capture.spec import (
+    CaptureSpec,
+    VariantSpec,
+    parse_option,
+    parse_shapes,
+    parse_variant,
+    parse_variants,
+)
+from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
+from profiler_core.errors import BadInput
+
+FULL = CaptureSpec(
+    "my folder/x.py:build",
+    variants=parse_variants("eager,default+amp+cl+dynamic,backend:eager,aot_eager,torchscript"),
+    device="cuda:1",
+    python="/opt/venv/bin/python",
+    training=True,
+    shapes=((1, 2), (3, 4)),
+    options=(("layers", "-2"), ("path", "a=b c")),
+    name="-a name",
+    seed=-1,
+    rounds=3,
+    round_steps=2,
+    round_seconds=0.25,
+    telemetry_seconds=0.0,
+    profile_wait=0,
+    profile_warmup=1,
+    steps=7,
+    profile=False,
+    stacks=True,
+    memory=False,
+    numerics=False,
+    warm_compile=False,
+)
+
+
+@pytest.mark.parametrize("spec", [CaptureSpec("bert"), CaptureSpec("bert", batch_size=4), FULL])
+def test_the_words_of_a_spec_give_the_same_spec(spec):
+    parser = argparse.ArgumentParser()
+    add_spec_arguments(parser)
+    assert spec_from_namespace(parser.parse_args(spec.to_argv())) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "variant"),
+    [
+        ("eager", VariantSpec()),
+        ("default", VariantSpec(compile=True, mode="default", backend="inductor")),
+        ("inductor", VariantSpec(compile=True, mode="default", backend="inductor")),
+        ("backend:inductor", VariantSpec(compile=True, mode="default", backend="inductor")),
+        ("backend:eager", VariantSpec(compile=True, backend="eager")),
+        ("cudagraphs", VariantSpec(compile=True, backend="cudagraphs")),
+        ("torchscript", VariantSpec(torchscript=True)),
+        ("eager + amp + cl", VariantSpec(precision="bf16-autocast", channels_last=True)),
+        (
+            "max-autotune-no-cudagraphs+static+fullgraph+tf32",
+            VariantSpec(
+                compile=True, mode="max-autotune-no-cudagraphs", backend="inductor",
+                dynamic=False, fullgraph=True, precision="tf32",
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_a_variant_is_read_and_written_back(text, variant):
+    assert parse_variant(text) == variant
+    assert parse_variant(variant.label) == variant
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("fast", "begins with 'fast'"),
+        ("default+quick", "unknown word 'quick'"),
+        ("default+bf16+fp16", "precision twice"),
+        ("eager+dynamic", "without torch.compile"),
+        ("", "begins with ''"),
+        ("backend:../x", "begins with 'backend:../x'"),
+    ],
+)
+def test_a_variant_that_makes_no_sense_is_refused(text, said):
+    with pytest.raises(BadInput, match=said):
+        parse_variant(text)
+
+
+def test_a_variant_is_named_once():
+    with pytest.raises(BadInput, match="'default\\+bf16-autocast' is given twice"):
+        parse_variants("default+amp,default+bf16-autocast")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"workload": " "}, "No workload"),
+        ({"variants": ()}, "No variant"),
+        ({"device": "tpu"}, "Device 'tpu'"),
+        ({"batch_size": 0}, "--batch-size is 0"),
+        ({"batch_size": 2, "shapes": ((1, 2),)}, "Both a batch size"),
+        ({"rounds": 0}, "--rounds is 0"),
+        ({"shapes": ((1, 0),)}, "size below 1"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_any_process_starts(fields, said):
+    with pytest.raises(BadInput, match=said):
+        CaptureSpec(**{"workload": "bert", **fields})
+
+
+def test_shapes_and_options_are_read():
+    assert parse_shapes("8x3x32x32, 1*2") == ((8, 3, 32, 32), (1, 2))
+    assert parse_option("path=a=b") == ("path", "a=b")
+    for broken in ("8xtwo", "8,x"):
+        with pytest.raises(BadInput):
+            parse_shapes(broken)
+    for broken in ("layers", "=2", "a b=2"):
+        with pytest.raises(BadInput):
+            parse_option(broken)
+
+
+def test_a_training_loop_trains_unasked():
+    assert CaptureSpec("simplecnn").trains
+    assert not CaptureSpec("customcnn").trains

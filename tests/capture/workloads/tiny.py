@@ -1,0 +1,139 @@
+"""User code for the capture tests: small models, and one function for each way to fail."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import torch
+from torch import nn
+
+
+class Tiny(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.first = nn.Linear(width, width)
+        self.second = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+
+def model(batch_size=4, width=8):
+    print("tiny: building")
+    return Tiny(width), torch.randn(batch_size, width)
+
+
+def shaped(shape=(4, 8)):
+    return Tiny(shape[-1]), torch.randn(*shape)
+
+
+def dropout():
+    return nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5)), torch.randn(64, 8)
+
+
+def step():
+    weight = torch.randn(8, 8)
+
+    def one_step():
+        return (weight @ weight).relu()
+
+    return one_step
+
+
+class Noisy(nn.Module):
+    def forward(self, x):
+        return x + float.fromhex("0x1p0") * (time.perf_counter_ns() % 1000)
+
+
+def random_answer():
+    return Noisy(), torch.randn(4, 8)
+
+
+def returns_nonsense():
+    return 42
+
+
+def raises_while_building():
+    raise ValueError("the data set is empty")
+
+
+class Raising(nn.Module):
+    def forward(self, x):
+        raise ValueError("negative size")
+
+
+def raises_while_running():
+    return Raising(), torch.randn(4)
+
+
+class Hungry(nn.Module):
+    def forward(self, x):
+        return torch.empty(1 << 60, dtype=torch.uint8)
+
+
+def out_of_memory():
+    return Hungry(), torch.randn(4)
+
+
+class Suicidal(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n_calls = 0
+
+    def forward(self, x):
+        self.n_calls += 1
+        if self.n_calls == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return x
+
+
+def killed():
+    return Suicidal(), torch.randn(4)
+
+
+class Slow(nn.Module):
+    def forward(self, x):
+        time.sleep(0.05)
+        return x + 1
+
+
+def slow():
+    return Slow(), torch.randn(4)
+
+
+class Alone(nn.Module):
+    """Fits on the device only while no other process holds the file: a stand-in for memory."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path = Path(path)
+
+    def forward(self, x):
+        if self.path.exists() and self.path.read_text() != str(os.getpid()):
+            holder = int(self.path.read_text())
+            if Path(f"/proc/{holder}").exists():
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
+        self.path.write_text(str(os.getpid()))
+        return x + 1
+
+
+def alone(path):
+    return Alone(path), torch.randn(4)
+
+
+def wrong_backend(graph, example_inputs):
+    """A compiler that runs fast and answers wrong."""
+
+    def run(*arguments):
+        return tuple(value * 1.01 for value in graph(*arguments))
+
+    return run
+
+
+def broken_backend(graph, example_inputs):
+    raise RuntimeError("this compiler cannot compile")
+
+
+torch._dynamo.register_backend(wrong_backend, name="planted_wrong")
+torch._dynamo.register_backend(broken_backend, name="planted_broken")
