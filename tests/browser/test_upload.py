@@ -1,0 +1,103 @@
+"""Uploads in a real browser: two traces become a comparison, garbage becomes one sentence."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import CAPTURES, Server, ready, running_server
+
+pytestmark = pytest.mark.browser
+
+EAGER = CAPTURES / "customcnn_b1" / "eager" / "trace.json.gz"
+COMPILED = CAPTURES / "customcnn_b1" / "reduce-overhead" / "trace.json.gz"
+# A process that imports polars and reads two small traces, on a busy two-core machine.
+READING_TIMEOUT_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with a home of its own: what is uploaded here is nothing to other tests."""
+    home = tmp_path_factory.mktemp("upload-home")
+    with running_server(home, tmp_path_factory.mktemp("upload-server") / "log.txt") as server:
+        yield server
+
+
+def open_runs(page: Page, server: Server) -> None:
+    page.goto(server.link("runs"))
+    ready(page)
+    expect(page.get_by_role("button", name="Choose files")).to_be_visible()
+
+
+def choose(page: Page, *files: Path | dict[str, object]) -> None:
+    page.locator("input[type=file]").first.set_input_files(list(files))
+
+
+def drop(page: Page, name: str, data: bytes) -> None:
+    """Drop a file beside the zone, as people do: the whole window takes it."""
+    transfer = page.evaluate_handle(
+        """([name, data]) => {
+            const transfer = new DataTransfer()
+            transfer.items.add(new File([new Uint8Array(data)], name))
+            return transfer
+        }""",
+        [name, list(data)],
+    )
+    for event in ("dragover", "drop"):
+        page.dispatch_event("h1", event, {"dataTransfer": transfer, "bubbles": True})
+
+
+def test_two_traces_open_as_a_comparison(page: Page, own_server: Server, tmp_path: Path) -> None:
+    plain = tmp_path / "plain.json"
+    plain.write_bytes(gzip.decompress(EAGER.read_bytes()))
+    open_runs(page, own_server)
+    choose(page, COMPILED)
+    expect(page.get_by_text("drop a second trace to compare")).to_be_visible()
+    drop(page, plain.name, plain.read_bytes())
+    page.get_by_role("button", name="Open 2 files").click()
+    page.wait_for_url(
+        re.compile(r"/\?baseline=upload%2F.+&candidate=upload%2F.+"), timeout=READING_TIMEOUT_MS
+    )
+    ready(page)
+    # The eager one is the baseline, whatever was dropped first.
+    main = page.get_by_test_id("stMain")
+    expect(main).to_contain_text("plain", timeout=READING_TIMEOUT_MS)
+    assert not list((own_server.home / "uploads" / ".incoming").glob("*"))
+
+    # The address is enough: another visit needs nothing of this session.
+    page.goto(page.url)
+    ready(page)
+    expect(main).to_contain_text("plain")
+
+
+def test_garbage_is_one_sentence_and_the_page_goes_on(page: Page, own_server: Server) -> None:
+    open_runs(page, own_server)
+    choose(page, {"name": "holiday.jpg", "mimeType": "image/jpeg", "buffer": b"\xff\xd8 no trace"})
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_text("holiday.jpg is neither a trace, nor a log, nor a run.")).to_be_visible(
+        timeout=READING_TIMEOUT_MS
+    )
+    expect(page.get_by_role("button", name="Choose files")).to_be_visible()
+    expect(page.get_by_text("arrived")).to_have_count(0)
+
+
+def test_an_empty_file_is_refused_beside_its_name(page: Page, own_server: Server) -> None:
+    open_runs(page, own_server)
+    choose(page, {"name": "empty.json", "mimeType": "application/json", "buffer": b""})
+    expect(page.get_by_text("The file is empty.")).to_be_visible()
+    page.get_by_role("button", name="Remove empty.json").click()
+    expect(page.get_by_text("empty.json")).to_have_count(0)
+
+
+def test_a_name_with_markup_is_only_a_name(page: Page, own_server: Server) -> None:
+    open_runs(page, own_server)
+    name = "<img src=x onerror=alert(1)>.json"
+    choose(page, {"name": name, "mimeType": "application/json", "buffer": b"nothing"})
+    expect(page.get_by_text(name)).to_be_visible()
+    expect(page.locator("img[src=x]")).to_have_count(0)
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_text("is neither a trace").first).to_be_visible(timeout=READING_TIMEOUT_MS)
+    expect(page.locator("img[src=x]")).to_have_count(0)
