@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from profiler_core.analysis.category_rules import RULES
+from profiler_core.analysis.threads import thread_axis
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, Trace
 
@@ -115,34 +116,37 @@ def _refined_by_operators(trace: Trace, work: pl.DataFrame, rule: pl.Series) -> 
     ranges = _classified_ranges(trace)
     if launches.height == 0 or ranges.height == 0:
         return rule
-    # One number orders all threads at once: thread by thread, in each by time.
-    span = max(int(launches["launch_ts_ns"].max()), int(ranges["end"].max())) + 1  # type: ignore[arg-type]
-    threads = ranges.select("pid", "tid").unique().with_row_index("thread")
-    start = pl.col("thread").cast(pl.Int64) * span
-    ranges = (
-        ranges.join(threads, on=["pid", "tid"])
-        .with_columns(key=start + pl.col("ts_ns"), end=start + pl.col("end"))
-        .sort("key", "end", descending=[False, True])
+    axis = thread_axis(launches, int(launches["launch_ts_ns"].max()) + 1)  # type: ignore[arg-type]
+    ranges = axis.place(ranges).sort("start", "end", descending=[False, True])
+    launches = axis.place(
+        launches.select(
+            "row",
+            "rule",
+            ts_ns="launch_ts_ns",
+            dur_ns=pl.lit(0, pl.Int64),
+            pid="launch_pid",
+            tid="launch_tid",
+        )
     )
-    launches = (
-        launches.join(threads, left_on=["launch_pid", "launch_tid"], right_on=["pid", "tid"])
-        .with_columns(key=start + pl.col("launch_ts_ns"))
-        .select("row", "rule", "key")
-        .sort("key")
-    )
+    launches = launches.select("row", "rule", key="start").sort("key")
     for number in ranges["range_rule"].unique().sort():
         outermost = ranges.filter(pl.col("range_rule") == number).filter(
-            (pl.col("key") >= pl.col("end").cum_max().shift(1)).fill_null(True)
+            (pl.col("start") >= pl.col("end").cum_max().shift(1)).fill_null(value=True)
         )
         launches = (
-            launches.join_asof(outermost.select("key", "end"), on="key", strategy="backward")
+            launches.join_asof(
+                outermost.select("start", "end"),
+                left_on="key",
+                right_on="start",
+                strategy="backward",
+            )
             .with_columns(
                 pl.when(pl.col("key") < pl.col("end"))
                 .then(pl.min_horizontal("rule", pl.lit(number, pl.Int16)))
                 .otherwise("rule")
                 .alias("rule")
             )
-            .drop("end")
+            .drop("start", "end")
         )
     refined = (
         pl.DataFrame({"rule": rule})
@@ -153,19 +157,13 @@ def _refined_by_operators(trace: Trace, work: pl.DataFrame, rule: pl.Series) -> 
 
 
 def _classified_ranges(trace: Trace) -> pl.DataFrame:
-    """Operators and annotations that some rule knows: ts_ns, end, pid, tid, range_rule."""
+    """Operators and annotations that some rule knows: ts_ns, dur_ns, pid, tid, range_rule."""
     parts = []
     for table in (trace.ops, trace.annotations):
         known = _rules_of(table["name"], "operator").filter(pl.col("rule") < _NO_RULE)
         parts.append(
             table.select("ts_ns", "dur_ns", "name", "pid", "tid")
             .join(known, on="name")
-            .select(
-                "ts_ns",
-                (pl.col("ts_ns") + pl.col("dur_ns")).alias("end"),
-                "pid",
-                "tid",
-                range_rule="rule",
-            )
+            .select("ts_ns", "dur_ns", "pid", "tid", range_rule="rule")
         )
     return pl.concat(parts)

@@ -23,6 +23,13 @@ _AROUND_REGION = re.compile(
     r"TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper"
 )
 _CALL = re.compile(r"## Call CompiledFxGraph")
+_TELLING = re.compile(
+    "|".join(
+        pattern.pattern
+        for pattern in (_SYNCHRONISING_OPERATOR, _DATA_LOADER, _REGION, _AROUND_REGION, _CALL)
+    )
+)
+_COLUMNS = ("name", "ts_ns", "dur_ns", "pid", "tid")
 
 
 def host_activities(trace: Trace, axis: ThreadAxis, cuts: list[int]) -> dict[str, pl.DataFrame]:
@@ -33,22 +40,25 @@ def host_activities(trace: Trace, axis: ThreadAxis, cuts: list[int]) -> dict[str
         axis: the threads to look at.
         cuts: where steps begin; code between the compiled calls of two steps is no graph break.
     """
-    calls = axis.place(trace.runtime.select("name", "ts_ns", "dur_ns", "pid", "tid"))
-    ranges = axis.place(
-        pl.concat(
-            table.select("name", "ts_ns", "dur_ns", "pid", "tid")
-            for table in (trace.ops, trace.annotations)
-        )
+    calls = trace.runtime.select(_COLUMNS)
+    # Few of the names say anything here: look at those before the rows are touched.
+    ranges = pl.concat(
+        _named(table.select(_COLUMNS), _TELLING) for table in (trace.ops, trace.annotations)
     )
+    placed = axis.place(ranges)
     synchronising = pl.concat(
-        [_named(calls, _SYNCHRONISING_CALL), _named(ranges, _SYNCHRONISING_OPERATOR)]
+        [
+            axis.place(_named(calls, _SYNCHRONISING_CALL)),
+            _named(placed, _SYNCHRONISING_OPERATOR),
+        ]
     )
+    regions = _named(placed, _REGION)
     return {
         "synchronisation": merge(synchronising),
-        "data_loader": merge(_named(ranges, _DATA_LOADER)),
-        "launching": merge(calls),
-        "guards": merge(_guards(ranges)),
-        "between_compiled_calls": merge(_between_compiled_calls(ranges, cuts)),
+        "data_loader": merge(_named(placed, _DATA_LOADER)),
+        "launching": merge(axis.place(calls)),
+        "guards": merge(_guards(regions, placed, _what_regions_run(trace, axis, regions))),
+        "between_compiled_calls": merge(_between_compiled_calls(placed, cuts)),
     }
 
 
@@ -58,22 +68,26 @@ def _named(ranges: pl.DataFrame, pattern: re.Pattern[str]) -> pl.DataFrame:
     return ranges.join(names.filter(pl.Series(fitting, dtype=pl.Boolean)), on="name", how="semi")
 
 
-def _guards(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Guards, cache lookup and prologue: in a region, up to the first thing that it runs."""
+def _what_regions_run(trace: Trace, axis: ThreadAxis, regions: pl.DataFrame) -> pl.DataFrame:
+    """Compiled calls and operators, which a region runs after its guards: (start)."""
+    if regions.height == 0:
+        return regions.select("start")
+    ranges = pl.concat(table.select(_COLUMNS) for table in (trace.ops, trace.annotations))
     names = ranges.select(pl.col("name").unique())
     runs = [
         bool(_CALL.search(name)) or not is_wrapper(name) for name in names["name"].cast(pl.String)
     ]
     inner = ranges.join(names.filter(pl.Series(runs, dtype=pl.Boolean)), on="name", how="semi")
+    return axis.place(inner).select("start").sort("start")
+
+
+def _guards(regions: pl.DataFrame, ranges: pl.DataFrame, inner: pl.DataFrame) -> pl.DataFrame:
+    """Guards, cache lookup and prologue: in a region, up to the first thing that it runs."""
     entered = (
-        _named(ranges, _REGION)
-        .select("start", "end")
+        regions.select("start", "end")
         .sort("start")
         .join_asof(
-            inner.select(first="start").sort("first"),
-            left_on="start",
-            right_on="first",
-            strategy="forward",
+            inner.rename({"start": "first"}), left_on="start", right_on="first", strategy="forward"
         )
         .select("start", end=pl.min_horizontal("end", pl.col("first").fill_null(pl.col("end"))))
     )

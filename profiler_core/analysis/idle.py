@@ -54,8 +54,8 @@ def idle_by_cause(
     pieces = pieces.filter(pl.col("dur_ns") > 0)
 
     unknown = pl.col("launch_ts_ns").is_null() & ~pl.col("continues")
-    causes["tail"] += _total(pieces.filter(pl.col("next_row").is_null()), "dur_ns")
-    pieces = pieces.filter(pl.col("next_row").is_not_null())
+    causes["tail"] += _total(pieces.filter("ends_window"), "dur_ns")
+    pieces = pieces.filter(~pl.col("ends_window"))
     causes["other"] = _total(pieces.filter(unknown), "dur_ns")
     pieces = pieces.filter(~unknown)
 
@@ -85,6 +85,8 @@ def _gaps_with_launch(events: pl.DataFrame, window: Window) -> pl.DataFrame:
         pl.when(pl.col("end") == pl.col("furthest")).then("stream").forward_fill().shift(1)
     ).to_series()
     details = ordered.select(
+        "ts_ns",
+        "dur_ns",
         "launch_ts_ns",
         "launch_pid",
         "launch_tid",
@@ -92,9 +94,8 @@ def _gaps_with_launch(events: pl.DataFrame, window: Window) -> pl.DataFrame:
         # Not the first event of its launch: the graph runs on by itself.
         continues=pl.col("launch_row").is_not_null() & ~pl.col("launch_row").is_first_distinct(),
         other_stream=(pl.col("stream") != last_stream).fill_null(value=False),
-    ).with_row_index("next_row")
-    found = gaps(ordered, window.start_ns, window.end_ns)
-    return found.join(details, on="next_row", how="left", maintain_order="left")
+    )
+    return gaps(details, window.start_ns, window.end_ns)
 
 
 def _without_tails(pieces: pl.DataFrame, cuts: list[int]) -> pl.DataFrame:
@@ -125,6 +126,8 @@ def _host_causes(
     # From the start of the launch call on, the gap waits for the call and for nothing else.
     before = late.with_columns(dur_ns=pl.col("until") - pl.col("ts_ns"))
     causes = {"host_launching": total - _total(before, "dur_ns")}
+    if before.height == 0:
+        return causes
     axis = thread_axis(late, window.end_ns)
     spans = axis.place(before.select("ts_ns", "dur_ns", pid="launch_pid", tid="launch_tid")).filter(
         pl.col("end") > pl.col("start")
@@ -133,6 +136,8 @@ def _host_causes(
     seen = pl.DataFrame(schema={"start": pl.Int64, "end": pl.Int64})
     known = 0
     for activity, instants in host_activities(trace, axis, cuts).items():
+        if instants.height == 0:
+            continue
         seen = merge(pl.concat([seen, instants]))
         covered = int(covered_ns(seen, ends).sum()) - int(covered_ns(seen, starts).sum())
         cause = f"host_{activity}"

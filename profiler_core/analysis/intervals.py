@@ -72,27 +72,24 @@ def covered_ns(merged: pl.DataFrame, points: pl.Series) -> pl.Series:
 def gaps(frame: pl.DataFrame, start_ns: int, end_ns: int) -> pl.DataFrame:
     """The instants of a window that no interval covers.
 
+    Args:
+        frame: ts_ns and dur_ns sorted by ts_ns, with any other columns.
+        start_ns: of the window.
+        end_ns: of the window.
+
     Returns:
-        (n, 3): ts_ns, dur_ns > 0, and next_row, the row of `frame` whose interval ends the gap
-        (null for the gap after the last one). The lengths and union_ns of the clipped frame sum
-        to end_ns - start_ns.
+        ts_ns, dur_ns > 0 of each gap, and the other columns of the interval that ends it. The
+        last gap may be followed by none: `ends_window` is true and its other columns are null.
+        The lengths and union_ns of the clipped frame sum to end_ns - start_ns.
     """
-    clipped = (
-        clip(frame, start_ns, end_ns)
-        .select("ts_ns", end=pl.col("ts_ns") + pl.col("dur_ns"))
-        .with_row_index("next_row")
-        .filter(pl.col("end") > pl.col("ts_ns"))
-        .sort("ts_ns", maintain_order=True)
+    within = clip(frame, start_ns, end_ns).filter(pl.col("dur_ns") > 0)
+    end = pl.col("ts_ns") + pl.col("dur_ns")
+    covered = end.cum_max().shift(1, fill_value=start_ns)
+    between = within.with_columns(
+        ts_ns=covered, dur_ns=pl.col("ts_ns") - covered, ends_window=pl.lit(value=False)
     )
-    last_end = int(clipped["end"].max()) if clipped.height else start_ns  # type: ignore[arg-type]
-    covered = pl.col("end").cum_max().shift(1, fill_value=start_ns)
-    between = clipped.select(
-        covered.alias("ts_ns"),
-        (pl.col("ts_ns") - covered).alias("dur_ns"),
-        pl.col("next_row"),
+    last = int(within.select(end.max()).item() or start_ns)
+    tail = pl.DataFrame({"ts_ns": [last], "dur_ns": [end_ns - last], "ends_window": [True]})
+    return pl.concat([between.filter(pl.col("dur_ns") > 0), tail], how="diagonal").filter(
+        pl.col("dur_ns") > 0
     )
-    tail = pl.DataFrame(
-        {"ts_ns": [last_end], "dur_ns": [end_ns - last_end], "next_row": [None]},
-        schema=between.schema,
-    )
-    return pl.concat([between, tail]).filter(pl.col("dur_ns") > 0)

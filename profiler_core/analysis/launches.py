@@ -33,14 +33,8 @@ def launches(work: pl.DataFrame) -> Launches:
     """
     counted = work.filter(pl.col("step").is_not_null())
     linked = counted.filter(pl.col("launch_row").is_not_null())
-    calls = linked.group_by("launch_row").agg(
-        pl.col("launch_name").first(),
-        pl.col("launch_ts_ns").first(),
-        pl.col("launch_dur_ns").first(),
-        pl.col("device").first(),
-        pl.col("stream").first(),
-        pl.col("ts_ns").min(),
-    )
+    # Work is sorted by ts_ns, so the first row of a launch is its first event.
+    calls = linked.filter(pl.col("launch_row").is_first_distinct())
     by_api = calls.group_by(pl.col("launch_name").cast(pl.String)).len()
     by_api = by_api.sort("len", "launch_name", descending=[True, False])
     names = {name or "unnamed": n for name, n in by_api.iter_rows()}
@@ -72,17 +66,14 @@ def _quantile(values: pl.Series, fraction: float) -> int | None:
 
 
 def _max_queue_length(calls: pl.DataFrame) -> int:
-    if calls.height == 0:
-        return 0
-    where = ("device", "stream")
-    queued = calls.select(*where, moment="launch_ts_ns", change=pl.lit(1))
-    # Work that seems to start before its call (clocks) leaves the queue when it enters.
-    started = calls.select(
-        *where, moment=pl.max_horizontal("ts_ns", "launch_ts_ns"), change=pl.lit(-1)
-    )
-    length = (
-        pl.concat([queued, started])
-        .sort("moment", "change", descending=[False, True])
-        .select(pl.col("change").cum_sum().over(*where))
-    )
-    return int(length["change"].max())  # type: ignore[arg-type]
+    longest = 0
+    for stream in calls.select("device", "stream", "launch_ts_ns", "ts_ns").partition_by(
+        "device", "stream", include_key=False
+    ):
+        launched = stream["launch_ts_ns"].sort()
+        # Work that seems to start before its call (clocks) leaves the queue when it enters.
+        started = stream.select(pl.max_horizontal("ts_ns", "launch_ts_ns")).to_series().sort()
+        left = started.search_sorted(launched, side="left")
+        queued = pl.int_range(1, stream.height + 1, eager=True) - left
+        longest = max(longest, int(queued.max()))  # type: ignore[arg-type]
+    return longest

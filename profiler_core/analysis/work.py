@@ -69,9 +69,6 @@ def _with_launches(trace: Trace) -> pl.DataFrame:
     calls = (
         trace.runtime.with_row_index("launch_row")
         .filter(pl.col("correlation").is_not_null())
-        .join(trace.device.select("correlation"), on="correlation", how="semi")
-        # A runtime call and the driver call inside it may share an id: the outer one is first.
-        .unique("correlation", keep="first", maintain_order=True)
         .select(
             "correlation",
             "launch_row",
@@ -82,7 +79,12 @@ def _with_launches(trace: Trace) -> pl.DataFrame:
             launch_tid="tid",
         )
     )
-    return trace.device.join(calls, on="correlation", how="left", maintain_order="left")
+    joined = trace.device.join(calls, on="correlation", how="left", maintain_order="left")
+    if joined.height > trace.device.height:
+        # A runtime call and the driver call inside it may share an id: the outer one is first.
+        calls = calls.unique("correlation", keep="first", maintain_order=True)
+        joined = trace.device.join(calls, on="correlation", how="left", maintain_order="left")
+    return joined
 
 
 def _operators(trace: Trace) -> pl.DataFrame:
@@ -121,29 +123,16 @@ def _assign_steps(work: pl.DataFrame, steps: pl.DataFrame, moment: str) -> pl.Da
         return work.with_columns(pl.lit(0, pl.Int32()).alias("step"))
     if work[moment].null_count() == work.height:  # nothing is linked: all there is is the overlap
         moment = "ts_ns"
-    first, last_end = steps["ts_ns"][0], steps["end_ns"].max()
+    at = work[moment]
     before, after = -1, steps.height
-    number = (
-        work.select(pl.col(moment).alias("moment"))
-        .with_row_index("row")
-        .filter(pl.col("moment").is_not_null())
-        .sort("moment")
-        .join_asof(steps.select("step", moment="ts_ns"), on="moment", strategy="backward")
-        .select(
-            "row",
-            pl.when(pl.col("moment") < first)
-            .then(before)
-            .when(pl.col("moment") > last_end)
-            .then(after)
-            .otherwise(pl.col("step"))
-            .cast(pl.Int32)
-            .alias("step"),
-        )
-    )
-    numbered = (
-        work.with_row_index("row")
-        .join(number, on="row", how="left", maintain_order="left")
-        .drop("row")
+    number = steps["ts_ns"].search_sorted(at.fill_null(0), side="right").cast(pl.Int32) - 1
+    numbered = work.with_columns(
+        pl.when(pl.col(moment) > steps["end_ns"].max())
+        .then(after)
+        .when(pl.col(moment).is_not_null())
+        .then(number)
+        .cast(pl.Int32)
+        .alias("step")
     )
     # A stream runs in order, so an event without a launch is left over from before the steps
     # where it is the first of its stream, and belongs to its neighbours where it is not.
