@@ -133,13 +133,12 @@ def _notes(
         )
     if window.n_left_over:
         notes.append(
-            f"{window.n_left_over} device events were left over from before the first profiled "
-            "step and are in no total."
+            f"{_events(window.n_left_over)} left over from before the first profiled step: "
+            "in no total."
         )
     if window.n_launched_after:
         notes.append(
-            f"{window.n_launched_after} device events were launched after the last profiled step "
-            "and are in no total."
+            f"{_events(window.n_launched_after)} launched after the last profiled step: in no total."
         )
     if len(times) > 1:
         notes.append(
@@ -150,10 +149,19 @@ def _notes(
         notes.append("The trace has no calls of a runtime or driver: launches cannot be counted.")
     elif launch and launch.n_events_unlinked:
         notes.append(
-            f"The launches of {launch.n_events_unlinked} device events are not in the trace; "
-            "they count as device time, not as launches."
+            f"{_events(launch.n_events_unlinked)} without a launch in the trace: counted as device "
+            "time, not as launches."
+        )
+    if launch and launch.n_graph_calls:
+        notes.append(
+            "Kernels that CUDA graphs replay have no operator: their names alone tell their "
+            "category."
         )
     per_step = counted.group_by("step").len()["len"]
     if len(window.steps) > 1 and (per_step.n_unique() > 1 or per_step.len() < len(window.steps)):
         notes.append("The steps do not all have the same number of device events.")
     return tuple(notes)
+
+
+def _events(n: int) -> str:
+    return "1 device event" if n == 1 else f"{n} device events"
