@@ -141,7 +141,7 @@ def _shares(
     counts = np.zeros((len(lanes), width), np.uint32)
     pairs: list[tuple[int, int]] = []
     rows: list[NDArray[np.uint8]] = []
-    length = np.diff(edges)
+    per_ns = 255 / np.diff(edges)
     for number, series in enumerate(index.layout.series):
         if series.lane not in place:
             continue
@@ -150,8 +150,7 @@ def _shares(
         if not in_pixel.any():
             continue
         # Rounded up to 1/255, so that a pixel with any work never looks idle.
-        share = np.minimum((in_pixel * 255 + length - 1) // length, 255)
-        rows.append(share.astype(np.uint8))
+        rows.append(np.minimum(np.ceil(in_pixel * per_ns), 255).astype(np.uint8))
         pairs.append((series.lane, series.category))
         counts[place[series.lane]] += np.diff(n_started).astype(np.uint32)
     shares = np.stack(rows) if rows else np.zeros((0, width), np.uint8)

@@ -1,36 +1,44 @@
-// The part of the URL that belongs to the timeline: window, event, span (times in ns on the
+// Where the timeline looks, as parameters of the URL: window, span, event (times in ns on the
 // common axis). The other end is profiler_core/ui/timeline/address.py.
-//
-// replaceState, not pushState: a hundred zooms must not lie between the reader and the page
-// that they came from. Streamlit reads the address bar on every rerun, so Python sees it too.
 
-/** What the address bar says: {window, event, span}, null where it says nothing. */
-export function readAddress(tables) {
-  const query = new URLSearchParams(location.search)
+const NAMES = ["window", "span", "event"]
+
+/** {window, span, event} from parameters; null where they say nothing. */
+export function readParameters(parameters, tables) {
   return {
-    window: span(query.get("window")),
-    event: event(query.get("event"), tables),
-    span: span(query.get("span")),
+    window: span(parameters.window),
+    span: span(parameters.span),
+    event: event(parameters.event, tables),
   }
 }
 
-/** Put it there; everything else in the address stays as it is. */
-export function writeAddress(address, tables) {
+/** The parameters that say so; those that say nothing are left out. */
+export function parametersOf({ window, span, event }, tables) {
+  const parameters = {}
+  if (window) parameters.window = window.map(Math.round).join("_")
+  if (span) parameters.span = span.map(Math.round).join("_")
+  if (event) parameters.event = `${event.run}.${tables[event.table]}.${event.row}`
+  return parameters
+}
+
+/**
+ * Put them into the address bar; everything else in it stays.
+ *
+ * replaceState, not pushState: a hundred zooms must not lie between the reader and the page that
+ * they came from. The text is what Python will write a moment later (same order, same escapes),
+ * so that Streamlit finds nothing to add to the history.
+ */
+export function writeAddressBar(parameters) {
   const query = new URLSearchParams(location.search)
-  put(query, "window", address.window && address.window.map(Math.round).join("_"))
-  put(query, "span", address.span && address.span.map(Math.round).join("_"))
-  const e = address.event
-  put(query, "event", e && `${e.run}.${tables[e.table]}.${e.row}`)
-  const text = query.toString()
-  const url = location.pathname + (text ? `?${text}` : "") + location.hash
-  if (url !== location.pathname + location.search + location.hash) {
-    history.replaceState(history.state, "", url)
+  for (const name of NAMES) {
+    if (name in parameters) query.set(name, parameters[name])
+    else query.delete(name)
   }
-}
-
-function put(query, name, text) {
-  if (text) query.set(name, text)
-  else query.delete(name)
+  const text = query.toString().replaceAll("%7E", "~")
+  const search = text ? `?${text}` : ""
+  if (search !== location.search) {
+    history.replaceState(history.state, "", location.pathname + search + location.hash)
+  }
 }
 
 function span(text) {

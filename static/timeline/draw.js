@@ -5,6 +5,7 @@ import { laneBitmap } from "./bitmap.js"
 
 const LABEL_FROM = 34 // px: narrower boxes have no room for a word
 const OUTLINE_FROM = 4
+const STEP_LINES_FROM = 24 // px a step: closer lines are a grey veil
 
 /** Draw everything. `t` is the Timeline. */
 export function draw(t) {
@@ -180,6 +181,8 @@ function stepLines(t, g) {
     g.strokeStyle = run.colour
     g.globalAlpha = 0.55
     g.setLineDash([3, 3])
+    const perStep = run.steps.length > 1 ? t.x(run.steps[1][1]) - t.x(run.steps[0][1]) : Infinity
+    if (perStep < STEP_LINES_FROM) continue
     for (const [, ts] of run.steps) {
       const x = Math.round(t.x(ts - run.offset_ns)) + 0.5
       if (x < LEFT || x > LEFT + t.plotWidth) continue

@@ -1,6 +1,6 @@
 // The timeline: what is shown (runs, view, selection, hidden categories) and the verbs on it.
 // Drawing, input, packets and the address bar are modules of their own.
-import { readAddress, writeAddress } from "./address.js"
+import { parametersOf, readParameters, writeAddressBar } from "./address.js"
 import { pixel } from "./bitmap.js"
 import { draw } from "./draw.js"
 import { count, duration } from "./format.js"
@@ -50,25 +50,28 @@ export class Timeline {
   /** New data of a rerun: other runs, another step, another theme, the links of the selection. */
   update(component) {
     this.component = component
-    const { scene, tables, selected } = component.data
+    const { scene, tables, address, revision, selected } = component.data
     this.tables = tables
     const identity = JSON.stringify(scene.runs.map((run) => [run.number, run.label, run.start_ns, run.end_ns, run.n_events]))
-    const others = this.identity !== undefined && identity !== this.identity
+    const others = this.identity !== identity
     this.identity = identity
     this.runs = scene.runs.map((run) => ({ ...run, ...this.keptOf(run, others), miniLanes: miniLanes(run) }))
     this.bounds = bounds(this.runs)
     this.theme(scene)
-    const said = others ? { window: null, event: null, span: null } : readAddress(tables)
-    this.view = this.clamped(...(said.window || this.view || this.bounds))
-    if (others || (!said.window && !this.moved)) this.view = [...this.bounds]
-    this.moved = Boolean(said.window) || (this.moved && !others)
-    this.span = said.span
-    if (!said.event) this.selected = null
-    else if (selected && same(selected, said.event)) this.selected = { ...this.selected, ...selected }
-    else if (!same(this.selected, said.event)) this.selected = null
+    if (revision !== this.revision) this.adopt(readParameters(address, tables), revision)
+    else this.view = this.moved ? this.clamped(...this.view) : [...this.bounds]
+    if (same(selected, this.selected)) this.selected = { ...this.selected, ...selected }
     this.legendButtons()
     this.layout()
-    if (others) this.changed()
+  }
+
+  /** Look where a link, the back button or other runs say. */
+  adopt({ window, span, event }, revision) {
+    this.revision = revision
+    this.moved = window !== null
+    this.view = window ? this.clamped(...window) : [...this.bounds]
+    this.span = span
+    this.selected = event && { ...event, links: [] }
   }
 
   /** Packets of a run stay while its trace and its place on the axis are the same. */
@@ -204,7 +207,7 @@ export class Timeline {
 
   showAll() {
     this.show(...this.bounds)
-    this.moved = false
+    this.moved = false // so a link without a window shows everything
   }
 
   /** The step at which the runs are aligned, as long as it is in the longest run. */
@@ -281,23 +284,24 @@ export class Timeline {
 
   // --- what follows a change ---
 
-  /** Tell the address bar, then Python. */
+  /** Tell the address bar, then Python, then those who listen. */
   changed() {
-    this.writeAddress()
-    this.component.setTriggerValue("changed", Date.now())
+    clearTimeout(this.still)
+    const window = this.moved ? this.view : null
+    const parameters = parametersOf({ window, span: this.span, event: this.selected }, this.tables)
+    writeAddressBar(parameters)
+    const told = JSON.stringify(parameters)
+    if (told !== this.told) {
+      this.told = told
+      this.component.setStateValue("told", { number: Date.now(), revision: this.revision, parameters })
+    }
     this.speak()
   }
 
+  /** While the view moves nobody is told; a moment after it came to rest they are. */
   settle() {
     clearTimeout(this.still)
-    this.still = setTimeout(() => {
-      this.writeAddress()
-      this.speak()
-    }, STILL_MS)
-  }
-
-  writeAddress() {
-    writeAddress({ window: this.moved ? this.view : null, event: this.selected, span: this.span }, this.tables)
+    this.still = setTimeout(() => this.changed(), STILL_MS)
   }
 
   /** One sentence for those who cannot see the canvas. */
@@ -331,7 +335,7 @@ export class Timeline {
 
   failed(error) {
     // The token has expired: a rerun brings a new one, and with it new data.
-    if (error.status === 401) this.component.setTriggerValue("changed", Date.now())
+    if (error.status === 401) this.component.setTriggerValue("expired", Date.now())
     this.error = error.status ? error.message : "The server does not answer; trying again…"
     this.draw()
   }

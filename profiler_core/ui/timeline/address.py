@@ -3,8 +3,7 @@
     ?step=1&window=1200000_5400000&event=0.device.123&span=100_900
 
 Times are ns on the common axis. A value that makes no sense is left out, never an error: links
-are typed, cut and passed on. The URL is the only place where this is kept: the canvas writes it
-(static/timeline/address.js, without a rerun and without filling the history), Python reads it.
+are typed, cut and passed on. static/timeline/address.js writes the same text.
 """
 
 import re
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 
 from profiler_core.timeline.layout import TABLES
 
-PARAMETERS = ("step", "window", "event", "span")
+PARAMETERS = ("step", "window", "span", "event")
 _LIMIT_NS = 2**53  # JavaScript's whole numbers end here; 104 days
 
 
@@ -35,6 +34,17 @@ class Address:
     event: Selected | None = None
     span: tuple[int, int] | None = None
 
+    def parameters(self) -> dict[str, str]:
+        """URL parameters in the order of PARAMETERS; what is not said is left out."""
+        event = self.event
+        said = {
+            "step": str(self.step) if self.step else None,
+            "window": None if self.window is None else _span_text(self.window),
+            "span": None if self.span is None else _span_text(self.span),
+            "event": None if event is None else f"{event.run}.{event.table}.{event.row}",
+        }
+        return {name: text for name, text in said.items() if text is not None}
+
 
 def read_address(parameters: Mapping[str, str]) -> Address:
     """The address in these URL parameters."""
@@ -45,6 +55,10 @@ def read_address(parameters: Mapping[str, str]) -> Address:
         event=_event(parameters.get("event", "")),
         span=_span(parameters.get("span", "")),
     )
+
+
+def _span_text(span: tuple[int, int]) -> str:
+    return f"{span[0]}_{span[1]}"
 
 
 def _span(text: str) -> tuple[int, int] | None:

@@ -1,6 +1,8 @@
-"""The canvas as a Streamlit component: what goes in; that something changed comes back.
+"""The canvas as a Streamlit component: what goes in, and what it tells.
 
-What the user chose is in the URL, which the canvas writes before it asks for a rerun.
+It tells its address whenever the user has changed something, numbered, with the revision of the
+address that it had been given: what it told before a link or the back button led elsewhere has
+an older revision and does not count.
 """
 
 from dataclasses import dataclass
@@ -11,7 +13,9 @@ import streamlit as st
 
 from profiler_core.timeline.event import Event
 from profiler_core.timeline.layout import TABLES
+from profiler_core.ui.timeline.address import Address
 
+_KEY = "fs_timeline"
 _HERE = Path(__file__).parent
 _CANVAS = st.components.v2.component(
     "fusionscope_timeline",
@@ -29,17 +33,45 @@ class Picked:
     event: Event
 
 
-def draw_canvas(scene: dict[str, Any], picked: Picked | None) -> None:
-    """Draw the timeline. A click, a measured span or an expired token causes a rerun."""
+@dataclass(frozen=True)
+class Told:
+    """The last thing that the canvas told."""
+
+    number: int  # grows with each
+    revision: int
+    parameters: dict[str, str]  # as in the URL
+
+
+def draw_canvas(
+    scene: dict[str, Any], address: Address, picked: Picked | None, *, revision: int
+) -> None:
+    """Draw the timeline. The canvas takes the address over when the revision is a new one."""
     _CANVAS(
-        key="fs_timeline",
+        key=_KEY,
         data={
             "scene": scene,
             "tables": TABLES,
+            "address": address.parameters(),
+            "revision": revision,
             "selected": None if picked is None else _selected(picked),
         },
-        on_changed_change=_nothing,
+        on_told_change=_nothing,
+        on_expired_change=_nothing,  # a token has: the rerun alone brings a new one
     )
+
+
+def last_told() -> Told | None:
+    """What the canvas told last; None: nothing yet, or nothing that makes sense."""
+    state = st.session_state.get(_KEY)
+    told = state.get("told") if state is not None else None
+    if not isinstance(told, dict):
+        return None
+    number, revision, parameters = (told.get(k) for k in ("number", "revision", "parameters"))
+    if not isinstance(number, int) or not isinstance(revision, int):
+        return None
+    if not isinstance(parameters, dict):
+        return None
+    return Told(number, revision, {str(k): str(v) for k, v in parameters.items()})
 
 
 def _selected(picked: Picked) -> dict[str, Any]:
@@ -57,4 +89,4 @@ def _selected(picked: Picked) -> dict[str, Any]:
 
 
 def _nothing() -> None:
-    """The trigger exists for Python only if it has a callback."""
+    """A state exists for Python only if it has a callback."""

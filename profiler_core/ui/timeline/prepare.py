@@ -53,8 +53,10 @@ def prepared_index(entry: Entry) -> Index:
     made = ready_index(path)
     if made is None:
         raise BadInput(
-            f"The timeline of {path.name} could not be kept in the cache.",
-            remedy="Make room on the disk, then reload the page.",
+            f"The timeline of “{entry.variant}” was laid out but cannot be found again.",
+            # Categories are part of the index's name: after an update this process, which still
+            # has the old rules, looks for the old name.
+            remedy="Restart the server if Fusionscope was updated; else make room on its disk.",
         )
     return made
 

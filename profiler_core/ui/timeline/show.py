@@ -12,27 +12,27 @@ from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import trace_at
 from profiler_core.ui.routes.timeline import SCOPE
 from profiler_core.ui.routes.token import sign
-from profiler_core.ui.timeline.address import PARAMETERS, Address, read_address
+from profiler_core.ui.timeline.address import Address
 from profiler_core.ui.timeline.component import Picked, draw_canvas
+from profiler_core.ui.timeline.memory import recall, set_step, write
 from profiler_core.ui.timeline.panels import event_panel, span_panel
 from profiler_core.ui.timeline.prepare import prepared_index, trace_path
 from profiler_core.ui.timeline.scene import SceneRun, scene, step_names
 
 Shown = tuple[tuple[int, Entry, str], ...]  # place in the choice, run, label
 
-_STEP, _RUNS = "fs_timeline_step", "fs_timeline_runs"
+_STEP = "fs_timeline_step"
 
 
 def show_timeline(choice: Choice) -> None:
     """Draw everything; indexes that are not there yet are made first, with progress."""
-    _forget_other_runs(tuple(entry.key for entry in choice.entries))
     shown = tuple(
         (number, entry, label)
         for number, (entry, label) in enumerate(zip(choice.entries, choice.labels, strict=True))
         if _can_be_shown(entry)
     )
     if shown:
-        _fragment(shown)
+        _fragment(tuple(entry.key for entry in choice.entries), shown)
 
 
 def _can_be_shown(entry: Entry) -> bool:
@@ -46,18 +46,20 @@ def _can_be_shown(entry: Entry) -> bool:
 
 
 @st.fragment
-def _fragment(shown: Shown) -> None:
+def _fragment(keys: tuple[str, ...], shown: Shown) -> None:
     dark = st.context.theme.type == "dark"
     runs = [_scene_run(entry, label, number, dark=dark) for number, entry, label in shown]
-    address = read_address(st.query_params.to_dict())
+    memory = recall(keys)
+    address = memory.address
     step = _choose_step(step_names(runs), address.step)
     picked = _picked(shown, runs, address)
-    draw_canvas(scene(runs, step, dark=dark), picked)
+    draw_canvas(scene(runs, step, dark=dark), address, picked, revision=memory.revision)
     left, right = st.columns(2)
     with left:
         event_panel(picked, runs)
     with right:
         span_panel(address.span, runs, step)
+    write(memory)
 
 
 def _scene_run(entry: Entry, label: str, number: int, *, dark: bool) -> SceneRun:
@@ -77,7 +79,7 @@ def _choose_step(names: tuple[str, ...], step: int) -> int:
     if len(names) < 2:
         return 0
     step = min(step, len(names) - 1)
-    st.session_state[_STEP] = step  # the URL is the truth; the widget only shows it
+    st.session_state[_STEP] = step  # the address is the truth; the widget shows it
     st.selectbox(
         "Runs are aligned at the start of",
         range(len(names)),
@@ -90,7 +92,7 @@ def _choose_step(names: tuple[str, ...], step: int) -> int:
 
 
 def _step_changed() -> None:
-    st.query_params["step"] = str(st.session_state[_STEP])
+    set_step(st.session_state[_STEP])
 
 
 def _picked(shown: Shown, runs: list[SceneRun], address: Address) -> Picked | None:
@@ -101,13 +103,3 @@ def _picked(shown: Shown, runs: list[SceneRun], address: Address) -> Picked | No
             found = event(trace, run.index, chosen.table, chosen.row)
             return None if found is None else Picked(number, found)
     return None
-
-
-def _forget_other_runs(runs: tuple[str, ...]) -> None:
-    """A window, an event or a span of other runs means nothing for these."""
-    before = st.session_state.get(_RUNS)
-    if before is not None and before != runs:
-        for name in PARAMETERS:
-            if name in st.query_params:
-                del st.query_params[name]
-    st.session_state[_RUNS] = runs
