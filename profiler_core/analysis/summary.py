@@ -138,7 +138,7 @@ def _notes(
         )
     if window.n_launched_after:
         notes.append(
-            f"{_events(window.n_launched_after)} launched after the last profiled step: in no total."
+            f"{_events(window.n_launched_after)} launched after the last step: in no total."
         )
     if len(times) > 1:
         notes.append(
