@@ -5,6 +5,7 @@ Covers `print_readable()` of dynamo, pre-grad, AOT and post-grad graphs, torch 2
     # File: /path/resnet.py:150 in forward, code: out = self.conv1(x)
     out: "f32[32, 64, 56, 56][200704, 3136, 56, 1]cuda:0" = torch.conv2d(x, weight);  x = None
     out += identity;  out_1: "f32[…]" = out;  out = identity = None
+    # Backward of forward node: File: /path/resnet.py:150 in forward, code: …      (torch 2.15)
 
 Ignored: placeholders (only their shapes are used by others), `return`, metadata comments.
 """
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from profiler_core.model.inductor import GraphNode
 
 _FILE = re.compile(
-    r"\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)(?:, code: (?P<code>.*))?$"
+    r"\s*# (?:Backward of forward node: )?File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)(?:, code: (?P<code>.*))?$"
 )
 _NO_FILE = re.compile(r"\s*# No stacktrace found")
 _ASSIGNED = re.compile(

@@ -9,6 +9,7 @@ from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase
 from profiler_core.analysis.ledger.worth import shape_bonus
 
+_REACH = 8  # items to look ahead and back for a kernel's name
 _NEIGHBOURS = 4  # matches to look past for an operator in another order
 
 
@@ -125,6 +126,21 @@ def fill(
                 if x.units and (x.op in y.inner or x.inner & y.inner):
                     tie(x, y, "kernel name")
                     break
+    # A cast or a layout copy works for the library's operator that follows it.
+    if around and around[-1][1].is_anchor and around[-1][0].units:
+        for y in b:
+            if y.units and id(y) not in tied_b and y.only_copies:
+                tie(around[-1][0], y, "position")
+    # A library's operator may be several kernels; a replay without a log shows only these.
+    if (
+        around
+        and around[0][1].is_library_kernel
+        and around[0][0].units
+        and not any(x.units for x in a)
+    ):
+        for y in b:
+            if y.is_library_kernel and id(y) not in tied_b and y.op == around[0][1].op:
+                tie(around[0][0], y, "position")
     # 4. What stands alone in the same place.
     left_a = [x for x in a if x.units and id(x) not in tied_a]
     left_b = [y for y in b if y.units and id(y) not in tied_b and y.op not in KERNEL_FREE]
@@ -134,3 +150,53 @@ def fill(
     for x in left_a:
         for y in left_b:
             tie(x, y, "position")
+    # A view inside a composite: its gradient is known by the composite's line.
+    nearby = frozenset(label for y in near_b for label in y.labels)
+    for x in a:
+        if x.unit is not None and nearby and phase != "backward":
+            labels_of[0].setdefault(x.unit, nearby)
+
+
+def reach(
+    a: Sequence[Item],
+    b: Sequence[Item],
+    pairs: Sequence[tuple[int, int]],
+    match: Match,
+    labels: Labels,
+) -> None:
+    """Kernels known by name only: look some operators further, past what a library computes.
+
+    A fused kernel waits for all that goes into it: the normalisations of both branches of a
+    residual block are computed behind the second branch's convolution.
+    """
+    if not any(item.by_kernel_name for item in b) and not any(item.by_kernel_name for item in a):
+        return
+    for one, other, facing, swapped in (
+        (a, b, list(pairs), False),
+        (b, a, [(j, i) for i, j in pairs], True),
+    ):
+        side = 1 if swapped else 0
+        done = {unit for tie in match.ties for unit in (tie.candidate if side else tie.baseline)}
+        firsts = [i for i, _ in facing]
+        for i, x in enumerate(one):
+            if not x.units or done.issuperset(x.units) or x.is_anchor:
+                continue
+            at = bisect_left(firsts, i)
+            centre = facing[at][1] if at < len(facing) else len(other)
+            near = sorted(
+                range(max(0, centre - _REACH), min(len(other), centre + _REACH)),
+                key=lambda j: (abs(j - centre), -j),
+            )
+            for j in near:
+                y = other[j]
+                if y.units and not y.is_anchor and _named_in(x, y):
+                    tie_items(match, *((y, x) if swapped else (x, y)), "kernel name")
+                    label_items(*((y, x) if swapped else (x, y)), labels)
+                    break
+
+
+def _named_in(x: Item, y: Item) -> bool:
+    if x.by_kernel_name and y.by_kernel_name:
+        return 2 * len(x.inner & y.inner) >= min(len(x.inner), len(y.inner)) > 0
+    name, plain = (x, y) if x.by_kernel_name else (y, x)
+    return name.by_kernel_name and (plain.op in name.inner or bool(plain.inner & name.inner))

@@ -9,7 +9,7 @@ helpers).
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from profiler_core.analysis.ledger.alignment import align
 from profiler_core.analysis.ledger.operators import operator
@@ -21,6 +21,7 @@ _HELPER = re.compile(
     r"|winograd.*(?:Output|generate)|cublasLt::|computeOffsets|scalePackedTensor|zeroPad|convertTensor",
     re.IGNORECASE,
 )
+_FINISHES = re.compile(r"splitK|reduce_1Block|winograd.*Output", re.IGNORECASE)
 _COPIES = re.compile(r"aten::_foreach_copy_$|aten::copy_$|Memcpy")
 _GRAPH_PREFIX = re.compile(r"^graph_\d+_")
 _MOST_PIECES = 12  # kernels of one library call in a replay
@@ -34,6 +35,7 @@ class _Piece:
     event: int | None  # row of the work table for a replay's kernel
     name: str
     is_generated: bool
+    group: int = 0  # pieces of one group and no call are one unit
 
 
 @dataclass(slots=True)
@@ -90,7 +92,7 @@ def _pieces(step: HostStep, numbers: Sequence[int], kernel_names: Sequence[str])
         unit = step.units[number]
         if unit.is_replay:
             pieces.extend(
-                _Piece(number, event, kernel_names[event], is_generated(kernel_names[event]))
+                _Piece(number, event, kernel_names[event], is_generated(kernel_names[event]), event)
                 for event in unit.events
             )
         else:
@@ -138,6 +140,8 @@ def _deal(
     execution.input_copies.extend(dict.fromkeys(piece.unit for piece in copies))
     pieces = [piece for piece in pieces if piece not in copies]
     call_of = _match(pieces, calls)
+    if not calls:
+        pieces = _with_helpers(pieces)
     merged: dict[tuple[int, int], Unit] = {}
     for place, piece in enumerate(pieces):
         unit = step.units[piece.unit]
@@ -149,7 +153,7 @@ def _deal(
             )
             target.append(piece.unit)
             continue
-        key = (piece.unit, call if call is not None else -1 - place)
+        key = (piece.unit, call if call is not None else -1 - piece.group)
         dealt = merged.get(key)
         if dealt is None:
             name = piece.name if call is None or piece.is_generated else _unit_name(calls[call])
@@ -168,6 +172,27 @@ def _deal(
     for number in {piece.unit for piece in pieces if piece.event is not None}:
         step.units[number].events = []  # dealt: each event is in one unit only
     return execution
+
+
+def _with_helpers(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """Without a graph: a replay's helper kernels join their neighbour that is no helper.
+
+    What finishes a product (a split-K reduction) joins what is before, the rest what follows.
+    """
+    joined = list(pieces)
+    following: _Piece | None = None
+    for place in range(len(joined) - 1, -1, -1):
+        piece = joined[place]
+        if piece.event is None:
+            continue
+        if not _HELPER.search(piece.name):
+            following = piece
+            continue
+        before = next((p for p in joined[place - 1 :: -1] if not _HELPER.search(p.name)), None)
+        neighbour = before if _FINISHES.search(piece.name) and place else following or before
+        if neighbour is not None and neighbour.event is not None:
+            joined[place] = replace(piece, name=neighbour.name, group=neighbour.group)
+    return joined
 
 
 def _unit_name(call: GeneratedCall) -> str:

@@ -70,7 +70,7 @@ def group_record(
     number: int,
 ) -> FusionGroup:
     """The record of one group."""
-    kind, why = _kind(members, match, programs[1])
+    kind, why = _kind(members, match, programs[0], programs[1])
     notes = [why] if why else []
     both = ((0, members.baseline), (1, members.candidate))
     sources: dict[str, str] = {}
@@ -96,7 +96,9 @@ def group_record(
     )
 
 
-def _kind(members: Members, match: Match, candidate: Program) -> tuple[Kind, str]:
+def _kind(
+    members: Members, match: Match, baseline: Program, candidate: Program
+) -> tuple[Kind, str]:
     """How a group counts, and why where only one side is in it."""
     left, right = members.baseline, members.candidate
     if left and right:
@@ -104,12 +106,16 @@ def _kind(members: Members, match: Match, candidate: Program) -> tuple[Kind, str
     if not right:
         if match.removed.issuperset(left):
             return "removed", "no kernel of the candidate computes this any more"
+        if baseline.views.issuperset(left):
+            return "removed", "views: they cost the host only, and the candidate makes none"
         return "unmatched", ""
     if candidate.input_copies.issuperset(right):
         return "only in the candidate", "copies inputs into the CUDA graph's own memory"
     if all(unit in candidate.shared for unit in right):
         served = candidate.shared[right[0]]
         return "only in the candidate", f"arranges memory for several at once: {served}"
+    if candidate.accumulating.issuperset(right):
+        return "only in the candidate", "copies gradients into place"
     if all(unit in match.added or unit in candidate.input_copies for unit in right):
         return "only in the candidate", "the baseline launches nothing for this"
     return "unmatched", ""

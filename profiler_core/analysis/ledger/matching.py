@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from profiler_core.analysis.ledger.alignment import align_codes
-from profiler_core.analysis.ledger.filling import fill, swap
+from profiler_core.analysis.ledger.filling import fill, reach, swap
 from profiler_core.analysis.ledger.match import Labels, Match, label_items, tie_items
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.work_units import HostStep
@@ -112,6 +112,7 @@ def _match_segment(
     for (i0, j0), (i1, j1) in pairwise(bounds):
         around = [(a[i], b[j]) for i, j in ((i0, j0), (i1, j1)) if 0 <= i < len(a) and j < len(b)]
         fill(a[i0 + 1 : i1], b[j0 + 1 : j1], around, left.phase, match, labels_of)
+    reach(a, b, pairs, match, labels_of)
 
 
 def _align(a: Sequence[Item], b: Sequence[Item], phase: Phase) -> list[tuple[int, int]]:
@@ -138,17 +139,26 @@ def _align(a: Sequence[Item], b: Sequence[Item], phase: Phase) -> list[tuple[int
     # Only items that share a name or a line can match: look these up instead of trying all.
     by_key: dict[str, set[int]] = defaultdict(set)
     for number, item in enumerate(firsts_b):
-        for name in (item.op, *item.inner, *item.labels):
+        for name in _keys(item):
             by_key[name].add(number)
     for number, item in enumerate(firsts_a):
         near: set[int] = set()
-        for name in (item.op, *item.inner, *item.labels):
+        for name in _keys(item):
             near |= by_key.get(name, set())
         for other in near:
             value = worth(item, firsts_b[other], phase)
             if value > 0:
                 table[number, other] = value
     return align_codes(codes_a, codes_b, table)
+
+
+def _keys(item: Item) -> Iterator[str]:
+    """Two items without a common key are worth nothing to each other."""
+    yield item.op
+    yield from item.inner
+    yield from item.labels
+    if item.op in ("matmul", "convolution"):
+        yield "matmul or convolution"
 
 
 def _match_leftovers(baseline: Program, candidate: Program, match: Match) -> None:

@@ -5,12 +5,14 @@ layers share ties all twelve. So each post-grad node has one home, and each orig
 or in a backward the graph's own node) belongs to the calls that are home to its nodes.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from profiler_core.analysis.ledger.operators import ANCHORS, KERNEL_FREE, operator
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 OriginsOf = Callable[[str], tuple[str, ...]]
 
 
@@ -134,7 +136,42 @@ def _homes(graph: CompiledGraph, own: Mapping[int, str]) -> dict[str, int]:
             if _is_heavy(call) == heavy:
                 for node in call.post_nodes:
                     home.setdefault(node, call.index)
+    _homes_by_line(graph, own, home)
     return home
+
+
+def _homes_by_line(graph: CompiledGraph, own: Mapping[int, str], home: dict[str, int]) -> None:
+    """Kernels whose nodes the log does not name (C++ kernels of a backward): by source line.
+
+    Such a kernel is home to the nodes of its stacks' lines that nobody else is; where several
+    kernels have the line, to those nearest to its place among the library calls.
+    """
+    nameless = [call for call in graph.calls if not call.post_nodes and call.stacks]
+    if not nameless:
+        return
+    place_of = {node.name: place for place, node in enumerate(graph.post_nodes)}
+    expected: dict[int, int] = {}
+    last = 0
+    for call in graph.calls:
+        last = place_of.get(own.get(call.index, ""), last)
+        expected[call.index] = last
+    by_line: dict[str, list[int]] = {}
+    for call in nameless:
+        for stack in call.stacks:
+            if (line := _innermost(stack)) is not None:
+                by_line.setdefault(line, []).append(call.index)
+    source = ""
+    for place, node in enumerate(graph.post_nodes):
+        source = node.source or source
+        calls = by_line.get(source)
+        if calls and node.name not in home and operator(node.target) not in KERNEL_FREE:
+            home[node.name] = min(calls, key=lambda index: abs(expected[index] - place))
+
+
+def _innermost(stack: str) -> str | None:
+    """`file.py:84` of the last frame of a printed stack."""
+    frames = _FRAME.findall(stack)
+    return f"{frames[-1][0].rsplit('/', 1)[-1]}:{frames[-1][1]}" if frames else None
 
 
 def _owners(

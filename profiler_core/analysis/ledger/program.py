@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from profiler_core.analysis.categories import category_of_kernel
 from profiler_core.analysis.ledger.graph_calls import Execution
 from profiler_core.analysis.ledger.operators import (
     ANCHORS,
@@ -32,6 +33,12 @@ _COMPOSITES = frozenset(
 )  # fmt: skip
 
 
+_COPYING = frozenset(("cast", "clone", "cat", "fill", "zeros", "full")) | KERNEL_FREE | ANCHORS
+
+# The operator that a library kernel of this category computes.
+_BY_CATEGORY = {"gemm": "matmul", "conv": "convolution", "attention": "attention"}
+
+
 @dataclass(slots=True)
 class Item:
     """A step of the program: an operator call, or a node of a compiled graph."""
@@ -46,11 +53,17 @@ class Item:
     run: int | None = None
     code: str = ""  # the source line's text
     by_kernel_name: bool = False  # a kernel without a log: `inner` was read from its name
+    is_library_kernel: bool = False  # launched outside any operator, by a replay without a log
 
     @property
     def is_anchor(self) -> bool:
         """Does a library compute it, whatever the compiler does around it?"""
         return self.op in ANCHORS
+
+    @property
+    def only_copies(self) -> bool:
+        """A generated kernel whose name says that it only casts or rearranges."""
+        return self.by_kernel_name and self.inner <= _COPYING
 
     @property
     def is_composite(self) -> bool:
@@ -77,6 +90,8 @@ class Program:
     notes: dict[int, list[str]]  # unit -> what it does besides
     shared: dict[int, str] = field(default_factory=dict)  # unit -> what it arranges for several
     phases: dict[int, Phase] = field(default_factory=dict)  # of every busy unit
+    views: frozenset[int] = frozenset()  # busy units that move no data: on a CPU only
+    accumulating: frozenset[int] = frozenset()  # units that put gradients where they belong
 
 
 def program(
@@ -124,8 +139,16 @@ def program(
     if not with_views:
         placed = [entry for entry in placed if entry[3].units or entry[3].node]
     segments = _segments(placed)
+    busy = [(number, unit) for number, unit in enumerate(step.units) if unit.events]
     return Program(
-        segments, ties, frozenset(copies), notes, shared, _phases(step, segments, autograd_threads)
+        segments=segments,
+        ties=ties,
+        input_copies=frozenset(copies),
+        notes=notes,
+        shared=shared,
+        phases=_phases(step, segments, autograd_threads),
+        views=frozenset(n for n, unit in busy if unit.common in KERNEL_FREE),
+        accumulating=frozenset(n for n, unit in busy if "AccumulateGrad" in (unit.backward or "")),
     )
 
 
@@ -172,13 +195,17 @@ def _segments(placed: Sequence[tuple[int, int, bool, Item]]) -> list[Segment]:
 def _unit_item(step: HostStep, number: int) -> Item:
     unit = step.units[number]
     from_name = operators_of_kernel(unit.name)
+    op = unit.name if from_name else operator(unit.name)
+    if not from_name and unit.end_ns == unit.ts_ns:  # a launch outside any operator
+        op = _BY_CATEGORY.get(category_of_kernel(unit.name), op)
     return Item(
-        op=unit.name if from_name else operator(unit.name),
+        op=op,
         inner=from_name or frozenset(name for name in unit.inner if is_specific(name)),
         units=(number,) if unit.events else (),
         shapes=tuple(shape for shape in unit.shapes if shape is not None),
         unit=number,
         by_kernel_name=bool(from_name),
+        is_library_kernel=not from_name and unit.end_ns == unit.ts_ns,
     )
 
 
@@ -197,7 +224,10 @@ def _graph_items(
     became = _became(graph)
     first_unit: dict[str, int] = {}
     items = []
+    source, code = "", ""
     for node in nodes:
+        if node.source or graph.direction != "backward":
+            source, code = node.source, node.code  # a backward's nameless node goes with the last
         calls = owned.owners.get(node.name, ())
         units = tuple(dict.fromkeys(u for call in calls for u in units_of.get(call, ())))
         if units:
@@ -206,7 +236,6 @@ def _graph_items(
         common = operator(node.target)
         if common in KERNEL_FREE and not units and graph.direction != "forward":
             continue
-        source = node.source
         items.append(
             Item(
                 op=common,
@@ -216,7 +245,7 @@ def _graph_items(
                 shapes=tuple(s for name in node.arguments if (s := shapes.get(name)) is not None),
                 node=node.name,
                 run=execution.run,
-                code=node.code,
+                code=code,
             )
         )
     for call, numbers in units_of.items():

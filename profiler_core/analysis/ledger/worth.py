@@ -20,7 +20,8 @@ def worth(a: Item, b: Item, phase: Phase) -> int:
             return max(1, value + shape_bonus(a, b))
         return 3 if agree else 0
     if not is_related:
-        return 0
+        # cuDNN computes 1x1 convolutions with kernels that are named as products.
+        return 3 if {a.op, b.op} == {"matmul", "convolution"} else 0
     value = 12 if same else 7
     if a.is_anchor or b.is_anchor:
         value += 8
