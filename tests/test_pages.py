@@ -1,0 +1,283 @@
+"""Every page, as a visitor meets it: inside the app, and alone as a cold link may run it."""
+
+import gzip
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from profiler_core.analysis.summary import summarise
+from profiler_core.ingest.open import open_trace
+from profiler_core.store import library
+
+ROOT = Path(__file__).resolve().parents[1]
+ENTRY = ROOT / "profiler_core" / "ui" / "entry.py"
+CAPTURES = ROOT / "tests" / "fixtures" / "captures"
+PAGES = ("overview", "kernels", "runs")
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+COMPARISON = {"baseline": "run/cnn/eager", "candidate": ["run/cnn/reduce-overhead"]}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Columns of the traces, read once for all tests."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def home(tmp_path, cache, monkeypatch):
+    """A home with one GPU pair, one CPU pair, and no samples."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(cache)
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    for capture, runs in (
+        ("cnn", ("customcnn_b1.eager", "customcnn_b1.reduce-overhead")),
+        ("cpu", ("smallcnn_cpu.eager", "smallcnn_cpu.default")),
+    ):
+        for run in runs:
+            shutil.copytree(CAPTURES / run, tmp_path / "runs" / capture / run.split(".")[1])
+    return tmp_path
+
+
+@pytest.fixture
+def empty_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    return tmp_path
+
+
+def opened(page, **query):
+    """The page file alone, without the entry script."""
+    app = AppTest.from_file(str(ROOT / "pages" / f"{page}.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return checked(app.run())
+
+
+def checked(app):
+    assert not app.exception, app.exception
+    return app
+
+
+def text_of(app):
+    """All that stands on the page, HTML pieces included."""
+    elements = (*app.get("html"), *app.markdown, *app.caption)
+    return "\n".join(
+        str(getattr(e, "value", None) or getattr(e.proto, "body", "")) for e in elements
+    )
+
+
+def change_run_json(folder, **change):
+    file = folder / "run.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_alone(home, page):
+    assert text_of(opened(page, **COMPARISON))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_inside_the_app(home, page):
+    app = checked(AppTest.from_file(str(ENTRY), default_timeout=60).run())
+    checked(app.switch_page(f"../../pages/{page}.py").run())
+    assert text_of(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_with_nothing_to_show_a_page_says_how_to_begin(empty_home, page):
+    app = opened(page)
+    if page != "runs":  # that is where uploads begin
+        assert "python -m profiler_core capture" in text_of(app)
+
+
+def test_the_overview_compares_what_the_link_names(home):
+    text = text_of(opened("overview", **COMPARISON))
+    for word in ("customcnn_b1", "NVIDIA H200", "reduce-overhead", "Kernels a step", "GPU busy"):
+        assert word in text
+    # 26.6 and 10.3 ms of wall time over the 100 steps of their run.json.
+    assert "266 µs" in text
+    assert "103 µs" in text
+
+
+def test_the_overview_without_a_choice_opens_on_a_comparison(home):
+    app = opened("overview")
+    assert app.query_params["baseline"]
+    assert "Side by side" in text_of(app)
+
+
+def test_a_cpu_comparison_has_the_words_of_the_cpu(home):
+    text = text_of(opened("overview", baseline="run/cpu/eager", candidate=["run/cpu/default"]))
+    assert "CPU busy" in text
+    assert "GPU" not in text
+
+
+def test_one_run_alone_is_described_and_not_judged(home):
+    text = text_of(opened("overview", baseline="run/cnn/eager"))
+    assert "Nothing to compare with is chosen" in text
+    assert "Kernels a step" in text
+
+
+def test_traces_without_measurements_get_numbers_and_no_verdict(home):
+    for number, run in ((1, "customcnn_b1.eager"), (2, "customcnn_b1.reduce-overhead")):
+        folder = home / "uploads" / "u" / str(number)
+        folder.mkdir(parents=True)
+        shutil.copy(CAPTURES / run / "trace.json.gz", folder)
+    text = text_of(opened("overview", baseline="upload/u/1", candidate=["upload/u/2"]))
+    assert "a measurement, not a verdict" in text
+    assert "Step time, profiled" in text
+
+
+def test_failed_and_lost_runs_are_shown_with_their_reason(home):
+    for variant, change in (
+        ("default", {"status": "failed", "error": "CUDA out of memory."}),
+        ("max-autotune", {"status": "running"}),
+    ):
+        folder = home / "runs" / "cnn" / variant
+        folder.mkdir()
+        record = {"variant": variant, "role": "candidate", "capture_id": "cnn", **change}
+        (folder / "run.json").write_text(json.dumps(record))
+        (folder / "heartbeat").touch()
+        os.utime(folder / "heartbeat", (1e9, 1e9))
+    keys = ["run/cnn/reduce-overhead", "run/cnn/default", "run/cnn/max-autotune"]
+    text = text_of(opened("overview", baseline="run/cnn/eager", candidate=keys))
+    assert "CUDA out of memory." in text
+    assert "lost" in text
+    assert "103 µs" in text  # the one that finished is compared all the same
+    listed = text_of(opened("runs"))
+    assert "CUDA out of memory." in listed
+    assert "lost" in listed
+
+
+def test_a_broken_trace_takes_only_its_own_column(home):
+    trace = home / "runs" / "cnn" / "reduce-overhead" / "trace.json.gz"
+    trace.write_bytes(gzip.compress(b"this is no trace"))
+    app = opened("overview", **COMPARISON)
+    text = text_of(app)
+    assert "266 µs" in text
+    assert "trace.json.gz" in text  # the reader's own sentence
+    kernels = opened("kernels", **COMPARISON)
+    assert "Pass a Kineto trace" in text_of(kernels)  # and the other run is shown
+    assert len(kernels.dataframe[0].value) > 0
+
+
+@pytest.mark.parametrize("page", ["overview", "kernels"])
+def test_a_link_that_leads_nowhere_is_a_sentence_and_a_way_on(home, page):
+    app = opened(page, baseline=f"run/{HOSTILE}/eager")
+    assert "There is no run" in text_of(app)
+    picker = app.sidebar.selectbox[0]
+    checked(picker.set_value("run/cpu").run())
+    assert app.query_params["baseline"] == "run/cpu/eager"
+    assert "There is no run" not in text_of(app)
+
+
+def test_the_choice_survives_a_change_of_the_page(home):
+    app = checked(AppTest.from_file(str(ENTRY), default_timeout=60).run())
+    checked(app.sidebar.selectbox[0].set_value("run/cpu").run())
+    checked(app.switch_page("../../pages/kernels.py").run())
+    assert app.query_params["baseline"] == "run/cpu/eager"
+    assert app.query_params["candidate"] in ("run/cpu/default", ["run/cpu/default"])
+
+
+def test_baseline_and_candidate_trade_places(home):
+    app = opened("overview", **COMPARISON)
+    checked(app.sidebar.selectbox[1].set_value("run/cnn/reduce-overhead").run())
+    assert app.query_params["baseline"] == "run/cnn/reduce-overhead"
+    assert app.query_params["candidate"] in ("run/cnn/eager", ["run/cnn/eager"])
+
+
+def test_comparisons_of_one_name_stay_apart_in_the_picker(home):
+    shutil.copytree(home / "runs" / "cnn", home / "runs" / "cnn_again")
+    app = opened("overview", **COMPARISON)
+    options = app.sidebar.selectbox[0].options
+    assert len(options) == len(set(options))
+    checked(app.run())
+    assert app.query_params["baseline"] == "run/cnn/eager"
+
+
+def test_the_kernels_page_searches_and_counts(home):
+    app = opened("kernels", **COMPARISON)
+    everything = len(app.dataframe[0].value)
+    checked(app.text_input(key="q").set_value("GEMM").run())
+    found = app.dataframe[0].value
+    assert 0 < len(found) < everything
+    assert all("gemm" in name.lower() for name in found["name"])
+    checked(app.text_input(key="q").set_value("no such kernel").run())
+    assert len(app.dataframe[0].value) == 0
+
+
+def test_the_kernels_page_filters_by_kind(home):
+    app = opened("kernels", **COMPARISON)
+    kinds = app.multiselect(key="kind")
+    checked(kinds.set_value(["convolution"]).run())
+    assert set(app.dataframe[0].value["category"]) == {"convolution"}
+
+
+def test_a_link_to_a_kernel_opens_its_detail(home):
+    trace = open_trace(CAPTURES / "customcnn_b1.eager" / "trace.json.gz")
+    name = summarise(trace).kernels[0].name
+    text = text_of(opened("kernels", **COMPARISON, kernel=name))
+    assert "Selected kernel" in text
+    assert "Launched by" in text
+
+
+def test_runs_are_listed_with_their_times_and_can_be_deleted(home):
+    app = opened("runs")
+    text = text_of(app)
+    for word in ("266 µs", "103 µs", "reduce-overhead"):
+        assert word in text
+    checked(app.button(key="fs_delete_run/cpu").click().run())
+    assert not (home / "runs" / "cpu").exists()
+    assert (home / "runs" / "cnn").exists()
+
+
+def test_a_sample_has_no_delete_button(home):
+    (home / "runs" / "cnn").rename(home / "cnn")
+    (home / "samples").mkdir()
+    (home / "cnn").rename(home / "samples" / "cnn")
+    app = opened("runs")
+    assert [b.key for b in app.button if "delete" in str(b.key)] == ["fs_delete_run/cpu"]
+
+
+def test_a_server_path_outside_of_the_roots_is_refused_in_words(home, tmp_path):
+    (home / "settings.toml").write_text(f"open_below = [{str(tmp_path / 'open')!r}]")
+    (tmp_path / "open").mkdir()
+    app = opened("runs")
+    app.text_input[0].set_value("/etc/passwd")
+    submit = next(b for b in app.button if b.label == "Open")
+    checked(submit.click().run())
+    assert "may not be opened" in text_of(app)
+
+
+@pytest.mark.parametrize("page", ["overview", "runs"])
+def test_names_from_files_are_never_html(home, page):
+    for folder in (home / "runs" / "cnn" / "eager", home / "runs" / "cnn" / "reduce-overhead"):
+        change_run_json(
+            folder,
+            workload=HOSTILE,
+            variant=f"{folder.name}{HOSTILE}",
+            status="failed",
+            error=HOSTILE,
+            environment={"gpu": HOSTILE, "torch": HOSTILE},
+            created_at=HOSTILE,
+        )
+    app = opened(page, **({} if page == "runs" else COMPARISON))
+    for element in app.get("html"):
+        assert "<img" not in element.proto.body
+    assert "&lt;img" in text_of(app)
+
+
+def test_names_from_traces_are_never_html(home):
+    folder = home / "runs" / "hostile" / "eager"
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "fixtures" / "kineto" / "html_in_name.json", folder / "trace.json")
+    kernels = summarise(open_trace(folder / "trace.json")).kernels
+    name = next(k.name for k in kernels if "<img" in k.name or "<script" in k.name)
+    app = opened("kernels", baseline="run/hostile/eager", kernel=name)
+    assert "Selected kernel" in text_of(app)
+    for element in app.get("html"):
+        assert name not in element.proto.body
