@@ -7,7 +7,7 @@ analyses say is compared with this to the nanosecond.
 import bisect
 import gzip
 import json
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,8 @@ def read_events(path: Path) -> list[Event]:
 
 
 def ns(microseconds: Any) -> int:
-    """Decimal microseconds to whole ns; what is below a nanosecond is cut off."""
-    scaled = Decimal(str(microseconds)) * 1000
-    return int(scaled.to_integral_value(ROUND_FLOOR if scaled > 0 else "ROUND_CEILING"))
+    """Decimal microseconds to whole ns; half a nanosecond rounds away from zero."""
+    return int((Decimal(str(microseconds)) * 1000).to_integral_value(ROUND_HALF_UP))
 
 
 def union(intervals: list[tuple[int, int]]) -> int:

@@ -2,6 +2,7 @@
 
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -28,7 +29,7 @@ def opened(file: BinaryIO | Path, name: str, limits: Limits) -> Iterator[zipfile
         with zipfile.ZipFile(file) as archive:
             _check(archive, name, limits)
             yield archive
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise BadInput(
             f"{name} is a damaged zip archive: {error}.", remedy="Pack it again."
         ) from error

@@ -5,6 +5,7 @@
 
 Written beside and renamed into place, so a half-written folder is never seen. On loading each
 file's checksum is compared (3.7 GB/s here): a damaged cache is None, which means read it anew.
+A file is never changed in place, because others may have it mapped: it is replaced or deleted.
 """
 
 import os

@@ -115,9 +115,6 @@ class Chunks:
 
     def _read_head(self) -> None:
         """Read up to the array's opening bracket."""
-        self._fill(1)
-        if not self._buffer:
-            raise NotATrace(f"{self._source} is empty.", remedy="Record the trace again.")
         searched = 0
         while True:
             more = self._fill(len(self._buffer) + 1)
@@ -125,6 +122,8 @@ class Chunks:
             if not text and more:
                 self._buffer.clear()
                 continue
+            if not text:
+                raise NotATrace(f"{self._source} is empty.", remedy="Record the trace again.")
             first = bytes(text[:1])
             if first == b"[":
                 self.in_object = False

@@ -22,7 +22,8 @@ class Spool:
 
     def __init__(self, folder: Path | None = None) -> None:
         # Where the columns will lie anyway, rather than in a /tmp that may be memory.
-        self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES, dir=folder)  # noqa: SIM115
+        where = None if folder is None else str(folder)
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, dir=where)  # noqa: SIM115
         self._parts: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         self._end = 0
 

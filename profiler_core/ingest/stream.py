@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO, cast
 
 import pyarrow as pa
 
@@ -63,7 +63,7 @@ class Stream:
                     self.bytes_read += len(block)
                     yield block
 
-    def _gunzip(self, file: BinaryIO) -> Iterator[bytes]:
+    def _gunzip(self, file: IO[bytes]) -> Iterator[bytes]:
         inflater = zlib.decompressobj(wbits=31)
         self.n_members = 1
         packed = b""
@@ -109,9 +109,9 @@ class Stream:
         with archive.opened(file, self.path.name, self.limits) as opened:
             member = archive.only_trace(opened, self.path.name)
             with opened.open(member) as unpacked:
-                inner = unpacked.peek(8)[:8]
+                inner = cast(zipfile.ZipExtFile, unpacked).peek(8)[:8]
                 if packing_of(inner) is Packing.GZIP:
-                    yield from self._gunzip(unpacked)  # type: ignore[arg-type]  # read and tell only
+                    yield from self._gunzip(unpacked)
                     self.bytes_read = file.tell()
                     return
                 while True:
