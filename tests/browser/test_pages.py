@@ -1,0 +1,128 @@
+"""The pages in a real browser: cold links, light and dark, small and large windows, two traces."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import CAPTURES, Server, ready, running_server, watched_page
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+PAGES = ("", "kernels", "runs")
+COMPARISON = {"baseline": "run/cnn/eager", "candidate": "run/cnn/reduce-overhead"}
+
+
+@pytest.fixture(scope="module")
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One comparison of a name that is HTML, and two bare traces as an upload leaves them."""
+    home = tmp_path_factory.mktemp("pages-home")
+    for variant in ("eager", "reduce-overhead"):
+        folder = home / "runs" / "cnn" / variant
+        shutil.copytree(CAPTURES / f"customcnn_b1.{variant}", folder)
+        record = json.loads((folder / "run.json").read_text())
+        record |= {"workload": HOSTILE, "error": HOSTILE}
+        (folder / "run.json").write_text(json.dumps(record))
+    for number, run in (("1", "breaky.eager"), ("2", "breaky.default")):
+        (home / "uploads" / "u" / number).mkdir(parents=True)
+        shutil.copy(CAPTURES / run / "trace.json.gz", home / "uploads" / "u" / number)
+    return home
+
+
+@pytest.fixture(scope="module")
+def own_server(own_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running_server(own_home, tmp_path_factory.mktemp("pages-server") / "log.txt") as server:
+        yield server
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_opens_cold_from_a_link(
+    browser: Browser, own_server: Server, name: str, scheme: str
+) -> None:
+    for page in watched_page(browser, color_scheme=scheme):
+        page.goto(own_server.link(name, **COMPARISON))
+        ready(page)
+        expect(page.get_by_role("heading", level=1).first).to_be_visible()
+        ground = page.evaluate(
+            "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
+        )
+        assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(17, 19, 24)")
+        assert page.locator("img[onerror]").count() == 0
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_no_page_is_wider_than_its_window(browser: Browser, own_server: Server, width: int) -> None:
+    for page in watched_page(browser):
+        page.set_viewport_size({"width": width, "height": 844})
+        for name in PAGES:
+            page.goto(own_server.link(name, **COMPARISON))
+            ready(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            if width == 390:  # a phone sees the page, not the menu over it
+                expect(page.get_by_role("heading", level=1).first).to_be_in_viewport()
+
+
+def test_two_bare_traces_are_compared(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link(baseline="upload/u/1", candidate="upload/u/2"))
+    ready(page)
+    expect(page.get_by_text("a measurement, not a verdict")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="Kernels a step")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+
+
+def test_the_chosen_runs_go_along_to_other_pages(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link(baseline="upload/u/2", candidate="upload/u/1"))
+    ready(page)
+    page.get_by_role("link", name="Compare the kernels").click()
+    page.wait_for_url("**/kernels?*")
+    ready(page)
+    assert "baseline=upload%2Fu%2F2" in page.url
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Overview").click()
+    page.wait_for_url("**baseline=upload%2Fu%2F2*")
+    ready(page)
+    page.go_back()
+    ready(page)
+    expect(page.get_by_role("heading", name="Kernels", exact=True)).to_be_visible()
+
+
+def test_a_selected_kernel_is_in_the_link(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("kernels", q="gemm", **COMPARISON))
+    ready(page)
+    table = page.get_by_test_id("stDataFrame")
+    table.scroll_into_view_if_needed()
+    table.click(position={"x": 18, "y": 55})
+    expect(page.get_by_text("Selected kernel")).to_be_visible()
+    page.wait_for_url("**kernel=*")
+    page.goto(page.url)
+    ready(page)
+    expect(page.get_by_text("Selected kernel")).to_be_visible()
+
+
+def test_a_comparison_opens_from_the_list(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("runs"))
+    ready(page)
+    page.get_by_role("link", name=HOSTILE).click()
+    ready(page)
+    expect(page.get_by_text("Side by side")).to_be_visible()
+    assert "run%2Fcnn%2Feager" in page.url
+
+
+def test_nothing_is_fetched_from_elsewhere(page: Page, own_server: Server) -> None:
+    foreign: list[str] = []
+    page.on(
+        "request",
+        lambda request: (
+            foreign.append(request.url)
+            if not request.url.startswith((own_server.url, "data:", "blob:"))
+            else None
+        ),
+    )
+    for name in PAGES:
+        page.goto(own_server.link(name, **COMPARISON))
+        ready(page)
+    assert foreign == []
