@@ -2,7 +2,7 @@
 
 Where few events lie in a lane it is the events themselves; where many do, the exact share of
 each pixel's time that each category was busy. Busy time up to an instant t is
-`cum[i] + min(t - ts[i], dur[i])` with i the last start <= t, so two binary searches a pixel
+`cum[i] + min(t - ts[i], dur[i])` with i the last start before t, so two binary searches a pixel
 answer for any number of events: O(pixels x series x log n), no pyramid of averages.
 """
 
@@ -95,13 +95,13 @@ def pixel_edges(start_ns: int, end_ns: int, width: int) -> NDArray[np.int64]:
 def busy_until(
     index: Index, number: int, at: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Busy ns of series `number` before each instant, and how many of its events began by then."""
+    """Busy ns of series `number` before each instant, and how many of its events began before."""
     series = index.layout.series[number]
     ts = index.series_ts[series.first : series.last]
     # Each series has one sum more than starts, so the sums run ahead by the series' number.
     cum = index.series_cum[series.first + number : series.last + number + 1]
     # Keys must be integers: a float key makes searchsorted copy the whole column.
-    n_started = np.searchsorted(ts, at, side="right")
+    n_started = np.searchsorted(ts, at, side="left")
     last = np.maximum(n_started - 1, 0)
     running = np.minimum(at - ts[last], cum[last + 1] - cum[last])
     return np.where(n_started > 0, cum[last] + running, 0), n_started

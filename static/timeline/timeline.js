@@ -2,8 +2,8 @@
 // Drawing, input, packets and the address bar are modules of their own.
 import { parametersOf, readParameters, writeAddressBar } from "./address.js"
 import { pixel } from "./bitmap.js"
-import { draw } from "./draw.js"
-import { count, duration } from "./format.js"
+import { draw, tickStep } from "./draw.js"
+import { count, duration, moment } from "./format.js"
 import { eventOf } from "./hit.js"
 import { listen } from "./input.js"
 import { LEFT, rowsOf, startsCollapsed } from "./rows.js"
@@ -112,6 +112,7 @@ export class Timeline {
       swatch.className = "swatch"
       swatch.style.background = category.fill
       button.append(swatch, category.label)
+      button.classList.toggle("host", category.host)
       button.setAttribute("aria-pressed", String(!this.hidden.has(i)))
       button.onclick = () => {
         if (!this.hidden.delete(i)) this.hidden.add(i)
@@ -307,13 +308,9 @@ export class Timeline {
   /** One sentence for those who cannot see the canvas. */
   speak() {
     const [a, b] = this.view
-    const runs = this.runs.map((run) => `${run.label}: ${run.packet ? count(this.inView(run)) : "no"} events loaded`)
+    const runs = this.runs.map((run) => `${run.label}: ${count(run.packet?.nEvents ?? 0)} events here and beside it`)
     const chosen = this.selected?.name ? ` Selected: ${this.selected.name}, ${duration(this.selected.dur_ns)}.` : ""
     this.spoken.textContent = `Showing ${duration(a)} to ${duration(b)}. ${runs.join(", ")}.${chosen}`
-  }
-
-  inView(run) {
-    return run.packet.nEvents
   }
 
   wish() {
@@ -354,7 +351,9 @@ export class Timeline {
     this.frames.push(performance.now() - started)
     if (this.frames.length > 500) this.frames.shift()
     const [a, b] = this.view
-    this.status.textContent = `${duration(a)} to ${duration(b)} · ${duration(b - a)} shown`
+    const step = tickStep(b - a, this.plotWidth, 20)
+    const [from, to] = [a, b].map((ns) => moment(Math.round(ns / step) * step, step))
+    this.status.textContent = `${from} to ${to} · ${duration(b - a)} shown`
   }
 }
 

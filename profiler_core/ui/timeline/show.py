@@ -80,14 +80,17 @@ def _choose_step(names: tuple[str, ...], step: int) -> int:
         return 0
     step = min(step, len(names) - 1)
     st.session_state[_STEP] = step  # the address is the truth; the widget shows it
-    st.selectbox(
-        "Runs are aligned at the start of",
-        range(len(names)),
-        format_func=lambda n: names[n].replace("ProfilerStep#", "step "),
-        key=_STEP,
-        on_change=_step_changed,
-        width=260,
-    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Runs are aligned at the start of", width="content")
+        st.selectbox(
+            "Step at whose start the runs are aligned",
+            range(len(names)),
+            format_func=lambda n: names[n].replace("ProfilerStep#", "step "),
+            key=_STEP,
+            on_change=_step_changed,
+            label_visibility="collapsed",
+            width=130,
+        )
     return step
 
 

@@ -1,0 +1,63 @@
+from profiler_core.timeline.build import build_index
+from profiler_core.timeline.event import event
+from profiler_core.timeline.index import open_index
+from tests.builders import a_trace, kernel, launch, op, step
+
+
+def a_traced_step(tmp_path):
+    trace = a_trace(
+        annotations=[step(3, 0, 1000)],
+        ops=[
+            op(100, 300, "aten::linear"),
+            {**op(110, 200, "aten::addmm"), "input_dims": "[[8,4]]", "input_types": '["float"]'},
+        ],
+        runtime=[launch(150, 20, 1), launch(500, 20, 2, name="cudaGraphLaunch")],
+        device=[
+            kernel(1200, 400, 1, name="gemm", grid="[4,1,1]", block="[128,1,1]"),
+            kernel(1700, 100, 2),
+            kernel(1900, 50, 2),
+            kernel(5, 3),
+        ],
+    )
+    build_index(trace, tmp_path / "index")
+    return trace, open_index(tmp_path / "index")
+
+
+def test_a_kernel_knows_its_launch_its_operators_and_the_step_that_launched_it(tmp_path):
+    trace, index = a_traced_step(tmp_path)
+    found = event(trace, index, "device", 1)
+    assert found.name == "gemm"
+    assert (found.launch_name, found.launch_delay_ns) == ("cudaLaunchKernel", 1200 - 170)
+    assert found.operators == ("aten::linear", "aten::addmm")
+    assert (found.input_dims, found.input_types) == ("[[8,4]]", '["float"]')
+    assert (found.step.name, found.start_in_step_ns) == ("ProfilerStep#3", 1200)
+    assert (found.grid, found.block) == ("[4,1,1]", "[128,1,1]")
+    (link,) = found.links
+    assert (link.from_ns, link.to_ns, link.to_lane) == (170, 1200, found.lane)
+
+
+def test_a_graph_launch_points_at_all_that_it_launched(tmp_path):
+    trace, index = a_traced_step(tmp_path)
+    found = event(trace, index, "runtime", 1)
+    assert (found.n_launched, found.launched_ns) == (2, 150)
+    assert [link.to_ns for link in found.links] == [1700, 1900]
+
+
+def test_an_operator_knows_what_was_launched_inside_it(tmp_path):
+    trace, index = a_traced_step(tmp_path)
+    found = event(trace, index, "ops", 0)
+    assert (found.n_launched, found.launched_ns) == (1, 400)
+
+
+def test_a_kernel_without_launch_says_nothing_about_it(tmp_path):
+    trace, index = a_traced_step(tmp_path)
+    found = event(trace, index, "device", 0)
+    assert found.launch_name is found.launch_delay_ns is None
+    assert found.operators == ()
+    assert found.links == ()
+
+
+def test_a_row_that_is_not_there_is_no_event(tmp_path):
+    trace, index = a_traced_step(tmp_path)
+    assert event(trace, index, "device", 99) is None
+    assert event(trace, index, "memory", 0) is None
