@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ CHILD = Path(__file__).resolve().parent / "child"
 _MARK = "FUSIONSCOPE-PROBE "
 # Importing torch takes 2 to 10 s from a warm disk, minutes from a cold network file system.
 _TIMEOUT_S = 300
+_LOOK_EVERY_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,18 @@ def default_python() -> str:
     return sys.executable
 
 
-def probe(python: str | None, *, with_backends: bool = False) -> Interpreter:
+def probe(
+    python: str | None,
+    *,
+    with_backends: bool = False,
+    look: Callable[[], None] = lambda: None,
+) -> Interpreter:
     """Ask an interpreter what it can capture; takes some seconds, since it imports torch.
 
     Args:
         python: its path; None for the one that runs this.
         with_backends: ask for torch.compile's backends too, which takes some seconds more.
+        look: called often meanwhile; raises to give up.
 
     Raises:
         CaptureFailed: the interpreter does not run at all.
@@ -64,14 +73,15 @@ def probe(python: str | None, *, with_backends: bool = False) -> Interpreter:
     executable = str(Path(python).expanduser()) if python else default_python()
     remedy = "Pass --python path/to/venv/bin/python."
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             [executable, str(CHILD / "probe.py"), *(["--backends"] if with_backends else [])],
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
             env=_bare_environment(),
+            start_new_session=True,  # Ctrl-C is for the launcher, which ends it
         )
     except FileNotFoundError:
         raise CaptureFailed(
@@ -79,18 +89,34 @@ def probe(python: str | None, *, with_backends: bool = False) -> Interpreter:
         ) from None
     except PermissionError:
         raise CaptureFailed(f"{executable} cannot be executed.", remedy=remedy) from None
+    try:
+        stdout, stderr = _output(process, look)
     except subprocess.TimeoutExpired:
         raise CaptureFailed(
             f"{executable} took more than {_TIMEOUT_S} s to import torch.", remedy=remedy
         ) from None
-    for line in done.stdout.splitlines():
+    finally:
+        process.kill()
+        process.wait()
+    for line in stdout.splitlines():
         if line.startswith(_MARK):
             return Interpreter(executable, json.loads(line[len(_MARK) :]))
-    last = ([line for line in done.stderr.splitlines() if line.strip()] or ["no output"])[-1]
+    last = ([line for line in stderr.splitlines() if line.strip()] or ["no output"])[-1]
     raise CaptureFailed(
-        f"{executable} ended with status {done.returncode} when asked for its torch: {last}",
+        f"{executable} ended with status {process.returncode} when asked for its torch: {last}",
         remedy=remedy,
     )
+
+
+def _output(process: subprocess.Popen[str], look: Callable[[], None]) -> tuple[str, str]:
+    deadline = time.monotonic() + _TIMEOUT_S
+    while True:
+        look()
+        try:
+            return process.communicate(timeout=_LOOK_EVERY_S)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() > deadline:
+                raise
 
 
 def _bare_environment() -> dict[str, str]:

@@ -243,8 +243,7 @@ def _usable_interpreter(spec: CaptureSpec, look: Callable[[], None]) -> Interpre
         if not path.is_file():
             raise CaptureFailed(f"{path} does not exist.", remedy="Pass an existing Python file.")
     look()
-    interpreter = probe(spec.python)
-    look()
+    interpreter = probe(spec.python, look=look)
     if interpreter.error is not None:
         raise CaptureFailed(
             f"torch cannot be imported by {interpreter.executable}: {interpreter.error}.",

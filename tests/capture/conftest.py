@@ -41,7 +41,7 @@ def capture_tiny(tmp_path_factory, interpreter):
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("FUSIONSCOPE_HOME", str(home))
-            patch.setattr(launcher, "probe", lambda python: interpreter)
+            patch.setattr(launcher, "probe", lambda python, look: interpreter)
             return launcher.run_capture(
                 spec,
                 tmp_path_factory.mktemp("out"),

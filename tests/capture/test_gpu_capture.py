@@ -47,9 +47,9 @@ def test_the_trace_has_kernels_in_every_step(captured, variant):
 
 
 def test_reduce_overhead_launches_graphs(captured):
-    names = open_trace(captured["reduce-overhead"].trace).host["name"].to_list()
+    names = open_trace(captured["reduce-overhead"].trace).runtime["name"].to_list()
     assert sum(str(name) == "cudaGraphLaunch" for name in names) >= 5
-    names = open_trace(captured["eager"].trace).host["name"].to_list()
+    names = open_trace(captured["eager"].trace).runtime["name"].to_list()
     assert "cudaGraphLaunch" not in names
 
 
@@ -115,5 +115,5 @@ def test_a_training_step_runs_under_cuda_graphs(gpu_home):
     assert [run.error for run in finished.runs] == [None, None]
     compiled = open_run(finished.runs[1].directory)
     assert compiled.record.numerics.verdict == "right", compiled.record.numerics
-    names = open_trace(compiled.trace).host["name"].to_list()
+    names = open_trace(compiled.trace).runtime["name"].to_list()
     assert any(str(name) == "cudaGraphLaunch" for name in names)

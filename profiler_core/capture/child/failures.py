@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Optional
 
 _TORCH_COMPILE_MODULES = ("torch._dynamo", "torch._inductor", "torch._functorch", "torch.fx")
-_MEMORY_WORDS = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+# "busy or unavailable": the device takes one process at a time (exclusive mode), which calls
+# for the same answer as a full device: one variant after another.
+_MEMORY_WORDS = (
+    "out of memory",
+    "can't allocate memory",
+    "not enough memory",
+    "alloc_failed",
+    "busy or unavailable",
+)
 _LONGEST = 400
 
 

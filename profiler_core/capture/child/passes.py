@@ -83,7 +83,8 @@ def snapshot(step: Step, clock: Clock, path: str) -> Dict[str, Any]:
     from torch.cuda import memory
 
     clock.synchronize()
-    memory._record_memory_history(max_entries=_SNAPSHOT_ENTRIES)
+    # Python frames only: to name the C++ ones takes minutes.
+    memory._record_memory_history(stacks="python", max_entries=_SNAPSHOT_ENTRIES)
     try:
         for index in range(step.n_shapes):
             step(index)

@@ -20,6 +20,9 @@ SLACK = {"fp32": 1e-5, "tf32": 2.0**-10, "fp16": 2.0**-10, "bf16": 2.0**-7}
 # torch._dynamo.utils.same for that case.
 WITHOUT_REFERENCE = {"fp32": 1e-4, "tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2}
 WITHOUT_REFERENCE_TRAINING_FP32 = 1e-3
+# Two eager runs may differ by atomic additions and by the library's choice of an algorithm; a model
+# that draws other random numbers differs by far more.
+_SAME = 100.0
 # A tensor that is zero in exact arithmetic (the bias of a convolution before a batch norm has such
 # a gradient) holds rounding noise only: its error is measured on the scale of the largest tensor.
 _ZERO = {"fp64": 1e-9, "fp32": 1e-6}
@@ -105,7 +108,7 @@ def same(first: Named, second: Named, precision: str) -> bool:
     """Do two eager runs give the same answer, rounding (atomic additions) aside?"""
     if [name for name, _ in first] != [name for name, _ in second]:
         return False
-    limit = slack_of(precision)
+    limit = _SAME * slack_of(precision)
     scales = _scales(first, "fp32")
     return all(
         a.shape == b.shape and not _error(b, a, scales[name]) > limit
