@@ -37,6 +37,12 @@ class PhaseProgress:
     text: str
     started_at: float
     updated_at: float
+    left_at: float | None = None  # when the capture went on to something else
+
+    @property
+    def ended_at(self) -> float:
+        """When it was over, as far as it is known. The launcher does one thing at a time."""
+        return self.updated_at if self.left_at is None else self.left_at
 
     @property
     def fraction(self) -> float | None:
@@ -59,20 +65,19 @@ class CaptureProgress:
         return tuple(phase for phase in self.phases if phase.variant == variant)
 
     def goes_on(self, phase: PhaseProgress) -> bool:
-        """Is this what the capture does now? Several variants may be in a phase at once.
+        """Is this what the capture does now?
 
-        It is, where nothing of the same variant came after it and it is not complete.
+        It does one thing at a time, but for the start, which all variants share.
         """
-        if phase.fraction == 1.0 or phase.phase in FINAL_PHASES:
-            return False
-        return not self._after(phase)
-
-    def ended_at(self, phase: PhaseProgress) -> float:
-        """When it was over, s since the epoch: complete, or followed by the next phase."""
-        if phase.fraction == 1.0:
-            return phase.updated_at
-        after = self._after(phase)
-        return max(phase.updated_at, min(after)) if after else phase.updated_at
+        if self.latest is not None and (phase.variant, phase.phase) == (
+            self.latest.variant,
+            self.latest.phase,
+        ):
+            return phase.phase not in FINAL_PHASES and phase.fraction != 1.0
+        later = self.phases[self.phases.index(phase) + 1 :]
+        return phase.phase == "starting" and not any(
+            other.variant in (phase.variant, None) or phase.variant is None for other in later
+        )
 
     def stopped_in(self, variant: str | None) -> PhaseProgress | None:
         """The phase in which this variant failed or was cancelled; None where it was not."""
@@ -84,15 +89,6 @@ class CaptureProgress:
                 if phase.phase not in FINAL_PHASES:
                     last = phase
         return None
-
-    def _after(self, phase: PhaseProgress) -> list[float]:
-        """The starts of later phases of this variant; of any, for what concerns all."""
-        place = self.phases.index(phase)
-        return [
-            other.started_at
-            for other in self.phases[place + 1 :]
-            if phase.variant is None or other.variant in (phase.variant, None)
-        ]
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -128,8 +124,10 @@ def fold(lines: Iterable[bytes]) -> CaptureProgress:
         except msgspec.MsgspecError:
             n_unreadable += 1
             continue
-        latest = line
         key = (line.variant, line.phase)
+        if latest is not None and (before := (latest.variant, latest.phase)) != key:
+            phases[before] = replace(phases[before], left_at=line.t)
+        latest = line
         known = phases.get(key)
         phases[key] = (
             PhaseProgress(

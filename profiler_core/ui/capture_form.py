@@ -62,6 +62,7 @@ def capture_form(devices: tuple[str, ...]) -> Checked:
         default=["eager", "default"],
         key="fs_c_bases",
         help=_MODE_HELP,
+        wrap=True,
         persist_state="session",
     )
     bases_problem = st.empty()
@@ -138,12 +139,12 @@ def _workload(kind: str) -> str:
 
 
 def _modifiers() -> dict[str, Any]:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         precision = st.selectbox(
             "Precision",
             PRECISIONS,
             key="fs_c_precision",
-            width=170,
+            width=150,
             help="For all variants. tf32 lets matrix products round to 10 bits; autocast runs "
             "them in half precision and keeps the weights; bf16 and fp16 convert the weights.",
             persist_state="session",
@@ -157,18 +158,19 @@ def _modifiers() -> dict[str, Any]:
             help="torch.compile's dynamic=None, True, False: whether a size is compiled in.",
             persist_state="session",
         )
-        channels_last = st.checkbox(
-            "channels_last",
-            key="fs_c_channels_last",
-            help="Memory format for convolutions; for all variants.",
-            persist_state="session",
-        )
-        fullgraph = st.checkbox(
-            "fullgraph",
-            key="fs_c_fullgraph",
-            help="A graph break becomes an error.",
-            persist_state="session",
-        )
+        with st.container(horizontal=True, width="content", gap="small"):
+            channels_last = st.checkbox(
+                "channels_last",
+                key="fs_c_channels_last",
+                help="Memory format for convolutions; for all variants.",
+                persist_state="session",
+            )
+            fullgraph = st.checkbox(
+                "fullgraph",
+                key="fs_c_fullgraph",
+                help="A graph break becomes an error.",
+                persist_state="session",
+            )
     return {
         "precision": precision,
         "dynamic": dynamic or DYNAMIC[0],
@@ -179,7 +181,7 @@ def _modifiers() -> dict[str, Any]:
 
 def _step(workload: str) -> dict[str, Any]:
     always_trains = workload in TRAINING_WORKLOADS
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         what = st.segmented_control(
             "One step is",
             ("Inference", "Training"),
@@ -197,14 +199,14 @@ def _step(workload: str) -> dict[str, Any]:
             value=None,
             placeholder="default",
             key="fs_c_batch",
-            width=160,
+            width=130,
             persist_state="session",
         )
         shapes = st.text_input(
             "Input shapes, cycled",
             placeholder="8x3x32x32, 16x3x32x32",
             key="fs_c_shapes",
-            width=280,
+            width=215,
             help="Whole shapes, batch included: each step takes the next one.",
             persist_state="session",
         )
@@ -228,9 +230,10 @@ def _more(devices: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
                 persist_state="session",
             ),
             "further_variants": st.text_input(
-                "Further variants, as on the command line",
+                "Further variants",
                 key="fs_c_variants",
-                placeholder="eager+bf16-autocast, default+bf16-autocast+channels_last",
+                placeholder="default+bf16-autocast+channels_last",
+                help="Comma-separated, written as on the command line.",
                 persist_state="session",
             ),
             "device": st.selectbox(
@@ -268,10 +271,10 @@ def _measuring() -> dict[str, Any]:
     fresh = defaults.CaptureSpec(workload="defaults")
     said: dict[str, Any] = {}
     for column, name, label, step in (
-        (first, "rounds", "Rounds, interleaved", 1),
-        (second, "round_steps", "Steps a round, at least", 1),
-        (first, "round_seconds", "Seconds a round, at least", 0.1),
-        (second, "telemetry_seconds", "Seconds of telemetry", 0.5),
+        (first, "rounds", "Rounds", 1),
+        (second, "round_steps", "Steps a round", 1),
+        (first, "round_seconds", "Seconds a round", 0.1),
+        (second, "telemetry_seconds", "Seconds sampled", 0.5),
         (first, "steps", "Profiled steps", 1),
         (second, "seed", "Seed", 1),
     ):

@@ -23,6 +23,7 @@ def capture_list(current: str | None) -> None:
     is_live = any(job.is_live for job in jobs.jobs(_SHOWN))
 
     def follow() -> None:
+        st.html(_STYLE)
         found = jobs.jobs(_SHOWN)
         if not found:
             st.html("<p class=fs-note>None yet. A capture that you start appears here.</p>")
@@ -36,7 +37,7 @@ def _row(job: Job, *, is_current: bool) -> None:
     about = [_when(job.spec.submitted_at), elapsed(job)]
     if job.spec.owner:
         about.append(job.spec.owner)
-    with st.container(gap="xxsmall"):
+    with st.container(gap="xxsmall", key=f"fs_job_row_{job.job_id}"):
         # A link to the same page would be drawn as the current one and reload nothing.
         if st.button(
             escape_markdown(job.spec.title),
@@ -56,3 +57,11 @@ def _when(at: float) -> str:
     then = time.localtime(at)
     is_today = time.strftime("%F", then) == time.strftime("%F")
     return time.strftime("%H:%M" if is_today else "%d %b %H:%M", then)
+
+
+# Titles are buttons that look like links, and wrap like text.
+_STYLE = """<style>
+[class*=st-key-fs_job_row_] button { text-align:left; min-height:0; padding:0; }
+[class*=st-key-fs_job_row_] button p { font-size:13.5px; }
+[class*=st-key-fs_job_row_] button:not(:disabled) p { color:var(--fs-accent); }
+</style>"""

@@ -77,7 +77,7 @@ class _Asked:
             self.answer = Machine(problem="The interpreter could not be asked what it has.")
 
 
-@st.cache_resource(max_entries=8, show_spinner=False, ttl="10m")
+@st.cache_resource(max_entries=8, show_spinner=False, ttl="1h")
 def _asked(python: str | None) -> _Asked:
     return _Asked(python)
 

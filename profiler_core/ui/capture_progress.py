@@ -8,9 +8,9 @@ import streamlit as st
 from profiler_core.capture import jobs
 from profiler_core.capture.job_progress import FINAL_PHASES, CaptureProgress
 from profiler_core.capture.jobs import Job
+from profiler_core.resources import pages_directory
 from profiler_core.store import library
-from profiler_core.ui.choice import query_of
-from profiler_core.ui.links import page_link
+from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.units import format_duration
 
@@ -102,6 +102,9 @@ def _sentence(job: Job) -> None:
         _results(job)
     elif job.state == "finished":
         _results(job)
+    elif job.state == "lost":
+        problem_card(job.error or "", "Start it again; what was measured is kept with the runs.")
+        _results(job)
     else:
         problem_card(
             job.error or "The capture ended without a word.",
@@ -118,10 +121,11 @@ def _results(job: Job) -> None:
     for entry in group.entries:
         if entry.run.status in ("failed", "lost") and entry.run.error:
             _note(entry.run.error, before=entry.variant)
-    readable = [entry for entry in group.entries if entry.is_readable]
-    if readable:
-        label = "See the comparison" if len(readable) > 1 else "See the run"
-        page_link("overview", label, query_of(tuple(entry.key for entry in readable)))
+    keys = tuple(entry.key for entry in group.entries if entry.is_readable)
+    label = "See the comparison" if len(keys) > 1 else "See the run"
+    if keys and st.button(label, type="primary", key=f"fs_see_{job.job_id}"):
+        choose(keys)
+        st.switch_page(pages_directory() / "overview.py", query_params=query_of(keys))
 
 
 def _comparison(job: Job) -> library.Comparable | None:
@@ -157,10 +161,13 @@ def _cell(progress: CaptureProgress, variant: str | None, name: str, is_live: bo
         return "<span class=fs-d>·</span>"
     phase = found[0]
     goes_on = is_live and progress.goes_on(phase)
-    ended_at = time.time() if goes_on else progress.ended_at(phase)
+    ended_at = time.time() if goes_on else phase.ended_at
     count = ""
-    if phase.done is not None:
-        count = f"{phase.done:g} of {phase.total:g}" if phase.total else f"{phase.done:g}"
+    if phase.done is not None and phase.total:
+        count = f"{phase.done:g} of {phase.total:g}"
+    elif phase.done is not None and phase.phase == "warm-up":
+        # It ends when the steps are steady: there is no total.
+        count = f"{phase.done:g} step{'' if phase.done == 1 else 's'}"
     sign = "<span class=fs-tick>✓</span>"
     if progress.stopped_in(variant) == phase:
         sign = "<span class='fs-tick fs-w'>✕</span>"
@@ -173,9 +180,15 @@ def _cell(progress: CaptureProgress, variant: str | None, name: str, is_live: bo
 
 def _log(job: Job) -> None:
     tail = jobs.log_tail(job.job_id, _LOG_LINES)
-    if tail:
-        # Column-reverse keeps the end in sight, however high the box is.
-        st.html(f"<div class=fs-log><pre>{escape(tail)}</pre></div>")
+    if not tail:
+        return
+    # Column-reverse keeps the end in sight, however high the box is.
+    box = f"<div class=fs-log><pre>{escape(tail)}</pre></div>"
+    if job.state in ("finished", "cancelled"):
+        with st.expander("What it printed last", type="compact"):
+            st.html(box)
+    else:
+        st.html(box)
 
 
 def _note(text: str, *, before: str = "") -> None:

@@ -251,3 +251,40 @@ def test_progress_counts_what_it_cannot_read() -> None:
     (phase,) = progress.phases
     assert (phase.started_at, phase.updated_at, phase.fraction) == (1, 3, 0.5)
     assert progress.variants == ("eager",)
+
+
+def lines(*said: tuple[float, str, str | None]) -> list[bytes]:
+    return [json.dumps({"t": t, "phase": p, "variant": v}).encode() for t, p, v in said]
+
+
+def test_a_phase_ends_when_the_capture_goes_on_to_something_else() -> None:
+    progress = fold(
+        lines(
+            (0, "starting", "eager"),
+            (1, "starting", "default"),
+            (5, "compiling", "eager"),
+            (6, "warm-up", "eager"),
+            (7, "warm-up", "eager"),
+            (8, "compiling", "default"),
+            (20, "warm-up", "default"),
+        )
+    )
+    ended = {(p.variant, p.phase): p.ended_at for p in progress.phases}
+    assert ended["eager", "warm-up"] == 8
+    assert ended["default", "compiling"] == 20
+    going_on = [p for p in progress.phases if progress.goes_on(p)]
+    assert [(p.variant, p.phase) for p in going_on] == [("default", "warm-up")]
+
+
+def test_variants_start_together() -> None:
+    progress = fold(lines((0, "starting", "eager"), (1, "starting", "default")))
+    assert all(progress.goes_on(phase) for phase in progress.phases)
+
+
+def test_a_variant_is_stopped_in_its_last_phase() -> None:
+    progress = fold(
+        lines((0, "starting", "a"), (1, "compiling", "a"), (2, "failed", "a"), (3, "timing", "b"))
+    )
+    stopped = progress.stopped_in("a")
+    assert stopped is not None and stopped.phase == "compiling"
+    assert progress.stopped_in("b") is None
