@@ -89,9 +89,9 @@ class Heartbeat:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON by atomic rename."""
+    """Write JSON by atomic rename; one line, for step times come by the ten thousand."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    temporary.write_text(json.dumps(value) + "\n", encoding="utf-8")
     temporary.replace(path)
 
 

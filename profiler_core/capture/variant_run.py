@@ -11,6 +11,7 @@ from typing import Any
 from profiler_core import run_directory as names
 from profiler_core.capture.interpreter import Interpreter
 from profiler_core.capture.nvml import Gpu, Sampler
+from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
 from profiler_core.capture.progress import ProgressLog
 from profiler_core.capture.rounds import steps_per_round
@@ -198,12 +199,13 @@ class VariantRun:
         self._spent("numerics", started)
 
     def close(self) -> None:
-        """End the first child and keep the source lines that its logs name."""
+        """End the first child, keep the source lines that its logs name, make its files small."""
         self.kill()
         run, context = self.writer.directory, self._context
         logs = [run / names.TORCH_LOGS, *sorted((run / names.TORCH_TRACE).glob("*.log"))]
         left_out = (*context.interpreter.folders(), str(context.work))
         write_json(run / names.SOURCES, collect_sources(logs, left_out))
+        pack(run)
 
     # -- the second child: warm cache, numerics -------------------------------------------------
 

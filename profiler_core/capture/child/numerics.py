@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from .step import Step
+from .tf32 import may_round_like_tf32
 from .tolerance import Judgement, Named, judge, same
 from .variants import Variant, apply_inductor, place
 from .workloads import Request, build, seed_everything
@@ -65,6 +66,7 @@ def make_reference(bench: Bench, variant: Variant, path: str) -> Dict[str, Any]:
     fresh = _answers(bench, bench.step(own_variant))
     random = not all(same(a, b, variant.precision) for a, b in zip(first, fresh))
     repeatable = all(same(a, b, variant.precision) for a, b in zip(first, again))
+    tf32 = may_round_like_tf32(bench.device, lambda: _answers(bench, step))
     kind, note = "fp64", ""
     try:
         reference = _answers(bench, bench.fp64_step(variant))
@@ -84,6 +86,7 @@ def make_reference(bench: Bench, variant: Variant, path: str) -> Dict[str, Any]:
             "random": random,
             "repeatable": repeatable,
             "draws": draws,
+            "tf32": tf32,
             "compared": step.kind,
         },
         path,
@@ -129,13 +132,17 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
         notes.append("measured against eager in {}".format(variant.precision))
     if step is None or stored["draws"] or not stored["repeatable"] or bench.request.training:
         step = _compiled_step(bench, variant, stored["draws"])
+    precision = variant.precision
+    if precision == "fp32" and stored["tf32"]:
+        precision = "tf32"
+        notes.append("convolutions or matrix products may use TF32, so its rounding is allowed")
     n_passes = N_PASSES if stored["repeatable"] else 1
     worst: Optional[Judgement] = None
     for _ in range(n_passes):
         for shape, candidate in enumerate(_answers(bench, step)):
             found = judge(
                 reference[shape], own[shape], candidate,
-                variant.precision, stored["kind"], stored["compared"],
+                precision, stored["kind"], stored["compared"],
             )  # fmt: skip
             if worst is None or _badness(found) > _badness(worst):
                 worst = found

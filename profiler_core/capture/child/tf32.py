@@ -1,0 +1,45 @@
+"""Did a step call an operator that may round like TF32, though its tensors are fp32?
+
+PyTorch lets cuDNN's convolutions use TF32 unless told otherwise (`torch.backends.cudnn.allow_tf32`
+is True from the start), and matrix products only when asked. Which algorithm is taken is the
+library's choice, shape by shape: eager's may be exact and the compiled one's may not, and both
+are right. So such a step is judged by TF32's rounding unit.
+Source: https://pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Set
+
+_CONVOLUTIONS = {"convolution", "_convolution", "cudnn_convolution", "convolution_backward"}
+_PRODUCTS = {"mm", "addmm", "bmm", "baddbmm"}
+
+
+def may_round_like_tf32(device: Any, call: Callable[[], Any]) -> bool:
+    """Run `call` once, in eager mode, and look at the operators that it calls."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    if (
+        device.type != "cuda"
+        or torch.version.hip
+        or torch.cuda.get_device_capability(device)[0] < 8
+    ):
+        return False
+    watched: Set[str] = set()
+    if torch.backends.cudnn.allow_tf32:
+        watched |= _CONVOLUTIONS
+    if torch.get_float32_matmul_precision() != "highest":
+        watched |= _PRODUCTS
+    seen: Set[str] = set()
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.add(func.overloadpacket.__name__)
+            return func(*args, **(kwargs or {}))
+
+    with Watch():
+        call()
+    return bool(seen & watched)
