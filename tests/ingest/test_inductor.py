@@ -1,0 +1,151 @@
+"""Graphs, calls and provenance out of structured logs."""
+
+from pathlib import Path
+
+import pytest
+
+from profiler_core.ingest.inductor import read_inductor
+from profiler_core.ingest.inductor_code import read_buffers, read_calls, read_kernels
+from profiler_core.ingest.inductor_graphs import read_graph
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "ledger"
+CORPUS = Path(__file__).resolve().parents[2] / ".." / "shared" / "torch_logs"
+
+GRAPH = """class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[8, 4][4, 1]cuda:0"):
+        l_x_ = L_x_
+
+        # File: /srv/model.py:7 in forward, code: y = F.relu(self.fc(x))
+        linear: "f32[8, 2][2, 1]cuda:0" = torch._C._nn.linear(l_x_, weight, bias);  l_x_ = None
+        y: "f32[8, 2][2, 1]cuda:0" = torch.nn.functional.relu(linear, inplace = False)
+
+        # File: /srv/model.py:8 in forward, code: y += x
+        y += linear;  y_1: "f32[8, 2][2, 1]cuda:0" = y;  y = linear = None
+        z: "f32[s0, 2]" = y_1 * 2
+        w = y_1.to(torch.float16);  y_1 = None
+        # Backward of forward node: File: /srv/model.py:9 in f, code: q
+        mm: "bf16[2, 2]" = torch.ops.aten.mm.default(z, w)
+        # No stacktrace found for following nodes
+        neg = -mm
+        return (neg,)
+"""
+
+
+def test_nodes_of_a_printed_graph():
+    nodes = {node.name: node for node in read_graph(GRAPH)}
+    assert {name: node.target for name, node in nodes.items()} == {
+        "linear": "torch._C._nn.linear",
+        "y": "torch.nn.functional.relu",
+        "y_1": "+",
+        "z": "*",
+        "w": ".to",
+        "mm": "torch.ops.aten.mm.default",
+        "neg": "neg",
+    }
+    assert nodes["linear"].source == "model.py:7"
+    assert nodes["linear"].code == "y = F.relu(self.fc(x))"
+    assert nodes["linear"].shape == (8, 2)
+    assert nodes["y_1"].source == "model.py:8"
+    assert nodes["z"].shape is None  # symbolic
+    assert nodes["mm"].dtype == "bf16"
+    assert nodes["mm"].source == "model.py:9"
+    assert nodes["mm"].arguments == ("z", "w")
+    assert nodes["neg"].source == ""
+
+
+CODE = """
+triton_poi_fused_relu_0 = async_compile.triton('triton_poi_fused_relu_0', '''
+import triton
+''', device_str='cuda')
+
+def partition_0(args):
+    arg0_1, = args
+    with torch.cuda._DeviceGuard(0):
+        buf0 = empty_strided_cuda((8, 2), (2, 1), torch.bfloat16)
+        # Topologically Sorted Source Nodes: [linear], Original ATen: [aten.addmm]
+        # [Provenance debug handles] extern_kernels.addmm:1
+        extern_kernels.addmm(arg0_1, arg1_1, out=buf0)
+        buf1 = buf0; del buf0  # reuse
+        # Topologically Sorted Source Nodes: [y, y_1], Original ATen: [aten.relu, aten.add]
+        # [Provenance debug handles] triton_poi_fused_relu_0:2
+        stream0 = get_raw_stream(0)
+        triton_poi_fused_relu_0.run(buf1, 16, stream=stream0)
+        del arg0_1
+    return (buf1,)
+
+class Runner:
+    def call(self, args):
+        arg0_1, arg1_1 = args
+        args.clear()
+        (buf1,) = self.partitions[0]((arg0_1,))
+        # Topologically Sorted Source Nodes: [s], Original ATen: [aten.sort]
+        buf2 = torch.ops.aten.sort.default(buf1)
+        buf3 = torch.ops.aten.empty.memory_format([2])
+        return (buf2,)
+
+runner = Runner(partitions=[partition_0])
+def get_args():
+    arg0_1 = rand_strided((4, 2), (2, 1), device='cuda:0', dtype=torch.float32)
+"""
+
+
+def test_calls_of_generated_code_follow_partitions():
+    calls = read_calls(CODE)
+    assert [(c.index, c.name, c.kind, c.handle) for c in calls] == [
+        (0, "extern_kernels.addmm", "library", "extern_kernels.addmm:1"),
+        (1, "triton_poi_fused_relu_0", "triton", "triton_poi_fused_relu_0:2"),
+        (2, "torch.ops.aten.sort.default", "library", None),
+    ]
+    assert calls[1].source_nodes == ("y", "y_1")
+    assert calls[1].original_aten == ("aten.relu", "aten.add")
+
+
+def test_buffers_and_kernels():
+    assert read_buffers(CODE) == {
+        "buf0": ((8, 2), "bf16"), "buf1": ((8, 2), "bf16"), "arg0_1": ((4, 2), "f32"),
+    }  # fmt: skip
+    assert list(read_kernels(CODE)) == ["triton_poi_fused_relu_0"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "n_calls", "n_dynamo"),
+    [("customcnn.reduce-overhead", 15, 15), ("bert.default", 126, 320), ("resnet50.default", 122, 175)],
+)  # fmt: skip
+def test_a_real_log(folder, n_calls, n_dynamo):
+    log = read_inductor([FIXTURES / folder / "torch_trace.log.gz"])
+    (graph,) = log.graphs
+    assert (graph.compile_id, graph.direction) == ("0/0", "inference")
+    assert len(graph.calls) == n_calls
+    assert len(graph.dynamo_nodes) == n_dynamo
+    # The handles number the calls: what was read from the code is what Inductor counted.
+    assert [c.handle for c in graph.calls] == [f"{c.name}:{c.index + 1}" for c in graph.calls]
+    assert all(call.post_nodes for call in graph.calls)
+    assert log.lost == ()
+    assert log.n_unreadable == 0
+
+
+def test_recompiled_graphs_keep_their_ids():
+    log = read_inductor([FIXTURES / "breaky.reduce-overhead" / "torch_trace.log.gz"])
+    ids = [graph.compile_id for graph in log.graphs]
+    assert ids[:3] == ["0/0", "1/0", "2/0"]
+    assert "1/1" in ids
+
+
+def test_no_log_is_an_empty_one():
+    assert read_inductor([]).graphs == ()
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not CORPUS.exists(), reason="the logs of other versions are not here")
+@pytest.mark.parametrize(
+    "version", ["2.4.1", "2.5.1", "2.7.1", "2.8.0", "2.11.0", "2.13.0", "2.15.0"]
+)
+def test_every_version_gives_forward_and_backward(version):
+    logs = sorted((CORPUS / version / "e_training" / "torch_trace").glob("*.gz"))
+    graphs = read_inductor(logs).graphs
+    assert {"forward", "backward"} <= {graph.direction for graph in graphs}
+    for graph in graphs:
+        assert graph.calls
+        assert graph.post_nodes
+        assert graph.dynamo_nodes
+        assert any(node.file for node in graph.dynamo_nodes)

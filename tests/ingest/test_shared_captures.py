@@ -1,0 +1,60 @@
+"""Every real capture that lies beside the checkout opens, and its totals equal the reference."""
+
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.run import open_run
+from profiler_core.model.trace import TABLE_SCHEMAS
+from tests.ingest.totals import file_totals
+from tests.reference import read_events, totals
+
+SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
+TRACES = sorted(
+    path for folder in ("captures", "breaks") for path in (SHARED / folder).glob("*/trace.json.gz")
+)
+
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(not TRACES, reason="../shared is not beside this checkout"),
+]
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
+def test_a_capture_equals_the_reference(path):
+    trace = read_kineto(path, chunk_bytes=(100_000, 700_000))
+    events = read_events(path)
+    reference = totals(events)
+    got = file_totals(trace)
+    assert got == {key: reference[key] for key in got}
+    assert trace.tally.n_events == len(events)
+    assert not trace.tally.skipped
+    assert not trace.tally.repairs
+
+
+@pytest.mark.parametrize("path", TRACES[:4], ids=lambda path: path.parent.name)
+def test_the_pieces_make_no_difference(path, tmp_path):
+    plain = tmp_path / "trace.json"
+    plain.write_bytes(gzip.decompress(path.read_bytes()))
+    whole, pieces = read_kineto(plain), read_kineto(plain, chunk_bytes=(30_000,))
+    for table in TABLE_SCHEMAS:
+        assert getattr(whole, table).equals(getattr(pieces, table))
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
+def test_a_capture_is_a_run(path):
+    run = open_run(path.parent)
+    assert run.trace == path
+    assert run.record.run_id
+
+
+def test_the_steps_are_where_the_reference_finds_them():
+    path = SHARED / "captures" / "bert.eager" / "trace.json.gz"
+    trace = read_kineto(path)
+    steps = trace.annotations.filter(
+        pl.col("name").cast(pl.String).str.starts_with("ProfilerStep#")
+    )
+    assert steps.height == totals(read_events(path))["n_steps"] == 5
