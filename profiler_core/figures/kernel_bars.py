@@ -12,7 +12,8 @@ from profiler_core.figures.theme import Palette
 from profiler_core.units import format_count, format_duration
 
 _MOST_ROWS = 8
-_BAR_PX, _GAP_PX, _REST_PX = 11, 14, 70
+_BAR_PX, _NAME_PX, _REST_PX = 11, 24, 86
+_LONGEST_NAME = 52  # characters: what a phone has room for
 
 
 def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palette) -> go.Figure:
@@ -33,20 +34,22 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
             hovertext=[_hover(label, row, run) for row in shown],
             hoverinfo="text",
         )
+    for place, row in enumerate(shown):
+        # Above its bars, not beside the axis: names are long, and the width is for time.
+        text = escape(short_kernel_name(row.name, _LONGEST_NAME))
+        figure.add_annotation(x=0, y=place, text=text, xanchor="left", yanchor="bottom")
+    shift = _BAR_PX * len(labels) / 2 + 1
+    figure.update_annotations(
+        showarrow=False, yshift=shift, font={"size": 12, "color": palette.ink}
+    )
+    pitch = _BAR_PX * len(labels) + _NAME_PX
     figure.update_layout(
         barmode="group",
-        bargap=0.3,
+        bargap=_NAME_PX / pitch,
         bargroupgap=0.06,
-        height=len(shown) * (_BAR_PX * len(labels) + _GAP_PX) + _REST_PX,
+        height=len(shown) * pitch + _REST_PX,
         xaxis={"title": {"text": f"time a step, {unit}"}, "rangemode": "tozero"},
-        yaxis={
-            "autorange": "reversed",
-            "tickvals": places,
-            "ticktext": [escape(short_kernel_name(row.name)) for row in shown],
-            "tickfont": {"size": 12, "color": palette.ink},
-            "showgrid": False,
-            "ticklabelstandoff": 8,
-        },
+        yaxis={"range": [len(shown) - 0.5, -0.5 - 0.5 * _NAME_PX / pitch], "visible": False},
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
     )
     return figure

@@ -17,7 +17,6 @@ _FIRST_STEPS = """<div class=fs-empty>
 def nothing_yet() -> None:
     """Say what would be here, and the two ways to get it."""
     st.html(_FIRST_STEPS)
-    _, middle, _ = st.columns([1, 4, 1])
-    with middle, st.container(horizontal=True):
+    with st.container(horizontal=True, gap="medium"):
         page_link("capture", "Start a capture")
         page_link("runs", "Upload traces")

@@ -78,7 +78,7 @@ _RULES = """
 .fs-state.fs-bad { color:var(--fs-worse); border-color:var(--fs-worse); }
 .fs-state.fs-live { color:var(--fs-accent); border-color:var(--fs-accent); }
 .fs-mono { font-family:'JetBrains Mono',monospace; font-size:12.5px; overflow-wrap:anywhere; }
-.fs-empty { max-width:62ch; margin:9vh auto 1rem; text-align:left; }
+.fs-empty { max-width:72ch; margin:5vh 0 .5rem; }
 .fs-empty .fs-verdict { margin-bottom:.5rem; }
 .fs-empty ol { color:var(--fs-muted); font-size:15px; line-height:1.6; padding-left:1.2em; }
 .fs-empty code { font-family:'JetBrains Mono',monospace; font-size:12.5px; color:var(--fs-ink);
