@@ -19,12 +19,20 @@ from profiler_core.ingest.inductor_graphs import placeholder_shapes, read_graph
 from profiler_core.ingest.torch_trace_records import payload_text, records
 from profiler_core.model.inductor import CompiledGraph, Direction, InductorLog
 
-_DYNAMO, _POST, _CODE = "dynamo_output_graph", "inductor_post_grad_graph", "inductor_output_code"
+_DYNAMO, _CODE = "dynamo_output_graph", "inductor_output_code"
+# The graph that Inductor lowers, the best name first: 2.7 and 2.8 have it under other names.
+_POST = (
+    "inductor_post_grad_graph",
+    "after_post_grad_graph",
+    "after_recompile_post_grad",
+    "before_post_grad_graph",
+    "before_recompile_post_grad",
+)
 _AOT = ("aot_forward_graph", "aot_backward_graph", "aot_inference_graph")
 _MAPPINGS = "inductor_provenance_tracking_node_mappings"
 _STACKS = "inductor_provenance_tracking_kernel_stack_traces"
 _ARTIFACT = "artifact:"
-_KINDS = (_DYNAMO, _POST, _CODE, *_AOT, _MAPPINGS, _STACKS)
+_KINDS = (_DYNAMO, *_POST, _CODE, *_AOT, _MAPPINGS, _STACKS)
 _WANTED = frozenset(_KINDS) | {_ARTIFACT + kind for kind in _KINDS}
 
 
@@ -34,7 +42,7 @@ class _Compilation:
 
     dynamo: str = ""
     aot: dict[str, str] = field(default_factory=dict)
-    post: str = ""
+    post: dict[str, str] = field(default_factory=dict)
     graphs: list["_Graph"] = field(default_factory=list)
 
 
@@ -71,16 +79,18 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
             last_id = compile_id
             one = compilations.setdefault(compile_id, _Compilation())
             if kind == _DYNAMO:
-                one.dynamo, one.aot, one.post = payload, {}, ""
+                one.dynamo, one.aot, one.post = payload, {}, {}
             elif kind in _AOT:
                 one.aot[kind] = payload
-            elif kind == _POST:
-                one.post = payload
+            elif kind in _POST:
+                one.post[kind] = payload
             elif kind == _CODE:
                 name = record.body.get("filename") if isinstance(record.body, dict) else None
+                post = next((one.post[name] for name in _POST if name in one.post), "")
                 graph = _Graph(
-                    compile_id, payload, str(name or ""), one.dynamo, dict(one.aot), one.post
+                    compile_id, payload, str(name or ""), one.dynamo, dict(one.aot), post
                 )
+                one.post = {}
                 one.graphs.append(graph)
                 graphs.append(graph)
             elif one.graphs:

@@ -25,7 +25,7 @@ _ASSIGNED = re.compile(
 )
 _BOUND_NEXT = re.compile(r';\s+(?P<name>\w+)(?:\s*: "(?P<type>[^"]*)")? = ')
 _CALL = re.compile(r"([A-Za-z_][\w.]*)\(")
-_METHOD = re.compile(r"[\w\]\[]+\.(\w+)\(")
+_METHOD = re.compile(r"[\w.\]\[]+\.(\w+)\(")
 _INFIX = re.compile(r"[\w.\[\]]+ (\*\*|//|>=|<=|==|!=|<<|>>|[-+*/@><&|^%]) ")
 _PREFIX = re.compile(r"([-~])\w+")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -95,7 +95,7 @@ def _target(value: str) -> str:
     """What is called on the right-hand side; "" for a plain name."""
     if infix := _INFIX.match(value):
         return infix[1]
-    if call := _CALL.match(value):
+    if (call := _CALL.match(value)) and (call[1].startswith("torch.") or "." not in call[1]):
         return call[1]
     if method := _METHOD.match(value):
         return f".{method[1]}"

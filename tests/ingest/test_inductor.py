@@ -109,8 +109,12 @@ def test_buffers_and_kernels():
 
 @pytest.mark.parametrize(
     ("folder", "n_calls", "n_dynamo"),
-    [("customcnn.reduce-overhead", 15, 15), ("bert.default", 126, 320), ("resnet50.default", 122, 175)],
-)  # fmt: skip
+    [
+        ("customcnn.reduce-overhead", 15, 15),
+        ("bert.default", 126, 320),
+        ("resnet50.default", 122, 175),
+    ],
+)
 def test_a_real_log(folder, n_calls, n_dynamo):
     log = read_inductor([FIXTURES / folder / "torch_trace.log.gz"])
     (graph,) = log.graphs

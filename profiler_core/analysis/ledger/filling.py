@@ -132,15 +132,13 @@ def fill(
             if y.units and id(y) not in tied_b and y.only_copies:
                 tie(around[-1][0], y, "position")
     # A library's operator may be several kernels; a replay without a log shows only these.
-    if (
-        around
-        and around[0][1].is_library_kernel
-        and around[0][0].units
-        and not any(x.units for x in a)
-    ):
+    if not any(x.units for x in a):
         for y in b:
-            if y.is_library_kernel and id(y) not in tied_b and y.op == around[0][1].op:
-                tie(around[0][0], y, "position")
+            if y.library_kernel and id(y) not in tied_b:
+                beside = [pair for pair in around if pair[1].library_kernel and pair[1].op == y.op]
+                beside.sort(key=lambda pair: pair[1].library_kernel != y.library_kernel)
+                if beside:
+                    tie(beside[0][0], y, "position")
     # 4. What stands alone in the same place.
     left_a = [x for x in a if x.units and id(x) not in tied_a]
     left_b = [y for y in b if y.units and id(y) not in tied_b and y.op not in KERNEL_FREE]

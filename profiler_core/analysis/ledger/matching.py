@@ -15,6 +15,7 @@ import numpy as np
 from profiler_core.analysis.ledger.alignment import align_codes
 from profiler_core.analysis.ledger.filling import fill, reach, swap
 from profiler_core.analysis.ledger.match import Labels, Match, label_items, tie_items
+from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.work_units import HostStep
 from profiler_core.analysis.ledger.worth import worth
@@ -29,7 +30,7 @@ def match_programs(
     for side, program in enumerate((baseline, candidate)):
         for segment in program.segments:
             for item in segment.items:
-                for unit in item.units if item.code else ():
+                for unit in item.units if item.code and item.op not in KERNEL_FREE else ():
                     for label in item.labels:
                         match.sources[side].setdefault(unit, {})[label] = item.code
     forward_of = tuple(_forward_units(step) for step in steps)

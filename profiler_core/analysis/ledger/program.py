@@ -53,7 +53,7 @@ class Item:
     run: int | None = None
     code: str = ""  # the source line's text
     by_kernel_name: bool = False  # a kernel without a log: `inner` was read from its name
-    is_library_kernel: bool = False  # launched outside any operator, by a replay without a log
+    library_kernel: str = ""  # its name, where it was launched outside any operator
 
     @property
     def is_anchor(self) -> bool:
@@ -205,7 +205,7 @@ def _unit_item(step: HostStep, number: int) -> Item:
         shapes=tuple(shape for shape in unit.shapes if shape is not None),
         unit=number,
         by_kernel_name=bool(from_name),
-        is_library_kernel=not from_name and unit.end_ns == unit.ts_ns,
+        library_kernel=unit.name if not from_name and unit.end_ns == unit.ts_ns else "",
     )
 
 

@@ -1,0 +1,64 @@
+"""Every pair of the larger captures: exact sums, coverage, no giant groups, time."""
+
+import time
+
+import pytest
+
+from profiler_core.analysis.ledger.ledger import fusion_ledger
+from tests.analysis.ledger.pairs import INFERENCE, SAME_KIND, SHARED, TRAINING, ledger, side
+from tests.analysis.ledger.test_ledger import assert_adds_up
+
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here"),
+]
+DEEP = ("resnet50_b32", "bert", "resnet50_train")
+
+
+@pytest.mark.parametrize(("baseline", "candidate"), INFERENCE + TRAINING + SAME_KIND)
+@pytest.mark.parametrize("logs", [True, False])
+def test_sums_to_the_nanosecond(baseline, candidate, logs):
+    result = ledger(SHARED / baseline, SHARED / candidate, logs)
+    assert_adds_up(result, side(SHARED / baseline, logs), side(SHARED / candidate, logs))
+
+
+@pytest.mark.parametrize(("baseline", "candidate"), INFERENCE + TRAINING + SAME_KIND)
+def test_coverage_with_structured_logs(baseline, candidate):
+    result = ledger(SHARED / baseline, SHARED / candidate)
+    assert result.coverage_baseline >= 0.99
+    assert result.coverage_candidate >= 0.99
+    if candidate.startswith(DEEP):
+        for group in result.of_kind("matched"):
+            assert group.baseline.time_ns <= 0.15 * result.baseline_ns
+            assert group.candidate.time_ns <= 0.15 * result.candidate_ns
+
+
+@pytest.mark.parametrize(("baseline", "candidate"), INFERENCE + TRAINING + SAME_KIND)
+def test_coverage_without_structured_logs(baseline, candidate):
+    result = ledger(SHARED / baseline, SHARED / candidate, logs=False)
+    assert result.coverage_baseline >= 0.85
+    assert result.coverage_candidate >= 0.85
+    for group in result.of_kind("matched"):
+        assert group.evidence
+
+
+def test_training_is_not_joined_across_phases():
+    result = ledger(SHARED / TRAINING[0][0], SHARED / TRAINING[0][1])
+    phases = dict.fromkeys(("forward", "backward", "update"), 0)
+    for group in result.of_kind("matched"):
+        phases[group.phase] += group.baseline.time_ns
+        both = (*group.baseline.operators, *group.candidate.operators)
+        # A generated kernel of the forward may be named after the mask that it saves.
+        names = " ".join(op.op for op in both if op.op.startswith("aten::"))
+        assert group.phase == "backward" or "_backward" not in names, group
+        if "_foreach" in names:
+            assert group.phase == "update"
+    assert all(time_ns > 0.02 * result.baseline_ns for time_ns in phases.values())
+
+
+def test_five_steps_of_bert_in_a_second():
+    left, right = side(SHARED / "bert.eager"), side(SHARED / "bert.default")
+    fusion_ledger(left, right)  # regular expressions and names are cached from here on
+    start = time.process_time()
+    fusion_ledger(left, right)
+    assert time.process_time() - start < 1.0
