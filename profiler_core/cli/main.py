@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "capture": ("profiler_core.cli.capture", "run variants of a model and record what they do"),
     "summary": ("profiler_core.cli.summary", "one run or trace in numbers"),
     "compare": ("profiler_core.cli.compare", "a baseline and its candidates, per step"),
+    "logs": ("profiler_core.cli.logs", "what the compiler said, and what it costs"),
 }
 
 _CANCELLED = 130  # what a shell says of a process that SIGINT ended

@@ -21,12 +21,12 @@ TUPLE = re.compile(
 ENTRY = re.compile(r"(?P<entry>!?\d+/\d+(?:/\d+)?): ?")
 # `# code  # path/to/script.py:40 in by_list`; the path has lost its front.
 COMMENT = re.compile(
-    r"\s*# (?P<code>.*?)\s*# (?P<file>[^#\n]*?):(?P<line>\d+) in (?P<function>[^\n(]+)"
+    r"\s*# (?:(?P<code>.*?)\s*# )?(?P<file>[^#\n]*?):(?P<line>\d+) in (?P<function>[^\n(]+)"
 )
 HINT = re.compile(r"\s*\(HINT: (?P<hint>.*)\)\s*$", re.DOTALL)
 STACK_LINE = re.compile(r"User stack trace:|  File \"|    \S|\s*[~^]+\s*$")
 LOCAL = re.compile(r"L\['(\w+)'\]")
-ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{10,}\b")
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{10,}(?:\.\d+)?\b")
 
 LIMIT = re.compile(r"torch\._dynamo hit config\.(?P<limit>\w+) \((?P<value>\d+)\)")
 LIMIT_FUNCTION = re.compile(r"\s*function: '(?P<function>.*)' \((?P<file>.*):(?P<line>\d+)\)\s*$")
@@ -102,7 +102,7 @@ def parse_guard(text: str) -> GuardFailure:
     return GuardFailure(
         guard=normalised_guard(guard),
         entry=entry["entry"] if entry else None,
-        code=comment["code"].strip() if comment else "",
+        code=(comment["code"] or "").strip() if comment else "",
         file=comment["file"].strip() if comment else "",
         line=int(comment["line"]) if comment else None,
         hint=hint["hint"] if hint else "",

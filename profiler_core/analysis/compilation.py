@@ -1,0 +1,167 @@
+"""What the compiler said, judged: causes, remedies, and costs where a trace is there to ask."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from profiler_core.analysis.causes import (
+    LOOP_CHANGE,
+    Cause,
+    break_cause,
+    cudagraph_cause,
+    registry_url,
+)
+from profiler_core.analysis.compile_time import CompileTime, compile_time
+from profiler_core.analysis.compiled_calls import RegionTax, region_taxes
+from profiler_core.analysis.cudagraph_coverage import CudaGraphCoverage, cudagraph_coverage
+from profiler_core.analysis.graph_break_cost import BreakCost, graph_break_cost
+from profiler_core.analysis.recompiles import RecompileReport, recompile_reports
+from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.model.compilation import (
+    CompileLog,
+    CudaGraphEvent,
+    Frame,
+    FrameSkip,
+    GraphBreak,
+)
+from profiler_core.model.run import Measurement
+from profiler_core.model.trace import Trace
+
+# Library code: what a user can change lies outside of it.
+LIBRARY = re.compile(
+    r"site-packages/|dist-packages/|lib/python3\.\d+/|<frozen |/torch/nn/|/torch/_dynamo/"
+)
+
+
+@dataclass(frozen=True)
+class BreakReport:
+    """One break: what, why, what to change, and its part of what all breaks cost."""
+
+    found: GraphBreak
+    cause: Cause
+    place: Frame  # the user's own line: the innermost frame outside of libraries
+    url: str  # PyTorch's page about this very break, else about its kind
+    cost_ns: float | None  # a step; its share of the cost of all breaks, by host work; None: the
+    # trace shows no compiled call after it
+
+
+@dataclass(frozen=True)
+class SkipReport:
+    """One frame that runs eager because of a break inside it."""
+
+    found: FrameSkip
+    cause: Cause
+    place: Frame | None
+    change: str
+    url: str
+
+
+@dataclass(frozen=True)
+class CompilationReport:
+    """All of it. Skipped frames come first: they lose the whole function, not a step's overhead."""
+
+    log: CompileLog
+    skips: tuple[SkipReport, ...]
+    breaks: tuple[BreakReport, ...]  # dearest first
+    recompiles: tuple[RecompileReport, ...]
+    compile_time: CompileTime | None
+    recompile_ns: int | None  # all recompiles together
+    break_even_steps: int | None
+    break_cost: BreakCost | None
+    cudagraphs: tuple[tuple[CudaGraphEvent, Cause], ...]  # all but what was simply recorded
+    coverage: CudaGraphCoverage | None
+    regions: tuple[RegionTax, ...]
+    eager_only: bool | None  # frames were skipped and no compiled region is left in the trace
+
+
+def compilation_report(
+    log: CompileLog,
+    *,
+    trace: Trace | None = None,
+    measurement: Measurement | None = None,
+    saved_ns: float | None = None,
+) -> CompilationReport:
+    """Judge one run's logs.
+
+    Args:
+        log: what the compiler said.
+        trace: of the same run, for costs.
+        measurement: of the same run: its unprofiled step time puts costs on that clock.
+        saved_ns: baseline - candidate per step, for the break-even; None: not known.
+    """
+    step_ns = step_time_ns(measurement)
+    cost = graph_break_cost(trace, step_ns) if trace else None
+    regions = region_taxes(trace) if trace else ()
+    taken = compile_time(log)
+    recompiles = recompile_reports(log, measurement)
+    known = [r.cost_ns for r in recompiles if r.cost_ns is not None]
+    return CompilationReport(
+        log=log,
+        skips=tuple(_skip(found) for found in log.frame_skips),
+        breaks=_ranked(log.graph_breaks, cost),
+        recompiles=recompiles,
+        compile_time=taken,
+        recompile_ns=sum(known) if known else None,
+        break_even_steps=math.ceil(taken.seconds * 1e9 / saved_ns)
+        if taken and saved_ns and saved_ns > 0
+        else None,
+        break_cost=cost,
+        cudagraphs=tuple(
+            (event, cudagraph_cause(event))
+            for event in log.cudagraph_events
+            if event.kind != "record"
+        ),
+        coverage=cudagraph_coverage(trace, log.cudagraph_events, step_ns) if trace else None,
+        regions=regions,
+        eager_only=(bool(log.frame_skips) and not regions) if trace else None,
+    )
+
+
+def user_frame(stack: Sequence[Frame], file: str, line: int, function: str) -> Frame:
+    """The innermost frame of the user's own code; the place itself where all is library code."""
+    own = [frame for frame in stack if not LIBRARY.search(frame.file)]
+    return own[-1] if own else Frame(file, line, function)
+
+
+def _ranked(found: Sequence[GraphBreak], cost: BreakCost | None) -> tuple[BreakReport, ...]:
+    """Dearest first; without costs the ones met most often."""
+    shares = cost.share_by_compile_id if cost else {}
+    owners: dict[str, int] = {}
+    for graph_break in found:
+        for compile_id in graph_break.compile_ids:
+            owners[compile_id] = owners.get(compile_id, 0) + 1
+    reports = []
+    for graph_break in found:
+        own_cost = None
+        if cost is not None:
+            share = sum(shares.get(i, 0.0) / owners[i] for i in graph_break.compile_ids)
+            # A break that no compiled call follows (what comes after runs eager) is not priced.
+            own_cost = cost.cost_ns * share if share else None
+        cause = break_cause(graph_break)
+        reports.append(
+            BreakReport(
+                found=graph_break,
+                cause=cause,
+                place=user_frame(
+                    graph_break.stack, graph_break.file, graph_break.line, graph_break.function
+                ),
+                url=registry_url(graph_break.gb_id) or cause.url,
+                cost_ns=own_cost,
+            )
+        )
+    return tuple(sorted(reports, key=lambda r: (-(r.cost_ns or 0.0), -r.found.n)))
+
+
+def _skip(found: FrameSkip) -> SkipReport:
+    cause = break_cause(found)
+    place = None
+    if found.file is not None and found.line is not None:
+        place = user_frame(found.stack, found.file, found.line, found.function or "")
+    return SkipReport(
+        found=found,
+        cause=cause,
+        place=place,
+        change=f"{cause.change} {LOOP_CHANGE}",
+        url=registry_url(found.gb_id) or cause.url,
+    )

@@ -1,0 +1,107 @@
+"""How much of the device's work is replayed from CUDA graphs, and what the rest could gain."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from profiler_core.analysis.causes import Cause, cudagraph_cause
+from profiler_core.analysis.compiled_calls import CompiledCall, compiled_calls
+from profiler_core.analysis.launches import is_graph_launch
+from profiler_core.analysis.step_time import Clock
+from profiler_core.analysis.two_queues import host_scale, queues, replay_ns
+from profiler_core.analysis.work import device_work, host_steps
+from profiler_core.model.compilation import CudaGraphEvent
+from profiler_core.model.trace import KERNEL, Trace
+
+
+@dataclass(frozen=True)
+class Stake:
+    """One reason why graphs are not captured, and what a step could gain."""
+
+    event: CudaGraphEvent
+    cause: Cause
+    at_stake_ns: float | None  # a step; None: the reason's graph is not in the trace
+
+
+@dataclass(frozen=True)
+class CudaGraphCoverage:
+    """Over the window, a step. launches_saved: events replayed without a launch of their own."""
+
+    n_kernels: float
+    n_replayed: float
+    kernel_time_ns: float
+    replayed_time_ns: float
+    n_graph_launches: float
+    launches_saved: float
+    stakes: tuple[Stake, ...]
+    clock: Clock
+
+    @property
+    def kernel_share(self) -> float | None:
+        """Share of kernels that are replayed."""
+        return self.n_replayed / self.n_kernels if self.n_kernels else None
+
+    @property
+    def time_share(self) -> float | None:
+        """Share of kernel time that is replayed."""
+        return self.replayed_time_ns / self.kernel_time_ns if self.kernel_time_ns else None
+
+
+def cudagraph_coverage(
+    trace: Trace, events: tuple[CudaGraphEvent, ...], unprofiled_step_ns: float | None
+) -> CudaGraphCoverage | None:
+    """Coverage and stakes; None for a run without a GPU or without steps.
+
+    Args:
+        trace: of a compiled run.
+        events: what the log says about CUDA graphs; skips and partitions become stakes.
+        unprofiled_step_ns: None: the profiled clock.
+    """
+    n_steps = host_steps(trace).height
+    if not trace.has_device_events or n_steps == 0:
+        return None
+    work = device_work(trace).filter(pl.col("step").is_not_null())
+    names = work.select(pl.col("launch_name").drop_nulls().unique())
+    graph = names.filter(
+        pl.Series(
+            [is_graph_launch(n) for n in names["launch_name"].cast(pl.String)], dtype=pl.Boolean
+        )
+    )
+    replayed = work.join(graph, on="launch_name", how="semi")
+    kernels, ours = work.filter(pl.col("cat") == KERNEL), replayed.filter(pl.col("cat") == KERNEL)
+    n_launches = replayed["launch_row"].n_unique()
+    calls = compiled_calls(trace)
+    reasons = [event for event in events if event.kind != "record"]
+    return CudaGraphCoverage(
+        n_kernels=kernels.height / n_steps,
+        n_replayed=ours.height / n_steps,
+        kernel_time_ns=int(kernels["dur_ns"].sum()) / n_steps,
+        replayed_time_ns=int(ours["dur_ns"].sum()) / n_steps,
+        n_graph_launches=n_launches / n_steps,
+        launches_saved=(replayed.height - n_launches) / n_steps,
+        stakes=tuple(
+            Stake(event, cudagraph_cause(event), _at_stake(trace, calls, event, unprofiled_step_ns))
+            for event in reasons
+        ),
+        clock="unprofiled" if unprofiled_step_ns else "profiled",
+    )
+
+
+def _at_stake(
+    trace: Trace, calls: list[CompiledCall], event: CudaGraphEvent, unprofiled_step_ns: float | None
+) -> float | None:
+    """A replay is one launch: the host's work inside these calls goes, the device's stays."""
+    ids = set(event.compile_ids)
+    mine = [call for call in calls if not ids or call.compile_id in ids]
+    inside = sorted((call.start_ns + call.entry_ns, call.end_ns) for call in mine)
+    two = queues(trace, inside) if inside else None
+    if two is None:
+        return None
+    step_ns = unprofiled_step_ns or replay_ns(two, host_scale=1.0)
+    scale = host_scale(two, step_ns) if unprofiled_step_ns else 1.0
+    if scale is None:
+        return 0.0
+    now = replay_ns(two, host_scale=scale)
+    # Launch calls are what the profiler slows most, so this work shrinks like all of the host's.
+    then = replay_ns(two, host_scale=scale, removed=scale)
+    return step_ns * max(0.0, 1 - then / now)

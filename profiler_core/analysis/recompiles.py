@@ -1,0 +1,86 @@
+"""Each recompile with its cause, what it cost, and the step that paid for it."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from profiler_core.analysis.causes import Cause, recompile_cause
+from profiler_core.analysis.compile_time import compilation_ns
+from profiler_core.model.compilation import CompileLog, Recompile
+from profiler_core.model.run import Measurement
+
+_LEADS = 400  # moments tried as the begin of the first call
+
+
+@dataclass(frozen=True)
+class RecompileReport:
+    """One recompile. Absent facts are None: text logs know neither seconds nor step."""
+
+    found: Recompile
+    cause: Cause
+    cost_ns: int | None  # seconds of its compilation
+    start_ns: int | None  # epoch
+    step: int | None  # 0 is the first call
+
+
+def recompile_reports(
+    log: CompileLog, measurement: Measurement | None = None
+) -> tuple[RecompileReport, ...]:
+    """All recompiles in the order of the log."""
+    spans = {
+        (c.compile_id, c.rank): (c.start_ns, c.start_ns + (c.dur_ns or 0))
+        for c in log.compilations
+        if c.direction == "forward" and c.start_ns is not None
+    }
+    clock = _StepClock(measurement, sorted(spans.values()))
+    reports = []
+    for found in log.recompiles:
+        start, _ = spans.get((found.compile_id or "", found.rank), (None, None))
+        reports.append(
+            RecompileReport(
+                found=found,
+                cause=recompile_cause(found.reasons),
+                cost_ns=compilation_ns(log, found.compile_id, found.rank),
+                start_ns=start,
+                step=clock.step_at(start),
+            )
+        )
+    return tuple(reports)
+
+
+class _StepClock:
+    """Which step ran at a moment.
+
+    The logs know when the compiler ran, run.json how long each step took, and nothing says when
+    the first call began: between its begin and the first compilation PyTorch imports its
+    compiler. So the two are laid over each other where most compilations lie inside one step.
+    """
+
+    def __init__(
+        self, measurement: Measurement | None, compilations: Sequence[tuple[int, int]]
+    ) -> None:
+        self._ends: Sequence[int] = ()
+        if measurement is None or measurement.first_call_ns is None or not compilations:
+            return
+        ends = tuple(accumulate((measurement.first_call_ns, *measurement.warmup_step_ns)))
+        first = compilations[0][0]
+        leads = range(0, measurement.first_call_ns, max(1, measurement.first_call_ns // _LEADS))
+
+        def fits(lead: int) -> int:
+            begins = first - lead
+            return sum(
+                bisect_right(ends, start - begins) == bisect_right(ends, end - begins) < len(ends)
+                for start, end in compilations
+            )
+
+        best = max(fits(lead) for lead in leads)
+        equal = [lead for lead in leads if fits(lead) == best]
+        self._ends, self._begins = ends, first - equal[len(equal) // 2]
+
+    def step_at(self, moment_ns: int | None) -> int | None:
+        """None where the moment or the steps are not known, or it lies after the warm-up."""
+        if moment_ns is None or not self._ends:
+            return None
+        step = bisect_right(self._ends, moment_ns - self._begins)
+        return step if step < len(self._ends) else None

@@ -1,0 +1,222 @@
+"""`logs TORCH_LOGS_OR_TRACE_FILE_OR_RUN`: what the compiler said, with causes and costs."""
+
+import argparse
+from pathlib import Path
+
+from profiler_core.analysis.causes import Cause
+from profiler_core.analysis.compilation import CompilationReport, compilation_report
+from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.logs_answer import logs_answer, warning_lines
+from profiler_core.cli.table import table
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.ingest.compile_log import read_compile_log, read_compile_log_files
+from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.open import open_trace
+from profiler_core.ingest.run import open_run
+from profiler_core.model.compilation import Frame
+from profiler_core.model.run import Run
+from profiler_core.units import format_count, format_duration, format_share
+
+_SHOWN = 20
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("logs", help="what the compiler said, and what it costs")
+    parser.add_argument(
+        "paths",
+        type=Path,
+        nargs="+",
+        metavar="TORCH_LOGS_OR_TRACE_FILE_OR_RUN",
+        help="a run, or log files of one run: stderr with TORCH_LOGS, TORCH_TRACE files",
+    )
+    parser.add_argument("--baseline", type=Path, metavar="RUN", help="for the break-even")
+    parser.add_argument("--json", action="store_true", help="all of it, see docs/json.md")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it."""
+    report = _report(arguments.paths, arguments.baseline)
+    if arguments.json:
+        write_json(logs_answer(report))
+    else:
+        print(_text(report))
+    return 0
+
+
+def _report(paths: list[Path], baseline: Path | None) -> CompilationReport:
+    if len(paths) == 1 and not _is_log(paths[0]):
+        return _of_run(open_run(paths[0]), baseline)
+    return compilation_report(read_compile_log_files(paths))
+
+
+def _is_log(path: Path) -> bool:
+    """A file that is no archive, no trace and no other thing we know is read as a log."""
+    return path.is_file() and kind_of(path) in (None, Kind.TORCH_LOGS, Kind.TORCH_TRACE)
+
+
+def _of_run(opened: Run, baseline: Path | None) -> CompilationReport:
+    log = read_compile_log(opened)
+    if log is None:
+        raise NothingToAnalyse(
+            f"{opened.path} holds no log of the compiler.",
+            remedy="Capture with logs, or pass the stderr of a run with TORCH_LOGS set.",
+        )
+    saved = None
+    if baseline is not None:
+        ours = step_time_ns(opened.record.measurement)
+        theirs = step_time_ns(open_run(baseline).record.measurement)
+        saved = theirs - ours if ours is not None and theirs is not None else None
+    return compilation_report(
+        log,
+        trace=open_trace(opened.trace) if opened.trace else None,
+        measurement=opened.record.measurement,
+        saved_ns=saved,
+    )
+
+
+def _text(report: CompilationReport) -> str:
+    parts = [_headline(report)]
+    for title, block in (
+        ("Functions that run eager because of a break", _skips(report)),
+        ("Graph breaks", _breaks(report)),
+        ("Recompiles", _recompiles(report)),
+        ("CUDA graphs", _cudagraphs(report)),
+        ("Compiler errors", _failures(report)),
+    ):
+        if block:
+            parts.append(f"{title}\n{block}")
+    notes = warning_lines(report.log)
+    if report.log.n_unparsed:
+        notes.append(f"{format_count(report.log.n_unparsed)} records could not be understood.")
+    return "\n\n".join(parts + (["\n".join(notes)] if notes else []))
+
+
+def _headline(report: CompilationReport) -> str:
+    log = report.log
+    span = log.version_range
+    version = log.torch_version or (f"{span[0]} to {span[1] or 'now'}" if span else "unknown")
+    counts = (
+        (len(report.breaks), "graph break"),
+        (len(report.skips), "skipped frame"),
+        (len(report.recompiles), "recompile"),
+        (len(log.limit_hits), "recompile limit hit"),
+        (len(log.compilations), "compilation"),
+    )
+    said = ", ".join(f"{format_count(n)} {word}{'' if n == 1 else 's'}" for n, word in counts)
+    lines = [f"PyTorch {version} · {' and '.join(log.sources) or 'no'} log · {said}"]
+    if report.compile_time:
+        taken = report.compile_time
+        again = (
+            f", {format_duration(report.recompile_ns)} of it again" if report.recompile_ns else ""
+        )
+        lines.append(f"Compiling took {format_duration(taken.seconds * 1e9)}{again}.")
+    if report.break_even_steps is not None:
+        lines.append(f"It has paid for itself after {format_count(report.break_even_steps)} steps.")
+    cost = report.break_cost
+    if cost and report.breaks:
+        low, high = (format_duration(ns) for ns in cost.range_ns)
+        lines.append(
+            f"All breaks together cost {format_duration(cost.cost_ns)} ({low} to {high}) of "
+            f"{format_duration(cost.step_ns)} a step ({cost.clock} clock)."
+            if cost.cost_ns
+            else f"The breaks cost nothing: the device hides the host's work ({cost.clock} clock)."
+        )
+    if report.eager_only:
+        lines.append("No compiled region is left in the trace: everything runs eager.")
+    lines += [
+        f"{hit.function} ({_at(hit.file, hit.line)}) reached {hit.limit or 'the recompile limit'}: "
+        "it runs eager for new inputs."
+        for hit in log.limit_hits
+    ]
+    return "\n".join(lines)
+
+
+def _skips(report: CompilationReport) -> str:
+    return "\n".join(
+        f"  {skip.found.function or 'a function'}: {skip.found.reason} "
+        f"({_frame(skip.place)})\n    {skip.change}\n    {skip.url}"
+        for skip in report.skips[:_SHOWN]
+    )
+
+
+def _breaks(report: CompilationReport) -> str:
+    if not report.breaks:
+        return ""
+    rows = [
+        [
+            _frame(one.place),
+            one.cause.label,
+            one.found.reason[:60],
+            format_count(one.found.n),
+            format_duration(one.cost_ns),
+        ]
+        for one in report.breaks[:_SHOWN]
+    ]
+    listed = table(["place", "kind", "reason", "met", "cost a step"], rows, n_text=3)
+    return "\n\n".join([listed, _remedies([one.cause for one in report.breaks])])
+
+
+def _recompiles(report: CompilationReport) -> str:
+    if not report.recompiles:
+        return ""
+    rows = [
+        [
+            f"{one.found.function} ({_at(one.found.file, one.found.line)})",
+            one.cause.label,
+            one.found.reasons[0].guard[:60] if one.found.reasons else "",
+            one.found.compile_id or "",
+            format_count(one.step),
+            format_duration(one.cost_ns),
+        ]
+        for one in report.recompiles[:_SHOWN]
+    ]
+    head = ["function", "kind", "guard that failed", "compile id", "step", "took"]
+    more = len(report.recompiles) - _SHOWN
+    listed = table(head, rows, n_text=3) + (f"\n… and {more} more" if more > 0 else "")
+    return "\n\n".join([listed, _remedies([one.cause for one in report.recompiles])])
+
+
+def _remedies(causes: list[Cause]) -> str:
+    return "\n".join(
+        f"{cause.label}: {cause.what} {cause.change}" for cause in dict.fromkeys(causes)
+    )
+
+
+def _cudagraphs(report: CompilationReport) -> str:
+    lines = []
+    coverage = report.coverage
+    if coverage and (coverage.n_replayed or report.cudagraphs):
+        lines.append(
+            f"{format_share(coverage.kernel_share)} of kernels and "
+            f"{format_share(coverage.time_share)} of their time are replayed; "
+            f"{format_count(coverage.launches_saved)} launches saved a step."
+        )
+    stakes = {stake.event: stake.at_stake_ns for stake in coverage.stakes} if coverage else {}
+    for event, cause in report.cudagraphs[:_SHOWN]:
+        place = f" ({_at(event.file, event.line)})" if event.file else ""
+        stake = stakes.get(event)
+        worth = f" Up to {format_duration(stake)} a step." if stake else ""
+        lines.append(f"{event.kind}: {event.reason}{place}. {cause.change}{worth}")
+    return "\n".join(lines)
+
+
+def _failures(report: CompilationReport) -> str:
+    how = {True: "ran eager", False: "ended the program", None: "outcome unknown"}
+    return "\n".join(
+        f"  {failure.error}: {failure.reason[:160]} "
+        f"({_at(failure.file, failure.line)}; {how[failure.suppressed]})"
+        for failure in report.log.failures[:_SHOWN]
+    )
+
+
+def _frame(frame: Frame | None) -> str:
+    return _at(frame.file, frame.line) if frame else "place unknown"
+
+
+def _at(file: str | None, line: int | None) -> str:
+    """The last two parts of a path tell files apart and fit a table."""
+    if not file:
+        return "place unknown"
+    return f"{'/'.join(file.replace(chr(92), '/').split('/')[-2:])}:{line}"

@@ -1,0 +1,197 @@
+"""Costs on made-up traces with whole-number answers, and on measured ones."""
+
+from pathlib import Path
+
+import pytest
+
+from profiler_core.analysis.compiled_calls import compiled_calls, region_taxes
+from profiler_core.analysis.cudagraph_coverage import cudagraph_coverage
+from profiler_core.analysis.graph_break_cost import graph_break_cost
+from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.analysis.two_queues import host_scale, queues, replay_ns
+from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.run import open_run
+from profiler_core.model.compilation import CudaGraphEvent
+from tests.builders import a_trace, kernel, launch, op, step
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "graph_breaks"
+SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "breaks"
+
+
+US = 1000  # kernels that wait in the queue are 1 µs apart: these steps are longer than that
+
+
+def us(rows):
+    """Rows given in µs."""
+    return [{**row, "ts_ns": row["ts_ns"] * US, "dur_ns": row["dur_ns"] * US} for row in rows]
+
+
+def a_trace_us(**tables):
+    return a_trace(**{name: us(rows) for name, rows in tables.items()})
+
+
+def broken_step(at, *, number):
+    """One step of 1000 µs with one break: two calls, 300 µs of host work between them."""
+    return {
+        "annotations": [step(number, at, 1000)],
+        "ops": [
+            op(at + 10, 40, "TorchDynamo Cache Lookup"),
+            op(at + 50, 900, "Torch-Compiled Region: 0/0"),
+            op(at + 60, 20, "Pregraph bytecode"),
+            op(at + 100, 200, "## Call CompiledFxGraph abc ##"),
+            op(at + 150, 100, "aten::mm"),
+            op(at + 500, 30, "TorchDynamo Cache Lookup"),
+            op(at + 540, 400, "Torch-Compiled Region: 1/0"),
+            op(at + 600, 200, "## Call CompiledFxGraph abc ##"),
+            op(at + 650, 100, "aten::mm"),
+        ],
+        "runtime": [launch(at + 160, 50, 2 * number), launch(at + 660, 50, 2 * number + 1)],
+        "device": [
+            kernel(at + 220, 10, 2 * number),
+            kernel(at + 720, 10, 2 * number + 1),
+        ],
+    }
+
+
+def steps_of(n):
+    tables = {"annotations": [], "ops": [], "runtime": [], "device": []}
+    for number in range(n):
+        for table, rows in broken_step(number * 1000, number=number).items():
+            tables[table] += rows
+    return a_trace_us(**tables)
+
+
+def test_calls_know_their_region_their_step_and_what_was_entered():
+    first, second = compiled_calls(steps_of(1))
+    assert (first.compile_id, first.step, first.entered) == ("0/0", 0, ("0/0",))
+    assert first.entry_ns == 50 * US
+    assert (second.compile_id, second.outermost, second.entered) == ("1/0", 0, ("1/0",))
+
+
+def test_a_region_pays_lookup_prologue_and_entry():
+    taxes = {tax.compile_id: tax for tax in region_taxes(steps_of(2))}
+    assert (taxes["0/0"].n, taxes["0/0"].lookup_ns) == (1, 40 * US)
+    assert taxes["0/0"].pregraph_ns == 20 * US
+    assert (taxes["1/0"].lookup_ns, taxes["1/0"].call_entry_ns) == (30 * US, 50 * US)
+
+
+def test_on_a_host_bound_run_a_break_costs_its_host_work():
+    cost = graph_break_cost(steps_of(6), None)
+    # 300 between the calls and 50 of entry into the second one, of a step of 1000.
+    assert (cost.n, cost.host_work_ns) == (1, 350 * US)
+    assert (cost.clock, cost.bound) == ("profiled", "host")
+    assert cost.cost_ns == pytest.approx(350 * US, rel=0.01)
+    assert cost.range_ns[0] <= cost.cost_ns <= cost.range_ns[1]
+    assert cost.step_ns - cost.without_ns == pytest.approx(cost.cost_ns)
+    assert cost.share_by_compile_id == {"0/0": 1.0}
+
+
+def test_a_device_that_is_always_behind_hides_the_break():
+    tables = {"annotations": [], "ops": [], "runtime": []}
+    for number in range(6):
+        for table, rows in broken_step(number * 1000, number=number).items():
+            if table in tables:
+                tables[table] += rows
+    queued = [kernel(220 + 50_000 * n, 49_999, n) for n in range(12)]
+    cost = graph_break_cost(a_trace_us(device=queued, **tables), 100_000 * US)
+    assert (cost.cost_ns, cost.bound) == (0.0, "device")
+
+
+def test_calls_of_different_regions_are_no_break():
+    trace = a_trace_us(
+        annotations=[step(0, 0, 1000)],
+        ops=[
+            op(10, 300, "Torch-Compiled Region: 0/0"),
+            op(20, 200, "## Call CompiledFxGraph a ##"),
+            op(500, 300, "Torch-Compiled Region: 1/0"),
+            op(520, 200, "## Call CompiledFxGraph b ##"),
+        ],
+        runtime=[launch(30, 10, 1)],
+        device=[kernel(50, 10, 1)],
+    )
+    cost = graph_break_cost(trace, None)
+    assert (cost.n, cost.cost_ns) == (0, 0.0)
+
+
+def test_an_eager_run_has_no_cost_of_breaks():
+    assert graph_break_cost(a_trace_us(annotations=[step(0, 0, 10)]), None) is None
+
+
+def test_the_host_waits_where_it_synchronises():
+    trace = a_trace_us(
+        annotations=[step(n, n * 1000, 1000) for n in range(4)],
+        runtime=[
+            row
+            for n in range(4)
+            for row in (
+                launch(n * 1000 + 100, 50, n),
+                launch(n * 1000 + 200, 600, None, name="cudaStreamSynchronize"),
+            )
+        ],
+        device=[kernel(n * 1000 + 160, 640, n) for n in range(4)],
+    )
+    two = queues(trace, [])
+    # 150 to the end of the launch, 640 on the device, 200 after the wait.
+    assert replay_ns(two, host_scale=1.0) == pytest.approx(990 * US)
+    # With half the host's work in front of and behind the wait.
+    assert replay_ns(two, host_scale=0.5) == pytest.approx(815 * US)
+
+
+def test_the_scale_finds_the_unprofiled_step():
+    two = queues(steps_of(6), [])
+    scale = host_scale(two, 600 * US)
+    assert replay_ns(two, host_scale=scale) == pytest.approx(600 * US, rel=0.01)
+
+
+def test_replayed_kernels_are_those_of_graph_launches():
+    trace = a_trace_us(
+        annotations=[step(0, 0, 1000)],
+        ops=[
+            op(5, 300, "Torch-Compiled Region: 0/0"),
+            op(10, 200, "## Call CompiledFxGraph a ##"),
+        ],
+        runtime=[launch(20, 50, 1, name="cudaGraphLaunch"), launch(300, 50, 2)],
+        device=[kernel(100, 10, 1), kernel(120, 10, 1), kernel(140, 10, 1), kernel(400, 30, 2)],
+    )
+    coverage = cudagraph_coverage(trace, (), None)
+    assert (coverage.n_kernels, coverage.n_replayed, coverage.launches_saved) == (4, 3, 2)
+    assert (coverage.kernel_share, coverage.time_share) == (0.75, 0.5)
+
+
+def test_a_skip_is_worth_the_launches_inside_its_calls():
+    skip = CudaGraphEvent(kind="skip", reason="mutated inputs", compile_ids=("0/0",))
+    (stake,) = cudagraph_coverage(steps_of(6), (skip,), None).stakes
+    assert stake.cause.key == "mutated_inputs"
+    # From the first operator to the end of the call: 150 µs, of which the launch (50) stays.
+    assert stake.at_stake_ns == pytest.approx(100 * US, rel=0.01)
+
+
+# Unprofiled µs a step that the breaks cost on the H200: width, breaks, cost.
+MEASURED = [
+    (256, 0, 0), (256, 1, 72), (256, 2, 92), (256, 4, 142),
+    (1024, 0, 0), (1024, 1, 1), (1024, 2, 2), (1024, 4, 34),
+    (2048, 0, 0), (2048, 1, 0), (2048, 2, 0), (2048, 4, 0),
+]  # fmt: skip
+
+
+def _check_measured(folder, cost_us):
+    run = open_run(folder)
+    found = graph_break_cost(read_kineto(run.trace), step_time_ns(run.record.measurement))
+    assert abs(found.cost_ns / 1e3 - cost_us) <= max(40, 0.4 * cost_us)
+    assert found.range_ns[1] <= 1.5 * found.cost_ns + 1
+    assert found.range_ns[0] >= 0.5 * found.cost_ns - 1
+
+
+@pytest.mark.parametrize(
+    ("width", "n", "cost_us"),
+    [case for case in MEASURED if (FIXTURES / f"d{case[0]}_b{case[1]}").is_dir()],
+)
+def test_the_cost_is_near_what_removing_the_breaks_saves(width, n, cost_us):
+    _check_measured(FIXTURES / f"d{width}_b{n}", cost_us)
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the captures are not beside this checkout")
+@pytest.mark.parametrize(("width", "n", "cost_us"), MEASURED)
+def test_the_cost_is_near_the_truth_on_all_captures(width, n, cost_us):
+    _check_measured(SHARED / f"d{width}_b{n}", cost_us)
