@@ -1,0 +1,119 @@
+"""The timeline's Python side: addresses in the URL, the scene for the canvas, facts in words."""
+
+import pytest
+
+from profiler_core.timeline.build import build_index
+from profiler_core.timeline.event import event
+from profiler_core.timeline.index import open_index
+from profiler_core.ui.timeline import panels
+from profiler_core.ui.timeline.address import Address, Selected, read_address
+from profiler_core.ui.timeline.colours import legend
+from profiler_core.ui.timeline.component import Picked
+from profiler_core.ui.timeline.scene import SceneRun, offset_ns, scene, step_names
+from tests.builders import a_trace, kernel, launch, op, step
+
+
+def a_scene_run(tmp_path, number=0, first_step_ns=1000):
+    trace = a_trace(
+        annotations=[step(3, first_step_ns, 500), step(4, first_step_ns + 600, 400)],
+        ops=[op(first_step_ns + 10, 300, "aten::mm")],
+        runtime=[launch(first_step_ns + 20, 10, 1)],
+        device=[kernel(first_step_ns + 50, 100, 1, name="sm90_gemm")],
+    )
+    folder = tmp_path / f"index{number}"
+    build_index(trace, folder)
+    role = "candidate" if number else "baseline"
+    run = SceneRun(number, f"run{number}", role, "#123456", "token", open_index(folder))
+    return trace, run
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        Address(),
+        Address(step=2, window=(-500, 1_000_000), span=(0, 7), event=Selected(1, "device", 42)),
+    ],
+)
+def test_an_address_survives_the_url(address):
+    assert read_address(address.parameters()) == address
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"window": "5_5"},
+        {"window": "9_1"},
+        {"window": "a_b"},
+        {"window": "0_99999999999999999999"},
+        {"window": f"0_{2**53}"},
+        {"event": "0.passwords.1"},
+        {"event": "0.device"},
+        {"event": "-1.device.1"},
+        {"step": "-1"},
+        {"step": "x"},
+        {"span": "1"},
+    ],
+)
+def test_a_value_that_makes_no_sense_is_left_out(typed):
+    assert read_address(typed) == Address()
+
+
+def test_runs_are_aligned_at_the_same_step_of_each(tmp_path):
+    _, baseline = a_scene_run(tmp_path, 0, 1000)
+    _, candidate = a_scene_run(tmp_path, 1, 5000)
+    data = scene([baseline, candidate], 1, dark=False)
+    assert [run["offset_ns"] for run in data["runs"]] == [1600, 5600]
+    assert step_names([baseline, candidate]) == ("ProfilerStep#3", "ProfilerStep#4")
+
+
+def test_a_run_with_fewer_steps_is_aligned_at_its_last(tmp_path):
+    _, run = a_scene_run(tmp_path)
+    assert offset_ns(run.index, 77) == 1600
+
+
+def test_a_trace_without_steps_is_aligned_at_its_first_event(tmp_path):
+    build_index(a_trace(device=[kernel(700, 10)]), tmp_path / "index")
+    assert offset_ns(open_index(tmp_path / "index"), 0) == 700
+
+
+def test_category_numbers_of_a_run_lead_into_the_common_legend(tmp_path):
+    _, run = a_scene_run(tmp_path)
+    data = scene([run], 0, dark=True)
+    labels = [category["label"] for category in data["categories"]]
+    own = run.index.layout.categories
+    (mapping,) = (r["categories"] for r in data["runs"])
+    named = dict(zip(own, (labels[number] for number in mapping), strict=True))
+    assert named["gemm"] == "GEMM"
+    assert named["host_launch"] == "Launch call"
+
+
+def test_the_legend_has_the_device_first_and_only_what_occurs():
+    entries = legend({"host_op", "memcpy", "gemm"}, dark=False)
+    assert [entry.key for entry in entries] == ["gemm", "memcpy", "host_op"]
+    assert [entry.host for entry in entries] == [False, False, True]
+
+
+def test_the_facts_of_a_kernel_are_words(tmp_path):
+    trace, run = a_scene_run(tmp_path)
+    facts = dict(panels._facts(Picked(0, event(trace, run.index, "device", 0)), [run]))
+    assert facts["Category"] == "GEMM"
+    assert facts["Duration"] == "100 ns"
+    assert facts["Starts"] == "50 ns into step 3"
+    assert facts["Launch delay"] == "20 ns after its launch call returned"
+    assert facts["Operators"] == "aten::mm"
+    assert "Bytes" not in facts
+
+
+@pytest.mark.parametrize(
+    ("dims", "types", "text"),
+    [
+        ("[[8,128],[]]", '["float","Scalar"]', "8×128 float"),
+        ('[["64","3"],["3"]]', '["c10::Half"]', "64×3 c10::Half · 3"),
+        ("[[],[]]", None, None),
+        ("[[[1,2],[3]]]", None, None),
+        ("not json", None, "not json"),
+        (None, None, None),
+    ],
+)
+def test_shapes_are_read_as_people_write_them(dims, types, text):
+    assert panels._shapes(dims, types) == text
