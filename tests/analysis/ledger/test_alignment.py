@@ -36,7 +36,7 @@ def test_is_as_good_as_the_textbook():
         for i, x in enumerate(a, 1):
             for j, y in enumerate(b, 1):
                 best[i][j] = max(best[i - 1][j], best[i][j - 1], best[i - 1][j - 1] + table[x][y])
-        pairs = align(a, b, lambda x, y: table[x][y])
+        pairs = align(a, b, lambda x, y, table=table: table[x][y])
         assert sum(table[a[i]][b[j]] for i, j in pairs) == best[-1][-1]
         assert all(p[0] < q[0] and p[1] < q[1] for p, q in pairwise(pairs))
 

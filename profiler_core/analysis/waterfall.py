@@ -1,0 +1,218 @@
+"""From the baseline's step time to the candidate's, in bars that sum to the difference exactly.
+
+A bar of device work is the sum of its events' durations, so that it opens into fusion groups;
+what overlapping streams take back is a bar of its own; idle time is divided by its causes
+(design 6.3, 6.6). On the unprofiled clock device work and the pace from kernel to kernel are as
+measured in the trace, and the rest of the idle time is shared out in the profiled proportions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from profiler_core.analysis.apportion import apportion
+from profiler_core.analysis.idle import CAUSES
+from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
+from profiler_core.analysis.step_time import Clock
+from profiler_core.analysis.summary import Summary
+
+# Bars of device work, in the order of the design, with their labels.
+WORK_CLASSES: dict[str, str] = {
+    "gemm_conv": "matrix products and convolutions",
+    "attention": "attention",
+    "pointwise": "pointwise, normalisation, reduction",
+    "optimizer": "optimizer",
+    "other_compute": "other compute",
+    "communication": "communication",
+    "copy": "copies and memsets",
+}
+OVERLAP, CLOCKS, IDLE = "overlap", "clocks", "idle"
+OTHER_LABELS: dict[str, str] = {
+    OVERLAP: "hidden by overlap",
+    CLOCKS: "difference of the clocks",
+    IDLE: "idle",
+    "idle_between_kernels": "idle: between kernels",
+    "idle_launch_latency": "idle: launch latency",
+    "idle_dependency": "idle: waiting for another stream",
+    "idle_host_guards": "idle: guards and cache lookup",
+    "idle_host_between_compiled_calls": "idle: between compiled calls",
+    "idle_host_synchronisation": "idle: synchronising",
+    "idle_host_data_loader": "idle: data loader",
+    "idle_host_launching": "idle: launching",
+    "idle_host_other": "idle: other work of the host",
+    "idle_tail": "idle: end of the step",
+    "idle_other": "idle: cause unknown",
+}
+
+_CLASS_OF: dict[str, str] = {
+    "gemm": "gemm_conv",
+    "conv": "gemm_conv",
+    "triton_template_gemm": "gemm_conv",
+    "triton_template_conv": "gemm_conv",
+    "attention": "attention",
+    "triton_template_attention": "attention",
+    "optimizer": "optimizer",
+    "communication": "communication",
+    "memcpy": "copy",
+    "memset": "copy",
+    "other": "other_compute",
+}
+
+
+def class_of(category: str) -> str:
+    """The bar of a kernel's category."""
+    return _CLASS_OF.get(category, "pointwise")
+
+
+@dataclass(frozen=True)
+class GroupPart:
+    """The part of one fusion group that lies in one bar, ns a step."""
+
+    group: int  # place in the ledger's groups
+    baseline_ns: float
+    candidate_ns: float
+
+
+@dataclass(frozen=True)
+class WaterfallRow:
+    """One bar, whole ns a step. For device work the groups' parts sum to the bar's sides."""
+
+    key: str
+    label: str
+    baseline_ns: int
+    candidate_ns: int
+    estimated: bool = False
+    groups: tuple[GroupPart, ...] = ()  # biggest change first
+
+    @property
+    def delta_ns(self) -> int:
+        """Below 0: the candidate needs less."""
+        return self.candidate_ns - self.baseline_ns
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """The rows' sides sum to the two step times exactly."""
+
+    rows: tuple[WaterfallRow, ...]
+    baseline_ns: int
+    candidate_ns: int
+    clock: Clock
+    notes: tuple[str, ...] = ()
+
+
+def waterfall(
+    summaries: tuple[Summary, Summary],
+    step_times_ns: tuple[float, float] | None,
+    ledger: FusionLedger | None = None,
+) -> Waterfall:
+    """Divide two step times by what the device did.
+
+    Args:
+        summaries: of baseline and candidate.
+        step_times_ns: unprofiled, of both; None: the profiled clock.
+        ledger: of the same two traces; with it the bars open into its groups.
+    """
+    clock: Clock = "profiled" if step_times_ns is None else "unprofiled"
+    totals = tuple(
+        round(summary.window_ns / summary.n_steps if step_times_ns is None else step_times_ns[i])
+        for i, summary in enumerate(summaries)
+    )
+    sides = [_side(summary, total, clock) for summary, total in zip(summaries, totals, strict=True)]
+    whole = [apportion(side, total) for side, total in zip(sides, totals, strict=True)]
+    parts = _parts(ledger) if ledger is not None else {}
+    order = [*WORK_CLASSES, OVERLAP, CLOCKS, *(f"idle_{cause}" for cause in CAUSES), IDLE]
+    labels = {**WORK_CLASSES, **OTHER_LABELS}
+    rows = tuple(
+        WaterfallRow(
+            key=key,
+            label=labels[key],
+            baseline_ns=whole[0].get(key, 0),
+            candidate_ns=whole[1].get(key, 0),
+            estimated=clock == "unprofiled" and key.startswith("idle_") and key != _OWN_PACE,
+            groups=tuple(parts.get(key, ())),
+        )
+        for key in order
+        if whole[0].get(key) or whole[1].get(key)
+    )
+    return Waterfall(rows, totals[0], totals[1], clock, _notes(rows, summaries, clock))
+
+
+_OWN_PACE = "idle_between_kernels"
+
+
+def _side(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
+    """Parts of one step, ns; they sum to `total` up to rounding."""
+    n = summary.n_steps
+    parts: dict[str, float] = {}
+    for category, sums in summary.by_category.items():
+        key = class_of(category)
+        parts[key] = parts.get(key, 0.0) + sums.time_ns / n
+    busy = summary.busy_ns / n
+    parts[OVERLAP] = busy - summary.device_time_ns / n
+    idle = total - busy
+    if idle < 0:  # the clock of the device drifted between the two measurements
+        parts[CLOCKS] = idle
+        return parts
+    causes = summary.idle_by_cause_ns
+    if causes is None or summary.idle_ns == 0:
+        parts[IDLE] = idle
+        return parts
+    measured = {f"idle_{cause}": ns / n for cause, ns in causes.items()}
+    if clock == "profiled":
+        return {**parts, **measured}
+    # The device's own pace is not the profiler's doing; all else is the host's.
+    own = min(measured.pop(_OWN_PACE, 0.0), idle)
+    rest = sum(measured.values())
+    parts[_OWN_PACE] = own
+    if rest == 0:
+        parts[IDLE] = idle - own
+        return parts
+    return {**parts, **{key: ns * (idle - own) / rest for key, ns in measured.items()}}
+
+
+def _parts(ledger: FusionLedger) -> dict[str, list[GroupPart]]:
+    n = (max(1, ledger.n_baseline_steps), max(1, ledger.n_candidate_steps))
+    parts: dict[str, list[GroupPart]] = {}
+    for number, group in enumerate(ledger.groups):
+        left, right = _by_class(group.baseline), _by_class(group.candidate)
+        for key in {**left, **right}:
+            part = GroupPart(number, left.get(key, 0) / n[0], right.get(key, 0) / n[1])
+            parts.setdefault(key, []).append(part)
+    for every in parts.values():
+        every.sort(key=lambda part: -abs(part.candidate_ns - part.baseline_ns))
+    return parts
+
+
+def _by_class(side: GroupSide) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for kernel in side.kernels:
+        key = class_of(kernel.category)
+        sums[key] = sums.get(key, 0) + kernel.time_ns
+    return sums
+
+
+def _notes(
+    rows: tuple[WaterfallRow, ...],
+    summaries: tuple[Summary, Summary],
+    clock: Literal["unprofiled", "profiled"],
+) -> tuple[str, ...]:
+    present: Mapping[str, WaterfallRow] = {row.key: row for row in rows}
+    notes = []
+    if clock == "profiled":
+        notes.append(
+            "On the profiler's clock, which slows the host: idle time is larger than true."
+        )
+    elif any(row.estimated for row in rows):
+        notes.append(
+            "Step times are unprofiled; the host's share of the idle time is divided in the "
+            "profiled proportions."
+        )
+    if CLOCKS in present:
+        notes.append(
+            "The device was busy for longer in the trace than a whole step took unprofiled: "
+            "its clocks differed between the two measurements."
+        )
+    if any(len(summary.devices) > 1 for summary in summaries):
+        notes.append("Busy time is that of the busiest device; the others count as overlap.")
+    return tuple(notes)

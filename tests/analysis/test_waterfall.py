@@ -1,0 +1,90 @@
+"""The waterfall adds up exactly, on either clock, and opens into the fusion groups."""
+
+import pytest
+
+from profiler_core.analysis.apportion import apportion
+from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.analysis.summary import summarise
+from profiler_core.analysis.waterfall import waterfall
+from profiler_core.ingest.run import open_run
+from tests.analysis.ledger.pairs import (
+    FIXTURES,
+    INFERENCE,
+    SHARED,
+    SMALL,
+    TRAINING,
+    ledger,
+    side,
+)
+
+
+def test_apportion_keeps_the_sum():
+    assert apportion({"a": 1.4, "b": 1.4, "c": 1.2}) == {"a": 2, "b": 1, "c": 1}
+    assert (
+        apportion({"a": 0.5, "b": -0.5}) == {"a": 0, "b": 0}
+        or sum(apportion({"a": 0.5, "b": -0.5}).values()) == 0
+    )
+    assert apportion({}) == {}
+    assert sum(apportion({"a": 10.3, "b": 2.2}, 13).values()) == 13
+
+
+def check(result) -> None:
+    assert sum(row.baseline_ns for row in result.rows) == result.baseline_ns
+    assert sum(row.candidate_ns for row in result.rows) == result.candidate_ns
+    assert sum(row.delta_ns for row in result.rows) == result.candidate_ns - result.baseline_ns
+    for row in result.rows:
+        if row.groups:
+            assert sum(p.baseline_ns for p in row.groups) == pytest.approx(row.baseline_ns, abs=2)
+            assert sum(p.candidate_ns for p in row.groups) == pytest.approx(row.candidate_ns, abs=2)
+
+
+@pytest.mark.parametrize(("baseline", "candidate"), SMALL)
+@pytest.mark.parametrize("times", [None, (7_000_000.4, 6_000_000.5), (50_000.0, 60_000.0)])
+def test_sums_exactly(baseline, candidate, times):
+    summaries = tuple(summarise(side(FIXTURES / name).trace) for name in (baseline, candidate))
+    result = waterfall(summaries, times, ledger(FIXTURES / baseline, FIXTURES / candidate))
+    check(result)
+    if times is None:
+        assert result.clock == "profiled"
+        assert not any(row.estimated for row in result.rows)
+        assert {row.key for row in result.rows} & {"gemm_conv"}
+    else:
+        assert (result.baseline_ns, result.candidate_ns) == tuple(map(round, times))
+
+
+def test_a_step_shorter_than_its_device_work_says_so():
+    """Durations are the device's; a drift of its clock is a bar of its own, never a lost rest."""
+    one = summarise(side(FIXTURES / "bert.eager").trace)
+    result = waterfall((one, one), (1_000_000.0, 1_000_000.0))
+    check(result)
+    (row,) = [row for row in result.rows if row.key == "clocks"]
+    assert row.baseline_ns < 0
+    assert any("clocks" in note for note in result.notes)
+
+
+def test_the_own_pace_of_the_device_is_not_estimated():
+    """Kernel to kernel costs the same profiled or not; the host's share shrinks with the step."""
+    summaries = tuple(
+        summarise(side(FIXTURES / name).trace) for name in ("bert.eager", "bert.default")
+    )
+    profiled = {row.key: row for row in waterfall(summaries, None).rows}
+    busy = [summary.busy_ns for summary in summaries]
+    gap = 400_000
+    faster = waterfall(summaries, (busy[0] + gap, busy[1] + gap))
+    unprofiled = {row.key: row for row in faster.rows}
+    key = "idle_between_kernels"
+    assert unprofiled[key].baseline_ns == min(profiled[key].baseline_ns, gap)
+    assert not unprofiled[key].estimated
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here")
+@pytest.mark.parametrize(("baseline", "candidate"), INFERENCE + TRAINING)
+def test_sums_exactly_on_the_unprofiled_clock(baseline, candidate):
+    records = [open_run(SHARED / name).record for name in (baseline, candidate)]
+    times = tuple(step_time_ns(record.measurement) for record in records)
+    summaries = tuple(
+        summarise(side(SHARED / name).trace, record.measurement)
+        for name, record in zip((baseline, candidate), records, strict=True)
+    )
+    check(waterfall(summaries, times, ledger(SHARED / baseline, SHARED / candidate)))
