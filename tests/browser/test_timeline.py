@@ -1,0 +1,255 @@
+"""The timeline in a real browser: drawing, zoom, selection, links, keyboard, theme, failures."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Request, expect
+
+from tests.browser.conftest import CAPTURES, Server, ready, running_server
+
+pytestmark = pytest.mark.browser
+
+EAGER, COMPILED = "run/customcnn_b1/eager", "run/customcnn_b1/reduce-overhead"
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server whose home also has a run on the CPU and one whose trace is no trace."""
+    home = tmp_path_factory.mktemp("timeline-home")
+    shutil.copytree(CAPTURES / "customcnn_b1", home / "runs" / "customcnn_b1")
+    for variant in ("eager", "default"):
+        shutil.copytree(
+            CAPTURES / f"smallcnn_cpu.{variant}", home / "runs" / "smallcnn_cpu" / variant
+        )
+    broken = home / "runs" / "broken"
+    shutil.copytree(CAPTURES / "customcnn_b1", broken)
+    (broken / "reduce-overhead" / "trace.json.gz").write_bytes(b"this is no trace")
+    with running_server(home, tmp_path_factory.mktemp("timeline-server") / "log.txt") as server:
+        yield server
+
+
+def open_timeline(page: Page, server: Server, **query: str) -> Locator:
+    """Open the page cold; returns the canvas once it shows events."""
+    query = {"baseline": EAGER, "candidate": COMPILED, **query}
+    page.goto(server.link("timeline", **query))
+    page.locator(".timeline[data-ready]").wait_for()
+    ready(page)
+    return page.locator(".timeline canvas")
+
+
+def state(canvas: Locator, expression: str) -> Any:
+    """A value of the timeline; `t` is the Timeline of static/timeline/timeline.js."""
+    return canvas.evaluate(f"canvas => {{ const t = canvas.timeline; return {expression} }}")
+
+
+def middle_of_a_kernel(canvas: Locator, run: int = 0) -> tuple[float, float]:
+    """Where to click to hit the longest kernel that is in view."""
+    x, y = state(
+        canvas,
+        f"""(() => {{
+            const run = t.runs[{run}], p = run.packet
+            const row = t.rows.lanes.find((r) => r.run === run && r.track.kind === "stream")
+            const [first, last] = p.byLane.get(row.lane)
+            const x = (i) => t.x(p.startNs - run.offset_ns + p.events.ts[i] + p.events.dur[i] / 2)
+            let best = -1
+            for (let i = first; i < last; i++) {{
+                if (x(i) < 200 || x(i) > t.width - 5) continue
+                if (best < 0 || p.events.dur[i] > p.events.dur[best]) best = i
+            }}
+            return [x(best), row.y + row.h / 2]
+        }})()""",
+    )
+    return x, y
+
+
+def click_at(canvas: Locator, x: float, y: float, **options: Any) -> None:
+    canvas.click(position={"x": x, "y": y}, **options)
+
+
+def test_a_cold_link_shows_both_runs_on_one_axis(page: Page, own_server: Server) -> None:
+    canvas = open_timeline(page, own_server)
+    assert state(canvas, "t.runs.map((r) => r.label)") == ["eager", "reduce-overhead"]
+    assert state(canvas, "t.runs.map((r) => t.x(r.steps[0][1] - r.offset_ns))[0]") == state(
+        canvas, "t.runs.map((r) => t.x(r.steps[0][1] - r.offset_ns))[1]"
+    )
+    assert state(canvas, "t.runs.every((r) => r.packet.nEvents > 50)")
+    coloured = state(
+        canvas,
+        """new Set(t.context.getImageData(t.canvas.width * .2, t.rows.tracks[1].y + 10,
+            t.canvas.width * .7, 10).data).size""",
+    )
+    assert coloured > 20  # kernels are drawn, not one flat colour
+
+
+def test_a_click_tells_everything_about_a_kernel_and_a_link_brings_it_back(
+    page: Page, own_server: Server
+) -> None:
+    canvas = open_timeline(page, own_server)
+    click_at(canvas, *middle_of_a_kernel(canvas))
+    facts = page.locator(".fs-facts")
+    expect(facts).to_contain_text("Launch delay")
+    expect(facts).to_contain_text("aten::")
+    expect(facts).to_contain_text("eager (baseline)")
+    name = page.get_by_test_id("stCode").inner_text()
+    expect(page).to_have_url(re.compile(r"event=0\.device\.\d+"))
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('*')].some((e) => e.shadowRoot"
+        "?.querySelector('canvas')?.timeline?.selected?.links.length === 1)"
+    )
+
+    page.reload()
+    page.locator(".timeline[data-ready]").wait_for()
+    expect(page.get_by_test_id("stCode")).to_have_text(name)
+    expect(page.locator(".fs-facts")).to_contain_text("Launch delay")
+
+
+def test_zooming_is_kept_in_the_link_and_not_in_the_history(page: Page, own_server: Server) -> None:
+    canvas = open_timeline(page, own_server)
+    before = page.evaluate("history.length")
+    x, y = middle_of_a_kernel(canvas)
+    canvas.hover(position={"x": x, "y": y})
+    for _ in range(6):
+        page.mouse.wheel(0, -120)
+    expect(page).to_have_url(re.compile(r"window=-?\d+_-?\d+"))
+    ready(page)
+    shown = state(canvas, "t.view.map(Math.round)")
+    assert shown[1] - shown[0] < 0.4 * state(canvas, "t.bounds[1] - t.bounds[0]")
+    assert page.evaluate("history.length") == before
+
+    page.reload()
+    page.locator(".timeline[data-ready]").wait_for()
+    assert state(page.locator(".timeline canvas"), "t.view.map(Math.round)") == shown
+
+
+def test_the_keyboard_moves_zooms_and_selects(page: Page, own_server: Server) -> None:
+    canvas = open_timeline(page, own_server)
+    canvas.focus()
+    everything = state(canvas, "t.view[1] - t.view[0]")
+    page.keyboard.press("w")
+    page.keyboard.press("w")
+    assert state(canvas, "t.view[1] - t.view[0]") == pytest.approx(everything * 0.49, rel=1e-6)
+    start = state(canvas, "t.view[0]")
+    page.keyboard.press("d")
+    assert state(canvas, "t.view[0]") > start
+    page.keyboard.press("ArrowLeft")
+    assert state(canvas, "t.view[0]") == pytest.approx(start)
+    page.keyboard.press("f")
+    assert state(canvas, "t.view[1] - t.view[0]") == pytest.approx(everything)
+
+    page.keyboard.press(".")
+    first = state(canvas, "[t.selected.table, t.selected.row]")
+    page.keyboard.press(".")
+    assert state(canvas, "[t.selected.table, t.selected.row]") != first
+    page.keyboard.press(",")
+    assert state(canvas, "[t.selected.table, t.selected.row]") == first
+    expect(page.locator(".fs-facts")).to_be_visible()
+    expect(page.locator(".timeline .spoken")).to_contain_text("Selected:")
+    page.keyboard.press("Escape")
+    expect(page.locator(".fs-facts")).to_have_count(0)
+
+
+def test_a_measured_span_is_a_table(page: Page, own_server: Server) -> None:
+    canvas = open_timeline(page, own_server)
+    box = canvas.bounding_box()
+    assert box is not None
+    y = box["y"] + 150
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 250, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 700, y, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"span=-?\d+_\d+"))
+
+
+def test_a_hidden_category_is_not_drawn_and_cannot_be_met(page: Page, own_server: Server) -> None:
+    canvas = open_timeline(page, own_server)
+    x, y = middle_of_a_kernel(canvas)
+    canvas.hover(position={"x": x, "y": y})
+    tip = page.locator(".timeline .tip")
+    expect(tip).to_be_visible()
+    category = state(canvas, "t.tip.querySelector('div').textContent").split(" · ")[0]
+    page.locator(".timeline .legend").get_by_role("button", name=category, exact=True).click()
+    canvas.hover(position={"x": x, "y": y})
+    expect(tip.filter(has_text=category)).to_be_hidden()
+
+
+def test_another_step_moves_both_runs(page: Page, own_server: Server) -> None:
+    canvas = open_timeline(page, own_server)
+    before = state(canvas, "t.runs.map((r) => r.offset_ns)")
+    page.get_by_role("combobox", name=re.compile("Step at whose start")).click()
+    page.get_by_role("option", name="step 5").click()
+    expect(page).to_have_url(re.compile("step=2"))
+    ready(page)
+    after = state(canvas, "t.runs.map((r) => r.offset_ns)")
+    assert all(b > a for a, b in zip(before, after, strict=True))
+    steps = state(canvas, "t.runs.map((r) => r.steps[2][1])")
+    assert after == steps
+
+
+def test_a_track_folds_at_its_label(page: Page, own_server: Server) -> None:
+    canvas = open_timeline(page, own_server)
+    height = state(canvas, "t.height")
+    row = state(canvas, "t.rows.tracks.findIndex((r) => r.track.kind === 'thread')")
+    click_at(canvas, 40, state(canvas, f"t.rows.tracks[{row}].y") + 8)
+    assert state(canvas, "t.height") < height
+    click_at(canvas, 40, state(canvas, f"t.rows.tracks[{row}].y") + 8)
+    assert state(canvas, "t.height") == height
+
+
+def test_the_cpu_has_a_timeline_too(page: Page, own_server: Server) -> None:
+    canvas = open_timeline(
+        page, own_server, baseline="run/smallcnn_cpu/eager", candidate="run/smallcnn_cpu/default"
+    )
+    labels = state(canvas, "t.categories.map((c) => c.label)")
+    assert {"Convolution", "C++ fused by Inductor", "Compiled region"} <= set(labels)
+
+
+def test_a_broken_trace_is_said_and_the_other_run_stays(page: Page, own_server: Server) -> None:
+    canvas = open_timeline(
+        page, own_server, baseline="run/broken/eager", candidate="run/broken/reduce-overhead"
+    )
+    expect(page.get_by_test_id("stMain")).to_contain_text("trace.json.gz")
+    assert state(canvas, "t.runs.map((r) => r.label)") == ["eager"]
+
+
+def test_dark_mode_is_dark(dark_page: Page, own_server: Server) -> None:
+    canvas = open_timeline(dark_page, own_server)
+    assert state(canvas, "t.dark")
+    corner = state(canvas, "[...t.context.getImageData(2, t.canvas.height - 2, 1, 1).data]")
+    assert max(corner[:3]) < 60
+
+
+def test_nothing_is_fetched_from_outside(browser: Browser, own_server: Server) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    outside: list[str] = []
+
+    def note(request: Request) -> None:
+        if not request.url.startswith((own_server.url, "data:", "blob:")):
+            outside.append(request.url)
+
+    page.on("request", note)
+    fonts: list[str] = []
+    page.on("response", lambda r: fonts.append(r.url) if r.url.endswith(".woff2") else None)
+    for path in ("", "timeline", "kernels", "capture", "runs"):
+        page.goto(own_server.link(path))
+        ready(page)
+    context.close()
+    assert not outside
+    assert any("app/static/fonts/inter" in url for url in fonts)
+
+
+def test_a_trace_without_a_trace_file_says_so(page: Page, own_server: Server) -> None:
+    run: Path = own_server.home / "runs" / "broken" / "eager"
+    lonely = own_server.home / "runs" / "lonely" / "eager"
+    lonely.mkdir(parents=True)
+    shutil.copy(run / "run.json", lonely / "run.json")
+    page.goto(own_server.link("timeline", baseline="run/lonely/eager"))
+    ready(page)
+    expect(page.get_by_test_id("stMain")).to_contain_text("has no trace")
