@@ -12,10 +12,10 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import polars as pl
@@ -49,7 +49,22 @@ class _Meta(msgspec.Struct, frozen=True):
     tables: dict[str, _TableFile]
 
 
-def write(folder: Path, trace: Trace) -> None:
+class Source(Protocol):
+    """A trace whose tables are asked for one at a time, so that one is in memory at a time."""
+
+    @property
+    def source(self) -> str: ...  # noqa: D102
+    @property
+    def origin_ns(self) -> int: ...  # noqa: D102
+    @property
+    def metadata(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def tally(self) -> Tally: ...  # noqa: D102
+    @property
+    def table(self) -> Callable[[str], pl.DataFrame]: ...  # noqa: D102
+
+
+def write(folder: Path, trace: Source) -> None:
     """Put the columns of `trace` at `folder`, replacing a damaged one.
 
     Raises:
@@ -58,7 +73,7 @@ def write(folder: Path, trace: Trace) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        tables = {name: _write_table(scratch, name, trace) for name in TABLE_SCHEMAS}
+        tables = {name: _write_table(scratch, name, trace.table(name)) for name in TABLE_SCHEMAS}
         meta = _Meta(
             schema_version=SCHEMA_VERSION,
             source=trace.source,
@@ -121,8 +136,7 @@ def _table_path(folder: Path, table: str) -> Path:
     return folder / f"{table}.arrow"
 
 
-def _write_table(folder: Path, table: str, trace: Trace) -> _TableFile:
-    frame: pl.DataFrame = getattr(trace, table)
+def _write_table(folder: Path, table: str, frame: pl.DataFrame) -> _TableFile:
     path = _table_path(folder, table)
     # Newest: strings as views into one shared buffer, which is how ingest built them. Any other
     # level writes each of the million copies of "[[64,3,7,7],…]" out.

@@ -31,6 +31,10 @@ _NUMBER = re.compile(rb'(?<!\\)"(ts|dur)"(\s*:\s*)(-?\d[\d.eE+-]*)')
 _BYTES, _BYTES_RENAMED = b'"bytes":', "byte$"
 
 
+# The reader's buffers are twice the longest event that it is told to expect.
+_USUAL_BYTES = 1 << 20
+
+
 class UndecodableError(Exception):
     """The piece is not plain JSON of the expected types. Never leaves ingest."""
 
@@ -77,21 +81,19 @@ class Decoder:
         _rename_bytes(text)
         with _as_file(text) as path:
             try:
-                return self._query(path, len(text), typed=True)
+                return self._query(path, _USUAL_BYTES, typed=True)
             except duckdb.Error:
-                # Perhaps only a number where text stood, or one that overflows: read every
-                # value as text and convert what can be. Costs twice as much.
+                # Perhaps only a number where text stood, one that overflows, or an event longer
+                # than usual: read every value as text and convert what can be. Costs twice.
                 try:
-                    return self._query(path, len(text), typed=False)
+                    return self._query(path, max(_USUAL_BYTES, len(text)), typed=False)
                 except duckdb.Error as error:
                     raise UndecodableError(str(error)) from error
 
-    def _query(self, path: str, n_bytes: int, *, typed: bool) -> pl.DataFrame:
+    def _query(self, path: str, largest: int, *, typed: bool) -> pl.DataFrame:
         if not hasattr(self._thread, "cursor"):
             self._thread.cursor = self._connection.cursor()
         query = _TYPED_QUERY if typed else _TEXT_QUERY
-        # The reader's buffers are twice the largest object, so no larger than the piece.
-        largest = max(1 << 20, n_bytes)
         relation = self._thread.cursor.sql(query.format(path=path, largest=largest))
         return pl.DataFrame(relation.to_arrow_table())
 

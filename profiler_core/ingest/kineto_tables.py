@@ -51,6 +51,17 @@ class Rows:
     n_events: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     repairs: Counter[str] = field(default_factory=Counter)
+    first_ns: int | None = None  # the earliest start on the file's clock, unfilled ones aside
+    n_unfilled: int = 0  # records that CUPTI never filled in: start and duration 0 (kineto#109)
+
+    def add(self, other: "Rows") -> None:
+        """Add the counts of the piece that follows; its tables stay where they are."""
+        self.n_events += other.n_events
+        self.skipped += other.skipped
+        self.repairs += other.repairs
+        self.n_unfilled += other.n_unfilled
+        starts = [start for start in (self.first_ns, other.first_ns) if start is not None]
+        self.first_ns = min(starts, default=None)
 
 
 class Dealer:
@@ -78,8 +89,15 @@ class Dealer:
             part = placed.filter(pl.col("table") == name)
             rows.tables[name] = pack(self._narrow(part, name))
         memory = wide.filter(
-            pl.col("ph").is_in(("i", "I")), pl.col("name") == _MEMORY_NAME, pl.col("has_ts")
+            pl.col("ph").is_in(("i", "I")),
+            pl.col("name") == _MEMORY_NAME,
+            pl.col("ts_ns").is_not_null(),
         )
+        unfilled = (pl.col("ts_ns") == 0) & (pl.col("dur_ns") == 0)
+        filled = placed.filter(~unfilled)
+        rows.n_unfilled = placed.height - filled.height
+        starts = (filled["ts_ns"].min(), memory["ts_ns"].min())
+        rows.first_ns = min((start for start in starts if isinstance(start, int)), default=None)
         if memory.height:
             named = memory.with_columns(pl.col("memory_bytes").alias("bytes"))
             rows.tables["memory"] = pack(self._narrow(named, "memory"))

@@ -12,7 +12,7 @@ from profiler_core.errors import BadInput
 from profiler_core.home import cache_directory
 from profiler_core.ingest import columns
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.kineto import reading
 from profiler_core.model.trace import Trace
 
 # Called with (bytes read, bytes in all) of the file as it lies on the disk. To cancel, raise
@@ -32,9 +32,15 @@ def open_trace(path: Path, progress: Progress | None = None) -> Trace:
     if cached is not None:
         return cached
     folder.parent.mkdir(parents=True, exist_ok=True)
-    trace = read_kineto(path, progress, scratch=folder.parent)
-    columns.write(folder, trace)
-    return _load(folder, path) or trace
+    with reading(path, progress, scratch=folder.parent) as read:
+        columns.write(folder, read)
+    trace = _load(folder, path)
+    if trace is None:
+        raise BadInput(
+            f"The columns of {path.name} at {folder} are damaged right after writing.",
+            remedy="Check that disk, or move FUSIONSCOPE_HOME to another one.",
+        )
+    return trace
 
 
 def is_cached(path: Path) -> bool:

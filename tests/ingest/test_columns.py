@@ -13,7 +13,7 @@ from profiler_core.errors import BadInput, Cancelled
 from profiler_core.ingest import columns
 from profiler_core.ingest import open as door
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.kineto import read_kineto, reading
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 from tests.ingest.test_quirks import FIXTURES
 
@@ -53,7 +53,7 @@ def test_the_second_opening_reads_no_json(trace_file, monkeypatch):
     def fail(*_args, **_kwargs):
         raise AssertionError("read again")
 
-    monkeypatch.setattr(door, "read_kineto", fail)
+    monkeypatch.setattr(door, "reading", fail)
     assert_equal(door.open_trace(trace_file), first)
 
 
@@ -111,10 +111,11 @@ def test_another_schema_version_is_not_loaded(trace_file, monkeypatch):
 
 
 def test_writing_over_a_whole_cache_keeps_it(trace_file):
-    trace = door.open_trace(trace_file)
+    door.open_trace(trace_file)
     folder = door.cache_folder(trace_file)
     (folder / "timeline.bin").write_bytes(b"derived")
-    columns.write(folder, trace)
+    with reading(trace_file) as read:
+        columns.write(folder, read)
     assert (folder / "timeline.bin").read_bytes() == b"derived"
     assert [entry.name for entry in folder.parent.iterdir()] == [folder.name]
 
