@@ -8,12 +8,16 @@ from profiler_core.ui.capture_machine import machine, machine_card
 from profiler_core.ui.capture_permission import why_no_capture
 from profiler_core.ui.capture_progress import job_panel
 from profiler_core.ui.capture_start import command_line, start
+from profiler_core.ui.capture_style import write_capture_style
 from profiler_core.ui.page import page, section
 
 with page("Capture", "What does torch.compile do to a model on this machine? Run it and see."):
+    write_capture_style()
     job_id = st.query_params.get("job")
-    if job_id:
-        job_panel(job_id)
+    # A container even where it stays empty: what refreshes itself below must keep its place.
+    with st.container():
+        if job_id:
+            job_panel(job_id)
 
     refusal = why_no_capture()
     left, right = st.columns([1.9, 1], gap="large")
@@ -30,6 +34,7 @@ with page("Capture", "What does torch.compile do to a model on this machine? Run
     with right:
         section("This machine")
         machine_card(python)
-        command_line(checked.spec)
+        with st.container():
+            command_line(checked.spec)
         section("Captures on this machine")
         capture_list(job_id)

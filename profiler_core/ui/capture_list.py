@@ -23,7 +23,6 @@ def capture_list(current: str | None) -> None:
     is_live = any(job.is_live for job in jobs.jobs(_SHOWN))
 
     def follow() -> None:
-        st.html(_STYLE)
         found = jobs.jobs(_SHOWN)
         if not found:
             st.html("<p class=fs-note>None yet. A capture that you start appears here.</p>")
@@ -57,11 +56,3 @@ def _when(at: float) -> str:
     then = time.localtime(at)
     is_today = time.strftime("%F", then) == time.strftime("%F")
     return time.strftime("%H:%M" if is_today else "%d %b %H:%M", then)
-
-
-# Titles are buttons that look like links, and wrap like text.
-_STYLE = """<style>
-[class*=st-key-fs_job_row_] button { text-align:left; min-height:0; padding:0; }
-[class*=st-key-fs_job_row_] button p { font-size:13.5px; }
-[class*=st-key-fs_job_row_] button:not(:disabled) p { color:var(--fs-accent); }
-</style>"""

@@ -66,7 +66,6 @@ def elapsed(job: Job) -> str:
 
 def _draw(job: Job) -> None:
     with st.container(border=True):
-        st.html(_STYLE)
         with st.container(horizontal=True, vertical_alignment="center"):
             owner = f" · started by {escape(job.spec.owner)}" if job.spec.owner else ""
             st.html(
@@ -200,21 +199,3 @@ def _seconds(seconds: float) -> str:
     if seconds >= 60:
         return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
     return format_duration(max(0.0, seconds) * 1e9) if seconds >= 0.05 else "0 s"
-
-
-_STYLE = """<style>
-.fs-job-head .fs-state { margin:0 6px; }
-.fs-phases { width:auto; }
-.fs-t.fs-phases th, .fs-t.fs-phases td { text-align:left; font-size:13px; padding:4px 22px 4px 0; }
-.fs-t.fs-phases thead th { color:var(--fs-ink); }
-.fs-phases td { min-width:17em; }
-.fs-tick { color:var(--fs-better); display:inline-block; width:18px; }
-.fs-took { display:inline-block; min-width:5em; }
-.fs-bar { display:inline-block; width:84px; height:6px; border-radius:3px; overflow:hidden;
-  background:var(--fs-line); margin-right:10px; vertical-align:2px; }
-.fs-bar i { display:block; height:100%; background:var(--fs-accent); }
-.fs-log { display:flex; flex-direction:column-reverse; max-height:250px; overflow:auto;
-  background:var(--fs-raised); border:1px solid var(--fs-line); border-radius:8px; }
-.fs-log pre { margin:0; padding:10px 14px; background:none; color:var(--fs-ink);
-  font:12px/1.55 'JetBrains Mono',monospace; white-space:pre-wrap; overflow-wrap:anywhere; }
-</style>"""
