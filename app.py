@@ -5,6 +5,9 @@ link as a bare page file and skip the entry script, and with it any sign-in.
 Plain HTTP routes next to Streamlit serve what reruns are bad at (packets, uploads, downloads).
 """
 
+import os
+import sys
+
 import streamlit as st
 
 from profiler_core.resources import entry_script
@@ -14,4 +17,5 @@ from profiler_core.ui.routes import all_routes
 app = st.App(entry_script(), routes=all_routes(), on_script_error=show_script_error)
 
 if __name__ == "__main__":
-    app.run()
+    # Not app.run(): it takes neither flags nor STREAMLIT_… variables.
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", __file__, *sys.argv[1:]])  # noqa: S606

@@ -108,6 +108,8 @@ def _write(trace: Trace, folder: Path) -> None:
         tracks=tuple(tracks),
         lanes=tuple(lanes),
         series=series,
+        skipped=dict(trace.tally.skipped),
+        repairs=dict(trace.tally.repairs),
         sizes={f"{name}.npy": (folder / f"{name}.npy").stat().st_size for name in files},
     )
     (folder / META).write_bytes(msgspec.json.encode(layout))

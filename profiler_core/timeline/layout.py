@@ -70,4 +70,6 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     tracks: tuple[Track, ...]
     lanes: tuple[Lane, ...]
     series: tuple[Series, ...]
+    skipped: dict[str, int]  # of the trace's tally: reason -> events that are not here
+    repairs: dict[str, int]  # what was mended in the file -> how often
     sizes: dict[str, int]  # file -> bytes, so that a cut file is noticed on opening

@@ -1,7 +1,10 @@
 """The timeline's Python side: addresses in the URL, the scene for the canvas, facts in words."""
 
+from dataclasses import replace
+
 import pytest
 
+from profiler_core.model.tally import Tally
 from profiler_core.timeline.build import build_index
 from profiler_core.timeline.event import event
 from profiler_core.timeline.index import open_index
@@ -9,7 +12,7 @@ from profiler_core.ui.timeline import panels
 from profiler_core.ui.timeline.address import Address, Selected, read_address
 from profiler_core.ui.timeline.colours import legend
 from profiler_core.ui.timeline.component import Picked
-from profiler_core.ui.timeline.scene import SceneRun, offset_ns, scene, step_names
+from profiler_core.ui.timeline.scene import SceneRun, offset_ns, reading_notes, scene, step_names
 from tests.builders import a_trace, kernel, launch, op, step
 
 
@@ -117,3 +120,16 @@ def test_the_facts_of_a_kernel_are_words(tmp_path):
 )
 def test_shapes_are_read_as_people_write_them(dims, types, text):
     assert panels._shapes(dims, types) == text
+
+
+def test_what_the_file_did_not_have_whole_is_said(tmp_path):
+    trace = a_trace(device=[kernel(0, 10)])
+    cut = replace(trace, tally=Tally(3, {"no duration": 2}, {"cut short": 1}))
+    build_index(cut, tmp_path / "index")
+    run = SceneRun(0, "eager", "baseline", "#123456", "token", open_index(tmp_path / "index"))
+    (sentence,) = reading_notes([run])
+    assert sentence == (
+        "eager: 1 event drawn, 2 skipped: no duration, the file was mended (cut short)."
+    )
+    _, whole = a_scene_run(tmp_path)
+    assert reading_notes([whole]) == []

@@ -17,7 +17,8 @@ from profiler_core.ui.timeline.scene import SceneRun, offset_ns, track_label
 from profiler_core.units import format_bytes, format_count, format_duration
 
 _FACTS_STYLE = """<style>
-.fs-facts{padding:0;display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;margin:0;font-size:13px}
+.fs-facts{padding:0;display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;
+margin:0;font-size:13px}
 .fs-facts dt{opacity:.65}
 .fs-facts dd{margin:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
 </style>"""

@@ -45,6 +45,21 @@ def offset_ns(index: Index, step: int) -> int:
     return steps[min(step, len(steps) - 1)].ts_ns
 
 
+def reading_notes(runs: Sequence[SceneRun]) -> list[str]:
+    """What is not in the picture because the file did not have it whole, a sentence a run."""
+    sentences = []
+    for run in runs:
+        layout = run.index.layout
+        parts = [f"{format_count(n)} skipped: {why}" for why, n in layout.skipped.items()]
+        if layout.repairs:
+            parts.append(f"the file was mended ({'; '.join(layout.repairs)})")
+        if parts:
+            noun = "event" if layout.n_events == 1 else "events"
+            drawn = f"{format_count(layout.n_events)} {noun} drawn"
+            sentences.append(f"{run.label}: {', '.join([drawn, *parts])}.")
+    return sentences
+
+
 def scene(runs: Sequence[SceneRun], step: int, *, dark: bool) -> dict[str, Any]:
     """The component's data that changes with the runs, the step and the theme only."""
     present = {key for run in runs for key in run.index.layout.categories}

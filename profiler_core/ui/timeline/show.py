@@ -8,6 +8,7 @@ from profiler_core.store.library import Entry
 from profiler_core.timeline.cache import trace_key
 from profiler_core.timeline.event import event
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import trace_at
 from profiler_core.ui.routes.timeline import SCOPE
@@ -17,7 +18,7 @@ from profiler_core.ui.timeline.component import Picked, draw_canvas
 from profiler_core.ui.timeline.memory import recall, set_step, write
 from profiler_core.ui.timeline.panels import event_panel, span_panel
 from profiler_core.ui.timeline.prepare import prepared_index, trace_path
-from profiler_core.ui.timeline.scene import SceneRun, scene, step_names
+from profiler_core.ui.timeline.scene import SceneRun, reading_notes, scene, step_names
 
 Shown = tuple[tuple[int, Entry, str], ...]  # place in the choice, run, label
 
@@ -54,6 +55,7 @@ def _fragment(keys: tuple[str, ...], shown: Shown) -> None:
     step = _choose_step(step_names(runs), address.step)
     picked = _picked(shown, runs, address)
     draw_canvas(scene(runs, step, dark=dark), address, picked, revision=memory.revision)
+    show_notes(reading_notes(runs))
     left, right = st.columns(2)
     with left:
         event_panel(picked, runs)
