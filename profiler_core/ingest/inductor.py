@@ -17,7 +17,13 @@ import msgspec
 from profiler_core.ingest.inductor_code import read_buffers, read_calls, read_kernels
 from profiler_core.ingest.inductor_graphs import placeholder_shapes, read_graph
 from profiler_core.ingest.torch_trace_records import payload_text, records
-from profiler_core.model.inductor import CompiledGraph, Direction, InductorLog
+from profiler_core.model.inductor import (
+    CompiledGraph,
+    Direction,
+    GeneratedCall,
+    GraphNode,
+    InductorLog,
+)
 
 _DYNAMO, _CODE = "dynamo_output_graph", "inductor_output_code"
 # The graph that Inductor lowers, the best name first: 2.7 and 2.8 have it under other names.
@@ -117,7 +123,7 @@ def _build(graph: _Graph) -> CompiledGraph:
     known = {node.name for node in post_nodes}
     kernels = read_kernels(graph.code)
     aten_of = {name: dict(kernel.nodes) for name, kernel in kernels.items()}
-    calls = []
+    calls: list[GeneratedCall] = []
     for call in read_calls(graph.code):
         post = post_of.get(call.handle or "", ()) or post_of.get(call.name, ())
         if not post:
@@ -149,10 +155,29 @@ def _build(graph: _Graph) -> CompiledGraph:
         post_to_pre=_string_lists(graph.mappings.get("postToPre"))
         or ({} if direction == "backward" else _post_to_pre(calls, graph.dynamo, kernels)),
         kernels=kernels,
-        buffers={**placeholder_shapes(graph.post), **read_buffers(graph.code)},
+        buffers={
+            **placeholder_shapes(graph.post),
+            **read_buffers(graph.code, _results(calls, post_nodes)),
+        },
         file_name=graph.file_name,
         code=graph.code,
     )
+
+
+def _results(
+    calls: Sequence[GeneratedCall], nodes: Sequence[GraphNode]
+) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Buffers that library calls make, by the node that the call is: its target has its name."""
+    by_name = {node.name: node for node in nodes}
+    results = {}
+    for call in calls:
+        bare = call.name.split(".")[3 if call.name.startswith("torch.ops.") else -1 :][:1]
+        for name in call.post_nodes if call.result and bare else ():
+            node = by_name.get(name)
+            if node and node.shape is not None and node.dtype and f".{bare[0]}." in node.target:
+                results[call.result] = (node.shape, node.dtype)
+                break
+    return results
 
 
 def _post_to_pre(

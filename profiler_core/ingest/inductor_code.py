@@ -11,7 +11,10 @@ partitions (2.8+) the calls lie in `partition_0`, `partition_1`, … which `call
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+import msgspec
 
 from profiler_core.ingest.inductor_graphs import parse_type
 from profiler_core.model.inductor import CallKind, GeneratedCall, KernelDefinition
@@ -120,9 +123,16 @@ def read_kernels(code: str) -> dict[str, KernelDefinition]:
     return kernels
 
 
-def read_buffers(code: str) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Buffers and arguments of the module: name -> (shape, dtype); symbolic sizes are left out."""
-    buffers: dict[str, tuple[tuple[int, ...], str]] = {}
+def read_buffers(
+    code: str, results: Mapping[str, tuple[tuple[int, ...], str]] | None = None
+) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Buffers and arguments of the module: name -> (shape, dtype); symbolic sizes are left out.
+
+    Args:
+        code: the generated module.
+        results: what is known of buffers that library calls make themselves.
+    """
+    buffers: dict[str, tuple[tuple[int, ...], str]] = dict(results or {})
     for row in code.splitlines():
         if made := _EMPTY.search(row) or _RANDOM.search(row):
             shape = _sizes(made["shape"])
@@ -163,7 +173,7 @@ def _call(
     return GeneratedCall(
         index=0, name=name, kind=kind, line=number, handle=handle,
         source_nodes=comment[0], original_aten=comment[1],
-        arguments=arguments + ((result[1],) if result else ()),
+        arguments=arguments, result=result[1] if result else "",
     )  # fmt: skip
 
 
@@ -182,19 +192,7 @@ def _in_order(bodies: dict[str, _Body]) -> tuple[GeneratedCall, ...]:
     if not flat:  # partitions that `call` runs in a way unknown to us: their textual order
         for body in bodies.values():
             walk(body, 2)
-    return tuple(
-        GeneratedCall(
-            index=index,
-            name=call.name,
-            kind=call.kind,
-            line=call.line,
-            handle=call.handle,
-            source_nodes=call.source_nodes,
-            original_aten=call.original_aten,
-            arguments=call.arguments,
-        )
-        for index, call in enumerate(flat)
-    )
+    return tuple(msgspec.structs.replace(call, index=index) for index, call in enumerate(flat))
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from profiler_core.model.inductor import GraphNode
 
 _FILE = re.compile(
-    r"\s*# (?:Backward of forward node: )?File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)(?:, code: (?P<code>.*))?$"
+    r"\s*# (?:Backward of forward node: )?File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)"
+    r"(?:, code: (?P<code>.*))?$"
 )
 _NO_FILE = re.compile(r"\s*# No stacktrace found")
 _ASSIGNED = re.compile(

@@ -43,6 +43,7 @@ class GeneratedCall(msgspec.Struct, frozen=True):
     original_aten: tuple[str, ...] = ()  # "aten.mm"
     post_nodes: tuple[str, ...] = ()  # post-grad nodes; the call's own node is the first
     arguments: tuple[str, ...] = ()  # buffer names handed over, in order
+    result: str = ""  # "buf3" where the call makes its result itself
     stacks: tuple[str, ...] = ()  # Python stacks of its nodes: torch >= 2.9
 
 

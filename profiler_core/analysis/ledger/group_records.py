@@ -1,8 +1,9 @@
 """Units that belong together -> the group that pages show: times, kernels, sources, why."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from profiler_core.analysis.ledger.bytes_moved import Moved, bytes_of
 from profiler_core.analysis.ledger.groups import Members
 from profiler_core.analysis.ledger.match import Match
 from profiler_core.analysis.ledger.program import Phase, Program
@@ -28,14 +29,30 @@ _CONFIDENCE: dict[str, Confidence] = {
 _RANK: dict[Confidence, int] = {"high": 0, "medium": 1, "low": 2}
 
 
-def share(side: ReadSide, units: Sequence[Unit], step: HostStep) -> GroupSide:
-    """Add up some units of one side, by operator and by kernel."""
+def share(
+    side: ReadSide,
+    units: Sequence[tuple[int, Unit]],
+    step: HostStep,
+    outputs: Mapping[int, tuple[tuple[int, ...], str]],
+) -> GroupSide:
+    """Add up some units of one side, by operator and by kernel.
+
+    Args:
+        side: what they are from.
+        units: each with the number of its like in the class's first step.
+        step: the class's first step.
+        outputs: what is known of results, by number in the first step.
+    """
+    graph_of = {e.run: e.graph for e in side.executions[step.index]} if step.index >= 0 else {}
+    moved: list[Moved | None] = []
     operators: dict[str, list[int]] = {}
     kernels: dict[tuple[str, str], list[int]] = {}
     calls: dict[tuple[str, int], None] = {}
     total = n_events = 0
-    for unit in units:
+    for number, unit in units:
         time = 0
+        graph = graph_of.get(unit.run) if unit.run is not None else None
+        moved.append(bytes_of(unit, graph, outputs.get(number)))
         for event in unit.events:
             duration = int(side.durations[event])
             time += duration
@@ -59,7 +76,14 @@ def share(side: ReadSide, units: Sequence[Unit], step: HostStep) -> GroupSide:
         n_kernels=n_events,
         time_ns=total,
         calls=tuple(calls),
+        bytes_read=_total([None if one is None else one[0] for one in moved]),
+        bytes_written=_total([None if one is None else one[1] for one in moved]),
     )
+
+
+def _total(parts: Sequence[int | None]) -> int | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if known and len(known) == len(parts) else None
 
 
 def group_record(

@@ -47,7 +47,7 @@ def fusion_ledger(baseline: LedgerSide, candidate: LedgerSide) -> FusionLedger:
 def _class_groups(
     sides: tuple[ReadSide, ReadSide],
     one: StepClass,
-    number: int,
+    step_class: int,
     group_of: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
     first: int,
 ) -> list[FusionGroup]:
@@ -77,11 +77,13 @@ def _class_groups(
         shares = []
         for which in (0, 1):
             numbers = members.candidate if which else members.baseline
-            units = [every[place[which][unit]] for unit in numbers for every in same[which]]
-            for unit in units:
+            units = [
+                (number, every[place[which][number]]) for number in numbers for every in same[which]
+            ]
+            for _, unit in units:
                 group_of[which][unit.events] = first + len(groups)
-            shares.append(share(sides[which], units, steps[which]))
-        groups.append(group_record(members, (shares[0], shares[1]), match, programs, number))
+            shares.append(share(sides[which], units, steps[which], match.outputs[which]))
+        groups.append(group_record(members, (shares[0], shares[1]), match, programs, step_class))
     return groups
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 from profiler_core.analysis.ledger.program import Item
 from profiler_core.analysis.ledger.worth import related
 
+Outputs = dict[int, tuple[tuple[int, ...], str]]
 Sources = dict[int, dict[str, str]]
 Labels = tuple[dict[int, frozenset[str]], dict[int, frozenset[str]]]
 
@@ -36,6 +37,8 @@ class Match:
     removed: set[int] = field(default_factory=set)  # baseline units whose node no call computes
     out_of_order: set[int] = field(default_factory=set)  # ids of items matched across others
     added: set[int] = field(default_factory=set)  # candidate units known to have no counterpart
+    # Per side: unit -> shape and dtype of its result, as the other side's graph prints them.
+    outputs: tuple[Outputs, Outputs] = field(default_factory=lambda: ({}, {}))
     sources: tuple[Sources, Sources] = field(
         default_factory=lambda: ({}, {})
     )  # per side: unit -> source line -> its code
@@ -50,6 +53,8 @@ def tie_items(match: Match, a: Item, b: Item, evidence: Evidence) -> None:
     elif b.units and not a.units:
         match.added.update(b.units)
     for side, (item, other) in enumerate(((a, b), (b, a))):
+        if item.unit is not None and other.output is not None and item.op == other.op:
+            match.outputs[side][item.unit] = other.output
         if other.code and not item.code:
             for unit in item.units:
                 for label in other.labels:

@@ -52,6 +52,7 @@ class Item:
     unit: int | None = None  # of an eager operator, busy or not
     run: int | None = None
     code: str = ""  # the source line's text
+    output: tuple[tuple[int, ...], str] | None = None  # shape and dtype of a node's result
     by_kernel_name: bool = False  # a kernel without a log: `inner` was read from its name
     library_kernel: str = ""  # its name, where it was launched outside any operator
 
@@ -246,6 +247,7 @@ def _graph_items(
                 node=node.name,
                 run=execution.run,
                 code=code,
+                output=_output(node),
             )
         )
     for call, numbers in units_of.items():
@@ -262,6 +264,10 @@ def _graph_items(
     return items
 
 
+def _output(node: GraphNode) -> tuple[tuple[int, ...], str] | None:
+    return (node.shape, node.dtype) if node.shape is not None and node.dtype else None
+
+
 def _stray_item(number: int) -> Item:
     return Item(op="", inner=frozenset(), units=(number,), unit=number)
 
@@ -273,7 +279,8 @@ def _follow_data(
     ties: list[tuple[int, int]],
 ) -> None:
     """A call without any node works for the next call that is handed one of its buffers."""
-    mine = {name for name in graph.calls[call].arguments if name.startswith("buf")}
+    own = graph.calls[call]
+    mine = {name for name in (*own.arguments, own.result) if name.startswith("buf")}
     for later in graph.calls[call + 1 :]:
         if mine & set(later.arguments) and units_of.get(later.index):
             ties.append((units_of[call][0], units_of[later.index][0]))

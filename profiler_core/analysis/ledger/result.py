@@ -43,6 +43,21 @@ class GroupSide:
     n_kernels: int = 0
     time_ns: int = 0
     calls: tuple[tuple[str, int], ...] = ()  # (compile id and direction, call index) of its calls
+    bytes_read: int | None = None  # at least, from shapes; None: a shape is not known
+    bytes_written: int | None = None
+
+    @property
+    def bytes_moved(self) -> int | None:
+        """Read and written; over time_ns an effective bandwidth."""
+        if self.bytes_read is None or self.bytes_written is None:
+            return None
+        return self.bytes_read + self.bytes_written
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """Effective bandwidth; caches may lift it above the memory's."""
+        moved = self.bytes_moved
+        return moved / (self.time_ns * 1e-9) if moved is not None and self.time_ns else None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,165 @@
+"""Bytes that an operator or kernel must read and write at least, from shapes and dtypes.
+
+Each tensor is counted once, as large as its shape; a table that is only looked up counts as what
+is looked up. Caches are not considered: bytes over time is an effective bandwidth and may exceed
+the memory's (design 6.10). None where a shape is not known, never 0.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+
+from profiler_core.analysis.ledger.operators import KERNEL_FREE, operators_of_kernel
+from profiler_core.analysis.ledger.work_units import Unit
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall
+
+Moved = tuple[int, int]  # read, written
+Shape = tuple[int, ...]
+
+# Kineto's names of C++ types, and the short names of printed graphs.
+_ITEM_BYTES = {
+    "float": 4, "double": 8, "c10::Half": 2, "c10::BFloat16": 2, "long int": 8, "long": 8, "int": 4,
+    "short int": 2, "short": 2, "signed char": 1, "unsigned char": 1, "bool": 1,
+    "c10::complex<float>": 8, "c10::Float8_e4m3fn": 1, "c10::Float8_e5m2": 1,
+    "f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1,
+    "b8": 1, "c64": 8, "f8e4m3fn": 1, "f8e5m2": 1,
+}  # fmt: skip
+_SIGNATURE = re.compile(r"'signature': \{(?P<items>[^}]*)\}")
+_POINTER = re.compile(r"'(?P<name>\w+)': '\*")
+_LOOKUPS = frozenset(("embedding", "gather", "index", "index_select", "embedding_bag"))
+
+
+def bytes_of(
+    unit: Unit,
+    graph: CompiledGraph | None,
+    output: tuple[Shape, str] | None = None,
+) -> Moved | None:
+    """Bytes of one call of an operator or kernel.
+
+    Args:
+        unit: with the shapes that the trace recorded; a replay's have none.
+        graph: of the generated call that the unit is, if it is one.
+        output: shape and dtype of the result, where a graph's node says them.
+    """
+    call = graph.calls[unit.call] if graph is not None and unit.call is not None else None
+    if call is not None and call.kind != "library":
+        return _of_kernel(unit, call, graph)
+    if call is not None and graph is not None:
+        output = graph.buffers.get(call.result, output)
+        tensors = _tensors(unit)
+        if not tensors:
+            return _of_buffers(call, graph)
+        if not call.result and len(tensors) > 1:  # handed its result as the last tensor, `out=`
+            sizes = [prod(shape) * item for shape, item in tensors]
+            return sum(sizes[:-1]), sizes[-1]
+    return _of_operator(unit, output)
+
+
+def _of_kernel(unit: Unit, call: GeneratedCall, graph: CompiledGraph | None) -> Moved | None:
+    definition = graph.kernels.get(call.name) if graph is not None else None
+    if definition is None or graph is None:
+        return None
+    roles = _pointers(definition.source)
+    sizes: list[tuple[Shape, int]] = []
+    given = _tensors(unit)
+    if given is None or len(given) < len(roles):
+        known = [graph.buffers.get(name) for name in call.arguments]
+        given = [
+            (entry[0], _ITEM_BYTES[entry[1]])
+            for entry in known
+            if entry is not None and entry[1] in _ITEM_BYTES
+        ]
+    sizes = given[: len(roles)]
+    if not roles or len(sizes) < len(roles):
+        return None
+    largest_written = max(
+        (prod(shape) for role, (shape, _) in zip(roles, sizes, strict=True) if "out" in role),
+        default=0,
+    )
+    looks_up = bool(operators_of_kernel(call.name) & _LOOKUPS)
+    read = written = 0
+    for role, (shape, item) in zip(roles, sizes, strict=True):
+        count = prod(shape)
+        if "out" in role:
+            written += count * item
+        if role.startswith("in"):
+            read += (min(count, largest_written) if looks_up else count) * item
+    return read, written
+
+
+@lru_cache(maxsize=4096)
+def _pointers(source: str) -> tuple[str, ...]:
+    """`in_ptr0`, `in_out_ptr0`, `out_ptr1`, … in the order in which the kernel is handed them."""
+    found = _SIGNATURE.search(source)
+    return tuple(m["name"] for m in _POINTER.finditer(found["items"])) if found else ()
+
+
+def _tensors(unit: Unit) -> list[tuple[Shape, int]] | None:
+    """Shapes with item sizes of the unit's tensor arguments; None for an unknown dtype."""
+    tensors = []
+    for shape, dtype in zip(unit.shapes, unit.dtypes, strict=False):
+        if shape is None:
+            continue
+        if dtype not in _ITEM_BYTES:
+            return None
+        tensors.append((shape, _ITEM_BYTES[dtype]))
+    return tensors
+
+
+def _of_buffers(call: GeneratedCall, graph: CompiledGraph) -> Moved | None:
+    """A library call in a replay: the buffers that it is handed; the last one is the result."""
+    entries = [
+        graph.buffers[name] for name in dict.fromkeys(call.arguments) if name in graph.buffers
+    ]
+    sizes = [prod(shape) * _ITEM_BYTES[dtype] for shape, dtype in entries if dtype in _ITEM_BYTES]
+    return (sum(sizes[:-1]), sizes[-1]) if len(sizes) >= 2 else None
+
+
+def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
+    tensors = _tensors(unit)
+    if not tensors:
+        return None
+    common = unit.common
+    if common in KERNEL_FREE:
+        return 0, 0
+    written: int | None
+    if output is not None and output[1] in _ITEM_BYTES:
+        written = prod(output[0]) * _ITEM_BYTES[output[1]]
+    else:
+        written = _result(common, tensors)
+    if written is None:
+        return None
+    sizes = [prod(shape) * item for shape, item in tensors]
+    if common in _LOOKUPS:
+        sizes[0] = min(sizes[0], written)
+    return sum(sizes), written
+
+
+def _result(common: str, tensors: Sequence[tuple[Shape, int]]) -> int | None:
+    """Bytes of the result of an operator whose node is not known."""
+    shapes = [shape for shape, _ in tensors]
+    item = tensors[0][1]
+    if common == "matmul":
+        matrices = [shape for shape in shapes if len(shape) >= 2]
+        if len(matrices) < 2:
+            return None
+        left, right = matrices[-2:]
+        columns = right[-1] if left[-1] == right[-2] else right[-2]
+        return prod(left[:-1]) * columns * item
+    if common in ("convolution", "convolution_backward", "attention", "attention_backward"):
+        # A convolution's result depends on its stride; gradients are as large as their inputs.
+        return None if common == "convolution" else sum(prod(s) for s in shapes[-2:]) * item
+    if common in (
+        "sum",
+        "mean",
+        "amax",
+        "amin",
+        "all",
+        "any",
+        "argmax",
+        "nll_loss",
+        "cross_entropy",
+    ):
+        return 0  # small against what is read
+    return max(prod(shape) for shape in shapes) * item
