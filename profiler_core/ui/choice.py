@@ -82,8 +82,7 @@ def entry_of(key: str) -> Entry:
 def write_url(keys: Keys) -> None:
     """Put the choice into the address; other parameters of the page stay."""
     if _keys_in_url() != keys:
-        for name, value in query_of(keys).items():
-            st.query_params[name] = value
+        st.query_params.update(query_of(keys))  # at once: each change is a step of the back button
         if len(keys) < 2 and _CANDIDATE in st.query_params:
             del st.query_params[_CANDIDATE]
     st.session_state[_SEEN] = keys
