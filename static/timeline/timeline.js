@@ -351,7 +351,7 @@ export class Timeline {
     this.frames.push(performance.now() - started)
     if (this.frames.length > 500) this.frames.shift()
     const [a, b] = this.view
-    const step = tickStep(b - a, this.plotWidth, 20)
+    const step = tickStep(b - a, this.plotWidth, 2)
     const [from, to] = [a, b].map((ns) => moment(Math.round(ns / step) * step, step))
     this.status.textContent = `${from} to ${to} · ${duration(b - a)} shown`
   }
