@@ -140,7 +140,10 @@ def _write_table(folder: Path, table: str, frame: pl.DataFrame) -> _TableFile:
     path = _table_path(folder, table)
     # Newest: strings as views into one shared buffer, which is how ingest built them. Any other
     # level writes each of the million copies of "[[64,3,7,7],…]" out.
-    frame.rechunk().write_ipc(path, compat_level=pl.CompatLevel.newest())
+    # One batch: several would be copied together on loading.
+    frame.rechunk().write_ipc(
+        path, compat_level=pl.CompatLevel.newest(), record_batch_size=max(1, frame.height)
+    )
     return _TableFile(n_rows=frame.height, n_bytes=path.stat().st_size, crc32=_checksum(path))
 
 

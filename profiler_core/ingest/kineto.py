@@ -5,7 +5,6 @@ other tools make of them (re-indented, a bare array). Source of the format: kine
 `libkineto/src/output_json.cpp`; ts and dur are decimal microseconds whatever displayTimeUnit says.
 """
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,7 +88,7 @@ def reading(
     dealer = Dealer()
     total = Rows()
     with Spool(scratch) as spool:
-        with _paused_gc(), Pipeline(limits, dealer) as pipeline:
+        with Pipeline(limits, dealer) as pipeline:
             for rows in pipeline.run(chunks):
                 total.add(rows)
                 for name, packed in rows.tables.items():
@@ -132,18 +131,6 @@ def _watched(stream: Stream, progress: Callable[[int, int], None] | None) -> Ite
         if progress is not None:
             progress(stream.bytes_read, stream.bytes_total)
         yield block
-
-
-@contextmanager
-def _paused_gc() -> Iterator[None]:
-    """Mending makes an object of every value; the collector would walk them again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _count_what_was_mended(total: Rows, mender: Mender, stream: Stream) -> None:

@@ -28,8 +28,8 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WHITE = b" \t\r\n"
 
 # Small first, so that all cores have work at once. Decoding holds about 15 times a piece in memory
-# for each core, so 8 MiB, which cost the least, come only where the file is large anyway.
-CHUNK_BYTES = (1 << 20, 2 << 20, *(100 * (4 << 20,)), 8 << 20)
+# for each core, so 8 MiB, which cost a tenth less time, come only where the file is large anyway.
+CHUNK_BYTES = (1 << 20, *(200 * (2 << 20,)), 8 << 20)
 _WINDOW_BYTES = 64 << 10
 
 

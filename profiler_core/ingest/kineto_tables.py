@@ -1,7 +1,6 @@
 """Wide rows -> the tables of the model, with a count of what could not be used and why."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -103,11 +102,17 @@ class Dealer:
             rows.tables["memory"] = pack(self._narrow(named, "memory"))
         return rows
 
-    def assemble(self, table: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """One table from its pieces: sorted by time, ties in file order, in the model's types."""
+    def assemble(self, table: str, frames: list[pl.DataFrame]) -> pl.DataFrame:
+        """One table from its pieces: sorted by time, ties in file order, in the model's types.
+
+        Args:
+            table: its name.
+            frames: the pieces in their order; emptied, so that they are not held twice.
+        """
         if not frames:
             return pl.DataFrame(schema=TABLE_SCHEMAS[table])
         whole = pl.concat(frames, rechunk=False)
+        frames.clear()
         if not whole["ts_ns"].is_sorted():
             whole = whole.sort("ts_ns", maintain_order=True)
         # Views into one shared buffer: 16 bytes a row however long the text is.

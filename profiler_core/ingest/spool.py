@@ -14,7 +14,7 @@ from typing import Self
 import polars as pl
 
 # Below this the pieces stay in memory: the usual trace never touches the disk.
-_IN_MEMORY_BYTES = 16 << 20
+_IN_MEMORY_BYTES = 4 << 20
 
 
 class Spool:

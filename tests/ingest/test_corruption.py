@@ -160,8 +160,11 @@ def test_a_corrupt_byte_touches_its_event_alone(tmp_path, place, offset, byte, h
         if is_stated(trace):
             return
         assert got == expected([*EVENTS[:place], *read_again, *EVENTS[place + 1 :]])
+    elif not is_stated(trace):
+        # White space to the reader, though not to JSON: nothing may be lost by it.
+        assert byte in b"\x0b\x0c"
+        assert got == expected(EVENTS)
     else:
-        assert is_stated(trace)
         # Skipped, or mended to something: the others are all there.
         for key in ("file_n_kernels", "file_n_ops", "file_n_calls", "file_n_memory"):
             assert others[key] <= got[key] <= others[key] + 1
