@@ -118,7 +118,9 @@ def waterfall(
         round(summary.window_ns / summary.n_steps if step_times_ns is None else step_times_ns[i])
         for i, summary in enumerate(summaries)
     )
-    sides = [_side(summary, total, clock) for summary, total in zip(summaries, totals, strict=True)]
+    sides = [
+        step_shares(summary, total, clock) for summary, total in zip(summaries, totals, strict=True)
+    ]
     whole = [apportion(side, total) for side, total in zip(sides, totals, strict=True)]
     parts = _parts(ledger) if ledger is not None else {}
     order = [*WORK_CLASSES, OVERLAP, CLOCKS, *(f"idle_{cause}" for cause in CAUSES), IDLE]
@@ -141,7 +143,7 @@ def waterfall(
 _OWN_PACE = "idle_between_kernels"
 
 
-def _side(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
+def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     """Parts of one step, ns; they sum to `total` up to rounding."""
     n = summary.n_steps
     parts: dict[str, float] = {}

@@ -92,6 +92,7 @@ def group_record(
     match: Match,
     programs: Sequence[Program],
     number: int,
+    n_steps: tuple[int, int],
 ) -> FusionGroup:
     """The record of one group."""
     kind, why = _kind(members, match, programs[0], programs[1])
@@ -117,6 +118,7 @@ def group_record(
         evidence=tuple(sorted(members.evidence)),
         confidence="low" if kind == "unmatched" else confidence,
         step_class=number,
+        n_steps=n_steps,
     )
 
 

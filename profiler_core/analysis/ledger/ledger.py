@@ -83,7 +83,16 @@ def _class_groups(
             for _, unit in units:
                 group_of[which][unit.events] = first + len(groups)
             shares.append(share(sides[which], units, steps[which], match.outputs[which]))
-        groups.append(group_record(members, (shares[0], shares[1]), match, programs, step_class))
+        groups.append(
+            group_record(
+                members,
+                (shares[0], shares[1]),
+                match,
+                programs,
+                step_class,
+                (len(one.baseline_steps), len(one.candidate_steps)),
+            )
+        )
     return groups
 
 

@@ -79,20 +79,33 @@ class FusionGroup:
     evidence: tuple[str, ...] = ()
     confidence: Confidence = "high"
     step_class: int = 0
+    n_steps: tuple[int, int] = (1, 1)  # steps of its class on either side, over which it adds up
 
     @property
-    def delta_ns(self) -> int:
-        """Below 0: the candidate is faster here. Only of meaning at equal numbers of steps."""
-        return self.candidate.time_ns - self.baseline.time_ns
+    def delta_ns(self) -> float:
+        """Change a step, ns; below 0: the candidate is faster here."""
+        return self.candidate_step_ns - self.baseline_step_ns
+
+    @property
+    def baseline_step_ns(self) -> float:
+        """Time of the baseline's side in one step of its class."""
+        return self.baseline.time_ns / max(1, self.n_steps[0])
+
+    @property
+    def candidate_step_ns(self) -> float:
+        """Time of the candidate's side in one step of its class."""
+        return self.candidate.time_ns / max(1, self.n_steps[1])
 
     @property
     def title(self) -> str:
         """`mul + pow + add ×2`: the operators of the side that has names for them."""
-        side = self.baseline if self.baseline.operators else self.candidate
-        return " + ".join(
-            f"{short_name(one.op)} ×{one.n}" if one.n > 1 else short_name(one.op)
-            for one in side.operators[:6]
-        ) + (" + …" if len(side.operators) > 6 else "")
+        which = 0 if self.baseline.operators else 1
+        operators = (self.baseline, self.candidate)[which].operators
+        names = []
+        for one in operators[:6]:
+            times = round(one.n / max(1, self.n_steps[which]))
+            names.append(f"{short_name(one.op)} ×{times}" if times > 1 else short_name(one.op))
+        return " + ".join(names) + (" + …" if len(operators) > 6 else "")
 
 
 @dataclass(frozen=True)

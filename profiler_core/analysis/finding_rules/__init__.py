@@ -1,0 +1,1 @@
+"""The rules behind findings.py, one module for each kind of cause."""

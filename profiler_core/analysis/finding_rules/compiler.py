@@ -1,0 +1,121 @@
+"""Findings about the compiler: breaks, skipped frames, recompiles, CUDA graphs, optimizer."""
+
+import re
+
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.units import format_duration, format_share
+
+_FUSED = re.compile(r"fused_adam|fused_sgd|_fused_|FusedAdam|FusedSgd", re.IGNORECASE)
+# AdamW in one kernel moves 7 tensors; the foreach form moves about 18 (torch 2.11's kernels).
+_UNFUSED_OVER_FUSED = 2.5
+
+
+def frame_skips(facts: Facts) -> Finding | None:
+    """A frame that Dynamo gave up runs eager, and everything it calls may too."""
+    report = facts.compilation
+    if report is None or not report.skips:
+        return None
+    skip = report.skips[0]
+    place = f" ({skip.place.file.rsplit('/', 1)[-1]}:{skip.place.line})" if skip.place else ""
+    return Finding(
+        key="frame_skipped",
+        title=f"{len(report.skips)} function{'s' if len(report.skips) > 1 else ''} run eager: "
+        "their frame was skipped.",
+        evidence=f"{skip.found.function or 'A function'}{place}: {skip.found.reason}",
+        advice=skip.change,
+        page="compilation",
+        weight="first" if report.eager_only else "by time",
+    )
+
+
+def graph_breaks(facts: Facts) -> Finding | None:
+    """Breaks, with what all of them together cost on the unprofiled clock."""
+    report = facts.compilation
+    if report is None or not report.breaks:
+        return None
+    first = report.breaks[0]
+    cost = report.break_cost.cost_ns if report.break_cost else None
+    more = f", and {len(report.breaks) - 1} more" if len(report.breaks) > 1 else ""
+    return Finding(
+        key="graph_breaks",
+        title=f"{len(report.breaks)} graph break{'s' if len(report.breaks) > 1 else ''} in a step.",
+        evidence=f"{first.place.file.rsplit('/', 1)[-1]}:{first.place.line}: "
+        f"{first.found.reason}{more}.",
+        advice=first.found.hints[0] if first.found.hints else "See the remedy of each break.",
+        page="compilation",
+        at_stake_ns=cost,
+    )
+
+
+def recompiles(facts: Facts) -> Finding | None:
+    """Functions that were compiled again."""
+    report = facts.compilation
+    if report is None or not report.recompiles:
+        return None
+    n = len(report.recompiles)
+    first = report.recompiles[0].found
+    why = first.reasons[0].guard if first.reasons else "no reason logged"
+    limit = (
+        " The recompile limit was reached: the rest runs eager." if report.log.limit_hits else ""
+    )
+    return Finding(
+        key="recompiles",
+        title=f"{n} recompilation{'s' if n > 1 else ''}.",
+        evidence=f"{first.function}: {why}.{limit}",
+        advice="Mark what changes as dynamic (torch._dynamo.mark_dynamic, dynamic=True), or warm "
+        "up with every shape.",
+        page="compilation",
+        one_off_ns=report.recompile_ns,
+        weight="first" if limit else "by time",
+    )
+
+
+def cudagraphs_skipped(facts: Facts) -> Finding | None:
+    """CUDA graphs were asked for and not captured, and why."""
+    report = facts.compilation
+    if report is None:
+        return None
+    skipped = [(event, cause) for event, cause in report.cudagraphs if event.kind == "skip"]
+    if not skipped:
+        return None
+    stakes = report.coverage.stakes if report.coverage else ()
+    at_stake = [s.at_stake_ns for s in stakes if s.event.kind == "skip" and s.at_stake_ns]
+    event, _ = skipped[0]
+    return Finding(
+        key="cudagraphs_skipped",
+        title="CUDA graphs were skipped.",
+        evidence=event.reason + (f", and {len(skipped) - 1} more." if len(skipped) > 1 else "."),
+        advice="Remove the reason (CPU tensors in the graph, mutated inputs, dynamic shapes), or "
+        "compile that part with mode='default'.",
+        page="compilation",
+        at_stake_ns=max(at_stake, default=None),
+    )
+
+
+def unfused_optimizer(facts: Facts) -> Finding | None:
+    """The optimizer in many kernels over all parameters, each of them a pass through memory."""
+    if not facts.on_gpu:
+        return None
+    found = facts.kernels("optimizer")
+    time = facts.per_step(found)
+    n = sum(one.n for one in found) / facts.n_steps
+    if time < 0.02 * facts.step_ns or n < 4 or any(_FUSED.search(one.name) for one in found):
+        return None
+    return Finding(
+        key="unfused_optimizer",
+        title="The optimizer passes over the parameters many times.",
+        evidence=f"{n:.0f} kernels, {format_duration(time)} a step "
+        f"({format_share(time / facts.step_ns)}).",
+        advice="Use fused=True in the optimizer, or compile its step.",
+        page="fusion",
+        at_stake_ns=time * (1 - 1 / _UNFUSED_OVER_FUSED),
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    frame_skips,
+    graph_breaks,
+    recompiles,
+    cudagraphs_skipped,
+    unfused_optimizer,
+)

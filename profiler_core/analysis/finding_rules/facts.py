@@ -1,0 +1,107 @@
+"""What a rule may ask about a run, and what it answers."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from profiler_core.analysis.compare import CandidateComparison
+from profiler_core.analysis.compilation import CompilationReport
+from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
+from profiler_core.analysis.kernels import KernelTotal
+from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.step_time import Clock, step_time_ns
+from profiler_core.analysis.summary import Summary
+from profiler_core.analysis.waterfall import step_shares
+from profiler_core.model.run import RunRecord
+from profiler_core.model.trace import Trace
+
+Page = Literal["overview", "kernels", "fusion", "timeline", "compilation", "memory", "telemetry"]
+Weight = Literal["first of all", "first", "by time", "note"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that stands out, with what it is about and what to do.
+
+    at_stake_ns is an estimate of what a step could lose, or loses already; None: there is no
+    number for it (a wrong result), or it does not recur each step (see one_off_ns).
+    """
+
+    key: str
+    title: str  # one sentence
+    evidence: str  # what was measured
+    advice: str  # what to try, imperative
+    page: Page  # where it shows
+    at_stake_ns: float | None = None  # a step
+    one_off_ns: float | None = None  # once, not each step
+    weight: Weight = "by time"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One run, and where it is compared, the comparison. None: not there."""
+
+    trace: Trace
+    summary: Summary
+    record: RunRecord
+    comparison: CandidateComparison | None = None
+    ledger: FusionLedger | None = None  # baseline to this run
+    compilation: CompilationReport | None = None
+
+    @property
+    def n_steps(self) -> int:
+        """What totals are divided by."""
+        return self.summary.n_steps
+
+    @property
+    def on_gpu(self) -> bool:
+        """Are there device events?"""
+        return self.summary.device_kind == "gpu"
+
+    @cached_property
+    def clock(self) -> Clock:
+        """Unprofiled where the run was timed."""
+        return "profiled" if step_time_ns(self.record.measurement) is None else "unprofiled"
+
+    @cached_property
+    def step_ns(self) -> float:
+        """Of a step, on `clock`."""
+        timed = step_time_ns(self.record.measurement)
+        return timed if timed is not None else self.summary.window_ns / self.n_steps
+
+    @cached_property
+    def shares(self) -> Mapping[str, float]:
+        """Parts of a step by the waterfall's keys, ns."""
+        return step_shares(self.summary, round(self.step_ns), self.clock)
+
+    @cached_property
+    def host_idle_ns(self) -> float:
+        """Idle time of the device that is the host's doing, a step."""
+        return sum(ns for key, ns in self.shares.items() if key.startswith("idle_host_"))
+
+    @property
+    def is_compiled(self) -> bool:
+        """Was this run compiled, as far as its spec says?"""
+        return bool(self.record.spec.get("compile"))
+
+    @property
+    def mode(self) -> str:
+        """Mode of torch.compile; "" where none is known."""
+        return str(self.record.spec.get("mode") or "")
+
+    @cached_property
+    def peaks(self) -> DevicePeaks | None:
+        """What the device can do at best."""
+        return peaks_of(self.summary.device.name)
+
+    def kernels(self, *categories: str) -> tuple[KernelTotal, ...]:
+        """Kernels of some categories, longest first."""
+        return tuple(one for one in self.summary.kernels if one.category in categories)
+
+    def per_step(self, kernels: Iterable[KernelTotal]) -> float:
+        """Their time a step, ns."""
+        return sum(one.time_ns for one in kernels) / self.n_steps
+
+
+Rule = Callable[[Facts], Finding | None]

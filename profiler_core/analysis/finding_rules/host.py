@@ -1,0 +1,130 @@
+"""Findings about the host: launches, synchronisations, copies, threads."""
+
+import polars as pl
+
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.model.trace import MEMCPY
+from profiler_core.units import format_bytes, format_duration, format_share
+
+_SMALL_BYTES = 64_000
+
+
+def launch_bound(facts: Facts) -> Finding | None:
+    """The device waits for the host for more than 15 % of the step, and no graph is replayed."""
+    if not facts.on_gpu or facts.summary.n_graph_launches:
+        return None
+    if facts.host_idle_ns < 0.15 * facts.step_ns:
+        return None
+    n = (facts.summary.n_launches or 0) / facts.n_steps
+    share = format_share(facts.host_idle_ns / facts.step_ns)
+    advice = (
+        "Compile with mode='reduce-overhead': CUDA graphs replace the launches by one."
+        if facts.is_compiled
+        else "Compile with mode='reduce-overhead', or batch more work into a step."
+    )
+    return Finding(
+        key="launch_bound",
+        title="The device waits for the host.",
+        evidence=f"{format_duration(facts.host_idle_ns)} of "
+        f"{format_duration(facts.step_ns)} a step ({share}), {n:.0f} launches a step "
+        f"({facts.clock}).",
+        advice=advice,
+        page="timeline",
+        at_stake_ns=facts.host_idle_ns,
+    )
+
+
+def synchronisations(facts: Facts) -> Finding | None:
+    """Calls that wait for the device inside a step."""
+    idle = facts.shares.get("idle_host_synchronisation", 0.0)
+    items = facts.trace.ops.filter(
+        pl.col("name").cast(pl.String).is_in(["aten::item", "aten::_local_scalar_dense"])
+    )
+    copies = _memcpys(facts).filter(pl.col("name").str.contains("DtoH"))
+    if not facts.on_gpu or copies.height < facts.n_steps or items.height == 0:
+        return None
+    if idle < 0.01 * facts.step_ns:
+        return None
+    return Finding(
+        key="synchronisations",
+        title="The host stops to wait for a value from the device.",
+        evidence=f"{copies.height / facts.n_steps:.0f} reads of the device by .item(), .cpu() or "
+        f"an `if` on a tensor, {format_duration(idle)} of idle device a step.",
+        advice="Keep the value on the device (torch.where instead of if), or read it later and "
+        "less often.",
+        page="timeline",
+        at_stake_ns=idle,
+    )
+
+
+def pageable_copies(facts: Facts) -> Finding | None:
+    """Copies from or to pageable memory: they cannot run beside the host's work."""
+    found = _memcpys(facts).filter(pl.col("name").str.contains("Pageable"))
+    time = int(found["dur_ns"].sum()) / facts.n_steps
+    size = int(found["bytes"].sum()) / facts.n_steps
+    if time < 0.02 * facts.step_ns:
+        return None
+    return Finding(
+        key="pageable_copies",
+        title="Data goes through pageable host memory.",
+        evidence=f"{found.height / facts.n_steps:.0f} copies, "
+        f"{format_bytes(size)}, {format_duration(time)} a step.",
+        advice="Use pin_memory=True in the DataLoader and .to(device, non_blocking=True).",
+        page="timeline",
+        at_stake_ns=time,
+    )
+
+
+def small_copies(facts: Facts) -> Finding | None:
+    """Many little copies between host and device."""
+    found = _memcpys(facts).filter(
+        pl.col("name").str.contains("HtoD|DtoH"), pl.col("bytes") < _SMALL_BYTES
+    )
+    n = found.height / facts.n_steps
+    time = int(found["dur_ns"].sum()) / facts.n_steps
+    if n < 4 or time < 0.02 * facts.step_ns:
+        return None
+    return Finding(
+        key="small_copies",
+        title="Many small copies between host and device.",
+        evidence=f"{n:.0f} copies of {format_bytes(found['bytes'].mean())} on average, "  # type: ignore[arg-type]
+        f"{format_duration(time)} a step.",
+        advice="Make these tensors on the device, or send them together.",
+        page="timeline",
+        at_stake_ns=time,
+    )
+
+
+def _memcpys(facts: Facts) -> pl.DataFrame:
+    device = facts.trace.device
+    window = facts.summary.window
+    return device.filter(
+        pl.col("cat").cast(pl.String) == MEMCPY,
+        pl.col("ts_ns").is_between(window.start_ns, window.end_ns),
+    ).with_columns(pl.col("name").cast(pl.String))
+
+
+def host_threads(facts: Facts) -> Finding | None:
+    """More threads than processors: they take turns, and launches wait."""
+    environment = facts.record.environment
+    threads, cores = environment.get("n_threads"), environment.get("cpu_count")
+    if not isinstance(threads, int) or not isinstance(cores, int) or threads <= cores:
+        return None
+    late = facts.host_idle_ns if facts.on_gpu else facts.shares.get("idle", 0.0)
+    return Finding(
+        key="host_threads",
+        title="More threads than processors.",
+        evidence=f"{threads} threads on {cores} processors.",
+        advice="Set OMP_NUM_THREADS to the processors at hand, and pin processes to them.",
+        page="overview",
+        at_stake_ns=late,
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    launch_bound,
+    synchronisations,
+    pageable_copies,
+    small_copies,
+    host_threads,
+)

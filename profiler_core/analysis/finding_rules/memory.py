@@ -1,0 +1,59 @@
+"""Findings about memory: bandwidth that is reached already, and capacity that is nearly used."""
+
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.units import format_bytes, format_duration, format_share
+
+_AT_ROOF = 0.7  # of the data sheet's bandwidth: pointwise kernels reach 85 to 89 % (design 6.10)
+
+
+def memory_roof(facts: Facts) -> Finding | None:
+    """Groups that move their bytes as fast as the memory can: only fewer bytes would help."""
+    if facts.ledger is None or facts.peaks is None or not facts.on_gpu:
+        return None
+    at_roof = [group for group in facts.ledger.of_kind("matched") if _at_roof(facts, group)]
+    time = sum(group.candidate.time_ns for group in at_roof) / facts.n_steps
+    if time < 0.1 * facts.step_ns:
+        return None
+    best = max(at_roof, key=lambda group: group.candidate.time_ns)
+    speed = best.candidate.bytes_per_s or 0.0
+    return Finding(
+        key="memory_roof",
+        title="Part of the step is at the memory's limit already.",
+        evidence=f"{len(at_roof)} groups, {format_duration(time)} a step; {best.title}: "
+        f"{format_bytes(speed)}/s of {format_bytes(facts.peaks.memory_bytes_per_s)}/s "
+        f"({format_share(speed / facts.peaks.memory_bytes_per_s)}).",
+        advice="Nothing to gain from other kernels here; only smaller types or more fusion help.",
+        page="fusion",
+        weight="note",
+    )
+
+
+def _at_roof(facts: Facts, group: FusionGroup) -> bool:
+    side, peaks = group.candidate, facts.peaks
+    if peaks is None or side.bytes_per_s is None or side.bytes_moved is None or not side.n_kernels:
+        return False
+    # What fits into the L2 cache never reaches the memory: its speed says nothing about it.
+    per_kernel = side.bytes_moved / side.n_kernels
+    beyond_cache = peaks.l2_bytes is None or per_kernel > peaks.l2_bytes
+    return beyond_cache and side.bytes_per_s >= _AT_ROOF * peaks.memory_bytes_per_s
+
+
+def memory_limit(facts: Facts) -> Finding | None:
+    """The peak is close to what the device has."""
+    peak, capacity = facts.summary.memory.peak_reserved_bytes, facts.summary.device.memory_bytes
+    if peak is None or not capacity or peak < 0.9 * capacity:
+        return None
+    return Finding(
+        key="memory_limit",
+        title="Memory is nearly used up.",
+        evidence=f"{format_bytes(peak)} of {format_bytes(capacity)} reserved at the peak "
+        f"({format_share(peak / capacity)}).",
+        advice="Lower the batch, checkpoint activations, or set "
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+        page="memory",
+        weight="note",
+    )
+
+
+RULES: tuple[Rule, ...] = (memory_roof, memory_limit)

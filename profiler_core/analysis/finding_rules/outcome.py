@@ -1,0 +1,53 @@
+"""Findings about the outcome: wrong results, and a candidate that is slower."""
+
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.units import format_change, format_duration
+
+
+def wrong_numerics(facts: Facts) -> Finding | None:
+    """A fast wrong answer must be seen before anything else."""
+    numerics = facts.record.numerics
+    if numerics is None or numerics.verdict != "wrong":
+        return None
+    error, tolerance = numerics.rms_error, numerics.tolerance
+    numbers = (
+        f" RMS error {error:.2e}, tolerance {tolerance:.2e}."
+        if error is not None and tolerance is not None
+        else ""
+    )
+    return Finding(
+        key="wrong_numerics",
+        title="The results are wrong.",
+        evidence=f"{numerics.reason}{numbers}".strip(),
+        advice="Do not use this variant. Look for the operator with "
+        "torch._dynamo.config.repro_after='aot' and repro_level=4, and compare in fp32.",
+        page="overview",
+        weight="first of all",
+    )
+
+
+def slower(facts: Facts) -> Finding | None:
+    """Fires on a significant loss, or, without repeats, on one of more than 5 %."""
+    if facts.comparison is None:
+        return None
+    time = facts.comparison.step_time
+    if time.ratio is None or time.baseline_ns is None or time.candidate_ns is None:
+        return None
+    lost = time.candidate_ns - time.baseline_ns
+    if lost <= 0 or not (time.significant or (time.significant is None and time.ratio < 0.95)):
+        return None
+    change = format_change(1 / time.ratio)
+    return Finding(
+        key="slower",
+        title=f"{facts.comparison.label} is slower than {facts.comparison.baseline_label}.",
+        evidence=f"{format_duration(time.baseline_ns)} → {format_duration(time.candidate_ns)} a "
+        f"step ({change}, {time.clock}).",
+        advice="See which causes below add up to it; while they stand, leave this part uncompiled "
+        "(torch.compiler.disable).",
+        page="overview",
+        at_stake_ns=lost,
+        weight="first",
+    )
+
+
+RULES: tuple[Rule, ...] = (wrong_numerics, slower)

@@ -1,0 +1,178 @@
+"""Each finding on a real capture in which it fires, and on one in which it must not.
+
+What no capture here shows (wrong numbers, a full memory, CUDA graphs skipped, odd sizes, pageable
+copies) is a real capture edited in that one place.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import msgspec
+import polars as pl
+import pytest
+
+from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compilation import compilation_report
+from profiler_core.analysis.findings import RULES, Facts, findings
+from profiler_core.analysis.summary import summarise
+from profiler_core.ingest.compile_log import read_compile_log
+from profiler_core.ingest.run import open_run
+from profiler_core.model.compilation import CudaGraphEvent
+from profiler_core.model.run import Numerics
+from tests.analysis.ledger.pairs import SHARED, ledger, side
+
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here"),
+]
+
+
+@cache
+def facts(candidate: str, baseline: str | None = None) -> Facts:
+    run = open_run(SHARED / candidate)
+    trace = side(SHARED / candidate).trace
+    summary = summarise(trace, run.record.measurement)
+    comparison = groups = None
+    if baseline is not None:
+        other = open_run(SHARED / baseline)
+        ours = summarise(side(SHARED / baseline).trace, other.record.measurement)
+        comparison = compare(make_side(other, ours), [make_side(run, summary)]).candidates[0]
+        groups = ledger(SHARED / baseline, SHARED / candidate)
+    log = read_compile_log(run)
+    report = (
+        compilation_report(log, trace=trace, measurement=run.record.measurement) if log else None
+    )
+    return Facts(trace, summary, run.record, comparison, groups, report)
+
+
+BERT = ("bert.default", "bert.eager")
+BERT_AMP = ("bert.default+amp", "bert.eager+amp")
+GRAPHS = ("bert.reduce-overhead", "bert.eager")
+RESNET = ("resnet50_b32.default", "resnet50_b32.eager")
+TRAIN = ("resnet50_train.default+amp+cl", "resnet50_train.eager+amp+cl")
+BREAKY = ("breaky.default", "breaky.eager")
+
+CASES = {
+    "slower": (BREAKY, RESNET),
+    "tf32_off": (BERT, RESNET),
+    "half_precision": (BERT, BERT_AMP),
+    "max_autotune": (BERT, BREAKY),
+    "launch_bound": (BERT_AMP, GRAPHS),
+    "synchronisations": (BREAKY, BERT),
+    "graph_breaks": (BREAKY, BERT),
+    "recompiles": (BREAKY, RESNET),
+    "unfused_optimizer": (TRAIN, RESNET),
+    "layout_copies": (("resnet50_b1.eager+stack", None), TRAIN),
+    "memory_roof": (RESNET, BERT),
+}
+
+
+def keys(one: Facts) -> dict[str, object]:
+    return {finding.key: finding for finding in findings(one)}
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_fires_and_must_not(key):
+    yes, no = CASES[key]
+    found = keys(facts(*yes))
+    assert key in found
+    assert key not in keys(facts(*no))
+    finding = found[key]
+    assert finding.title.endswith(".")
+    assert finding.evidence
+    assert finding.advice
+    if finding.at_stake_ns is not None:
+        assert 0 < finding.at_stake_ns <= 1.01 * facts(*yes).step_ns
+
+
+def test_launch_bound_goes_by_the_unprofiled_clock():
+    """Profiled, this run waits 13 ms of 25 for the host; in truth nearly nothing."""
+    one = facts(*TRAIN)
+    assert one.summary.idle_ns > 0.4 * one.summary.window_ns
+    assert "launch_bound" not in keys(one)
+
+
+def test_wrong_numbers_come_first_of_all():
+    one = facts(*BREAKY)
+    wrong = Numerics(verdict="wrong", reason="outputs differ", rms_error=1.0, tolerance=1e-6)
+    edited = replace(one, record=msgspec.structs.replace(one.record, numerics=wrong))
+    assert findings(edited)[0].key == "wrong_numerics"
+    assert findings(edited)[1].key == "slower"
+    right = Numerics(verdict="right")
+    edited = replace(one, record=msgspec.structs.replace(one.record, numerics=right))
+    assert "wrong_numerics" not in keys(edited)
+
+
+def test_memory_close_to_the_limit():
+    one = facts(*TRAIN)
+    assert "memory_limit" not in keys(one)
+    peak = one.summary.memory.peak_reserved_bytes
+    device = replace(one.summary.device, memory_bytes=int(peak / 0.95))
+    assert "memory_limit" in keys(replace(one, summary=replace(one.summary, device=device)))
+
+
+def test_more_threads_than_processors():
+    one = facts("smallcnn_cpu.default", "smallcnn_cpu.eager")
+
+    def with_threads(n_threads):
+        environment = {**one.record.environment, "n_threads": n_threads, "cpu_count": 2}
+        return replace(one, record=msgspec.structs.replace(one.record, environment=environment))
+
+    assert "host_threads" in keys(with_threads(16))
+    assert "host_threads" not in keys(with_threads(2))
+
+
+def test_cuda_graphs_skipped():
+    one = facts(*GRAPHS)
+    assert "cudagraphs_skipped" not in keys(one)
+    event = CudaGraphEvent(kind="skip", reason="skipping cudagraphs due to cpu device (arg0_1)")
+    log = replace(one.compilation.log, cudagraph_events=(event,))
+    edited = replace(one, compilation=compilation_report(log, trace=one.trace))
+    assert "cudagraphs_skipped" in keys(edited)
+
+
+def _with_copies(one: Facts, name: str, n_bytes: int) -> Facts:
+    """Every fourth kernel of the capture as a copy of that name."""
+    device = one.trace.device.with_row_index("row")
+    chosen = pl.col("row") % 4 == 0
+    device = device.with_columns(
+        pl.when(chosen)
+        .then(pl.lit("gpu_memcpy"))
+        .otherwise(pl.col("cat").cast(pl.String))
+        .cast(pl.Categorical)
+        .alias("cat"),
+        pl.when(chosen)
+        .then(pl.lit(name))
+        .otherwise(pl.col("name").cast(pl.String))
+        .cast(pl.Categorical)
+        .alias("name"),
+        pl.when(chosen).then(n_bytes).otherwise("bytes").alias("bytes"),
+    ).drop("row")
+    trace = replace(one.trace, device=device)
+    return replace(one, trace=trace, summary=summarise(trace), ledger=None)
+
+
+def test_pageable_and_small_copies():
+    one = facts(*BERT_AMP)
+    assert not {"pageable_copies", "small_copies"} & set(keys(one))
+    small = keys(_with_copies(one, "Memcpy HtoD (Pageable -> Device)", 4096))
+    assert {"pageable_copies", "small_copies"} <= set(small)
+    large = keys(_with_copies(one, "Memcpy HtoD (Pinned -> Device)", 10_000_000))
+    assert not {"pageable_copies", "small_copies"} & set(large)
+
+
+def test_sizes_that_do_not_suit_tensor_cores():
+    one = facts(*BERT_AMP)
+    assert "odd_shapes" not in keys(one)
+    dims = pl.col("input_dims").str.replace_all("3072", "3071")
+    edited = replace(one, trace=replace(one.trace, ops=one.trace.ops.with_columns(dims)))
+    assert "odd_shapes" in keys(edited)
+
+
+def test_every_rule_has_a_case():
+    """A new rule without a test is noticed here."""
+    tested = set(CASES) | {
+        "wrong_numerics", "memory_limit", "host_threads", "cudagraphs_skipped",
+        "pageable_copies", "small_copies", "odd_shapes", "frame_skipped",
+    }  # fmt: skip
+    assert len(tested) == len(RULES)
