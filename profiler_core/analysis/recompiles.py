@@ -33,7 +33,10 @@ def recompile_reports(
         for c in log.compilations
         if c.direction == "forward" and c.start_ns is not None
     }
-    clock = _StepClock(measurement, sorted(spans.values()))
+    compiled = sorted(
+        (*span, compile_id.rpartition("/")[0]) for (compile_id, _), span in spans.items()
+    )
+    clock = _StepClock(measurement, compiled)
     reports = []
     for found in log.recompiles:
         start, _ = spans.get((found.compile_id or "", found.rank), (None, None))
@@ -54,11 +57,12 @@ class _StepClock:
 
     The logs know when the compiler ran, run.json how long each step took, and nothing says when
     the first call began: between its begin and the first compilation PyTorch imports its
-    compiler. So the two are laid over each other where most compilations lie inside one step.
+    compiler. So the two are laid over each other where most compilations lie inside one step,
+    and a frame is compiled at most once in a step.
     """
 
     def __init__(
-        self, measurement: Measurement | None, compilations: Sequence[tuple[int, int]]
+        self, measurement: Measurement | None, compilations: Sequence[tuple[int, int, str]]
     ) -> None:
         self._ends: Sequence[int] = ()
         if measurement is None or measurement.first_call_ns is None or not compilations:
@@ -69,10 +73,12 @@ class _StepClock:
 
         def fits(lead: int) -> int:
             begins = first - lead
-            return sum(
-                bisect_right(ends, start - begins) == bisect_right(ends, end - begins) < len(ends)
-                for start, end in compilations
-            )
+            inside = set()
+            for start, end, frame in compilations:
+                step = bisect_right(ends, start - begins)
+                if step == bisect_right(ends, end - begins) < len(ends):
+                    inside.add((frame, step))
+            return len(inside)
 
         best = max(fits(lead) for lead in leads)
         equal = [lead for lead in leads if fits(lead) == best]

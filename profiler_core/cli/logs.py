@@ -122,6 +122,8 @@ def _headline(report: CompilationReport) -> str:
             f"{format_duration(cost.step_ns)} a step ({cost.clock} clock)."
             if cost.cost_ns
             else f"The breaks cost nothing: the device hides the host's work ({cost.clock} clock)."
+            if cost.n
+            else "No compiled call follows a break in the trace: what comes after runs eager."
         )
     if report.eager_only:
         lines.append("No compiled region is left in the trace: everything runs eager.")

@@ -94,6 +94,21 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-counts td { padding-top:5px; padding-bottom:5px; }
 .fs-detail td, .fs-detail tbody th { vertical-align:top; white-space:normal; }
 .fs-detail small { color:var(--fs-muted); }
+.fs-told td, .fs-told th, .fs-nodes td, .fs-nodes th { text-align:left; }
+.fs-told td:last-child, td.fs-nowrap { white-space:nowrap; overflow-wrap:normal; }
+.fs-wide { min-width:20ch; }
+.fs-free { overflow-wrap:anywhere; }
+.fs-t.fs-told th, .fs-t.fs-nodes th { font-size:13px; }
+.fs-told td:first-child, .fs-nodes td:first-child { color:var(--fs-ink); }
+.fs-code { font-family:'JetBrains Mono',monospace; font-size:12.5px; line-height:1.55; margin:4px 0;
+  padding:8px 12px; background:var(--fs-raised); border-radius:6px; overflow-x:auto;
+  color:var(--fs-muted); }
+.fs-code i { font-style:normal; opacity:.6; }
+.fs-code b { color:var(--fs-ink); font-weight:600; display:inline-block; min-width:100%;
+  background:color-mix(in srgb, var(--fs-worse) 14%, transparent); }
+.fs-card-head { display:flex; justify-content:space-between; gap:14px; margin:0; font-size:14px;
+  color:var(--fs-ink); overflow-wrap:anywhere; }
+.fs-hints { margin:2px 0 0; padding-left:1.2em; }
 hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
 .fs-variants { display:flex; flex-wrap:wrap; gap:6px 28px; }
 .fs-variant { font-size:14px; font-variant-numeric:tabular-nums; color:var(--fs-ink); }

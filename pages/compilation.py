@@ -1,0 +1,43 @@
+"""Page: what did the compiler do, where did it give up, and what does that cost?"""
+
+import streamlit as st
+
+from profiler_core.analysis.compile_phases import compile_phases
+from profiler_core.ui.compilation_breaks import show_breaks, show_eager
+from profiler_core.ui.compilation_code import show_code
+from profiler_core.ui.compilation_data import compiled_runs
+from profiler_core.ui.compilation_empty import show_nothing_said
+from profiler_core.ui.compilation_headline import choose_compiled, show_headline
+from profiler_core.ui.compilation_tables import (
+    show_cudagraphs,
+    show_failures,
+    show_hints,
+    show_recompiles,
+    show_regions,
+)
+from profiler_core.ui.compilation_time import show_phases
+from profiler_core.ui.notes import show_notes
+from profiler_core.ui.page import page
+from profiler_core.ui.run_picker import choose_runs
+
+with page("Compilation"):
+    choice = choose_runs()
+    with st.skeleton(height=560):
+        runs = compiled_runs(choice)
+    if not runs:
+        show_nothing_said(choice)
+        st.stop()
+
+    compiled = choose_compiled(runs)
+    report = compiled.report
+    show_headline(compiled)
+    show_eager(compiled)
+    show_breaks(compiled)
+    show_recompiles(compiled)
+    show_phases(compile_phases(report.log))
+    show_cudagraphs(report)
+    show_regions(report)
+    show_failures(report)
+    show_code(compiled)
+    show_hints(report)
+    show_notes([*report.log.warnings, *(bound.sentence for bound in report.log.lower_bound)])

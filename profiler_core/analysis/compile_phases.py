@@ -1,0 +1,105 @@
+"""Compile time as a tree: compilation → phase → phase inside it, for the icicle."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from profiler_core.analysis.compile_time import compile_time
+from profiler_core.model.compilation import Compilation, CompileLog
+
+Stage = Literal["dynamo", "aot", "inductor", "codegen", "autotune", "cache", "other"]
+
+_STAGES: tuple[tuple[Stage, re.Pattern[str]], ...] = (
+    ("autotune", re.compile(r"autotun|benchmark")),
+    ("cache", re.compile(r"cache|triton_bundler|remote")),
+    ("codegen", re.compile(r"code_?gen|async_compile|PyCodeCache|triton|compile_to_module"
+                           r"|precompile")),
+    ("inductor", re.compile(r"inductor|compile_fx|GraphLowering|Scheduler|post_grad|pre_grad"
+                            r"|joint_graph|pass\.|fx_passes|fw_compiler|bw_compiler")),
+    ("aot", re.compile(r"aot|create_aot_dispatcher|backward")),
+    ("dynamo", re.compile(r"dynamo|bytecode|guards|compile_attempt|entire_frame|gc$|variable")),
+)  # fmt: skip
+# A phase below this share of all compile time is part of its parent's own time.
+MIN_SHARE = 0.004
+MAX_NODES = 600
+
+
+@dataclass(frozen=True)
+class Node:
+    """One box: its time holds that of all boxes whose parent it is."""
+
+    key: str
+    parent: str  # "" for the root
+    label: str
+    stage: Stage
+    dur_ns: int
+    n: int
+    compile_id: str
+
+
+def compile_phases(log: CompileLog) -> tuple[Node, ...]:
+    """The boxes, parents before children; empty without compilations that were timed.
+
+    A structured log without phases (torch 2.4) gives one box for each compilation.
+    """
+    timed = [c for c in log.compilations if c.dur_ns or c.phases]
+    total = sum(_length(c) for c in timed)
+    taken = compile_time(log)
+    if not timed or taken is None or total == 0:
+        return ()
+    nodes = [Node("all", "", "all compilations", "other", total, len(timed), "")]
+    for number, compilation in enumerate(sorted(timed, key=_length, reverse=True)):
+        nodes += _of_compilation(compilation, f"all/{number}", total)
+        if len(nodes) > MAX_NODES:
+            break
+    kept = nodes[:MAX_NODES]
+    present = {node.key for node in kept}
+    return tuple(node for node in kept if not node.parent or node.parent in present)
+
+
+def stage_of(phase: str) -> Stage:
+    """Which part of the compiler a phase belongs to, by its name."""
+    for stage, pattern in _STAGES:
+        if pattern.search(phase):
+            return stage
+    return "other"
+
+
+def _length(compilation: Compilation) -> int:
+    """Its own duration, or that of its phases where they are longer (they begin before it)."""
+    outermost = sum(p.dur_ns for p in compilation.phases if len(p.path) == 1)
+    return max(compilation.dur_ns or 0, outermost)
+
+
+def _of_compilation(compilation: Compilation, key: str, total: int) -> list[Node]:
+    name = f"{compilation.compile_id} {compilation.function or ''}".strip()
+    if compilation.direction != "forward":
+        name += f" ({compilation.direction})"
+    found = [Node(key, "all", name, "other", _length(compilation), 1, compilation.compile_id)]
+    keys: dict[tuple[str, ...], str] = {(): key}
+    room = {key: _length(compilation)}
+    for phase in sorted(compilation.phases, key=lambda p: (len(p.path), -p.dur_ns)):
+        parent = keys.get(phase.path[:-1])
+        if parent is None or phase.dur_ns < MIN_SHARE * total:
+            continue
+        own = f"{parent}/{phase.path[-1]}"
+        # Phases of several threads may sum to more than their parent: they are cut to its room.
+        dur_ns = min(phase.dur_ns, room[parent])
+        if dur_ns <= 0:
+            continue
+        room[parent] -= dur_ns
+        room[own] = dur_ns
+        keys[phase.path] = own
+        label = phase.path[-1].replace("_", " ").strip()
+        found.append(
+            Node(
+                own,
+                parent,
+                label,
+                stage_of(phase.path[-1]),
+                dur_ns,
+                phase.n,
+                compilation.compile_id,
+            )
+        )
+    return found

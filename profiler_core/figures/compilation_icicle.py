@@ -1,0 +1,71 @@
+"""Compile time as an icicle: compilations side by side, the phases inside each below it."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.compile_phases import Node, Stage
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+from profiler_core.units import format_count, format_duration, format_share
+
+_ROW_PX = 30
+STAGE_LABELS: Mapping[Stage, str] = {
+    "dynamo": "Dynamo: tracing Python",
+    "aot": "AOTAutograd",
+    "inductor": "Inductor: graphs and scheduling",
+    "codegen": "generating and compiling kernels",
+    "autotune": "autotuning",
+    "cache": "caches",
+    "other": "other",
+}
+
+
+def stage_colors(palette: Palette) -> Mapping[Stage, str]:
+    """A colour for each part of the compiler, from the palette of the kernels."""
+    return {
+        "dynamo": palette.category("gemm"),
+        "aot": palette.category("attention"),
+        "inductor": palette.category("triton_pointwise"),
+        "codegen": palette.category("triton_reduction"),
+        "autotune": palette.category("norm"),
+        "cache": palette.category("memcpy"),
+        "other": palette.baseline,
+    }
+
+
+def compilation_icicle(nodes: Sequence[Node], palette: Palette) -> go.Figure:
+    """Boxes as wide as their time; a click on one makes it the whole width."""
+    figure = new_figure(palette)
+    colors = stage_colors(palette)
+    total = nodes[0].dur_ns if nodes else 0
+    depth = max((node.key.count("/") for node in nodes), default=0) + 1
+    fills = [palette.line if not node.parent else colors[node.stage] for node in nodes]
+    figure.add_icicle(
+        ids=[node.key for node in nodes],
+        parents=[node.parent for node in nodes],
+        labels=[escape(node.label) for node in nodes],
+        values=[node.dur_ns / 1e9 for node in nodes],
+        branchvalues="total",
+        hovertext=[_hover(node, total) for node in nodes],
+        hoverinfo="text",
+        texttemplate="%{label}",
+        textfont={"color": [palette.on(fill) for fill in fills], "size": 12},
+        tiling={"orientation": "v", "pad": 1},
+        pathbar={"visible": False},
+        leaf={"opacity": 1},
+        marker={"colors": fills, "line": {"width": 0}},
+        sort=False,
+    )
+    figure.update_layout(uniformtext={"minsize": 10, "mode": "hide"})
+    figure.update_layout(
+        height=min(depth, 12) * _ROW_PX + 8, margin={"l": 0, "r": 0, "t": 4, "b": 4}
+    )
+    return figure
+
+
+def _hover(node: Node, total: int) -> str:
+    times = f" · {format_count(node.n)} times" if node.n > 1 else ""
+    share = format_share(node.dur_ns / total if total else None)
+    return f"{escape(node.label[:120])}<br>{format_duration(node.dur_ns)} · {share}{times}"

@@ -1,0 +1,81 @@
+from profiler_core.analysis.causes import OTHER_GUARD
+from profiler_core.analysis.compile_phases import compile_phases, stage_of
+from profiler_core.analysis.recompiles import RecompileReport
+from profiler_core.figures.compilation_icicle import compilation_icicle
+from profiler_core.figures.compilation_steps import recompile_steps, recompile_times
+from profiler_core.figures.theme import DARK, LIGHT
+from profiler_core.model.compilation import Compilation, CompileLog, GuardFailure, Phase, Recompile
+
+LOG = CompileLog(
+    compilations=(
+        Compilation(
+            compile_id="0/0",
+            function="forward",
+            start_ns=0,
+            dur_ns=1000,
+            phases=(
+                Phase(path=("dynamo",), n=1, start_ns=0, dur_ns=1000),
+                Phase(path=("dynamo", "inductor_compile"), n=1, start_ns=100, dur_ns=700),
+                Phase(path=("dynamo", "async_compile.wait"), n=3, start_ns=100, dur_ns=700),
+                Phase(path=("dynamo", "too_short"), n=1, start_ns=100, dur_ns=1),
+            ),
+        ),
+    )
+)
+
+
+def a_report(step, guard="n == 2"):
+    found = Recompile(function="f", file="m.py", line=1, reasons=(GuardFailure(guard=guard),))
+    return RecompileReport(
+        found, OTHER_GUARD, cost_ns=5_000_000, start_ns=10 * (step or 0), step=step
+    )
+
+
+def test_boxes_never_hold_more_than_their_parent():
+    nodes = compile_phases(LOG)
+    by_key = {node.key: node for node in nodes}
+    for node in nodes:
+        inside = sum(n.dur_ns for n in nodes if n.parent == node.key)
+        assert inside <= node.dur_ns
+        assert not node.parent or node.parent in by_key
+    # 700 + 700 of two threads in a parent of 1000: the second is cut to what is left.
+    assert [n.dur_ns for n in nodes] == [1000, 1000, 1000, 700, 300]
+
+
+def test_phases_belong_to_the_part_of_the_compiler_that_their_name_says():
+    assert stage_of("bytecode_tracing") == "dynamo"
+    assert stage_of("create_aot_dispatcher_function") == "aot"
+    assert stage_of("GraphLowering.run") == "inductor"
+    assert stage_of("async_compile.wait") == "codegen"
+    assert stage_of("CachingAutotuner.benchmark_all_configs") == "autotune"
+
+
+def test_without_timed_compilations_there_is_nothing_to_draw():
+    assert compile_phases(CompileLog()) == ()
+
+
+def test_the_icicle_is_drawn_in_both_modes():
+    for palette in (LIGHT, DARK):
+        figure = compilation_icicle(compile_phases(LOG), palette)
+        assert figure.data[0].type == "icicle"
+        assert figure.data[0].branchvalues == "total"
+
+
+def test_steps_that_compiled_again_stand_out():
+    steps = (9_000_000_000, 200_000_000, 1_000_000, 1_000_000)
+    figure = recompile_steps([a_report(1), a_report(1), a_report(None)], steps, LIGHT)
+    assert list(figure.data[0].marker.color) == [
+        LIGHT.baseline, LIGHT.worse, LIGHT.baseline, LIGHT.baseline,
+    ]  # fmt: skip
+    assert [a.text for a in figure.layout.annotations] == ["2"]
+    assert "ms" in figure.layout.yaxis.title.text
+
+
+def test_markup_in_a_guard_is_escaped():
+    figure = recompile_steps([a_report(0, "<b>x</b>")], (1, 2), LIGHT)
+    assert "<b>" not in figure.data[0].hovertext[0]
+
+
+def test_without_steps_recompiles_stand_on_the_clock():
+    figure = recompile_times([a_report(1), a_report(2)], LIGHT)
+    assert "seconds" in figure.layout.xaxis.title.text

@@ -1,0 +1,121 @@
+"""The page about compiling, as a visitor meets it."""
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from profiler_core.model.compilation import Frame
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode, KernelDefinition
+from profiler_core.store import incoming, library, uploads
+from profiler_core.ui.compilation_breaks import code_html
+from profiler_core.ui.compilation_code import Kernel, matching, nodes_of, readable
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
+BREAKY = FIXTURES / "graph_breaks" / "breaky"
+LOG = FIXTURES / "torch_logs" / "2.15.0" / "b2_break_places" / "torch_logs.rg.txt.gz"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    shutil.copytree(BREAKY, tmp_path / "runs" / "breaky" / "default")
+    return tmp_path
+
+
+def opened(**query):
+    """The page file alone, as a cold link may run it."""
+    app = AppTest.from_file(str(ROOT / "pages" / "compilation.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception, [e.value for e in app.exception]
+    return app
+
+
+def html_of(app):
+    return "\n".join(element.body for element in app.get("html"))
+
+
+def test_the_dearest_break_comes_first_with_its_line(home):
+    app = opened(baseline="run/breaky/default")
+    text = html_of(app)
+    assert "2 graph breaks cost" in text
+    assert "1 function runs eager</em> since the recompile limit" in text
+    assert "bench.py:26" in app.expander[0].label.replace("\\", "")
+    assert "GB0124 in PyTorch&#x27;s registry" in text
+
+
+def test_source_lines_come_from_what_the_capture_kept(home):
+    kept = '{"schema": 1, "files": {"/home/user/project/bench.py": {"lines": {"26": "KEPT <b>"}}}}'
+    (home / "runs" / "breaky" / "default" / "sources.json").write_text(kept)
+    assert "KEPT &lt;b&gt;" in html_of(opened(baseline="run/breaky/default"))
+
+
+def test_a_log_alone_can_be_dropped_and_read(home):
+    upload_id = incoming.new_upload_id()
+    partial = incoming.place_for(upload_id, 0)
+    partial.write_bytes(gzip.decompress(LOG.read_bytes()))
+    incoming.keep(partial, "stderr.txt")
+    accepted = uploads.accept(upload_id, (0,), lambda *_: None)
+    text = html_of(opened(baseline=accepted.keys[0]))
+    assert "functions run eager" in text and "graph breaks" in text
+    assert "This run has no trace, so nothing here has a price." in text
+
+
+def test_a_run_without_logs_says_how_to_get_them(home):
+    folder = home / "runs" / "plain" / "eager"
+    shutil.copytree(FIXTURES / "graph_breaks" / "d256_b0", folder)
+    assert "None of the chosen runs has a log" in html_of(opened(baseline="run/plain/eager"))
+
+
+def test_markup_in_a_log_is_shown_as_text(home):
+    folder = home / "runs" / "breaky" / "default"
+    log = gzip.decompress((folder / "torch_logs.txt.gz").read_bytes())
+    evil = log.replace(b"bench.py", b"<img src=x onerror=alert(1)>.py")
+    (folder / "torch_logs.txt.gz").write_bytes(gzip.compress(evil))
+    assert "<img src=x" not in html_of(opened(baseline="run/breaky/default"))
+
+
+def test_the_place_is_marked_within_its_context():
+    html = code_html(Frame("m.py", 3, "f"), {2: "a = 1", 3: "print(a)", 4: "return a"})
+    assert "<b><i>    3</i>  print(a)</b>" in html
+    assert "return a" in html
+
+
+def test_without_kept_lines_the_log_s_own_line_is_shown():
+    assert "x.item()" in code_html(Frame("m.py", 3, "f", "x.item()"), {})
+    assert code_html(Frame("m.py", 3, "f"), {}) == ""
+
+
+GRAPH = CompiledGraph(
+    compile_id="0/0",
+    direction="inference",
+    calls=(GeneratedCall(0, "triton_poi_0", "triton", 9, post_nodes=("mul",)),),
+    post_nodes=(
+        GraphNode("mul", "torch.ops.aten.mul.Tensor", file="/x/model.py", line=7, code="y * 2"),
+        GraphNode("mm", "torch.ops.aten.mm.default"),
+    ),
+    kernels={
+        "triton_poi_0": KernelDefinition("triton_poi_0", "@triton.jit\ndef triton_poi_0(): …")
+    },
+)
+
+
+def test_a_kernel_is_found_by_its_code_and_by_the_line_it_came_from():
+    kernel = Kernel(GRAPH, "triton_poi_0", "@triton.jit")
+    assert [node.name for node in nodes_of(kernel)] == ["mul"]
+    assert matching([kernel], "TRITON.jit model.py:7") == [kernel]
+    assert matching([kernel], "mm") == []
+
+
+def test_code_is_taken_out_of_the_string_it_is_kept_in():
+    triton = "# Source\nk = async_compile.triton('k', '''\nimport triton\n''', device_str='cuda')"
+    assert readable(triton) == ("python", "# Source\nimport triton")
+    cpp = "k = async_compile.cpp_pybinding(['float*'], r'''\nvoid kernel() {}\n''')"
+    assert readable(cpp) == ("cpp", "void kernel() {}")
+    assert readable("def plain(): …")[1] == "def plain(): …"
