@@ -9,6 +9,7 @@ from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase
 from profiler_core.analysis.ledger.worth import shape_bonus
 
+_REACH_LINES = 400  # nodes to look ahead and back for one source line in a backward
 _REACH = 8  # items to look ahead and back for a kernel's name
 _NEIGHBOURS = 4  # matches to look past for an operator in another order
 
@@ -103,7 +104,8 @@ def fill(
                     y.units
                     and y.is_composite
                     and not y.by_kernel_name
-                    and (x.op in y.inner or x.inner & y.inner)
+                    and (x.op in y.inner or x.inner & y.inner or y is near_b[0])
+                    and not (x.is_anchor and x.op not in y.inner)
                 ):
                     tie(x, y, "composite")
                     break
@@ -153,6 +155,47 @@ def fill(
     for x in a:
         if x.unit is not None and nearby and phase != "backward":
             labels_of[0].setdefault(x.unit, nearby)
+
+
+def reach_lines(
+    a: Sequence[Item],
+    b: Sequence[Item],
+    pairs: Sequence[tuple[int, int]],
+    match: Match,
+    labels: Labels,
+) -> None:
+    """A gradient that stands apart from the rest of its line: tie it to the nearest of the line.
+
+    The engine and Inductor's scheduler move what nobody waits for: sums for biases, scatters for
+    embeddings.
+    """
+    for one, other, facing, swapped in (
+        (a, b, list(pairs), False),
+        (b, a, [(j, i) for i, j in pairs], True),
+    ):
+        side = 1 if swapped else 0
+        done = {unit for tie in match.ties for unit in (tie.candidate if side else tie.baseline)}
+        places: dict[str, list[int]] = defaultdict(list)
+        for j, y in enumerate(other):
+            if y.units:
+                for label in y.labels:
+                    places[label].append(j)
+        firsts = [i for i, _ in facing]
+        for i, x in enumerate(one):
+            if not x.units or done.issuperset(x.units):
+                continue
+            at = bisect_left(firsts, i)
+            centre = facing[at][1] if at < len(facing) else len(other)
+            near = [
+                j
+                for label in x.labels
+                for j in places.get(label, ())
+                if abs(j - centre) <= _REACH_LINES and not (x.is_anchor and other[j].op != x.op)
+            ]
+            if near:
+                y = other[min(near, key=lambda j: (abs(j - centre), j))]
+                tie_items(match, *((y, x) if swapped else (x, y)), "source line")
+                label_items(*((y, x) if swapped else (x, y)), labels)
 
 
 def reach(

@@ -23,6 +23,7 @@ _CONFIDENCE: dict[str, Confidence] = {
     "operator and shapes": "high",
     "source line": "high",
     "composite": "medium",
+    "optimizer step": "medium",
     "kernel name": "medium",
     "position": "low",
 }

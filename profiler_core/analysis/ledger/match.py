@@ -17,6 +17,7 @@ Evidence = Literal[
     "position",
     "kernel name",
     "operator and shapes",
+    "optimizer step",
 ]
 
 

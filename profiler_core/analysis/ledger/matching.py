@@ -6,6 +6,7 @@ that is several eager operators) or by position. A backward's items carry the so
 forward operator: in a graph it is printed, in eager it is found by the sequence number.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -13,12 +14,14 @@ from itertools import pairwise
 import numpy as np
 
 from profiler_core.analysis.ledger.alignment import align_codes
-from profiler_core.analysis.ledger.filling import fill, reach, swap
-from profiler_core.analysis.ledger.match import Labels, Match, label_items, tie_items
+from profiler_core.analysis.ledger.filling import fill, reach, reach_lines, swap
+from profiler_core.analysis.ledger.match import Labels, Match, Tie, label_items, tie_items
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.work_units import HostStep
 from profiler_core.analysis.ledger.worth import worth
+
+_FOREACH = re.compile(r"aten::_(?:foreach|fused)_|triton_for_")
 
 
 def match_programs(
@@ -40,6 +43,7 @@ def match_programs(
             _label_backward(right.items, steps[1], forward_of[1], labels_of[1])
         _match_segment(left, right, match, labels_of)
     _match_leftovers(baseline, candidate, match)
+    _match_optimizers(baseline, candidate, match, steps)
     return match
 
 
@@ -114,6 +118,8 @@ def _match_segment(
         around = [(a[i], b[j]) for i, j in ((i0, j0), (i1, j1)) if 0 <= i < len(a) and j < len(b)]
         fill(a[i0 + 1 : i1], b[j0 + 1 : j1], around, left.phase, match, labels_of)
     reach(a, b, pairs, match, labels_of)
+    if left.phase == "backward":
+        reach_lines(a, b, pairs, match, labels_of)
 
 
 def _align(a: Sequence[Item], b: Sequence[Item], phase: Phase) -> list[tuple[int, int]]:
@@ -182,3 +188,33 @@ def _match_leftovers(baseline: Program, candidate: Program, match: Match) -> Non
                 others = waiting.get((item.op, item.shapes))
                 if others:
                     tie_items(match, item, others.pop(0), "operator and shapes")
+
+
+def _match_optimizers(
+    baseline: Program, candidate: Program, match: Match, steps: tuple[HostStep, HostStep]
+) -> None:
+    """One optimizer step is one group where its kernels run over all parameters at once.
+
+    Inductor's foreach kernels name no nodes, and an eager foreach operator is in all of them.
+    """
+    done = (
+        {unit for tie in match.ties for unit in tie.baseline},
+        {unit for tie in match.ties for unit in tie.candidate},
+    )
+    members = []
+    for side, program in enumerate((baseline, candidate)):
+        units = steps[side].units
+        members.append(
+            tuple(
+                number
+                for number, phase in program.phases.items()
+                if phase == "update"
+                and (
+                    units[number].in_optimizer
+                    or _FOREACH.match(units[number].name)
+                    or program.nameless.issuperset((number,))
+                )
+            )
+        )
+    if any(set(own) - done[side] for side, own in enumerate(members)) and all(members):
+        match.ties.append(Tie(members[0], members[1], "optimizer step"))

@@ -89,6 +89,7 @@ class Program:
     ties: list[tuple[int, int]]  # units of one origin, or a call with the origin it works for
     input_copies: frozenset[int]  # units: copies into a CUDA graph's static inputs
     notes: dict[int, list[str]]  # unit -> what it does besides
+    nameless: frozenset[int] = frozenset()  # units of calls for which the log names no node
     shared: dict[int, str] = field(default_factory=dict)  # unit -> what it arranges for several
     phases: dict[int, Phase] = field(default_factory=dict)  # of every busy unit
     views: frozenset[int] = frozenset()  # busy units that move no data: on a CPU only
@@ -115,6 +116,7 @@ def program(
     placed: list[tuple[int, int, bool, Item]] = []  # ts, order, is backward, item
     dealt: set[int] = set()
     shared: dict[int, str] = {}
+    nameless: set[int] = set()
     copies: set[int] = set()
     for execution in executions:
         run = step.runs[execution.run]
@@ -124,7 +126,14 @@ def program(
             continue
         dealt.update(n for numbers in execution.units_of_call.values() for n in numbers)
         items = _graph_items(execution, execution.graph, owned[id(execution.graph)], ties, notes)
-        for call, names in owned[id(execution.graph)].shared.items():
+        known = owned[id(execution.graph)]
+        nameless.update(
+            number
+            for call, numbers in execution.units_of_call.items()
+            for number in numbers
+            if call not in known.origins and call not in known.follows
+        )
+        for call, names in known.shared.items():
             for number in execution.units_of_call.get(call, ()):
                 shared[number] = ", ".join(names[:3])
         is_backward = run.direction == "backward"
@@ -147,6 +156,7 @@ def program(
         input_copies=frozenset(copies),
         notes=notes,
         shared=shared,
+        nameless=frozenset(nameless),
         phases=_phases(step, segments, autograd_threads),
         views=frozenset(n for n, unit in busy if unit.common in KERNEL_FREE),
         accumulating=frozenset(n for n, unit in busy if "AccumulateGrad" in (unit.backward or "")),
@@ -160,14 +170,10 @@ def _phases(
     phases: dict[int, Phase] = {
         unit: segment.phase for segment in segments for item in segment.items for unit in item.units
     }
+    update = [item for segment in segments if segment.phase == "update" for item in segment.items]
     update_from = min(
-        (
-            step.units[item.unit].ts_ns
-            for segment in segments
-            if segment.phase == "update"
-            for item in segment.items
-            if item.unit is not None
-        ),
+        [step.units[item.unit].ts_ns for item in update if item.unit is not None]
+        + [step.runs[item.run].ts_ns for item in update if item.run is not None],
         default=None,
     )
     for number, unit in enumerate(step.units):
@@ -199,6 +205,9 @@ def _unit_item(step: HostStep, number: int) -> Item:
     op = unit.name if from_name else operator(unit.name)
     if not from_name and unit.end_ns == unit.ts_ns:  # a launch outside any operator
         op = _BY_CATEGORY.get(category_of_kernel(unit.name), op)
+    if unit.name.startswith("triton_tem") and from_name & ANCHORS:
+        # A template is the product that it computes, whatever else is fused to it.
+        op, from_name = min(from_name & ANCHORS), frozenset()
     return Item(
         op=op,
         inner=from_name or frozenset(name for name in unit.inner if is_specific(name)),
