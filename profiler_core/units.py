@@ -43,7 +43,7 @@ def format_share(fraction: float | None) -> str:
 
 
 def format_change(ratio: float | None) -> str:
-    """candidate / baseline as a signed change: 0.52 -> "−48 %"; beyond ×10 as a factor."""
+    """A ratio, candidate / baseline, as a change: 0.52 -> "−48 %"; beyond ×10 as a factor."""
     if ratio is None:
         return "–"
     if ratio >= 9.95:

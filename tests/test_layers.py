@@ -40,11 +40,8 @@ COMMON = {"errors", "units", "run_directory", "home", "resources", "settings"}
 
 
 def _modules() -> list[Path]:
-    return sorted(
-        path
-        for folder in (PACKAGE, ROOT / "pages")
-        for path in folder.rglob("*.py")
-    ) + [ROOT / "app.py"]
+    folders = (PACKAGE, ROOT / "pages")
+    return [*sorted(path for folder in folders for path in folder.rglob("*.py")), ROOT / "app.py"]
 
 
 def _imports(path: Path) -> set[str]:

@@ -21,7 +21,7 @@ _LOOK_EVERY_S = 0.1
 _EXIT_GRACE_S = 5.0
 
 
-class ChildFailure(Exception):  # noqa: N818 - caught inside of capture only, never shown as such
+class ChildFailure(Exception):
     """The child could not do a command, or died. kind: stated, memory, compile, user, killed."""
 
     def __init__(self, kind: str, problem: str, remedy: str) -> None:

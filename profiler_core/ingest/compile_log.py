@@ -6,6 +6,7 @@ from pathlib import Path
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest.compile_log_merge import merge
+from profiler_core.ingest.compile_visibility import names_in
 from profiler_core.ingest.torch_logs import read_torch_logs
 from profiler_core.ingest.torch_logs_lines import chunks
 from profiler_core.ingest.torch_trace import read_torch_trace
@@ -22,15 +23,19 @@ def read_compile_log(run: Run) -> CompileLog | None:
     """
     paths = (*run.torch_logs, *run.torch_trace)
     version = run.record.environment.get("torch")
+    variables = run.record.environment.get("variables")
+    setting = variables.get("TORCH_LOGS") if isinstance(variables, dict) else None
     if not paths:
         return None
     return read_compile_log_files(
-        paths, torch_version=version if isinstance(version, str) else None
+        paths,
+        torch_version=version if isinstance(version, str) else None,
+        asked=names_in(setting if isinstance(setting, str) else None),
     )
 
 
 def read_compile_log_files(
-    paths: Sequence[Path], *, torch_version: str | None = None
+    paths: Sequence[Path], *, torch_version: str | None = None, asked: frozenset[str] = frozenset()
 ) -> CompileLog:
     """Read log files of one run, text and structured ones in any order.
 
@@ -45,7 +50,7 @@ def read_compile_log_files(
     text = [path for path in paths if path not in structured]
     led = read_torch_trace(structured, torch_version=torch_version) if structured else None
     version = torch_version or (led.torch_version if led else None)
-    added = read_torch_logs(text, torch_version=version) if text else None
+    added = read_torch_logs(text, torch_version=version, asked=asked) if text else None
     if led is not None and added is not None:
         return merge(led, added)
     return led or added or CompileLog()

@@ -75,6 +75,11 @@ def version_of(text: str | None) -> Version | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
+def names_in(setting: str | None) -> frozenset[str]:
+    """`+recompiles, graph_breaks` -> the names; a minus sign switches an artifact on as well."""
+    return frozenset(part.strip().lstrip("+-") for part in (setting or "").split(",")) - {""}
+
+
 def missing(source: SourceKind, low: Version, high: Version) -> Iterable[Row]:
     """The rows that hold for some version between `low` and `high`."""
     for row in TABLE:
@@ -88,6 +93,7 @@ def text_bounds(
     version: tuple[Version, Version],
     styles: frozenset[str],
     artifacts: frozenset[str],
+    asked: frozenset[str] = frozenset(),
 ) -> CompileLog:
     """Say what this text cannot show.
 
@@ -96,12 +102,13 @@ def text_bounds(
         version: oldest and newest version that the wording allows.
         styles: prefix styles met.
         artifacts: artifact tags met: a tag that was met was switched on.
+        asked: names in the run's TORCH_LOGS, where it is known.
     """
     bounds = [
         LowerBound(about=row.part, sentence=row.sentence) for row in missing("text", *version)
     ]
     for part, (tags, setting) in ASKED_BY.items():
-        if not tags & artifacts:
+        if not tags & (artifacts | asked):
             bounds.append(
                 LowerBound(
                     about=part,

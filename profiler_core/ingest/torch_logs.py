@@ -23,6 +23,7 @@ def read_torch_logs(
     paths: Sequence[Path],
     *,
     torch_version: str | None = None,
+    asked: frozenset[str] = frozenset(),
     chunk_bytes: int = CHUNK_BYTES,
 ) -> CompileLog:
     """Read one or several text logs of one run.
@@ -30,6 +31,7 @@ def read_torch_logs(
     Args:
         paths: files, plain or gzipped; a record that several of them hold counts once.
         torch_version: where the run says it; the text itself does not.
+        asked: artifacts that TORCH_LOGS named, where that is known: none of them is missing then.
         chunk_bytes: read at a time; tests make it small.
 
     Raises:
@@ -49,6 +51,7 @@ def read_torch_logs(
         version=(builder.at_least, builder.at_most),
         styles=frozenset(reader.styles),
         artifacts=frozenset(reader.artifacts),
+        asked=asked,
     )
 
 

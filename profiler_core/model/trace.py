@@ -158,7 +158,7 @@ class Trace:
     python: pl.DataFrame  # python_function
     other: pl.DataFrame
     metadata: Mapping[str, Any] = field(default_factory=dict)  # top-level keys but traceEvents
-    tally: Tally = Tally()
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def n_events(self) -> int:

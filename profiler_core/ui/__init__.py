@@ -1,1 +1,1 @@
-"""What pages share: the frame around a page, pickers, components, routes; the only importer of streamlit here."""
+"""What pages share: frame, pickers, components, routes; the only stage with streamlit."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.store import library, server_path
 from profiler_core.store.library import Comparable, Entry
 from profiler_core.ui.server import is_local_server
@@ -97,12 +98,21 @@ def query_of(keys: Keys) -> dict[str, str | list[str]]:
 
 
 def first_comparison(groups: Sequence[Comparable]) -> Keys:
-    """The newest own comparison that can be shown, else the first sample, else anything."""
+    """The newest own comparison that can be shown, else the most telling sample, else anything."""
     complete = [g for g in groups if _n_readable(g) > 1]
-    for group in (*complete, *groups):
+    own = [g for g in complete if g.entries[0].origin != "sample"]
+    samples = sorted((g for g in complete if g not in own), key=_best_ratio, reverse=True)
+    for group in (*own, *samples, *groups):
         if group.entries:
             return tuple(entry.key for entry in group.entries)
     return ()
+
+
+def _best_ratio(group: Comparable) -> float:
+    """Baseline's step time over that of the fastest candidate; 0.0 where that is not known."""
+    baseline, *candidates = (step_time_ns(entry.run.measurement) for entry in group.entries)
+    known = [time for time in candidates if time]
+    return baseline / min(known) if baseline and known else 0.0
 
 
 def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:

@@ -56,6 +56,25 @@ def test_a_line_without_end_is_cut_and_said_in_bounded_memory(tmp_path):
     assert peak < 40e6
 
 
+def test_a_long_log_takes_no_more_memory_than_its_findings(tmp_path):
+    path = tmp_path / "torch_logs.txt"
+    noise = "".join(
+        f"V1121 08:26:53.{n:06} 6217 torch/_dynamo/guards.py:1] [0/0] [__guards] | +- check {n}\n"
+        for n in range(5000)
+    )
+    with path.open("w") as file:
+        for _ in range(60):
+            file.write(noise + BREAK)
+    assert path.stat().st_size > 20e6
+    tracemalloc.start()
+    log = read_torch_logs([path], chunk_bytes=1 << 18)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [found.n for found in log.graph_breaks] == [60]
+    assert log.other_records["guards"] >= 300_000
+    assert peak < 8e6
+
+
 def test_a_gzip_that_ends_early_gives_what_it_held(tmp_path):
     whole = gzip.compress((BREAK + RECOMPILE * 3000).encode(), compresslevel=0)
     log = read_torch_logs([write(tmp_path, whole[: len(whole) // 2])])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from profiler_core.ingest.compile_visibility import TABLE
+from profiler_core.ingest.compile_visibility import TABLE, names_in
 from profiler_core.ingest.torch_logs import read_torch_logs
 from profiler_core.ingest.torch_logs_breaks import original_function, parse_break
 from profiler_core.ingest.torch_logs_other import parse_cudagraph
@@ -182,6 +182,16 @@ def test_the_wording_narrows_the_version():
         "2.8.0": ("2.7", ""),
         "2.15.0": ("2.10", ""),
     }
+
+
+def test_what_torch_logs_asked_for_is_not_missing(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text("nothing happened\n")
+    asked = names_in("+recompiles_verbose, graph_breaks,-dynamic")
+    assert asked == {"recompiles_verbose", "graph_breaks", "dynamic"}
+    told = {bound.sentence for bound in read_torch_logs([path], asked=asked).lower_bound}
+    untold = {bound.sentence for bound in read_torch_logs([path]).lower_bound}
+    assert len(untold - told) == 2
 
 
 def test_every_row_of_the_visibility_table_is_a_sentence():

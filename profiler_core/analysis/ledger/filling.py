@@ -112,7 +112,8 @@ def fill(
     for y in b:
         if y.units and id(y) not in tied_b and not y.labels:
             for x in near_a:
-                if x.units and x.is_composite and (y.op in x.inner or y.inner & x.inner):
+                is_part = y.op in x.inner or bool(y.inner & x.inner) or x is near_a[0]
+                if x.units and x.is_composite and is_part:
                     tie(x, y, "composite")
                     break
     # 3. Names inside a kernel's name.
