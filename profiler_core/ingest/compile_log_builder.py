@@ -68,6 +68,8 @@ class CompileLogBuilder:
     at_most: Version = NEWEST
     _seen_before: Counter[Hashable] = field(default_factory=Counter)
     _seen_here: Counter[Hashable] = field(default_factory=Counter)
+    _latest_break: dict[Hashable, _BreakEvent] = field(default_factory=dict)  # compile id -> it
+    _by_place: dict[tuple[str | None, int | None], ParsedBreak] = field(default_factory=dict)
     _latest_report: dict[Hashable, int] = field(
         default_factory=dict
     )  # function -> its last recompile
@@ -98,27 +100,31 @@ class CompileLogBuilder:
 
     def add_break(self, parsed: ParsedBreak, compile_id: str | None, rank: int | None) -> None:
         """One break record; the frame is given up where the record says so."""
+        event = _BreakEvent(parsed, compile_id, rank, given_up=parsed.skipped)
+        self._latest_break[compile_id, rank] = event
+        self._by_place[parsed.file, parsed.line] = parsed
         if self._has_room(self.breaks):
-            self.breaks.append(_BreakEvent(parsed, compile_id, rank, given_up=parsed.skipped))
+            self.breaks.append(event)
 
     def add_repeat(self, file: str, line: int, compile_id: str | None, rank: int | None) -> None:
         """A repeat of which only the place is known: it belongs to the break met there before."""
-        for event in reversed(self.breaks):
-            if (event.parsed.file, event.parsed.line) == (file, line):
-                self.add_break(event.parsed, compile_id, rank)
-                return
-        self.add_break(
-            ParsedBreak(file, line, "", "", "", (), "", None, (), skipped=False), compile_id, rank
-        )
+        known = self._by_place.get((file, line))
+        unknown = ParsedBreak(file, line, "", "", "", (), "", None, (), skipped=False)
+        self.add_break(known or unknown, compile_id, rank)
 
     def frame_given_up(
         self, compile_id: str, rank: int | None, function: str | None, line: int | None
-    ) -> None:
-        """A compilation ended without code: its latest break made Dynamo give the frame up."""
-        for event in reversed(self.breaks):
-            if (event.compile_id, event.rank) == (compile_id, rank):
-                event.given_up, event.function, event.function_line = True, function, line
-                return
+    ) -> bool:
+        """A compilation ended without code: its latest break made Dynamo give the frame up.
+
+        Returns:
+            False where no break is known in it.
+        """
+        event = self._latest_break.get((compile_id, rank))
+        if event is None:
+            return False
+        event.given_up, event.function, event.function_line = True, function, line
+        return True
 
     def add_recompile(self, recompile: Recompile) -> None:
         """One report of failed guards."""

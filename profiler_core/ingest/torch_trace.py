@@ -260,10 +260,8 @@ class _Reader:
             reasons = self._reasons.pop(compile_id, (None, ()))[1]
             self._limit_hit(compile_id, rank, reasons, *limit)
         elif done.fail_type or done.has_guarded_code is False:
-            known = any(e.compile_id == compile_id and e.rank == rank for e in self._builder.breaks)
-            if known:
-                self._builder.frame_given_up(compile_id, rank, done.function, done.line)
-            elif done.fail_type:
+            given_up = self._builder.frame_given_up(compile_id, rank, done.function, done.line)
+            if not given_up and done.fail_type:
                 self._builder.failures[_failure(done, body)] += 1
         return done
 

@@ -72,37 +72,26 @@ def records(
         skipped: counts records that were not read, by kind or reason.
         size: bytes read at a time; tests make it small.
     """
-    header: tuple[bytes, re.Match[bytes]] | None = None
+    current: TraceRecord | None = None
+    keep = False  # is the payload of the current record wanted?
     payload: list[bytes] = []
-    offset = n_payload = n_lines = 0
-    at = 0
-    for line in _lines(path, repairs, size):
-        at += len(line) + 1
-        if line[:1] == b"\t":
-            n_payload += len(line) + 1
-            n_lines += 1
-            if header is not None and n_payload <= MAX_PAYLOAD_BYTES:
-                payload.append(line[1:])
-            continue
-        if header is not None:
-            record = _record(header, payload, offset, (n_payload, n_lines + 1), wanted, skipped)
-            if record is not None:
-                yield record
-        payload, n_payload, n_lines, offset, header = [], 0, 0, at, None
-        match = HEADER.match(line) or (HEADER.search(line) if b"] {" in line[:600] else None)
-        if match is None:
-            if line.strip():
-                skipped["line outside any record"] += 1
-        elif line.startswith(SKIPPED, match.end()):
-            skipped[
-                line[match.end() + 2 : match.end() + 60].partition(b'"')[0].decode(errors="replace")
-            ] += 1
-        else:
-            header = (line, match)
-    if header is not None:
-        record = _record(header, payload, offset, (n_payload, n_lines + 1), wanted, skipped)
-        if record is not None:
-            yield record
+    n_payload = n_lines = at = 0
+    for batch in _lines(path, repairs, size):
+        for line in batch:
+            at += len(line) + 1
+            if line[:1] == b"\t":
+                n_payload += len(line) + 1
+                n_lines += 1
+                if keep and n_payload <= MAX_PAYLOAD_BYTES:
+                    payload.append(line[1:])
+                continue
+            if current is not None:
+                yield _with_payload(current, payload if keep else None, n_payload, n_lines)
+            current = _header(line, at, skipped)
+            keep = current is not None and current.kind in wanted
+            payload, n_payload, n_lines = [], 0, 0
+    if current is not None:
+        yield _with_payload(current, payload if keep else None, n_payload, n_lines)
 
 
 def payload_text(payload: bytes) -> str:
@@ -134,15 +123,24 @@ def decode(text: bytes) -> Any:
         return json.loads(text)
 
 
-def _record(
-    header: tuple[bytes, re.Match[bytes]],
-    payload: list[bytes],
-    offset: int,
-    size: tuple[int, int],
-    wanted: frozenset[str],
-    skipped: Counter[str],
-) -> TraceRecord | None:
-    line, match = header
+def _with_payload(
+    record: TraceRecord, payload: list[bytes] | None, n_bytes: int, n_lines: int
+) -> TraceRecord:
+    text = b"\n".join(payload) if payload is not None else None
+    return record._replace(payload=text, n_bytes=n_bytes, n_lines=n_lines + 1)
+
+
+def _header(line: bytes, payload_at: int, skipped: Counter[str]) -> TraceRecord | None:
+    """The first line of a record; None, counted, for anything that is not to be read."""
+    match = HEADER.match(line) or (HEADER.search(line) if b"] {" in line[:600] else None)
+    if match is None:
+        if line.strip():
+            skipped["line outside any record"] += 1
+        return None
+    if line.startswith(SKIPPED, match.end()):
+        begin = match.end() + 2
+        skipped[line[begin : begin + 60].partition(b'"')[0].decode(errors="replace")] += 1
+        return None
     try:
         data = decode(line[match.end() :])
     except (ValueError, RecursionError):
@@ -164,10 +162,10 @@ def _record(
         compile_id=_compile_id(data),
         rank=rank if isinstance(rank, int) else None,
         when=f"{match['date'].decode()} {match['time'].decode()}",
-        payload=b"\n".join(payload) if kind in wanted else None,
-        offset=offset,
-        n_bytes=size[0],
-        n_lines=size[1],
+        payload=None,
+        offset=payload_at,
+        n_bytes=0,
+        n_lines=1,
     )
 
 
@@ -180,8 +178,8 @@ def _compile_id(data: dict[str, Any]) -> str | None:
     return text
 
 
-def _lines(path: Path, repairs: Counter[str], size: int) -> Iterator[bytes]:
-    """Lines without their ends; what goes beyond MAX_LINE_BYTES is cut."""
+def _lines(path: Path, repairs: Counter[str], size: int) -> Iterator[list[bytes]]:
+    """Batches of lines without their ends; what goes beyond MAX_LINE_BYTES is cut."""
     rest, cutting = b"", False
     for chunk in chunks(path, repairs, size):
         text = chunk
@@ -195,6 +193,6 @@ def _lines(path: Path, repairs: Counter[str], size: int) -> Iterator[bytes]:
         if len(rest) > MAX_LINE_BYTES:
             rest, cutting = rest[:MAX_LINE_BYTES], True
             repairs["line cut at 16 MB"] += 1
-        yield from batch
+        yield batch
     if rest:
-        yield rest
+        yield [rest]
