@@ -146,14 +146,14 @@ def tools(work: Path, wanted: list[str], tracelens: str) -> list[Tool]:
     """Ourselves cold and warm, and the peers asked for."""
     here = Path(sys.executable)
     found = [
-        Tool("Fusionscope, cold", PEERS / "product.py", here, cold=True),
-        Tool("Fusionscope, reopened", PEERS / "product.py", here),
+        Tool("Fusionscope, cold", PEERS / "run_product.py", here, cold=True),
+        Tool("Fusionscope, reopened", PEERS / "run_product.py", here),
     ]
     if "hta" in wanted:
-        found.append(Tool("HTA 0.5.0", PEERS / "hta.py", environment(work / "hta", HTA)))
+        found.append(Tool("HTA 0.5.0", PEERS / "run_hta.py", environment(work / "hta", HTA)))
     if "tracelens" in wanted:
         python = environment(work / "tracelens", tracelens)
-        found.append(Tool("TraceLens", PEERS / "tracelens.py", python))
+        found.append(Tool("TraceLens", PEERS / "run_tracelens.py", python))
     return found
 
 
