@@ -16,7 +16,7 @@ from profiler_core.store import library
 ROOT = Path(__file__).resolve().parents[1]
 ENTRY = ROOT / "profiler_core" / "ui" / "entry.py"
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
-PAGES = ("overview", "kernels", "compilation", "runs")
+PAGES = ("overview", "kernels", "fusion", "compilation", "runs")
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 COMPARISON = {"baseline": "run/cnn/eager", "candidate": ["run/cnn/reduce-overhead"]}
@@ -281,3 +281,17 @@ def test_names_from_traces_are_never_html(home):
     assert "Selected kernel" in text_of(app)
     for element in app.get("html"):
         assert name not in element.proto.body
+
+
+def test_the_fusion_page_places_all_time_and_opens_a_group(home):
+    app = opened("fusion", **COMPARISON)
+    assert "GPU time is placed" in text_of(app)
+    assert "Open group" not in text_of(app)
+    text = text_of(opened("fusion", **COMPARISON, group="0"))
+    assert "Open group" in text
+    assert "Matched by" in text
+
+
+def test_the_fusion_page_needs_a_candidate(home):
+    app = opened("fusion", baseline="run/cnn/eager")
+    assert "nothing to be matched with" in text_of(app)

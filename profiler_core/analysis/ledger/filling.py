@@ -111,8 +111,8 @@ def fill(
                     break
     for y in b:
         if y.units and id(y) not in tied_b and not y.labels:
-            for x in near_a:
-                is_part = y.op in x.inner or bool(y.inner & x.inner) or x is near_a[0]
+            for x in [*near_a, *a]:
+                is_part = y.op in x.inner or bool(y.inner & x.inner) or x not in near_a[1:]
                 if x.units and x.is_composite and is_part:
                     tie(x, y, "composite")
                     break
@@ -151,6 +151,11 @@ def fill(
     for x in left_a:
         for y in left_b:
             tie(x, y, "position")
+    # The baseline launches nothing between the same neighbours: a copy of the candidate's own.
+    if len(around) == 2 and not any(x.units for x in a):
+        for y in b:
+            if y.units and y.node and id(y) not in tied_b and y.op in ("clone", "cast"):
+                match.added.update(y.units)
     # A view inside a composite: its gradient is known by the composite's line.
     nearby = frozenset(label for y in near_b for label in y.labels)
     for x in a:

@@ -1,7 +1,7 @@
 """From ties to groups: each unit of either side in exactly one."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from profiler_core.analysis.ledger.match import Evidence, Match
@@ -49,6 +49,7 @@ def connected(
         first = (0, tie.baseline[0])
         for member in [*((0, u) for u in tie.baseline[1:]), *((1, u) for u in tie.candidate)]:
             parent[find(member)] = find(first)
+    _serve(programs, busy, parent, find)
     for tie in match.ties:
         evidence[find((0, tie.baseline[0]))].add(tie.evidence)
     grouped: dict[Member, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
@@ -58,3 +59,22 @@ def connected(
     return [
         Members(tuple(a), tuple(b), frozenset(evidence[root])) for root, (a, b) in grouped.items()
     ]
+
+
+def _serve(
+    programs: tuple[Program, Program],
+    busy: tuple[set[int], ...],
+    parent: dict[Member, Member],
+    find: Callable[[Member], Member],
+) -> None:
+    """A kernel that is matched to nothing, but does a part of a library's operator, joins it."""
+    sides: dict[Member, set[int]] = defaultdict(set)
+    for side in (0, 1):
+        for unit in busy[side]:
+            sides[find((side, unit))].add(side)
+    for side in (0, 1):
+        for unit, target in programs[side].serves.items():
+            if unit in busy[side] and target in busy[side]:
+                root = find((side, unit))
+                if sides[root] == {side} and len(sides[find((side, target))]) == 2:
+                    parent[root] = find((side, target))

@@ -13,6 +13,7 @@ from profiler_core.analysis.ledger.operators import ANCHORS, KERNEL_FREE, operat
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+_FEW = 2
 OriginsOf = Callable[[str], tuple[str, ...]]
 
 
@@ -29,6 +30,8 @@ class Ownership:
     again: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # computed once more here
     # Call that only arranges memory for several origins at once, such as a mask of all layers.
     shared: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    # Call -> origins of a library call for which it computes a part: a softmax between products.
+    served: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 def ownership(graph: CompiledGraph) -> Ownership:
@@ -65,14 +68,20 @@ def ownership(graph: CompiledGraph) -> Ownership:
         if not mine and listed:
             follows[call.index] = next(iter(listed))
         elif mine and free.issuperset(mine):
-            # It only arranges memory: for one other, or for several at once.
-            others = served.get(call.index, ())
-            if len(others) == 1:
-                follows[call.index] = others[0]
+            # It only arranges memory: for one other (the product before may have its bias in
+            # it), or for several at once.
+            others = sorted(served.get(call.index, ()), key=lambda name: order.get(name, 0))
+            if 0 < len(others) <= _FEW:
+                follows[call.index] = others[-1]
             elif others:
-                shared[call.index] = others
+                shared[call.index] = tuple(others)
     return Ownership(
-        owners, follows, {index: tuple(names) for index, names in owned.items()}, again, shared
+        owners=owners,
+        follows=follows,
+        origins={index: tuple(names) for index, names in owned.items()},
+        again=again,
+        shared=shared,
+        served=served,
     )
 
 

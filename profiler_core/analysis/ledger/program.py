@@ -90,6 +90,7 @@ class Program:
     input_copies: frozenset[int]  # units: copies into a CUDA graph's static inputs
     notes: dict[int, list[str]]  # unit -> what it does besides
     nameless: frozenset[int] = frozenset()  # units of calls for which the log names no node
+    serves: dict[int, int] = field(default_factory=dict)  # unit -> unit that it does a part for
     shared: dict[int, str] = field(default_factory=dict)  # unit -> what it arranges for several
     phases: dict[int, Phase] = field(default_factory=dict)  # of every busy unit
     views: frozenset[int] = frozenset()  # busy units that move no data: on a CPU only
@@ -117,6 +118,7 @@ def program(
     dealt: set[int] = set()
     shared: dict[int, str] = {}
     nameless: set[int] = set()
+    serves: dict[int, int] = {}
     copies: set[int] = set()
     for execution in executions:
         run = step.runs[execution.run]
@@ -133,6 +135,15 @@ def program(
             for number in numbers
             if call not in known.origins and call not in known.follows
         )
+        owners_units = {
+            origin: execution.units_of_call[calls[0]][0]
+            for origin, calls in known.owners.items()
+            if execution.units_of_call.get(calls[0])
+        }
+        for call, origins in known.served.items():
+            target = next((owners_units[o] for o in origins if o in owners_units), None)
+            if target is not None and call not in known.shared:
+                serves.update((n, target) for n in execution.units_of_call.get(call, ()))
         for call, names in known.shared.items():
             for number in execution.units_of_call.get(call, ()):
                 shared[number] = ", ".join(names[:3])
@@ -155,6 +166,7 @@ def program(
         ties=ties,
         input_copies=frozenset(copies),
         notes=notes,
+        serves=serves,
         shared=shared,
         nameless=frozenset(nameless),
         phases=_phases(step, segments, autograd_threads),
