@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compile_cost import CompileCost, compile_cost, is_compiled
+from profiler_core.analysis.compile_time import CompileTime
 from profiler_core.analysis.environment import Difference, differences
 from profiler_core.analysis.memory import PeakMemory, peak_memory
 from profiler_core.analysis.per_step import PerStep, per_step
@@ -43,6 +44,7 @@ class Side:
     jitter: Jitter | None
     per_step: PerStep | None
     memory: PeakMemory
+    compiling: CompileTime | None = None  # what its logs say; None without logs
 
 
 @dataclass(frozen=True)
@@ -103,13 +105,20 @@ class Comparison:
     sides: tuple[Side, ...]  # the candidates' own sides, in the same order
 
 
-def make_side(run: Run, summary: Summary | None, *, label: str | None = None) -> Side:
+def make_side(
+    run: Run,
+    summary: Summary | None,
+    *,
+    label: str | None = None,
+    compiling: CompileTime | None = None,
+) -> Side:
     """A run with what its trace says.
 
     Args:
         run: as opened.
         summary: of its trace, made with its measurement; None without a trace.
         label: what to call it; the variant, the name or the file's name by default.
+        compiling: the time of its compilations, where it has logs.
     """
     measured = step_time_ns(run.record.measurement)
     steps = per_step(summary) if summary else None
@@ -123,6 +132,7 @@ def make_side(run: Run, summary: Summary | None, *, label: str | None = None) ->
         jitter=jitter(run.record.measurement),
         per_step=steps,
         memory=summary.memory if summary else peak_memory(None, None, run.record.measurement),
+        compiling=compiling,
     )
 
 
@@ -144,7 +154,12 @@ def _against(baseline: Side, candidate: Side, known: Mapping[str, str]) -> Candi
     saved = None
     if step_time.clock == "unprofiled" and verdict != "no_difference":
         saved = (step_time.baseline_ns or 0) - (step_time.candidate_ns or 0)
-    cost = compile_cost(record, candidate_step_ns=step_time_ns(record.measurement), saved_ns=saved)
+    cost = compile_cost(
+        record,
+        compiling=candidate.compiling,
+        candidate_step_ns=step_time_ns(record.measurement),
+        saved_ns=saved,
+    )
     ours, theirs = baseline.per_step, candidate.per_step
     categories, category_notes = _categories(baseline, candidate, known)
 
@@ -287,7 +302,10 @@ def _notes(
         )
     record = candidate.run.record
     if is_compiled(record) is not False and cost.seconds is None:
-        notes.append("What compiling costs is not known: the first call was not timed.")
+        notes.append(
+            "What compiling costs is not known: there is no log of it and the first call was not "
+            "timed."
+        )
     if cost.seconds is not None and cost.source == "first call":
         notes.append(
             "Compile time is what the first call takes beyond a step; what any first call costs is "

@@ -4,20 +4,23 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from profiler_core.model.run import Measurement, RunRecord
+from profiler_core.analysis.compile_time import CompileTime
+from profiler_core.model.run import RunRecord
 
 
 @dataclass(frozen=True)
 class CompileCost:
-    """Seconds that the first call takes longer than a later step.
+    """What compiling took, and the first call, which holds it and whatever else comes first.
 
-    Everything is None for a run that does not compile, or whose first call was not timed.
+    Everything is None for a run that does not compile, or of which neither is known. Calls are
+    counted beyond the time of a later step.
     """
 
-    seconds: float | None = None  # with an empty cache of the compiler
-    warm_seconds: float | None = None  # in a new process with the cache filled
-    source: Literal["first call"] | None = None
-    break_even_steps: int | None = None  # None: it never pays, or the gain is not known
+    seconds: float | None = None  # of `source`
+    source: Literal["logs", "first call"] | None = None
+    first_call_seconds: float | None = None  # with an empty cache of the compiler
+    warm_seconds: float | None = None  # first call in a new process with the cache filled
+    break_even_steps: int | None = None  # of `seconds`; None: never, or the gain is not known
 
 
 def is_compiled(record: RunRecord) -> bool | None:
@@ -27,33 +30,37 @@ def is_compiled(record: RunRecord) -> bool | None:
 
 
 def compile_cost(
-    record: RunRecord, *, candidate_step_ns: float | None, saved_ns: float | None
+    record: RunRecord,
+    *,
+    compiling: CompileTime | None,
+    candidate_step_ns: float | None,
+    saved_ns: float | None,
 ) -> CompileCost:
-    """The cost of the candidate's first call.
+    """The cost of compiling the candidate: from its logs, else from its first call.
 
     Args:
         record: of the candidate.
+        compiling: what its logs say; None without logs.
         candidate_step_ns: its unprofiled step time.
         saved_ns: baseline - candidate per step, where that difference is one; else None.
     """
-    measurement = record.measurement
-    if measurement is None or candidate_step_ns is None or is_compiled(record) is False:
+    if is_compiled(record) is False:
         return CompileCost()
-    cold = _beyond(measurement.first_call_ns, candidate_step_ns)
-    if cold is None:
+    first = warm = None
+    if record.measurement is not None and candidate_step_ns is not None:
+        first = _beyond(record.measurement.first_call_ns, candidate_step_ns)
+        warm = _beyond(record.measurement.warm_first_call_ns, candidate_step_ns)
+    seconds = compiling.seconds if compiling else first
+    if seconds is None:
         return CompileCost()
     return CompileCost(
-        seconds=cold / 1e9,
-        warm_seconds=_seconds(measurement, candidate_step_ns),
-        source="first call",
-        break_even_steps=math.ceil(cold / saved_ns) if saved_ns and saved_ns > 0 else None,
+        seconds=seconds,
+        source="logs" if compiling else "first call",
+        first_call_seconds=first,
+        warm_seconds=warm,
+        break_even_steps=math.ceil(seconds * 1e9 / saved_ns) if saved_ns and saved_ns > 0 else None,
     )
 
 
 def _beyond(call_ns: int | None, step_ns: float) -> float | None:
-    return None if call_ns is None else max(0.0, call_ns - step_ns)
-
-
-def _seconds(measurement: Measurement, step_ns: float) -> float | None:
-    warm = _beyond(measurement.warm_first_call_ns, step_ns)
-    return None if warm is None else warm / 1e9
+    return None if call_ns is None else max(0.0, call_ns - step_ns) / 1e9

@@ -149,12 +149,13 @@ def _compile(c: "CandidateComparison") -> list[str]:
     cost = c.compile
     if cost.seconds is None:
         return []
-    warm = (
-        ""
-        if cost.warm_seconds is None
-        else f", {format_duration(cost.warm_seconds * 1e9)} with a warm cache"
-    )
-    sentence = f"The first call costs {format_duration(cost.seconds * 1e9)}{warm}"
+    warm = "" if cost.warm_seconds is None else f"{_seconds(cost.warm_seconds)} with a warm cache"
+    if cost.source == "first call" or cost.first_call_seconds is None:
+        what = "The first call costs" if cost.source == "first call" else "Compiling takes"
+        sentence = f"{what} {_seconds(cost.seconds)}{', ' if warm else ''}{warm}"
+    else:
+        calls = f"the first call {_seconds(cost.first_call_seconds)}{', ' if warm else ''}{warm}"
+        sentence = f"Compiling takes {_seconds(cost.seconds)} ({calls})"
     if cost.break_even_steps is not None:
         sentence += f"; it has paid for itself after {format_count(cost.break_even_steps)} steps."
     elif c.verdict in ("slower", "no_difference"):
@@ -162,6 +163,10 @@ def _compile(c: "CandidateComparison") -> list[str]:
     else:
         sentence += "."
     return [sentence]
+
+
+def _seconds(seconds: float) -> str:
+    return format_duration(seconds * 1e9)
 
 
 def _memory(c: "CandidateComparison") -> list[str]:

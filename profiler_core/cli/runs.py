@@ -6,8 +6,10 @@ from pathlib import Path
 
 from profiler_core import run_directory
 from profiler_core.analysis.compare import Side, make_side
+from profiler_core.analysis.compile_time import compile_time
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.errors import NotARun, NothingToAnalyse
+from profiler_core.ingest.compile_log import read_compile_log
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.model.run import Run
@@ -32,9 +34,10 @@ def summary_of(path: Path) -> tuple[Run, Summary]:
 def side_of(path: Path) -> Side:
     """One side of a comparison; a run without a trace is one too."""
     run = open_run(path)
-    if run.trace is None:
-        return make_side(run, None)
-    return make_side(run, summarise(open_trace(run.trace), run.record.measurement))
+    summary = None
+    if run.trace is not None:
+        summary = summarise(open_trace(run.trace), run.record.measurement)
+    return make_side(run, summary, compiling=compile_time(read_compile_log(run)))
 
 
 def sides_of(paths: Sequence[Path]) -> list[Side]:

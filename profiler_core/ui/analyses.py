@@ -7,6 +7,7 @@ import msgspec
 import streamlit as st
 
 from profiler_core.analysis.compare import Comparison, Side, compare, make_side
+from profiler_core.analysis.compile_time import CompileTime, compile_time
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.shared_categories import sides_of, with_shared_categories
@@ -16,6 +17,7 @@ from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.log_reading import compile_log_of
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import read_run, read_trace, trace_at, trace_path
 
@@ -36,7 +38,10 @@ def look_at(choice: Choice) -> Looked:
         summary, problem = _summary_or_problem(entry)
         if problem is not None:
             problems.append((label, problem))
-        sides.append(make_side(read_run(entry), summary, label=label))
+        compiling, unread = _compiling_or_problem(entry)
+        if unread is not None:
+            problems.append((label, unread))
+        sides.append(make_side(read_run(entry), summary, label=label, compiling=compiling))
     comparison = compare(sides[0], sides[1:])
     return Looked(comparison, sides_of(comparison), tuple(problems))
 
@@ -109,5 +114,12 @@ def _summary_or_problem(entry: Entry) -> tuple[Summary | None, str | None]:
         if read_run(entry).trace is None:
             return None, None
         return summary_of(entry), None
+    except FusionscopeError as error:
+        return None, error.problem
+
+
+def _compiling_or_problem(entry: Entry) -> tuple[CompileTime | None, str | None]:
+    try:
+        return compile_time(compile_log_of(read_run(entry))), None
     except FusionscopeError as error:
         return None, error.problem

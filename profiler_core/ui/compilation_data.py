@@ -11,13 +11,13 @@ import streamlit as st
 from profiler_core.analysis.compilation import CompilationReport, compilation_report
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
-from profiler_core.ingest.compile_log import read_compile_log
 from profiler_core.ingest.inductor import read_inductor
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import Run
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.log_reading import compile_log_of, stamps
 from profiler_core.ui.reading import read_run, read_trace
 
 _MOST_SOURCE_BYTES = 16 << 20
@@ -42,7 +42,7 @@ def compiled_runs(choice: Choice) -> tuple[Compiled, ...]:
     found = []
     for label, entry in zip(choice.labels, choice.entries, strict=True):
         run = read_run(entry)
-        log = _log_of(run)
+        log = compile_log_of(run)
         if log is not None and _says_something(log):
             baseline = choice.baseline if entry is not choice.baseline else None
             found.append(_report(label, entry, run, log, baseline))
@@ -63,16 +63,7 @@ def source_lines(entry: Entry, file: str) -> Mapping[int, str]:
 def generated_code(entry: Entry) -> InductorLog | None:
     """Graphs and generated kernels of a run; None without a structured log."""
     paths = read_run(entry).torch_trace
-    return _inductor(paths, _stamps(paths)) if paths else None
-
-
-def _log_of(run: Run) -> CompileLog | None:
-    paths = (*run.torch_logs, *run.torch_trace)
-    return _read(paths, _stamps(paths), run) if paths else None
-
-
-def _stamps(paths: tuple[Path, ...]) -> tuple[int, ...]:
-    return tuple(path.stat().st_mtime_ns for path in paths)
+    return _inductor(paths, stamps(paths)) if paths else None
 
 
 def _says_something(log: CompileLog) -> bool:
@@ -105,28 +96,22 @@ def _report(
             reason = f"{error.problem} So nothing here has a price."
     paths = (*run.torch_logs, *run.torch_trace, *((run.trace,) if trace else ()))
     measured = msgspec.json.encode(run.record.measurement)
-    report = _judged(paths, _stamps(paths), measured, saved, log, trace, run)
+    report = _judged(paths, stamps(paths), measured, saved, log, trace, run)
     return Compiled(label, entry, report, reason)
 
 
 # Arguments that begin with _ are not part of the key.
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _read(paths: tuple[Path, ...], stamps: tuple[int, ...], _run: Run) -> CompileLog | None:
-    del paths, stamps
-    return read_compile_log(_run)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
 def _judged(
     paths: tuple[Path, ...],
-    stamps: tuple[int, ...],
+    stamped: tuple[int, ...],
     measured: bytes,
     saved_ns: float | None,
     _log: CompileLog,
     _trace: object,
     _run: Run,
 ) -> CompilationReport:
-    del paths, stamps, measured
+    del paths, stamped, measured
     return compilation_report(
         _log,
         trace=_trace,  # type: ignore[arg-type]  # object: Streamlit would hash a Trace's annotation
@@ -136,8 +121,8 @@ def _judged(
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _inductor(paths: tuple[Path, ...], stamps: tuple[int, ...]) -> InductorLog:
-    del stamps
+def _inductor(paths: tuple[Path, ...], stamped: tuple[int, ...]) -> InductorLog:
+    del stamped
     return read_inductor(paths)
 
 

@@ -1,6 +1,7 @@
 import pytest
 
 from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compile_time import CompileTime
 from profiler_core.analysis.summary import summarise
 from tests.builders import a_run, a_trace, kernel, launch, memset, step
 
@@ -105,6 +106,19 @@ def test_break_even_is_what_compiling_costs_over_what_a_step_saves():
     assert found.compile.seconds == pytest.approx(10_000e-9)
     assert found.compile.warm_seconds == pytest.approx(1_000e-9)
     assert (found.compile.source, found.compile.break_even_steps) == ("first call", 200)
+
+
+def test_logs_tell_what_compiling_takes_and_the_first_call_stands_beside_it():
+    compiling = CompileTime(4_000e-9, 3_000e-9, 1_000e-9, runtime_seconds=0.0, n_compilations=2)
+    found = one(
+        make_side(a_run(*[1_000] * 20), None),
+        make_side(
+            a_run(*[500] * 20, variant="default", first_call_ns=10_050), None, compiling=compiling
+        ),
+    )
+    assert found.compile.seconds == pytest.approx(4_000e-9)
+    assert found.compile.first_call_seconds == pytest.approx(10_000e-9)
+    assert (found.compile.source, found.compile.break_even_steps) == ("logs", 80)
 
 
 @pytest.mark.parametrize("walls", [[1_000] * 20, [2_000] * 20])

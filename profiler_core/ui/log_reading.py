@@ -1,0 +1,31 @@
+"""The compiler's logs of a run, read once a version of the files and shared by sessions."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from profiler_core.ingest.compile_log import read_compile_log
+from profiler_core.model.compilation import CompileLog
+from profiler_core.model.run import Run
+
+
+def compile_log_of(run: Run) -> CompileLog | None:
+    """What the logs of the run say; None without logs.
+
+    Raises:
+        BadInput: a log cannot be read.
+    """
+    paths = (*run.torch_logs, *run.torch_trace)
+    return _read(paths, stamps(paths), run) if paths else None
+
+
+def stamps(paths: tuple[Path, ...]) -> tuple[int, ...]:
+    """Times of last change, ns: part of the key of a cache."""
+    return tuple(path.stat().st_mtime_ns for path in paths)
+
+
+# Arguments that begin with _ are not part of the key.
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _read(paths: tuple[Path, ...], stamps: tuple[int, ...], _run: Run) -> CompileLog | None:
+    del paths, stamps
+    return read_compile_log(_run)
