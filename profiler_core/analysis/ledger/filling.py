@@ -226,9 +226,18 @@ def reach(
         done = {unit for tie in match.ties for unit in (tie.candidate if side else tie.baseline)}
         firsts = [i for i, _ in facing]
         for i, x in enumerate(one):
-            if not x.units or done.issuperset(x.units) or x.is_anchor:
+            if not x.units or done.issuperset(x.units):
                 continue
             at = bisect_left(firsts, i)
+            if x.is_anchor:
+                # A part of a composite that began some matches before.
+                before = [other[j] for _, j in facing[max(0, at - _NEIGHBOURS) : at]]
+                whole = next(
+                    (y for y in reversed(before) if y.is_composite and x.op in y.inner), None
+                )
+                if whole is not None and whole.units:
+                    tie_items(match, *((whole, x) if swapped else (x, whole)), "composite")
+                continue
             centre = facing[at][1] if at < len(facing) else len(other)
             near = sorted(
                 range(max(0, centre - _REACH), min(len(other), centre + _REACH)),

@@ -1,0 +1,110 @@
+"""The ledger and the waterfall as plain JSON: `fusion` and `waterfall` of `compare --json`.
+
+Every time is whole ns a step. They are apportioned, so that on either side the groups' times sum
+to `baseline_ns` and `candidate_ns` exactly.
+"""
+
+from typing import Any
+
+from profiler_core.analysis.apportion import apportion
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
+from profiler_core.analysis.waterfall import Waterfall
+
+
+def fusion_json(ledger: FusionLedger) -> dict[str, Any]:
+    """The keys of `fusion` (design 5), and kind, phase and bytes of each group beside them."""
+    n = (max(1, ledger.n_baseline_steps), max(1, ledger.n_candidate_steps))
+    left = apportion({i: g.baseline.time_ns / n[0] for i, g in enumerate(ledger.groups)})
+    right = apportion({i: g.candidate.time_ns / n[1] for i, g in enumerate(ledger.groups)})
+
+    def total(times: dict[int, int], *kinds: str) -> int:
+        return sum(times[i] for i, group in enumerate(ledger.groups) if group.kind in kinds)
+
+    return {
+        "coverage_baseline": ledger.coverage_baseline,
+        "coverage_candidate": ledger.coverage_candidate,
+        "baseline_ns": sum(left.values()),
+        "candidate_ns": sum(right.values()),
+        "unmatched_baseline_ns": total(left, "unmatched"),
+        "unmatched_candidate_ns": total(right, "unmatched"),
+        "compiled_only_ns": total(right, "only in the candidate"),
+        "n_steps": [ledger.n_baseline_steps, ledger.n_candidate_steps],
+        "notes": list(ledger.notes),
+        "groups": [
+            {
+                "kind": group.kind,
+                "phase": group.phase,
+                "baseline_ops": _operators(group.baseline, n[0]),
+                "baseline_kernels": _kernels(group.baseline, n[0]),
+                "candidate_ops": _operators(group.candidate, n[1]),
+                "candidate_kernels": _kernels(group.candidate, n[1]),
+                "baseline_ns": left[i],
+                "candidate_ns": right[i],
+                "baseline_bytes": _a_step(group.baseline.bytes_moved, n[0]),
+                "candidate_bytes": _a_step(group.candidate.bytes_moved, n[1]),
+                "source": [f"{label}: {code}" if code else label for label, code in group.sources],
+                "module": group.module or None,
+                "notes": list(group.notes),
+                "evidence": list(group.evidence),
+                "confidence": group.confidence,
+            }
+            for i, group in enumerate(ledger.groups)
+        ],
+    }
+
+
+def waterfall_json(result: Waterfall) -> list[dict[str, Any]]:
+    """The rows of `waterfall`; their sides sum to the step times of `clock` exactly."""
+    return [
+        {
+            "class": row.key,
+            "label": row.label,
+            "baseline_ns": row.baseline_ns,
+            "candidate_ns": row.candidate_ns,
+            "delta_ns": row.delta_ns,
+            "estimated": row.estimated,
+        }
+        for row in result.rows
+    ]
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """One entry of `findings`."""
+    return {
+        "key": finding.key,
+        "title": finding.title,
+        "evidence": finding.evidence,
+        "advice": finding.advice,
+        "page": finding.page,
+        "at_stake_ns": None if finding.at_stake_ns is None else round(finding.at_stake_ns),
+        "one_off_ns": None if finding.one_off_ns is None else round(finding.one_off_ns),
+    }
+
+
+def _operators(side: GroupSide, n_steps: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "op": one.op,
+            "n": one.n / n_steps,
+            "n_kernels": one.n_kernels / n_steps,
+            "time_ns": round(one.time_ns / n_steps),
+        }
+        for one in side.operators
+    ]
+
+
+def _kernels(side: GroupSide, n_steps: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": one.name,
+            "category": one.category,
+            "n": one.n / n_steps,
+            "time_ns": round(one.time_ns / n_steps),
+        }
+        for one in side.kernels
+    ]
+
+
+def _a_step(value: int | None, n_steps: int) -> int | None:
+    return None if value is None else round(value / n_steps)
