@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from profiler_core.capture.torch_settings import OPTIONAL_LOGS
 from profiler_core.capture.variant_spec import (
     COMMON_BACKENDS,
     MODES,
@@ -25,6 +26,7 @@ __all__ = [
     "BUILT_IN_WORKLOADS",
     "COMMON_BACKENDS",
     "MODES",
+    "OPTIONAL_LOGS",
     "PRECISIONS",
     "CaptureSpec",
     "Mode",
@@ -84,6 +86,7 @@ class CaptureSpec:
     batch_size: int | None = None
     shapes: tuple[Shape, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
+    logs: tuple[str, ...] = ()  # of OPTIONAL_LOGS, beside those that are always collected
     name: str | None = None
     seed: int = 0
     rounds: int = DEFAULT_ROUNDS
@@ -109,6 +112,11 @@ class CaptureSpec:
             raise BadInput(
                 f"Device '{self.device}' is unknown.", remedy="Use auto, cpu, cuda or cuda:0."
             )
+        for name in self.logs:
+            if name not in OPTIONAL_LOGS:
+                raise BadInput(
+                    f"Log '{name}' is unknown.", remedy=f"Choose from {', '.join(OPTIONAL_LOGS)}."
+                )
         if self.batch_size is not None and self.shapes:
             raise BadInput(
                 "Both a batch size and whole input shapes are given.",
@@ -180,6 +188,8 @@ class CaptureSpec:
                 words += [f"{flag}={value}"]
         if self.shapes:
             words += ["--shapes", ",".join("x".join(map(str, shape)) for shape in self.shapes)]
+        if self.logs:
+            words += ["--logs", ",".join(self.logs)]
         for key, text in self.options:
             words += [f"--option={key}={text}"]
         if self.training:

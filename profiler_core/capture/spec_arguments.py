@@ -40,6 +40,12 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--steps", type=int, default=5, help="profiled steps")
     how.add_argument("--profile-wait", type=int, default=1)
     how.add_argument("--profile-warmup", type=int, default=2)
+    how.add_argument(
+        "--logs",
+        default="",
+        metavar="NAME,…",
+        help="further TORCH_LOGS, large: " + ", ".join(defaults.OPTIONAL_LOGS),
+    )
     how.add_argument("--no-profile", action="store_true", help="leave the profiled pass out")
     how.add_argument("--stacks", action="store_true", help="add a pass with Python stacks")
     how.add_argument("--no-memory", action="store_true", help="leave the memory pass out")
@@ -62,6 +68,7 @@ def spec_from_namespace(arguments: argparse.Namespace) -> CaptureSpec:
         batch_size=arguments.batch_size,
         shapes=parse_shapes(arguments.shapes) if arguments.shapes else (),
         options=tuple(parse_option(text) for text in arguments.option),
+        logs=tuple(name.strip() for name in arguments.logs.split(",") if name.strip()),
         name=arguments.name,
         seed=arguments.seed,
         rounds=arguments.rounds,

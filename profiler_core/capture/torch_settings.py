@@ -12,6 +12,15 @@ from pathlib import Path
 _WANTED_LOGS = ("recompiles", "graph_breaks", "perf_hints", "cudagraphs", "dynamic")
 _WANTED_VERBOSE = ("recompiles_verbose",)
 
+# Further ones, on request only: each makes the log of a large model many times longer.
+OPTIONAL_LOGS: dict[str, str] = {
+    "fusion": "why Inductor did not fuse two nodes",
+    "output_code": "the generated code, in the text log too",
+    "guards": "every guard of every compilation",
+    "schedule": "Inductor's order of the kernels",
+    "post_grad_graphs": "the graphs that Inductor gets",
+}
+
 # What a user's shell may hold and a capture must not inherit.
 _REMOVED = (
     "TORCH_LOGS",
@@ -29,10 +38,11 @@ _REMOVED = (
 MARKER = "FUSIONSCOPE_CHILD"
 
 
-def torch_logs(known: tuple[str, ...]) -> str | None:
+def torch_logs(known: tuple[str, ...], further: tuple[str, ...] = ()) -> str | None:
     """The value of TORCH_LOGS for an interpreter that knows these names; None: do not set it."""
     words = [f"+{name}" if name == "recompiles" else name for name in _WANTED_LOGS if name in known]
     words += [f"+{name}" for name in _WANTED_VERBOSE if name in known]
+    words += [name for name in further if name in known]
     return ",".join(words) or None
 
 
@@ -41,6 +51,7 @@ def child_environment(
     cache: Path,
     torch_trace: Path | None,
     inherited: Mapping[str, str] = os.environ,
+    further_logs: tuple[str, ...] = (),
 ) -> dict[str, str]:
     """The whole environment of one child.
 
@@ -49,6 +60,7 @@ def child_environment(
         cache: a folder for inductor's and Triton's caches; empty for a cold compilation.
         torch_trace: where the structured log goes; None leaves it out.
         inherited: what the launcher has itself.
+        further_logs: names of OPTIONAL_LOGS; left out where the interpreter does not know them.
     """
     variables = {key: value for key, value in inherited.items() if key not in _REMOVED}
     variables["PYTHONUNBUFFERED"] = "1"  # what the user prints is on disk when the child is killed
@@ -57,7 +69,7 @@ def child_environment(
     if torch_trace is not None:
         variables["TORCH_TRACE"] = str(torch_trace)  # 2.3 on, unknown before
         variables["INDUCTOR_PROVENANCE"] = "1"  # kernel -> source line, 2.8 on
-        logs = torch_logs(known_logs)
+        logs = torch_logs(known_logs, further_logs)
         if logs is not None:
             variables["TORCH_LOGS"] = logs
     return variables

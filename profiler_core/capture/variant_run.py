@@ -314,7 +314,9 @@ class VariantRun:
                 "seed": spec.seed,
                 "variant": self.variant.to_dict(),
             },
-            child_environment(context.interpreter.log_names, self._cache(), torch_trace),
+            child_environment(
+                context.interpreter.log_names, self._cache(), torch_trace, further_logs=spec.logs
+            ),
             self._work,
             stdout,
             stderr,

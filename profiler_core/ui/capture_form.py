@@ -300,6 +300,18 @@ def _measuring() -> dict[str, Any]:
             help=about,
             persist_state="session",
         )
+    said["logs"] = tuple(
+        st.multiselect(
+            "Further logs",
+            list(defaults.OPTIONAL_LOGS),
+            key="fs_c_logs",
+            placeholder="none",
+            help="Breaks, recompiles and CUDA graphs are always logged. These are large: "
+            + "; ".join(f"{name}, {about}" for name, about in defaults.OPTIONAL_LOGS.items())
+            + ".",
+            persist_state="session",
+        )
+    )
     return said
 
 

@@ -23,6 +23,7 @@ FULL = CaptureSpec(
     training=True,
     shapes=((1, 2), (3, 4)),
     options=(("layers", "-2"), ("path", "a=b c")),
+    logs=("fusion", "output_code"),
     name="-a name",
     seed=-1,
     rounds=3,

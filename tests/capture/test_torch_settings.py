@@ -13,6 +13,11 @@ def test_only_known_names_are_used():
     assert value == "+recompiles,graph_breaks,perf_hints,dynamic,+recompiles_verbose"
 
 
+def test_further_logs_are_added_where_the_interpreter_knows_them():
+    value = torch_logs(("recompiles", "fusion"), ("fusion", "output_code"))
+    assert value == "+recompiles,fusion"
+
+
 def test_without_known_names_the_variable_is_not_set():
     assert torch_logs(()) is None
     variables = child_environment((), Path("/c"), Path("/t"), {"TORCH_LOGS": ""})
