@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.ledger.ledger import fusion_ledger
 from tests.analysis.ledger.pairs import INFERENCE, SAME_KIND, SHARED, TRAINING, ledger, side
 from tests.analysis.ledger.test_ledger import assert_adds_up
@@ -62,3 +63,20 @@ def test_five_steps_of_bert_in_a_second():
     start = time.process_time()
     fusion_ledger(left, right)
     assert time.process_time() - start < 1.0
+
+
+def test_repeated_blocks_of_a_training_step_give_equal_groups():
+    """ResNet-50's 16 bottlenecks: 48 backward convolutions of three lines, each line 16 equal."""
+    result = ledger(SHARED / TRAINING[0][0], SHARED / TRAINING[0][1])
+    shown = fold(result.groups)
+    assert len(shown) < 0.35 * len(result.groups)
+    for line in ("resnet.py:146", "resnet.py:150", "resnet.py:154"):
+        groups = [
+            one
+            for one in shown
+            if one.phase == "backward"
+            and one.first.sources[:1]
+            and one.first.sources[0][0] == line
+            and {op.op for op in one.first.baseline.operators} == {"aten::convolution_backward"}
+        ]
+        assert sum(len(one.groups) for one in groups) == 16
