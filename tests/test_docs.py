@@ -19,8 +19,8 @@ CAPTURES = ROOT / "tests" / "fixtures" / "captures"
 OF_THE_DATA = ("by_api", "environment", "by_category", "idle_by_cause_ns")
 # Words that need no definition: labels, places, what run.json holds.
 PLAIN = {
-    "schema", "run", "source", "device_kind", "n_events", "n_skipped", "window", "steps",
-    "name", "ts_ns", "start_ns", "end_ns", "kind", "index", "compute_capability",
+    "schema", "run", "source", "device_kind", "device_kinds", "n_events", "n_skipped",
+    "window", "steps", "name", "ts_ns", "start_ns", "end_ns", "kind", "index", "compute_capability",
     "n_multiprocessors", "memory_bytes", "device", "devices", "notes", "findings", "baseline",
     "candidates", "label", "path", "workload", "variant", "status", "error", "clock", "n",
     "environment", "baseline_label", "headline", "details", "waterfall", "fusion", "numerics",

@@ -93,6 +93,7 @@ class CandidateComparison:
     environment_differs: tuple[Difference, ...]
     interleaved: bool | None  # None: there is nothing that could have been
     n_profiled_steps: tuple[int | None, int | None]
+    device_kinds: tuple[str | None, str | None]  # "gpu" or "cpu"; None: no trace
     notes: tuple[str, ...]  # one sentence for each thing that cannot be computed
 
 
@@ -196,6 +197,7 @@ def _against(baseline: Side, candidate: Side, known: Mapping[str, str]) -> Candi
         ),
         interleaved=interleaved,
         n_profiled_steps=(ours.n_steps if ours else None, theirs.n_steps if theirs else None),
+        device_kinds=_device_kinds(baseline, candidate),
         notes=(*_notes(baseline, candidate, step_time, cost, interleaved), *category_notes),
     )
 
@@ -217,11 +219,25 @@ def _step_time(baseline: Side, candidate: Side, *, interleaved: bool) -> StepTim
         if unprofiled is not None:
             return unprofiled
     left, right = baseline.per_step, candidate.per_step
+    if _on_different_devices(baseline, candidate):
+        left = right = (
+            None  # a host with and without a GPU's work: no ratio of these means anything
+        )
     return compare_profiled(
         left.window_ns if left else None,
         right.window_ns if right else None,
         (left.n_steps if left else 0, right.n_steps if right else 0),
     )
+
+
+def _device_kinds(baseline: Side, candidate: Side) -> tuple[str | None, str | None]:
+    left, right = (s.summary.device_kind if s.summary else None for s in (baseline, candidate))
+    return left, right
+
+
+def _on_different_devices(baseline: Side, candidate: Side) -> bool:
+    kinds = _device_kinds(baseline, candidate)
+    return None not in kinds and kinds[0] != kinds[1]
 
 
 def _categories(
@@ -285,6 +301,11 @@ def _notes(
             notes.append(f"{side.label} has no trace: its kernels and launches are not known.")
         else:
             notes.extend(f"{side.label}: {note}" for note in side.summary.notes)
+    if _on_different_devices(baseline, candidate):
+        notes.append(
+            "One trace has the kernels of a GPU, the other only operators on the host: what they "
+            "count as kernels is not the same."
+        )
     if step_time.clock == "profiled":
         notes.append(
             "Step times are on the profiler's clock, which slows the host: "

@@ -1,7 +1,7 @@
 """The handful of numbers that matter, of every run of a comparison, each with its definition."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Side
@@ -62,10 +62,16 @@ def measures(comparison: Comparison) -> tuple[Measure, ...]:
     on_gpu = any(s.summary is not None and s.summary.device_kind == "gpu" for s in sides)
     rows = (
         *_times(comparison, sides, clock),
-        *_device(sides, clock, on_gpu=on_gpu),
+        *_device([_counted_alike(s, on_gpu=on_gpu) for s in sides], clock, on_gpu=on_gpu),
         *_cost(comparison, sides),
     )
     return tuple(row for row in rows if row.is_known)
+
+
+def _counted_alike(side: Side, *, on_gpu: bool) -> Side:
+    """Operators on the host are no kernels: beside a GPU's they are not available."""
+    of_the_host = side.summary is not None and side.summary.device_kind == "cpu"
+    return replace(side, per_step=None) if on_gpu and of_the_host else side
 
 
 def _times(

@@ -14,11 +14,10 @@ from profiler_core.analysis.kernels import CategoryTotal, KernelTotal, by_catego
 from profiler_core.analysis.launches import Launches, launches
 from profiler_core.analysis.memory import PeakMemory, peak_memory
 from profiler_core.analysis.steps import Step, Window, window_of
+from profiler_core.analysis.trace_notes import trace_notes
 from profiler_core.analysis.work import device_work
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, Trace
-
-MEASURED_ON_THE_CPU = "Measured on the CPU: there are no copies, launches or idle causes to count."
 
 
 @dataclass(frozen=True)
@@ -113,55 +112,5 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         memory=peak_memory(trace, window, measurement),
         device=device_of(trace, busiest.device if on_gpu else None),
         devices=times,
-        notes=_notes(trace, window, counted, times, launch),
+        notes=trace_notes(trace, window, counted, times, launch),
     )
-
-
-def _notes(
-    trace: Trace,
-    window: Window,
-    counted: pl.DataFrame,
-    times: tuple[GpuTime, ...],
-    launch: Launches | None,
-) -> tuple[str, ...]:
-    notes = []
-    if not trace.has_device_events:
-        notes.append(MEASURED_ON_THE_CPU)
-    if not window.annotated:
-        notes.append(
-            "The trace has no ProfilerStep annotations: the numbers are for the whole trace."
-        )
-    if window.n_left_over:
-        notes.append(
-            f"{_events(window.n_left_over)} left over from before the first profiled step: "
-            "in no total."
-        )
-    if window.n_launched_after:
-        notes.append(
-            f"{_events(window.n_launched_after)} launched after the last step: in no total."
-        )
-    if len(times) > 1:
-        notes.append(
-            f"The trace holds {len(times)} devices: busy and idle are those of device "
-            f"{times[0].device}, the busiest."
-        )
-    if trace.has_device_events and launch is None:
-        notes.append("The trace has no calls of a runtime or driver: launches cannot be counted.")
-    elif launch and launch.n_events_unlinked:
-        notes.append(
-            f"{_events(launch.n_events_unlinked)} without a launch in the trace: counted as device "
-            "time, not as launches."
-        )
-    if launch and launch.n_graph_calls:
-        notes.append(
-            "Kernels that CUDA graphs replay have no operator: their names alone tell their "
-            "category."
-        )
-    per_step = counted.group_by("step").len()["len"]
-    if len(window.steps) > 1 and (per_step.n_unique() > 1 or per_step.len() < len(window.steps)):
-        notes.append("The steps do not all have the same number of device events.")
-    return tuple(notes)
-
-
-def _events(n: int) -> str:
-    return "1 device event" if n == 1 else f"{n} device events"

@@ -104,6 +104,12 @@ def _measurement(c: "CandidateComparison") -> str:
             f"{format_count(min(time.n_steps))} steps in {rounds} each: too few repeats for a "
             "verdict."
         )
+    if set(c.device_kinds) == {"gpu", "cpu"}:
+        without = c.label if c.device_kinds[1] == "cpu" else c.baseline_label
+        return (
+            f"{c.label} and {c.baseline_label} cannot be compared: the trace of {without} holds no "
+            "GPU events."
+        )
     ours, theirs = c.device_time_ns
     if ours is None or theirs is None:
         return f"{c.label} and {c.baseline_label} cannot be compared: a trace is missing."
@@ -173,7 +179,10 @@ def _memory(c: "CandidateComparison") -> list[str]:
     ours, theirs = c.memory.peak_reserved_bytes
     if ours is None or theirs is None:
         return []
-    return [f"Peak memory (reserved) {format_bytes(ours)} → {format_bytes(theirs)}."]
+    before, after = format_bytes(ours), format_bytes(theirs)
+    if before == after:
+        return [f"Peak memory (reserved) stays at {before}."]
+    return [f"Peak memory (reserved) {before} → {after}."]
 
 
 def _times(time: StepTime) -> str:
@@ -187,4 +196,8 @@ def _interval(time: StepTime, *, inverse: bool = False) -> str:
     if inverse:
         low, high = 1 / high, 1 / low
     rounds = f"{min(time.n_rounds)} {'interleaved ' if time.paired else ''}rounds"
-    return f"95 % interval {low:.2f} to {high:.2f}, {rounds}"
+    # As many digits as tell the ends apart: "1.25 to 1.25" would look like a mistake.
+    digits = next((n for n in (2, 3) if f"{low:.{n}f}" != f"{high:.{n}f}"), None)
+    if digits is None:
+        return f"95 % interval narrower than 0.001, {rounds}"
+    return f"95 % interval {low:.{digits}f} to {high:.{digits}f}, {rounds}"

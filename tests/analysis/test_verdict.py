@@ -1,8 +1,11 @@
+import re
+
 from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.measures import measures
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.model.run import Numerics
-from tests.builders import a_run, a_trace, kernel, launch, step
+from tests.builders import a_run, a_trace, kernel, launch, op, step
 
 RIGHT = Numerics(verdict="right", compared="outputs")
 WRONG = Numerics(verdict="wrong", rms_error=0.12, baseline_rms_error=1e-6, tolerance=3e-6)
@@ -31,7 +34,7 @@ def test_faster_has_its_interval():
     assert found.kind == "faster"
     assert found.headline == (
         "default is 2.00 times as fast as eager: a step takes 5.22 ms → 2.61 ms "
-        "(95 % interval 2.00 to 2.00, 20 interleaved rounds)."
+        "(95 % interval narrower than 0.001, 20 interleaved rounds)."
     )
     assert "Its results are right (outputs compared)." in found.details
 
@@ -122,3 +125,39 @@ def test_details_name_cost_memory_and_unfair_conditions():
         "The runs were not timed in turns: a drift of the clocks may be in the ratio.",
         "The runs differ in more than the variant: gpu (H100 against H200).",
     )
+
+
+def test_the_ends_of_an_interval_never_look_alike():
+    rounds = [5_000_000 + 300 * turn for turn in range(20)]
+    eager = make_side(a_run(*rounds, variant="eager", interleaved=True), None)
+    found = verdict(eager, timed(2_500_000))
+    low, high = re.search(r"interval ([\d.]+) to ([\d.]+),", found.headline).groups()
+    assert float(low) < float(high)
+    assert len(low) == len("2.000")
+
+
+def test_a_peak_that_stays_is_said_once():
+    found = verdict(
+        timed(2_000_000, "eager", peak_reserved_bytes=35_700_000),
+        timed(1_000_000, peak_reserved_bytes=35_700_000),
+    )
+    assert "Peak memory (reserved) stays at 35.7 MB." in found.details
+
+
+def test_a_trace_without_gpu_events_is_not_compared_with_one_that_has_them():
+    host = summarise(a_trace(annotations=[step(0, 0, 20)], ops=[op(0, 10, "aten::relu")]))
+    gpu = summarise(
+        a_trace(annotations=[step(0, 0, 20)], runtime=[launch(1, 1, 1)], device=[kernel(5, 4, 1)])
+    )
+    comparison = compare(
+        make_side(a_run(), host, label="eager"), [make_side(a_run(), gpu, label="default")]
+    )
+    found = verdict_sentence(comparison.candidates[0])
+    assert found.kind == "no_verdict"
+    assert found.headline == (
+        "default and eager cannot be compared: the trace of eager holds no GPU events."
+    )
+    by_label = {measure.label: measure.values for measure in measures(comparison)}
+    assert by_label["Kernels a step"] == (None, 1)
+    assert by_label["GPU time a step"] == (None, 4)
+    assert "Speed" not in by_label

@@ -1,0 +1,112 @@
+"""What limits the numbers of one trace, a sentence for each thing; the gravest first."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from profiler_core.analysis.gpu_time import GpuTime
+from profiler_core.analysis.launches import Launches
+from profiler_core.analysis.steps import Window
+from profiler_core.model.tally import Tally
+from profiler_core.model.trace import Trace
+from profiler_core.units import format_count
+
+MEASURED_ON_THE_CPU = "Measured on the CPU: there are no copies, launches or idle causes to count."
+
+
+def trace_notes(
+    trace: Trace,
+    window: Window,
+    counted: pl.DataFrame,
+    times: tuple[GpuTime, ...],
+    launch: Launches | None,
+) -> tuple[str, ...]:
+    """The sentences.
+
+    Args:
+        trace: as read.
+        window: of the trace.
+        counted: the device work inside of the window, with its `step`.
+        times: of each device, the busiest first.
+        launch: None where launches cannot be counted.
+    """
+    notes = _damage(trace.tally)
+    if not trace.has_device_events:
+        notes.append(_without_gpu_events(trace))
+    if not window.annotated:
+        notes.append(
+            "The trace has no ProfilerStep annotations: the numbers are for the whole trace."
+        )
+    if window.n_left_over:
+        notes.append(
+            f"{_events(window.n_left_over)} left over from before the first profiled step: "
+            "in no total."
+        )
+    if window.n_launched_after:
+        notes.append(
+            f"{_events(window.n_launched_after)} launched after the last step: in no total."
+        )
+    if len(times) > 1:
+        notes.append(
+            f"The trace holds {len(times)} devices: busy and idle are those of device "
+            f"{times[0].device}, the busiest."
+        )
+    if trace.has_device_events and launch is None:
+        notes.append("The trace has no calls of a runtime or driver: launches cannot be counted.")
+    elif launch and launch.n_events_unlinked:
+        notes.append(
+            f"{_events(launch.n_events_unlinked)} without a launch in the trace: counted as device "
+            "time, not as launches."
+        )
+    if launch and launch.n_graph_calls:
+        notes.append(
+            "Kernels that CUDA graphs replay have no operator: their names alone tell their "
+            "category."
+        )
+    per_step = counted.group_by("step").len()["len"]
+    if len(window.steps) > 1 and (per_step.n_unique() > 1 or per_step.len() < len(window.steps)):
+        what = "device events" if trace.has_device_events else "operators"
+        notes.append(f"The steps do not all have the same number of {what}.")
+    return tuple(notes)
+
+
+def _damage(tally: Tally) -> list[str]:
+    """What the reader had to mend or leave out: whatever it was, numbers may lack it."""
+    notes = []
+    if tally.repairs:
+        notes.append(f"The file is damaged and was mended: {'; '.join(tally.repairs)}.")
+    if tally.n_skipped:
+        reasons = "; ".join(tally.skipped)
+        notes.append(f"{_count(tally.n_skipped, 'event')} could not be read: {reasons}.")
+    return notes
+
+
+def _without_gpu_events(trace: Trace) -> str:
+    """A CPU run, or a GPU run whose kernels are missing: Kineto writes them at the file's end."""
+    gpu = _first_gpu(trace)
+    if gpu is None and not trace.runtime.height:
+        return MEASURED_ON_THE_CPU
+    why = (
+        "the file was cut short"
+        if trace.tally.repairs
+        else "it was recorded without ProfilerActivity.CUDA, or on the CPU"
+    )
+    return (
+        f"The trace holds no GPU events, although the machine has {gpu or 'a GPU'}: {why}. "
+        "Kernels here are operators on the host."
+    )
+
+
+def _first_gpu(trace: Trace) -> str | None:
+    listed = trace.metadata.get("deviceProperties")
+    first = listed[0] if isinstance(listed, list) and listed else None
+    name = first.get("name") if isinstance(first, Mapping) else None
+    return f"an {name}" if isinstance(name, str) and name.startswith("NVIDIA") else name or None
+
+
+def _events(n: int) -> str:
+    return _count(n, "device event")
+
+
+def _count(n: int, what: str) -> str:
+    return f"{format_count(n)} {what}{'' if n == 1 else 's'}"
