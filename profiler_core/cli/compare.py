@@ -6,6 +6,7 @@ from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Pair, Side, compare
+from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.runs import paths_by_role, sides_of
@@ -39,7 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json(comparison_answer(comparison))
     else:
-        print("\n\n\n".join(_text(candidate) for candidate in comparison.candidates))
+        record = first.run.record
+        facts = [" · ".join(run_facts(record))] if record.workload else []
+        print("\n\n\n".join(_text(candidate, facts) for candidate in comparison.candidates))
     return 0
 
 
@@ -77,9 +80,9 @@ def _side(side: Side) -> dict[str, object]:
     }
 
 
-def _text(c: CandidateComparison) -> str:
+def _text(c: CandidateComparison, facts: list[str]) -> str:
     verdict = verdict_sentence(c)
-    parts = ["\n".join([verdict.headline, *verdict.details]), _numbers(c)]
+    parts = ["\n".join([verdict.headline, *verdict.details, *facts]), _numbers(c)]
     if c.by_category:
         parts.append(_categories(c))
     if c.notes:

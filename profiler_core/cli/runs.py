@@ -7,6 +7,7 @@ from pathlib import Path
 from profiler_core import run_directory
 from profiler_core.analysis.compare import Side, make_side
 from profiler_core.analysis.compile_time import compile_time
+from profiler_core.analysis.run_labels import short_variants
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.errors import NotARun, NothingToAnalyse
 from profiler_core.ingest.compile_log import read_compile_log
@@ -41,14 +42,18 @@ def side_of(path: Path) -> Side:
 
 
 def sides_of(paths: Sequence[Path]) -> list[Side]:
-    """One side for each path; those of the same name also carry their folder's."""
+    """One side for each path; options that all share are left out of their names.
+
+    Those of the same name also carry their folder's.
+    """
     sides = [side_of(path) for path in paths]
-    labels = [side.label for side in sides]
+    labels = short_variants([side.label for side in sides])
     return [
-        replace(side, label=f"{path.resolve().parent.name}/{side.label}")
-        if labels.count(side.label) > 1
-        else side
-        for side, path in zip(sides, paths, strict=True)
+        replace(
+            side,
+            label=f"{path.resolve().parent.name}/{label}" if labels.count(label) > 1 else label,
+        )
+        for side, label, path in zip(sides, labels, paths, strict=True)
     ]
 
 
@@ -60,9 +65,14 @@ def paths_by_role(folder: Path) -> tuple[Path, list[Path]]:
     Raises:
         NotARun: the folder does not hold exactly one baseline and at least one candidate.
     """
-    if not folder.is_dir():
+    if not folder.exists():
         raise NotARun(
-            f"{folder} is no folder of runs.", remedy="Name a candidate too: BASELINE CANDIDATE."
+            f"{folder} does not exist.", remedy="Pass the folder of a capture, or two runs."
+        )
+    if not folder.is_dir() or (folder / run_directory.RUN_JSON).is_file():
+        raise NotARun(
+            f"{folder} is one run, and a comparison needs two.",
+            remedy="Name a candidate too, or pass the folder of a whole capture.",
         )
     runs = [
         open_run(path)
@@ -73,7 +83,8 @@ def paths_by_role(folder: Path) -> tuple[Path, list[Path]]:
     candidates = [run for run in runs if run.record.role == "candidate"]
     if len(baselines) != 1 or not candidates:
         raise NotARun(
-            f"{folder} holds {len(baselines)} baselines and {len(candidates)} candidates.",
+            f"{folder} holds {len(runs)} run{'' if len(runs) == 1 else 's'}, of which {len(baselines)} say that they are the "
+            f"baseline and {len(candidates)} that they are a candidate.",
             remedy="Pass the folder of one capture, or name the runs: compare BASELINE CANDIDATE.",
         )
     candidates.sort(key=_place)

@@ -72,7 +72,9 @@ class Comparable:
 
     @property
     def title(self) -> str:
-        """The workload, or the name of what was uploaded."""
+        """The workload, or the name of what was uploaded; a sample's folder, chosen to tell."""
+        if self.origin == "sample":
+            return self.path.name
         for entry in self.entries:
             if entry.run.workload:
                 return entry.run.workload

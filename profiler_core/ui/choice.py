@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from profiler_core.analysis.run_labels import short_variants
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.store import library, server_path
 from profiler_core.store.library import Comparable, Entry
+from profiler_core.ui.dates import minute
 from profiler_core.ui.server import is_local_server
 
 _BASELINE, _CANDIDATE = "baseline", "candidate"
@@ -116,20 +118,23 @@ def _best_ratio(group: Comparable) -> float:
 
 
 def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Variants where they tell the entries apart, else workload and variant, else the key."""
-    for label in (_variant, _workload_and_variant):
-        labels = tuple(label(entry) for entry in entries)
+    """The shortest names that tell the entries apart: variants, with workload or time added.
+
+    Options that all of them share are left out (`short_variants`).
+    """
+    variants = short_variants([entry.variant for entry in entries])
+    for others in (
+        [],
+        [[entry.run.workload or entry.path.parent.name for entry in entries]],
+        [[minute(entry.run.created_at) if entry.run.created_at else "" for entry in entries]],
+    ):
+        labels = tuple(
+            " · ".join(part for part in parts if part)
+            for parts in zip(*others, variants, strict=True)
+        )
         if len(set(labels)) == len(labels):
             return labels
-    return tuple(f"{_variant(entry)} ({entry.key.split('/', 1)[-1]})" for entry in entries)
-
-
-def _variant(entry: Entry) -> str:
-    return entry.variant
-
-
-def _workload_and_variant(entry: Entry) -> str:
-    return f"{entry.run.workload or entry.path.parent.name} · {entry.variant}"
+    return tuple(f"{entry.variant} ({entry.key.split('/', 1)[-1]})" for entry in entries)
 
 
 def _n_readable(group: Comparable) -> int:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.compilation import CompilationReport
 from profiler_core.ui.compilation_data import Compiled
-from profiler_core.ui.headline import run_facts
+from profiler_core.ui.headline import entry_facts
 from profiler_core.units import format_count, format_duration
 
 
@@ -22,7 +22,7 @@ def choose_compiled(runs: tuple[Compiled, ...]) -> Compiled:
 def show_headline(compiled: Compiled) -> None:
     """Facts, one sentence, and what it rests on."""
     report = compiled.report
-    facts = " · ".join(escape(fact) for fact in (*run_facts(compiled.entry), compiled.label))
+    facts = " · ".join(escape(fact) for fact in (*entry_facts(compiled.entry), compiled.label))
     bad = " fs-worse" if report.skips or report.log.limit_hits else ""
     html = f"<p class=fs-eyebrow>{facts}</p><h1 class='fs-verdict{bad}'>{_sentence(report)}</h1>"
     for text in _evidence(report, compiled.without_trace):

@@ -15,6 +15,14 @@ def minute(iso: str) -> str:
     return iso[:40] if moment is None else f"{moment.day} {moment:%b %Y, %H:%M} UTC"
 
 
+def short(iso: str, *, now: datetime | None = None) -> str:
+    """For narrow places: "21 Nov, 09:30" within this year (UTC), else as `day`."""
+    moment = _parse(iso)
+    if moment is None or moment.year != (now or datetime.now(UTC)).year:
+        return day(iso)
+    return f"{moment.day} {moment:%b, %H:%M}"
+
+
 def _parse(iso: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(iso)

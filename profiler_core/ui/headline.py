@@ -6,6 +6,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.compare import CandidateComparison, Comparison
+from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
@@ -20,7 +21,7 @@ _FACTOR = re.compile(r"\d+(?:\.\d+)? times")
 
 def show_headline(choice: Choice, comparison: Comparison) -> None:
     """The line of facts, the verdict on the leading candidate, and one sentence on each other."""
-    facts = " · ".join(escape(fact) for fact in run_facts(choice.baseline))
+    facts = " · ".join(escape(fact) for fact in entry_facts(choice.baseline))
     html = f"<p class=fs-eyebrow>{facts}</p>"
     lead = leading(comparison)
     html += _single(choice, comparison) if lead is None else _verdict(lead, comparison)
@@ -31,24 +32,13 @@ def show_headline(choice: Choice, comparison: Comparison) -> None:
     st.html(html)
 
 
-def run_facts(entry: Entry) -> list[str]:
-    """What was run, as far as run.json says: workload, mode, precision, device, torch, day."""
-    run, spec, environment = entry.run, entry.run.spec, entry.run.environment
-    facts = [run.workload or run.name or entry.path.name]
-    if isinstance(spec.get("training"), bool):
-        facts.append("training" if spec["training"] else "inference")
-    for key, text in (("precision", "{}"), ("batch_size", "batch {}")):
-        if spec.get(key) is not None:
-            facts.append(text.format(str(spec[key])[:40]))
-    if spec.get("channels_last") is True:
-        facts.append("channels_last")
-    device = environment.get("gpu") or environment.get("cpu")
-    if device:
-        facts.append(str(device)[:80])
-    if environment.get("torch"):
-        facts.append(f"torch {str(environment['torch']).split('+')[0][:20]}")
-    if run.created_at:
-        facts.append(day(run.created_at))
+def entry_facts(entry: Entry) -> list[str]:
+    """What was run, when, and where it comes from."""
+    facts = run_facts(entry.run)
+    if not (entry.run.workload or entry.run.name):
+        facts.insert(0, entry.path.name)
+    if entry.run.created_at:
+        facts.append(day(entry.run.created_at))
     facts.append({"sample": "sample", "upload": "upload"}.get(entry.origin, ""))
     return [fact for fact in facts if fact]
 

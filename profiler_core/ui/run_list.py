@@ -9,9 +9,9 @@ from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
 from profiler_core.store.deletion import can_be_deleted, delete
 from profiler_core.store.library import Comparable, Entry
-from profiler_core.ui.choice import query_of
+from profiler_core.ui.choice import labels_of, query_of
 from profiler_core.ui.dates import minute
-from profiler_core.ui.headline import run_facts
+from profiler_core.ui.headline import entry_facts
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
 from profiler_core.ui.server import is_local_server
@@ -62,7 +62,7 @@ def _row(group: Comparable) -> None:
 
 
 def _facts(group: Comparable) -> str:
-    facts = run_facts(group.baseline)[1:]
+    facts = entry_facts(group.baseline)[1:]
     if group.created_at:
         facts = [fact for fact in facts if fact not in ("sample", "upload")]
         facts[-1:] = [minute(group.created_at)]
@@ -72,23 +72,23 @@ def _facts(group: Comparable) -> str:
 def _variants(group: Comparable) -> str:
     base = step_time_ns(group.baseline.run.measurement)
     cells, sentences = [], []
-    for entry in group.entries:
-        cells.append(_variant(entry, base, is_baseline=entry is group.baseline))
+    for entry, label in zip(group.entries, labels_of(group.entries), strict=True):
+        cells.append(_variant(entry, label, base, is_baseline=entry is group.baseline))
         error = entry.problem or entry.run.error
-        sentence = state_sentence(entry.variant, entry.run.status, error)
+        sentence = state_sentence(label, entry.run.status, error)
         if sentence:
             sentences.append(f"<p class='fs-note fs-w'>{escape(sentence)}</p>")
     return f"<div class=fs-variants>{''.join(cells)}</div>{''.join(sentences)}"
 
 
-def _variant(entry: Entry, base: float | None, *, is_baseline: bool) -> str:
+def _variant(entry: Entry, label: str, base: float | None, *, is_baseline: bool) -> str:
     time = step_time_ns(entry.run.measurement)
     said = "not timed" if time is None else format_duration(time)
     change = ""
     if not is_baseline and base and time is not None:
         change = f" <span class=fs-d>{format_change(time / base)}</span>"
     return (
-        f"<span class=fs-variant><small>{escape(entry.variant)}"
+        f"<span class=fs-variant><small>{escape(label)}"
         f"{state_badge(entry.run.status)}</small>{said}{change}</span>"
     )
 

@@ -16,7 +16,7 @@ from profiler_core.ui.choice import (
     open_choice,
     write_url,
 )
-from profiler_core.ui.dates import day
+from profiler_core.ui.dates import short
 from profiler_core.ui.empty_state import nothing_yet
 
 _GROUP, _BASELINE, _CANDIDATES = "fs_pick_group", "fs_pick_baseline", "fs_pick_candidates"
@@ -89,12 +89,12 @@ def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) 
 
 
 def group_label(group: Comparable) -> str:
-    """A comparison in one line: workload, where it comes from, when."""
+    """A comparison in one line: workload, where it comes from, when (several a day are usual)."""
     parts = [group.title]
     if group.origin == "sample":
         parts.append("sample")
     elif group.created_at:
-        parts.append(day(group.created_at))
+        parts.append(short(group.created_at))
     return " · ".join(parts)
 
 

@@ -118,8 +118,10 @@ def test_traces_of_one_name_carry_their_folders(capsys):
     ("words", "status", "problem"),
     [
         (["summary", "/nowhere/at/all"], 2, "/nowhere/at/all does not exist."),
-        (["compare", "{tmp}"], 2, "holds 0 baselines and 0 candidates."),
-        (["compare", str(EAGER / "run.json")], 2, "is no folder"),
+        (["compare", "{tmp}"], 2, "holds 1 run, of which 0 say"),
+        (["compare", str(EAGER)], 2, "is one run, and a comparison needs two."),
+        (["compare", "{tmp}/missing"], 2, "missing does not exist."),
+        (["compare", str(EAGER / "run.json")], 2, "a comparison needs two."),
         (["summary", "{tmp}/lost"], 3, "has no trace (it is failed)."),
     ],
 )

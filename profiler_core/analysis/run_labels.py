@@ -1,0 +1,42 @@
+"""What runs are called beside each other, and what was run, in a few words."""
+
+from collections.abc import Sequence
+
+from profiler_core.model.run import RunRecord
+
+
+def short_variants(variants: Sequence[str]) -> tuple[str, ...]:
+    """Variants without the options that all of them have: `run_facts` says those once.
+
+    ("eager+bf16", "default+bf16+dynamic") becomes ("eager", "default+dynamic"). A variant alone
+    keeps its name, and so do all where the short ones would not differ.
+    """
+    parts = [variant.split("+") for variant in variants]
+    shared = set.intersection(*(set(options[1:]) for options in parts)) if len(parts) > 1 else set()
+    short = tuple(
+        "+".join([head, *(option for option in options if option not in shared)])
+        for head, *options in parts
+    )
+    return short if len(set(short)) == len(set(variants)) else tuple(variants)
+
+
+def run_facts(record: RunRecord) -> list[str]:
+    """What was run, as far as run.json says: workload, mode, options, batch, device, torch."""
+    spec, environment = record.spec, record.environment
+    facts = [record.workload or record.name]
+    if isinstance(spec.get("training"), bool):
+        facts.append("training" if spec["training"] else "inference")
+    if spec.get("precision") is not None:
+        facts.append(str(spec["precision"])[:40])
+    if spec.get("batch_size") is not None:
+        facts.append(f"batch {str(spec['batch_size'])[:40]}")
+    options = ["channels_last"] if spec.get("channels_last") is True else []
+    # Names of uploads may hold a "+" that begins no option: only a capture's variants have them.
+    options += record.variant.split("+")[1:] if record.spec else []
+    facts += [option for option in dict.fromkeys(options) if option not in facts]
+    device = environment.get("gpu") or environment.get("cpu")
+    if device:
+        facts.append(str(device)[:80])
+    if environment.get("torch"):
+        facts.append(f"torch {str(environment['torch']).split('+')[0][:20]}")
+    return [fact for fact in facts if fact]
