@@ -100,7 +100,9 @@ def running_server(home: Path, log: Path) -> Iterator[Server]:
             process.wait(20)
 
 
-@pytest.fixture(scope="session")
+# Not scope="session": Playwright keeps an event loop running in this thread as long as it lives,
+# and the tests of other packages start their own.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Chrome or Chromium. None on this machine is a failure, never a skip."""
     try:
