@@ -25,7 +25,7 @@ with page("Overview"):
         show_step_bars(looked.sides)
         show_way_on(choice)
 
-    section("Kernels a step, by what they do")
+    section("Kernels a step and their time, by what they do")
     show_categories(looked.sides)
 
     show_what_is_missing(looked)

@@ -24,11 +24,16 @@ class Measure:
     unit: Unit
     values: tuple[float | None, ...]
     judgements: tuple[Judgement, ...]  # of the candidates, so one fewer than values
+    words: tuple[str | None, ...] = ()  # what stands in the place of a value, where no number can
 
     @property
     def is_known(self) -> bool:
-        """At least one run has it."""
-        return any(value is not None for value in self.values)
+        """At least one run has it, or has a word for it."""
+        return any(known is not None for known in (*self.values, *self.words))
+
+    def word(self, run: int) -> str | None:
+        """What to say of this run instead of a number."""
+        return self.words[run] if self.words else None
 
     def change(self, run: int) -> float | None:
         """values[run] / values[0]; None where one is missing or the baseline is zero."""
@@ -197,12 +202,20 @@ def _cost(comparison: Comparison, sides: Sequence[Side]) -> tuple[Measure, ...]:
             "count",
             (*nothing, *(c.break_even_steps for c in costs)),
             unjudged,
+            (None, *(_never(c) for c in comparison.candidates)),
         ),
     )
 
 
 def _ns(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * 1e9
+
+
+def _never(candidate: CandidateComparison) -> str | None:
+    """Compiling that gains nothing is never earned back."""
+    cost = candidate.compile
+    gains = candidate.verdict not in ("slower", "no_difference")
+    return None if gains or cost.seconds is None or cost.break_even_steps is not None else "never"
 
 
 def _of_steps(

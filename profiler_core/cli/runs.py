@@ -83,8 +83,9 @@ def paths_by_role(folder: Path) -> tuple[Path, list[Path]]:
     candidates = [run for run in runs if run.record.role == "candidate"]
     if len(baselines) != 1 or not candidates:
         raise NotARun(
-            f"{folder} holds {len(runs)} run{'' if len(runs) == 1 else 's'}, of which {len(baselines)} say that they are the "
-            f"baseline and {len(candidates)} that they are a candidate.",
+            f"{folder} holds {len(runs)} run{'' if len(runs) == 1 else 's'}, of which "
+            f"{len(baselines)} say that they are the baseline and {len(candidates)} that they are "
+            "a candidate.",
             remedy="Pass the folder of one capture, or name the runs: compare BASELINE CANDIDATE.",
         )
     candidates.sort(key=_place)

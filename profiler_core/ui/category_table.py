@@ -1,4 +1,4 @@
-"""How many kernels of each kind a step runs, all runs side by side."""
+"""How many kernels of each kind a step runs and how long they take, all runs side by side."""
 
 from collections.abc import Sequence
 from html import escape
@@ -15,18 +15,22 @@ _WIDTHS = (280, 290)  # px: of the names, and of each run
 
 
 def show_categories(sides: Sequence[Side]) -> None:
-    """One row a category, one count with a bar for each run; bars share one scale."""
+    """One row a category; for each run the count, and a bar of the time beside it.
+
+    Bars share one scale. They show the time that stands beside them, not the count: many short
+    kernels would else look dearer than a few long ones.
+    """
     palette = colors()
     counts = [side.per_step.category_n if side.per_step else {} for side in sides]
     times = [side.per_step.category_time_ns if side.per_step else {} for side in sides]
-    most = max((n for run in counts for n in run.values()), default=0.0)
+    longest = max((ns for run in times for ns in run.values()), default=0.0)
     rows = []
     for name, label in CATEGORIES.items():
         if not any(name in run for run in counts):
             continue
         color = palette.category(name)
         cells = "".join(
-            _cell(count.get(name, 0.0), time.get(name, 0.0), most, color, known=bool(count))
+            _cell(count.get(name, 0.0), time.get(name, 0.0), longest, color, known=bool(count))
             for count, time in zip(counts, times, strict=True)
         )
         swatch = f'<span class=fs-swatch style="background:{color}"></span>'
@@ -39,12 +43,12 @@ def show_categories(sides: Sequence[Side]) -> None:
     )
 
 
-def _cell(n: float, time_ns: float, most: float, color: str, *, known: bool) -> str:
+def _cell(n: float, time_ns: float, longest_ns: float, color: str, *, known: bool) -> str:
     if not known:
         return "<td class=fs-n>–</td><td></td>"
     if not n:
         return "<td class=fs-n>·</td><td></td>"
-    width = max(round(_BAR_PX * n / most), 1)
+    width = max(round(_BAR_PX * time_ns / longest_ns), 1) if longest_ns else 1
     bar = f'<span class=fs-share style="width:{width}px;background:{color}"></span>'
     time = f"<small>{format_duration(time_ns)}</small>"
     return f"<td class=fs-n>{format_count(n)}</td><td class=fs-bar-cell>{bar}{time}</td>"

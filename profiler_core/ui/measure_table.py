@@ -61,7 +61,8 @@ def _heads(sides: Sequence[Side]) -> str:
 def _row(measure: Measure) -> str:
     cells = [f"<td>{_value(measure, measure.values[0])}</td>"]
     for run, value in enumerate(measure.values[1:], start=1):
-        cells.append(f"<td>{_value(measure, value)}{_change(measure, run)}</td>")
+        text = measure.word(run) or _value(measure, value)
+        cells.append(f"<td>{text}{_change(measure, run)}</td>")
     head = f'<abbr class=fs-def title="{escape(measure.definition)}">{escape(measure.label)}</abbr>'
     return f"<tr><th scope=row>{head}</th>{''.join(cells)}</tr>"
 

@@ -57,6 +57,7 @@ def show_way_on(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium"):
         page_link("timeline", "See it on the timeline", choice.query)
         page_link("kernels", "Compare the kernels", choice.query)
+        page_link("compilation", "What the compiler did", choice.query)
         if choice.baseline.origin == "sample":
             page_link("capture", "Capture your own model")
             page_link("runs", "Upload your traces")

@@ -100,3 +100,14 @@ def test_kernels_that_overlap_are_shown_in_proportion():
     parts = step_parts(a_summary(300, 300, stream="each"), None, "profiled")
     assert (parts.by_category["triton_pointwise"], parts.idle_ns) == (300, 700)
     assert parts.scale == 0.5
+
+
+def test_what_gains_nothing_is_never_earned_back():
+    eager = make_side(a_run(*[2_000_000] * 20, variant="eager", interleaved=True), None)
+    slower = make_side(
+        a_run(*[3_000_000] * 20, variant="default", interleaved=True, first_call_ns=1_000_000_000),
+        None,
+    )
+    (row,) = [m for m in measures(compare(eager, [slower])) if m.label == "Break-even steps"]
+    assert row.values == (None, None)
+    assert (row.word(0), row.word(1)) == (None, "never")
