@@ -12,6 +12,13 @@ def format_duration(ns: float | None) -> str:
     return f"{ns:.0f} ns"
 
 
+def format_difference(ns: float | None) -> str:
+    """A change with its sign: `-1_310_000` -> "−1.31 ms". None is an en dash."""
+    if ns is None:
+        return "–"
+    return f"{'−' if ns < 0 else '+'}{format_duration(abs(ns))}"
+
+
 def format_bytes(n: float | None) -> str:
     """`468_000_000` -> "468 MB" (decimal, as torch and vendors print them). None is an en dash."""
     if n is None:

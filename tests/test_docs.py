@@ -28,6 +28,7 @@ PLAIN = {
     "kernels", "by_category", "compile", "seconds", "step_time", "idle_by_cause_ns", "time_ns",
     "p25_ns", "median_ns", "p75_ns", "p95_ns", "baseline_ns", "candidate_ns",
     "environment_differs", "n_calls", "n_graph_calls", "dur_ns",
+    "groups", "op", "module", "title", "advice", "page",
 }  # fmt: skip
 
 

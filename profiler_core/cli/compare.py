@@ -1,20 +1,23 @@
 """`compare BASELINE CANDIDATE…` or `compare FOLDER`: every number per step, side by side."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Pair, Side, compare
+from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.cli.explained import (
+    explanation_answer,
+    explanation_text,
+    explanations,
+)
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.runs import paths_by_role, sides_of
 from profiler_core.cli.table import table
 from profiler_core.units import format_bytes, format_change, format_count, format_duration
-
-# Sections of `compare` that later analyses fill: absent data is null, never a guess.
-_NOT_COMPUTED = ("waterfall", "fusion", "findings")
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -35,18 +38,25 @@ def run(arguments: argparse.Namespace) -> int:
     baseline, candidates = arguments.baseline, arguments.candidates
     if not candidates:
         baseline, candidates = paths_by_role(baseline)
-    first, *others = sides_of([baseline, *candidates])
+    (first, *others), materials = sides_of([baseline, *candidates])
     comparison = compare(first, others)
+    explained = explanations(comparison, materials)
     if arguments.json:
-        write_json(comparison_answer(comparison))
+        write_json(comparison_answer(comparison, explained))
     else:
         record = first.run.record
         facts = [" · ".join(run_facts(record))] if record.workload else []
-        print("\n\n\n".join(_text(candidate, facts) for candidate in comparison.candidates))
+        texts = (
+            _text(candidate, facts, one)
+            for candidate, one in zip(comparison.candidates, explained, strict=True)
+        )
+        print("\n\n\n".join(texts))
     return 0
 
 
-def comparison_answer(comparison: Comparison) -> dict[str, object]:
+def comparison_answer(
+    comparison: Comparison, explained: Sequence[Explanation]
+) -> dict[str, object]:
     """The keys of `compare` in docs/json.md."""
     return {
         "baseline": _side(comparison.baseline),
@@ -55,9 +65,12 @@ def comparison_answer(comparison: Comparison) -> dict[str, object]:
                 **_side(side),
                 **{name: getattr(candidate, name) for name in candidate.__dataclass_fields__},
                 "verdict": verdict_sentence(candidate),
-                **dict.fromkeys(_NOT_COMPUTED),
+                "notes": (*candidate.notes, *one.notes),
+                **explanation_answer(one),
             }
-            for candidate, side in zip(comparison.candidates, comparison.sides, strict=True)
+            for candidate, side, one in zip(
+                comparison.candidates, comparison.sides, explained, strict=True
+            )
         ],
     }
 
@@ -80,13 +93,19 @@ def _side(side: Side) -> dict[str, object]:
     }
 
 
-def _text(c: CandidateComparison, facts: list[str]) -> str:
+def _text(c: CandidateComparison, facts: list[str], explained: Explanation) -> str:
     verdict = verdict_sentence(c)
     parts = ["\n".join([verdict.headline, *verdict.details, *facts]), _numbers(c)]
     if c.by_category:
         parts.append(_categories(c))
-    if c.notes:
-        parts.append("\n".join(c.notes))
+    parts.extend(explanation_text(explained, c))
+    notes = (
+        *c.notes,
+        *explained.notes,
+        *(explained.waterfall.notes if explained.waterfall else ()),
+    )
+    if notes:
+        parts.append("\n".join(dict.fromkeys(notes)))
     return "\n\n".join(parts)
 
 

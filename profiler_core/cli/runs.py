@@ -7,10 +7,12 @@ from pathlib import Path
 from profiler_core import run_directory
 from profiler_core.analysis.compare import Side, make_side
 from profiler_core.analysis.compile_time import compile_time
+from profiler_core.analysis.explanation import Material
 from profiler_core.analysis.run_labels import short_variants
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.errors import NotARun, NothingToAnalyse
 from profiler_core.ingest.compile_log import read_compile_log
+from profiler_core.ingest.inductor import read_inductor
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.model.run import Run
@@ -32,21 +34,25 @@ def summary_of(path: Path) -> tuple[Run, Summary]:
     return run, summarise(open_trace(run.trace), run.record.measurement)
 
 
-def side_of(path: Path) -> Side:
-    """One side of a comparison; a run without a trace is one too."""
+def side_of(path: Path) -> tuple[Side, Material]:
+    """One side of a comparison with its files; a run without a trace is one too."""
     run = open_run(path)
-    summary = None
-    if run.trace is not None:
-        summary = summarise(open_trace(run.trace), run.record.measurement)
-    return make_side(run, summary, compiling=compile_time(read_compile_log(run)))
+    trace = open_trace(run.trace) if run.trace is not None else None
+    material = Material(
+        trace,
+        code=read_inductor(run.torch_trace) if run.torch_trace else None,
+        compile_log=read_compile_log(run),
+    )
+    summary = summarise(trace, run.record.measurement) if trace is not None else None
+    return make_side(run, summary, compiling=compile_time(material.compile_log)), material
 
 
-def sides_of(paths: Sequence[Path]) -> list[Side]:
+def sides_of(paths: Sequence[Path]) -> tuple[list[Side], list[Material]]:
     """One side for each path; options that all share are left out of their names.
 
     Those of the same name also carry their folder's.
     """
-    sides = [side_of(path) for path in paths]
+    sides, materials = zip(*(side_of(path) for path in paths), strict=True)
     labels = short_variants([side.label for side in sides])
     return [
         replace(
@@ -54,7 +60,7 @@ def sides_of(paths: Sequence[Path]) -> list[Side]:
             label=f"{path.resolve().parent.name}/{label}" if labels.count(label) > 1 else label,
         )
         for side, label, path in zip(sides, labels, paths, strict=True)
-    ]
+    ], list(materials)
 
 
 def paths_by_role(folder: Path) -> tuple[Path, list[Path]]:

@@ -83,7 +83,62 @@ def test_compare_answers_the_keys_that_scripts_rely_on(capsys):
     assert candidate["n_kernels"] == [23, 17]
     assert candidate["n_launches"] == [23, 3]
     assert candidate["compile"].keys() >= {"seconds", "warm_seconds", "source", "break_even_steps"}
-    assert candidate["waterfall"] is None
+
+
+def test_compare_explains_the_difference_to_the_nanosecond(capsys):
+    found = answer(capsys, "compare", str(EAGER), str(GRAPH))
+    (candidate,) = found["candidates"]
+    step, rows = candidate["step_time"], candidate["waterfall"]
+    for key in ("baseline_ns", "candidate_ns"):
+        assert sum(row[key] for row in rows) == step[key]
+    assert {row["class"] for row in rows} >= {"gemm_conv", "pointwise", "idle_between_kernels"}
+    fusion = candidate["fusion"]
+    assert fusion["coverage_candidate"] == 1
+    assert [fusion["baseline_ns"], fusion["candidate_ns"]] == candidate["device_time_ns"]
+    assert sum(group["candidate_ns"] for group in fusion["groups"]) == fusion["candidate_ns"]
+    assert candidate["findings"]
+    for finding in candidate["findings"]:
+        assert finding["title"] and finding["evidence"] and finding["page"]
+        assert (finding["at_stake_ns"] or 0) <= step["candidate_ns"]
+
+
+def test_compare_prints_the_waterfall_and_what_stands_out(capsys):
+    assert main(["compare", str(EAGER), str(GRAPH)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (head,) = (i for i, line in enumerate(lines) if line.startswith("where a step goes"))
+    total = next(line for line in lines[head:] if line.startswith("step, unprofiled"))
+    assert total.split("  ")[-1].strip() == "−164 µs"
+    assert any(line.startswith("Fusion: ") for line in lines)
+    assert "at stake a step, what stands out" in lines
+
+
+def test_what_cannot_be_explained_is_null_with_a_sentence(capsys, tmp_path):
+    """A run without a trace beside one with; a GPU's trace beside one of the host."""
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    (lost / "run.json").write_text(json.dumps({"status": "failed", "variant": "lost"}))
+    cpu = CAPTURES / "smallcnn_cpu.default"
+    found = answer(capsys, "compare", str(EAGER), str(lost), str(cpu))
+    without_trace, on_cpu = found["candidates"]
+    for candidate in (without_trace, on_cpu):
+        assert candidate["waterfall"] is None
+        assert candidate["fusion"] is None
+    assert without_trace["findings"] is None
+    assert "No findings: lost has no trace." in without_trace["notes"]
+    assert "Neither waterfall nor fusion ledger: lost has no trace." in without_trace["notes"]
+    assert any("only operators on the host" in note for note in on_cpu["notes"])
+
+
+def test_a_failing_ledger_costs_nothing_else(capsys, monkeypatch):
+    def fail(*sides):
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr("profiler_core.analysis.explanation.fusion_ledger", fail)
+    (candidate,) = answer(capsys, "compare", str(EAGER), str(GRAPH))["candidates"]
+    assert candidate["fusion"] is None
+    assert candidate["waterfall"]
+    assert candidate["findings"] is not None
+    assert any("fusion ledger cannot be computed" in note for note in candidate["notes"])
 
 
 def test_compare_prints_the_verdict_first(capsys):

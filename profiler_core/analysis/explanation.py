@@ -1,0 +1,166 @@
+"""Why a candidate differs from its baseline: waterfall, fusion ledger and findings of one pair.
+
+The command line and the pages ask here, so that both say the same. What cannot be computed is
+None, with a sentence; one part that fails takes no other with it.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from profiler_core.analysis.compare import Comparison
+from profiler_core.analysis.compilation import compilation_report
+from profiler_core.analysis.findings import Facts, Finding, findings
+from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
+from profiler_core.analysis.replayed import known_categories
+from profiler_core.analysis.shared_categories import sides_of
+from profiler_core.analysis.waterfall import Waterfall, waterfall
+from profiler_core.errors import FusionscopeError, NothingToAnalyse
+from profiler_core.model.compilation import CompileLog
+from profiler_core.model.inductor import InductorLog
+from profiler_core.model.trace import Trace
+
+_log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Material:
+    """What was read of one run; None: it has no such file."""
+
+    trace: Trace | None = None
+    code: InductorLog | None = None  # graphs and generated kernels
+    compile_log: CompileLog | None = None
+
+    @property
+    def ledger_side(self) -> LedgerSide | None:
+        """As the ledger takes it; None without a trace."""
+        if self.trace is None:
+            return None
+        return LedgerSide(self.trace, self.code if self.code and self.code.graphs else None)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One candidate against the baseline. None: it cannot be computed, and `notes` say why."""
+
+    waterfall: Waterfall | None
+    ledger: FusionLedger | None
+    findings: tuple[Finding, ...] | None
+    notes: tuple[str, ...]
+
+
+def explain(
+    comparison: Comparison,
+    number: int,
+    baseline: Material,
+    candidate: Material,
+    *,
+    ledger: FusionLedger | None = None,
+) -> Explanation:
+    """Explain the difference between the baseline and candidate `number`.
+
+    Args:
+        comparison: of both, and of whatever other candidates there are.
+        number: which candidate.
+        baseline: its files.
+        candidate: its files.
+        ledger: of this pair, where it is there already; otherwise it is made.
+    """
+    notes: list[str] = []
+    missing = not_explained(comparison, number)
+    left, right = baseline.ledger_side, candidate.ledger_side
+    if missing is None and ledger is None and left is not None and right is not None:
+        ledger = _attempt("The fusion ledger", notes, partial(fusion_ledger, left, right))
+    bars = None
+    if missing is None:
+        bars = _attempt(
+            "The waterfall", notes, lambda: pair_waterfall(comparison, number, ledger=ledger)
+        )
+    found = _attempt(
+        "The findings", notes, lambda: _findings(comparison, number, candidate, ledger)
+    )
+    if missing is not None:
+        notes.append(f"Neither waterfall nor fusion ledger: {missing}")
+    if found is None and candidate.trace is None:
+        notes.append(f"No findings: {comparison.sides[number].label} has no trace.")
+    return Explanation(bars, ledger if missing is None else None, found, tuple(notes))
+
+
+def not_explained(comparison: Comparison, number: int) -> str | None:
+    """Why the two cannot be put beside each other kernel by kernel; None: they can."""
+    sides = (comparison.baseline, comparison.sides[number])
+    without = [side.label for side in sides if side.summary is None]
+    if without:
+        return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no trace."
+    left, right = comparison.candidates[number].device_kinds
+    if left != right:
+        return "one trace has the kernels of a GPU, the other only operators on the host."
+    return None
+
+
+def pair_waterfall(
+    comparison: Comparison, number: int, *, ledger: FusionLedger | None = None
+) -> Waterfall:
+    """From the baseline's step to the candidate's, both on one clock; kinds as all runs share them.
+
+    Args:
+        comparison: of both, and of whatever other candidates there are.
+        number: which candidate.
+        ledger: of the pair; with it the bars open into groups.
+
+    Raises:
+        NothingToAnalyse: one of them has no trace.
+    """
+    every = sides_of(comparison)
+    left, right = every[0].summary, every[number + 1].summary
+    if left is None or right is None:
+        raise NothingToAnalyse(
+            f"Nobody knows where the step went: {not_explained(comparison, number)}",
+            remedy="Capture both runs with the profiled pass.",
+        )
+    time = comparison.candidates[number].step_time
+    timed = None
+    if time.clock == "unprofiled" and time.baseline_ns is not None:
+        timed = (float(time.baseline_ns), float(time.candidate_ns or 0))
+    known = known_categories(
+        side.summary for side in (comparison.baseline, *comparison.sides)
+    )  # of the summaries as they were: a replay says nothing about operators
+    return waterfall((left, right), timed, ledger, known)
+
+
+def _findings(
+    comparison: Comparison, number: int, candidate: Material, ledger: FusionLedger | None
+) -> tuple[Finding, ...] | None:
+    side = sides_of(comparison)[number + 1]
+    if side.summary is None or candidate.trace is None:
+        return None
+    record = side.run.record
+    report = None
+    if candidate.compile_log is not None:
+        report = compilation_report(
+            candidate.compile_log, trace=candidate.trace, measurement=record.measurement
+        )
+    return findings(
+        Facts(candidate.trace, side.summary, record, comparison.candidates[number], ledger, report)
+    )
+
+
+def _attempt(what: str, notes: list[str], work: Callable[[], Result]) -> Result | None:
+    """The result of `work`; None and a note where it fails.
+
+    Traces come from anywhere, and what they break here must not cost the numbers beside it.
+    """
+    try:
+        return work()
+    except FusionscopeError as error:
+        notes.append(f"{what} cannot be computed: {error.problem}")
+    except Exception as error:  # said in a note, logged with its traceback
+        _log.info("%s failed", what, exc_info=error)
+        notes.append(
+            f"{what} cannot be computed from these files: an error of ours "
+            f"({type(error).__name__}: {error})."
+        )
+    return None
