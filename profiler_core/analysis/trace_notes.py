@@ -84,6 +84,8 @@ def _damage(tally: Tally) -> list[str]:
 def _without_gpu_events(trace: Trace) -> str:
     """A CPU run, or a GPU run whose kernels are missing: Kineto writes them at the file's end."""
     gpu = _first_gpu(trace)
+    if not trace.n_events:
+        return "The trace holds no events."
     if gpu is None and not trace.runtime.height:
         return MEASURED_ON_THE_CPU
     why = (

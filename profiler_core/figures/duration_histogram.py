@@ -1,10 +1,10 @@
 """How long the single calls of one kernel took, all runs in one picture."""
 
 from collections.abc import Sequence
-from html import escape
 
 import plotly.graph_objects as go
 
+from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 
@@ -35,9 +35,9 @@ def duration_histogram(
             x=[(low + (i + 0.5) * width) / 1e3 for i in range(len(counts))],
             y=counts,
             width=width / 1e3,
-            name=escape(label),
+            name=plotly_text(label),
             marker={"color": palette.run(run), "opacity": 0.8},
-            hovertemplate=f"{escape(label)}: %{{y}} calls near %{{x:.2f}} µs<extra></extra>",
+            hovertemplate=f"{plotly_text(label)}: %{{y}} calls near %{{x:.2f}} µs<extra></extra>",
         )
     figure.update_layout(
         barmode="overlay",

@@ -1,12 +1,11 @@
 """The kernels with the most time, all runs beside each other."""
 
 from collections.abc import Sequence
-from html import escape
 
 import plotly.graph_objects as go
 
 from profiler_core.analysis.kernel_sides import KernelRow
-from profiler_core.figures.names import short_kernel_name
+from profiler_core.figures.names import plotly_text, short_kernel_name
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_count, format_duration
@@ -28,7 +27,7 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
             y=places,
             x=[row.time_ns(run) * factor for row in shown],
             orientation="h",
-            name=escape(label),
+            name=plotly_text(label),
             marker={"color": palette.run(run)},
             customdata=[row.name for row in shown],
             hovertext=[_hover(label, row, run) for row in shown],
@@ -36,7 +35,7 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
         )
     for place, row in enumerate(shown):
         # Above its bars, not beside the axis: names are long, and the width is for time.
-        text = escape(short_kernel_name(row.name, _LONGEST_NAME))
+        text = plotly_text(short_kernel_name(row.name, _LONGEST_NAME))
         figure.add_annotation(x=0, y=place, text=text, xanchor="left", yanchor="bottom")
     shift = _BAR_PX * len(labels) / 2 + 1
     figure.update_annotations(
@@ -56,11 +55,12 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
 
 
 def _hover(label: str, row: KernelRow, run: int) -> str:
-    name = "<br>".join(escape(row.name[i : i + 90]) for i in range(0, min(len(row.name), 360), 90))
+    pieces = (row.name[i : i + 90] for i in range(0, min(len(row.name), 360), 90))
+    name = "<br>".join(plotly_text(piece) for piece in pieces)
     side = row.sides[run]
     if side is None:
-        return f"{name}<br><b>{escape(label)}</b>: does not run here"
+        return f"{name}<br><b>{plotly_text(label)}</b>: does not run here"
     return (
-        f"{name}<br><b>{escape(label)}</b>: {format_duration(side.time_ns)} a step"
+        f"{name}<br><b>{plotly_text(label)}</b>: {format_duration(side.time_ns)} a step"
         f" · {format_count(side.n)} × {format_duration(side.mean_ns)}"
     )

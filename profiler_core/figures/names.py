@@ -1,6 +1,7 @@
-"""Kernel names short enough for an axis, and still telling."""
+"""Names for a figure: harmless, short enough for an axis, and still telling."""
 
 import re
+from html import escape
 
 _LONGEST = 46
 # What stands before the telling part, again and again.
@@ -10,6 +11,11 @@ _NOISE = re.compile(
 _TEMPLATE = re.compile(r"<.*$", re.DOTALL)
 _FUNCTOR = re.compile(r"(\w*(?:[Ff]unctor|_kernel_impl|Op)\w*)")
 _WRAPPERS = ("Kernel", "Kernel2", "device_kernel")  # cutlass: the argument says which kernel
+
+
+def plotly_text(name: str) -> str:
+    """A name as Plotly shows it: it takes tags for markup, and knows no entity of a quote."""
+    return escape(name, quote=False)
 
 
 def plain_kernel_name(name: str) -> str:

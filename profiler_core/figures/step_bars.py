@@ -1,12 +1,12 @@
 """Where a step's time went: one stacked bar a run, idle included, all on one scale."""
 
 from collections.abc import Sequence
-from html import escape
 
 import plotly.graph_objects as go
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.step_parts import StepParts
+from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_duration, format_share
@@ -41,7 +41,7 @@ def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palett
             textangle=0,
             textfont={"size": 12, "color": palette.on(color) if name else palette.muted},
             hovertext=[
-                f"<b>{escape(run)}</b><br>{label}: {format_duration(width)}"
+                f"<b>{plotly_text(run)}</b><br>{label}: {format_duration(width)}"
                 f" · {format_share(width / p.step_ns if p.step_ns else None)} of the step"
                 for run, width, p in zip(labels, widths, parts, strict=True)
             ],
@@ -49,7 +49,7 @@ def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palett
         )
     for row, (label, p) in enumerate(zip(labels, parts, strict=True)):
         # Above the bar, not beside the axis: the whole width is for time.
-        text = f"<b>{escape(_short(label))}</b>"
+        text = f"<b>{plotly_text(_short(label))}</b>"
         figure.add_annotation(
             x=0, y=row, text=text, xanchor="left", yshift=_LABEL_SHIFT_PX, xshift=-2
         )

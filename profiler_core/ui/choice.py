@@ -21,6 +21,7 @@ from profiler_core.ui.server import is_local_server
 _BASELINE, _CANDIDATE = "baseline", "candidate"
 _CHOSEN = "fs_chosen_runs"  # the keys; plain, because a widget's state dies with its page
 _SEEN = "fs_seen_url"
+_LONGEST_LABEL = 60  # characters; several stand side by side above tables
 
 Keys = tuple[str, ...]  # the baseline's key, then the candidates'
 
@@ -129,12 +130,20 @@ def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:
         [[minute(entry.run.created_at) if entry.run.created_at else "" for entry in entries]],
     ):
         labels = tuple(
-            " · ".join(part for part in parts if part)
+            _clipped(" · ".join(part for part in parts if part))
             for parts in zip(*others, variants, strict=True)
         )
         if len(set(labels)) == len(labels):
             return labels
     return tuple(f"{entry.variant} ({entry.key.split('/', 1)[-1]})" for entry in entries)
+
+
+def _clipped(label: str) -> str:
+    """Names of uploads may be as long as a file's name: the beginning and the end tell most."""
+    if len(label) <= _LONGEST_LABEL:
+        return label
+    half = (_LONGEST_LABEL - 1) // 2
+    return f"{label[:half]}…{label[-half:]}"
 
 
 def _n_readable(group: Comparable) -> int:

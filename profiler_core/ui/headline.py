@@ -1,6 +1,7 @@
 """The first thing on the overview: what was run, and whether it was worth it, in one sentence."""
 
 import re
+from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
@@ -54,7 +55,7 @@ def leading(comparison: Comparison) -> CandidateComparison | None:
 
 def _verdict(lead: CandidateComparison, comparison: Comparison) -> str:
     verdict = verdict_sentence(lead)
-    headline, evidence = split_headline(verdict.headline)
+    headline, evidence = split_headline(verdict.headline, (lead.label, lead.baseline_label))
     bad = " fs-worse" if verdict.kind in ("wrong_numerics", "slower") else ""
     text = " ".join((evidence, *verdict.details)).strip()
     others = "".join(
@@ -68,9 +69,17 @@ def _verdict(lead: CandidateComparison, comparison: Comparison) -> str:
     )
 
 
-def split_headline(sentence: str) -> tuple[str, str]:
-    """(what is so, the evidence for it): the first short enough for large letters."""
-    found = _EVIDENCE.search(sentence)
+def split_headline(sentence: str, labels: Sequence[str] = ()) -> tuple[str, str]:
+    """(what is so, the evidence for it): the first short enough for large letters.
+
+    Args:
+        sentence: the verdict.
+        labels: names of runs in it; what looks like a separator inside of one is none.
+    """
+    masked = sentence
+    for label in sorted(labels, key=len, reverse=True):
+        masked = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "x" * len(label), masked)
+    found = _EVIDENCE.search(masked)
     if found is None:
         return sentence, ""
     lead, rest = sentence[: found.start()], sentence[found.end() :]
@@ -94,10 +103,9 @@ def _single(choice: Choice, comparison: Comparison) -> str:
     """A run alone is described, not judged."""
     side = comparison.baseline
     name = escape(choice.labels[0])
-    why = (
-        "No candidate can be compared with it."
-        if comparison.candidates
-        else "Nothing to compare with is chosen: add a candidate in the sidebar."
+    why = escape(
+        " ".join(verdict_sentence(candidate).headline for candidate in comparison.candidates)
+        or "Nothing to compare with is chosen: add a candidate in the sidebar."
     )
     if side.step_time_ns is None:
         return f"<h1 class=fs-verdict>{name}</h1><p class=fs-sub>{why}</p>"

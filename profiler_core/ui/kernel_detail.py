@@ -37,7 +37,7 @@ def show_kernel(choice: Choice, shown: tuple[tuple[int, Entry, str], ...], row: 
     show_figure(
         figure, key="durations", alt=f"How long single calls of {row.name[:80]} took in each run."
     )
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, key="fs_way_on_kernel"):
         for (number, _, label), call in zip(shown, calls, strict=True):
             if call.longest is not None:
                 table, place = call.longest

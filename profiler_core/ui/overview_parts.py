@@ -54,7 +54,7 @@ def show_what_is_missing(looked: Looked) -> None:
 
 def show_way_on(choice: Choice) -> None:
     """Links to the details, and for a sample a quiet hint at how to get an own measurement."""
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, key="fs_way_on"):
         page_link("timeline", "See it on the timeline", choice.query)
         page_link("kernels", "Compare the kernels", choice.query)
         page_link("compilation", "What the compiler did", choice.query)

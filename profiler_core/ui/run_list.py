@@ -15,7 +15,7 @@ from profiler_core.ui.headline import entry_facts
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
 from profiler_core.ui.server import is_local_server
-from profiler_core.ui.states import state_badge, state_sentence
+from profiler_core.ui.states import state_badge, what_happened
 from profiler_core.units import format_change, format_duration
 
 _PAGE = 25
@@ -71,14 +71,19 @@ def _facts(group: Comparable) -> str:
 
 def _variants(group: Comparable) -> str:
     base = step_time_ns(group.baseline.run.measurement)
-    cells, sentences = [], []
+    cells: list[str] = []
+    named: dict[str, list[str]] = {}  # what happened -> to whom: often to all of them the same
     for entry, label in zip(group.entries, labels_of(group.entries), strict=True):
         cells.append(_variant(entry, label, base, is_baseline=entry is group.baseline))
         error = entry.problem or entry.run.error
-        sentence = state_sentence(label, entry.run.status, error)
-        if sentence:
-            sentences.append(f"<p class='fs-note fs-w'>{escape(sentence)}</p>")
-    return f"<div class=fs-variants>{''.join(cells)}</div>{''.join(sentences)}"
+        what = what_happened(entry.run.status, error)
+        if what:
+            named.setdefault(what, []).append(label)
+    sentences = "".join(
+        f"<p class='fs-note fs-w'>{escape(', '.join(labels))}: {escape(what)}</p>"
+        for what, labels in named.items()
+    )
+    return f"<div class=fs-variants>{''.join(cells)}</div>{sentences}"
 
 
 def _variant(entry: Entry, label: str, base: float | None, *, is_baseline: bool) -> str:

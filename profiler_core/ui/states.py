@@ -21,7 +21,13 @@ def state_badge(status: str) -> str:
 
 def state_sentence(label: str, status: str, error: str | None) -> str | None:
     """What happened to a run that did not finish, as plain text; None for a finished one."""
+    what = what_happened(status, error)
+    return None if what is None else f"{label}: {what}"
+
+
+def what_happened(status: str, error: str | None) -> str | None:
+    """`state_sentence` without the run's name: "failed. …"."""
     meaning = _MEANING.get(status)
     if meaning is None:
         return None
-    return f"{label}: {status}. {error}" if error else f"{label}: {status}, {meaning}."
+    return f"{status}. {error}" if error else f"{status}, {meaning}."

@@ -34,6 +34,7 @@ _RULES = """
 .st-key-fs_pair { column-gap:3rem; row-gap:1rem; align-items:flex-start; }
 .st-key-fs_pair > div { flex:1 1 auto; }
 .st-key-fs_pair > div:has(> .st-key-fs_right) { flex:1.2 1 330px; min-width:min(330px,100%); }
+[class*=st-key-fs_way_on] { column-gap:1.6rem; row-gap:0; }
 [data-testid=stPageLink] p { color:var(--fs-accent); font-size:13px; }
 [data-testid=stPageLink] a { padding-left:0; background:none; }
 .fs-title { font-size:20px; line-height:1.3; font-weight:650; letter-spacing:-.01em; margin:0;
@@ -55,6 +56,7 @@ _RULES = """
 .fs-t th { text-align:right; font-weight:500; color:var(--fs-muted); padding:6px 10px;
   border-bottom:1px solid var(--fs-line); font-size:13px; vertical-align:bottom;
   white-space:nowrap; }
+.fs-t thead th { white-space:normal; overflow-wrap:anywhere; min-width:7ch; max-width:26ch; }
 .fs-t td { text-align:right; padding:7px 10px; border-bottom:1px solid var(--fs-line);
   white-space:nowrap; font-variant-numeric:tabular-nums; }
 .fs-t tr:last-child td, .fs-t tr:last-child th { border-bottom:0; }

@@ -132,3 +132,9 @@ def test_short_names_keep_what_tells(name, short):
 
 def test_plain_names_keep_their_arguments():
     assert plain_kernel_name("void at::native::f<4>(int)") == "f<4>(int)"
+
+
+def test_quotes_in_a_name_are_shown_as_they_are():
+    figure = step_bars(['it\'s "mine" <b>'], [some_parts(100.0)], LIGHT)
+    texts = [annotation.text for annotation in figure.layout.annotations]
+    assert '<b>it\'s "mine" &lt;b&gt;</b>' in texts

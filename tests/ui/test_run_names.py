@@ -1,0 +1,36 @@
+"""What runs are called on the pages."""
+
+from pathlib import Path
+
+from profiler_core.model.run import RunRecord
+from profiler_core.store.library import Entry
+from profiler_core.ui.choice import labels_of
+
+
+def an_entry(variant, *, key="run/c/1", workload="resnet50", created_at=None):
+    record = RunRecord(variant=variant, workload=workload, created_at=created_at)
+    return Entry(key=key, path=Path("/runs") / key, run=record, origin="capture")
+
+
+def test_shared_options_are_left_out_and_others_kept():
+    entries = [an_entry("eager+bf16"), an_entry("default+bf16+dynamic")]
+    assert labels_of(entries) == ("eager", "default+dynamic")
+
+
+def test_the_same_variant_of_two_weeks_is_told_by_its_time():
+    entries = [
+        an_entry("default", created_at="2026-11-14T09:30:00Z"),
+        an_entry("default", created_at="2026-11-21T10:00:00Z"),
+    ]
+    assert labels_of(entries) == (
+        "14 Nov 2026, 09:30 UTC · default",
+        "21 Nov 2026, 10:00 UTC · default",
+    )
+
+
+def test_long_names_are_clipped_as_long_as_they_differ():
+    first, second = labels_of([an_entry("a" * 200 + "1"), an_entry("a" * 200 + "2")])
+    assert max(len(first), len(second)) <= 60
+    assert first != second
+    same = labels_of([an_entry("b" * 90 + "1" + "b" * 90), an_entry("b" * 90 + "2" + "b" * 90)])
+    assert len(set(same)) == 2
