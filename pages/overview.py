@@ -7,6 +7,7 @@ from profiler_core.ui.category_table import show_categories
 from profiler_core.ui.headline import show_headline
 from profiler_core.ui.measure_table import show_definitions, show_measures, table_width_px
 from profiler_core.ui.overview_parts import show_step_bars, show_way_on, show_what_is_missing
+from profiler_core.ui.overview_why import show_difference, show_why
 from profiler_core.ui.page import page, section, two_columns
 from profiler_core.ui.run_picker import choose_runs
 
@@ -25,8 +26,15 @@ with page("Overview"):
         show_step_bars(looked.sides)
         show_way_on(choice)
 
+    number = show_difference(choice, looked.comparison)
+    why = st.container()  # filled last: ledger and logs take longer than all the rest
+
     section("Kernels a step and their time, by what they do")
     show_categories(looked.sides)
 
     show_what_is_missing(looked)
     show_definitions(looked.comparison)
+
+    if number is not None:
+        with why:
+            show_why(choice, looked, number)

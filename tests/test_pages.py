@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from profiler_core.analysis.summary import summarise
@@ -290,6 +291,66 @@ def test_the_fusion_page_places_all_time_and_opens_a_group(home):
     text = text_of(opened("fusion", **COMPARISON, group="0"))
     assert "Open group" in text
     assert "Matched by" in text
+
+
+def test_the_overview_says_where_the_difference_comes_from(home):
+    app = opened("overview", **COMPARISON)
+    text = text_of(app)
+    for word in (
+        "Where the difference comes from", "timed without the profiler", "What fusion did",
+        "GPU time is placed", "What to do next", "a step",
+    ):  # fmt: skip
+        assert word in text
+    assert not app.exception
+
+
+def test_the_overview_of_a_cpu_pair_speaks_of_operators(home):
+    text = text_of(opened("overview", baseline="run/cpu/eager", candidate=["run/cpu/default"]))
+    assert "operator time is placed" in text
+    assert "What to do next" in text
+
+
+def test_the_overview_explains_the_candidate_that_is_picked(home):
+    shutil.copytree(home / "runs" / "cnn" / "eager", home / "runs" / "cnn" / "other")
+    change_run_json(home / "runs" / "cnn" / "other", variant="other")
+    both = ["run/cnn/reduce-overhead", "run/cnn/other"]
+    app = opened("overview", baseline="run/cnn/eager", candidate=both)
+    assert "What stands out in reduce-overhead" in text_of(app)
+    (picker,) = (w for w in app.get("button_group") if w.key.startswith("overview_candidate"))
+    checked(picker.set_value(1).run())
+    assert "What stands out in other" in text_of(app)
+
+
+def test_a_run_alone_has_nothing_to_explain(home):
+    text = text_of(opened("overview", baseline="run/cnn/eager"))
+    assert "Where the difference comes from" not in text
+    assert "What fusion did" not in text
+
+
+def test_a_candidate_without_a_trace_is_not_explained(home):
+    (home / "runs" / "cnn" / "reduce-overhead" / "trace.json.gz").unlink()
+    text = text_of(opened("overview", **COMPARISON))
+    assert "Side by side" in text
+    assert "What fusion did" not in text
+
+
+@pytest.mark.parametrize("part", ["fusion_ledger", "findings"])
+def test_what_fails_below_the_verdict_is_a_card_and_the_rest_stays(home, monkeypatch, part):
+    def fail(*_):
+        raise IndexError("list index out of range")
+
+    place = "profiler_core.ui.fusion_data" if part == "fusion_ledger" else (
+        "profiler_core.analysis.explanation"
+    )  # fmt: skip
+    monkeypatch.setattr(f"{place}.{part}", fail)
+    st.cache_resource.clear()
+    text = text_of(opened("overview", **COMPARISON))
+    st.cache_resource.clear()  # nobody else shall meet the failure
+    assert "Side by side" in text
+    assert "Where the difference comes from" in text
+    assert "IndexError" in text
+    assert "All other numbers on this page stand" in text.replace("\\", "")
+    assert ("What fusion did" in text) == (part == "findings")
 
 
 def test_the_fusion_page_needs_a_candidate(home):

@@ -15,7 +15,7 @@ from profiler_core.analysis.compilation import compilation_report
 from profiler_core.analysis.findings import Facts, Finding, findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.replayed import known_categories
-from profiler_core.analysis.shared_categories import sides_of
+from profiler_core.analysis.shared_categories import sides_of, with_known_categories
 from profiler_core.analysis.waterfall import Waterfall, waterfall
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.model.compilation import CompileLog
@@ -58,22 +58,28 @@ def explain(
     baseline: Material,
     candidate: Material,
     *,
-    ledger: FusionLedger | None = None,
+    make_ledger: Callable[[], FusionLedger] | None = None,
 ) -> Explanation:
     """Explain the difference between the baseline and candidate `number`.
 
     Args:
         comparison: of both, and of whatever other candidates there are.
         number: which candidate.
-        baseline: its files.
+        baseline: its files; with `make_ledger` nobody asks for them.
         candidate: its files.
-        ledger: of this pair, where it is there already; otherwise it is made.
+        make_ledger: gives the ledger of this pair to whoever keeps it; None: it is made here.
     """
     notes: list[str] = []
     missing = not_explained(comparison, number)
     left, right = baseline.ledger_side, candidate.ledger_side
-    if missing is None and ledger is None and left is not None and right is not None:
-        ledger = _attempt("The fusion ledger", notes, partial(fusion_ledger, left, right))
+    if make_ledger is None and left is not None and right is not None:
+        make_ledger = partial(fusion_ledger, left, right)
+    ledger = None
+    if missing is None and make_ledger is not None:
+        ledger = _attempt("The fusion ledger", notes, make_ledger)
+    if ledger is not None:
+        every = (comparison.baseline, *comparison.sides)
+        ledger = with_known_categories(ledger, known_categories(side.summary for side in every))
     bars = None
     if missing is None:
         bars = _attempt(
@@ -86,7 +92,7 @@ def explain(
         notes.append(f"Neither waterfall nor fusion ledger: {missing}")
     if found is None and candidate.trace is None:
         notes.append(f"No findings: {comparison.sides[number].label} has no trace.")
-    return Explanation(bars, ledger if missing is None else None, found, tuple(notes))
+    return Explanation(bars, ledger, found, tuple(notes))
 
 
 def not_explained(comparison: Comparison, number: int) -> str | None:
@@ -125,10 +131,7 @@ def pair_waterfall(
     timed = None
     if time.clock == "unprofiled" and time.baseline_ns is not None:
         timed = (float(time.baseline_ns), float(time.candidate_ns or 0))
-    known = known_categories(
-        side.summary for side in (comparison.baseline, *comparison.sides)
-    )  # of the summaries as they were: a replay says nothing about operators
-    return waterfall((left, right), timed, ledger, known)
+    return waterfall((left, right), timed, ledger)
 
 
 def _findings(

@@ -1,10 +1,11 @@
 """One kernel, one category, in all runs that are shown beside each other; see `replayed.py`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from profiler_core.analysis.categories import category_of_kernel
 from profiler_core.analysis.compare import Comparison, Side
+from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.per_step import per_step
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
 from profiler_core.analysis.summary import Summary
@@ -38,3 +39,33 @@ def with_shared_categories(summaries: Sequence[Summary | None]) -> tuple[Summary
         )
         shared.append(replace(summary, by_category=by_category, kernels=kernels))
     return tuple(shared)
+
+
+def with_known_categories(ledger: FusionLedger, known: Mapping[str, str]) -> FusionLedger:
+    """The ledger with its replayed kernels in the categories that the summaries have them in.
+
+    Args:
+        ledger: as made.
+        known: from `known_categories`, of the summaries as they were before they were shared.
+    """
+    if not known:
+        return ledger
+
+    def side(one: GroupSide) -> GroupSide:
+        if not any(kernel.name in known for kernel in one.kernels):
+            return one
+        return replace(
+            one,
+            kernels=tuple(
+                replace(kernel, category=known[kernel.name])
+                if kernel.name in known and kernel.category == category_of_kernel(kernel.name)
+                else kernel
+                for kernel in one.kernels
+            ),
+        )
+
+    groups = tuple(
+        replace(group, baseline=side(group.baseline), candidate=side(group.candidate))
+        for group in ledger.groups
+    )
+    return replace(ledger, groups=groups)

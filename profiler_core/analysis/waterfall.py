@@ -8,11 +8,9 @@ measured in the trace, and the rest of the idle time is shared out in the profil
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal
 
 from profiler_core.analysis.apportion import apportion
-from profiler_core.analysis.categories import category_of_kernel
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.step_time import Clock
@@ -107,7 +105,6 @@ def waterfall(
     summaries: tuple[Summary, Summary],
     step_times_ns: tuple[float, float] | None,
     ledger: FusionLedger | None = None,
-    known: Mapping[str, str] = MappingProxyType({}),
 ) -> Waterfall:
     """Divide two step times by what the device did.
 
@@ -115,8 +112,6 @@ def waterfall(
         summaries: of baseline and candidate.
         step_times_ns: unprofiled, of both; None: the profiled clock.
         ledger: of the same two traces; with it the bars open into its groups.
-        known: kernel -> category, where the summaries have replayed kernels in the category that
-            other runs give them (shared_categories.py).
     """
     clock: Clock = "profiled" if step_times_ns is None else "unprofiled"
     totals = tuple(
@@ -127,7 +122,7 @@ def waterfall(
         step_shares(summary, total, clock) for summary, total in zip(summaries, totals, strict=True)
     ]
     whole = [apportion(side, total) for side, total in zip(sides, totals, strict=True)]
-    parts = _parts(ledger, known) if ledger is not None else {}
+    parts = _parts(ledger) if ledger is not None else {}
     order = [*WORK_CLASSES, OVERLAP, CLOCKS, *(f"idle_{cause}" for cause in CAUSES), IDLE]
     labels = {**WORK_CLASSES, **OTHER_LABELS}
     rows = tuple(
@@ -178,11 +173,11 @@ def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     return {**parts, **{key: ns * (idle - own) / rest for key, ns in measured.items()}}
 
 
-def _parts(ledger: FusionLedger, known: Mapping[str, str]) -> dict[str, list[GroupPart]]:
+def _parts(ledger: FusionLedger) -> dict[str, list[GroupPart]]:
     n = (max(1, ledger.n_baseline_steps), max(1, ledger.n_candidate_steps))
     parts: dict[str, list[GroupPart]] = {}
     for number, group in enumerate(ledger.groups):
-        left, right = _by_class(group.baseline, known), _by_class(group.candidate, known)
+        left, right = _by_class(group.baseline), _by_class(group.candidate)
         for key in {**left, **right}:
             part = GroupPart(number, left.get(key, 0) / n[0], right.get(key, 0) / n[1])
             parts.setdefault(key, []).append(part)
@@ -191,13 +186,10 @@ def _parts(ledger: FusionLedger, known: Mapping[str, str]) -> dict[str, list[Gro
     return parts
 
 
-def _by_class(side: GroupSide, known: Mapping[str, str]) -> dict[str, int]:
+def _by_class(side: GroupSide) -> dict[str, int]:
     sums: dict[str, int] = {}
     for kernel in side.kernels:
-        category = kernel.category
-        if kernel.name in known and category == category_of_kernel(kernel.name):
-            category = known[kernel.name]
-        key = class_of(category)
+        key = class_of(kernel.category)
         sums[key] = sums.get(key, 0) + kernel.time_ns
     return sums
 
@@ -216,7 +208,7 @@ def _notes(
     elif any(row.estimated for row in rows):
         notes.append(
             "Step times are unprofiled; the host's share of the idle time is divided in the "
-            "profiled proportions."
+            "profiled proportions (≈)."
         )
     if CLOCKS in present:
         notes.append(

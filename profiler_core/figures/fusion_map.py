@@ -47,6 +47,7 @@ def fusion_map(
     *,
     height_px: int = 720,
     selected: int | None = None,
+    time: str = "GPU time",
 ) -> Figure:
     """Draw folded groups in their order; matched ones first, what stands alone below.
 
@@ -58,7 +59,7 @@ def fusion_map(
     parts = _parts(groups, per_px * _LEAST_PX)
     figure = new_figure(palette)
     _draw(figure, parts, palette, per_px, selected)
-    _draw_saving(figure, totals, palette)
+    _draw_saving(figure, totals, palette, time)
     factor, unit = (1e-6, "ms") if tall >= 1e6 else (1e-3, "µs")
     counts = [sum(g.n_kernels[s] for g in groups) for s in (0, 1)]
     for x, anchor, label, total, n in zip(
@@ -77,7 +78,7 @@ def fusion_map(
         yaxis={
             "range": [tall * 1.005, 0], "tickvals": ticks,
             "ticktext": [f"{tick * factor:.3g}" for tick in ticks],
-            "title": {"text": f"GPU time of a step, {unit}"},
+            "title": {"text": f"{time} of a step, {unit}"},
         },
     )  # fmt: skip
     return figure
@@ -211,7 +212,7 @@ def _draw(
     )  # fmt: skip
 
 
-def _draw_saving(figure: Figure, totals: tuple[float, float], palette: Palette) -> None:
+def _draw_saving(figure: Figure, totals: tuple[float, float], palette: Palette, time: str) -> None:
     """The height that one side lacks."""
     before, after = totals
     if not before or abs(after - before) < 0.02 * max(totals):
@@ -226,7 +227,7 @@ def _draw_saving(figure: Figure, totals: tuple[float, float], palette: Palette) 
         figure.add_annotation(
             x=sum(x) / 2, y=sum(totals) / 2, showarrow=False, font={"size": 13, "color": colour},
             text=f"<b>{format_duration(abs(after - before))}</b> {word}<br>"
-            f"{format_change(after / before)} GPU time",
+            f"{format_change(after / before)} {time}",
         )  # fmt: skip
 
 

@@ -93,8 +93,8 @@ def show_coverage(found: Fused) -> None:
     matched = sum(1 for _ in ledger.of_kind("matched"))
     parts = [
         f"**{format_share(ledger.coverage_baseline)}** of {found.labels[0]}'s and "
-        f"**{format_share(ledger.coverage_candidate)}** of {found.labels[1]}'s GPU time is placed, "
-        f"in **{matched}** groups."
+        f"**{format_share(ledger.coverage_candidate)}** of {found.labels[1]}'s {found.time} "
+        f"is placed, in **{matched}** groups."
     ]
     if ledger.compiled_only_ns:
         only = ledger.compiled_only_ns / max(1, ledger.n_candidate_steps)
@@ -109,7 +109,7 @@ def show_map(found: Fused, shown: Sequence[FoldedGroup]) -> None:
     """The picture; a click on a ribbon opens its group below."""
     open_number = _open_number()
     selected = next((i for i, g in enumerate(shown) if open_number in g.numbers), None)
-    figure = fusion_map(shown, found.labels, colors(), selected=selected)
+    figure = fusion_map(shown, found.labels, colors(), selected=selected, time=found.time)
     st.plotly_chart(
         figure,
         theme=None,
@@ -117,7 +117,7 @@ def show_map(found: Fused, shown: Sequence[FoldedGroup]) -> None:
         key="fusion_map",
         on_select=lambda: _from_map(shown),
         selection_mode="points",
-        alt="GPU time of a step, baseline left, candidate right, with ribbons for what became "
+        alt=f"{found.time} of a step, baseline left, candidate right, with ribbons for what became "
         "what; the table below has the numbers.",
     )
     show_legend(fusion_legend(shown, colors()))

@@ -75,6 +75,14 @@ _RULES = """
 .fs-note { color:var(--fs-muted); font-size:13px; line-height:1.5; margin:0; padding:3px 0;
   max-width:100ch; overflow-wrap:anywhere; }
 .fs-note b { color:var(--fs-ink); font-weight:600; }
+.fs-finding { display:grid; grid-template-columns:86px minmax(0,1fr) auto; gap:20px;
+  padding:12px 0; border-top:1px solid var(--fs-line); font-size:14px; color:var(--fs-ink); }
+.fs-finding:first-child { border-top:0; }
+.fs-finding p { color:var(--fs-muted); margin:.15rem 0 0; line-height:1.5; max-width:90ch;
+  overflow-wrap:anywhere; }
+.fs-finding p span { color:var(--fs-ink); }
+.fs-stake { text-align:right; font-variant-numeric:tabular-nums; }
+.fs-stake small { display:block; color:var(--fs-muted); font-size:12px; }
 .fs-state { font-size:12px; font-weight:500; padding:1px 7px; border-radius:9px;
   border:1px solid var(--fs-line); color:var(--fs-muted); white-space:nowrap; }
 .fs-state.fs-bad { color:var(--fs-worse); border-color:var(--fs-worse); }
