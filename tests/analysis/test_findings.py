@@ -17,9 +17,10 @@ from profiler_core.analysis.findings import RULES, Facts, findings
 from profiler_core.analysis.summary import summarise
 from profiler_core.ingest.compile_log import read_compile_log
 from profiler_core.ingest.run import open_run
+from profiler_core.ingest.torch_logs import read_torch_logs
 from profiler_core.model.compilation import CudaGraphEvent
 from profiler_core.model.run import Numerics
-from tests.analysis.ledger.pairs import SHARED, ledger, side
+from tests.analysis.ledger.pairs import FIXTURES, SHARED, ledger, side
 
 pytestmark = [
     pytest.mark.shared,
@@ -120,6 +121,29 @@ def test_more_threads_than_processors():
 
     assert "host_threads" in keys(with_threads(16))
     assert "host_threads" not in keys(with_threads(2))
+
+
+LOGS = FIXTURES.parent / "torch_logs" / "2.13.0"
+
+
+def test_a_skipped_frame_by_a_real_log_that_has_one():
+    """b2 has frames that were skipped, c1 only recompiles; both read beside a real trace."""
+
+    def told_by(scenario: str) -> Facts:
+        log = read_torch_logs([LOGS / scenario / "torch_logs.rg.txt.gz"])
+        one = facts(*BERT)
+        return replace(one, compilation=compilation_report(log, trace=one.trace))
+
+    yes = told_by("b2_break_places")
+    assert yes.compilation.skips
+    finding = keys(yes)["frame_skipped"]
+    assert str(len(yes.compilation.skips)) in finding.title
+    assert yes.compilation.skips[0].found.reason in finding.evidence
+    assert finding.advice
+    assert finding.weight == "by time"  # compiled regions are left in this trace
+    no = told_by("c1_recompile_tensors")
+    assert "recompiles" in keys(no)
+    assert "frame_skipped" not in keys(no)
 
 
 def test_cuda_graphs_skipped():
