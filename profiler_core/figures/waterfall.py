@@ -6,6 +6,7 @@ step does. Hatched ones rest on an estimate.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from profiler_core.analysis.waterfall import Waterfall, WaterfallRow
 from profiler_core.figures.names import plotly_text
@@ -13,9 +14,9 @@ from profiler_core.figures.template import Figure, new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_difference, format_duration
 
-_ROW_PX, _REST_PX = 30, 44
+_ROW_PX, _REST_PX = 38, 44
 _SHOWN_SHARE = 0.003  # of the longer step; smaller changes are drawn as one bar
-_MOST_LABEL = 40
+_LINE, _MOST_LABEL = 24, 44  # characters: labels take two lines, so that a phone has room too
 
 
 @dataclass(frozen=True)
@@ -84,19 +85,19 @@ def waterfall_figure(result: Waterfall, labels: tuple[str, str], palette: Palett
         at = max(bar.start_ns, bar.end_ns) * factor
         figure.add_annotation(
             x=at, y=row, text=_value(bar, palette), showarrow=False, xanchor="left", xshift=6,
-            font={"size": 12.5, "color": palette.ink},
+            align="left", font={"size": 12.5, "color": palette.ink},
         )  # fmt: skip
         if row + 1 < len(drawn):  # the line that a bar hands on to the next
             x = bar.end_ns * factor
             figure.add_shape(
-                type="line", x0=x, x1=x, y0=row + 0.31, y1=row + 1 - 0.31,
+                type="line", x0=x, x1=x, y0=row + 0.27, y1=row + 1 - 0.27,
                 line={"width": 1, "color": palette.muted},
             )  # fmt: skip
     figure.update_layout(
         height=_ROW_PX * len(drawn) + _REST_PX,
-        bargap=0.38,
+        bargap=0.46,
         showlegend=False,
-        margin={"l": 4, "r": 215, "t": 4},
+        margin={"l": 4, "r": 118, "t": 4},
         xaxis={"title": {"text": f"one step, {unit}"}, "range": [0, furthest * factor]},
         yaxis={
             "range": [len(drawn) - 0.5, -0.5],
@@ -124,7 +125,7 @@ def _colour(bar: Bar, palette: Palette) -> str:
 
 def _name(bar: Bar) -> str:
     label = bar.label if len(bar.label) <= _MOST_LABEL else bar.label[: _MOST_LABEL - 1] + "…"
-    text = plotly_text(label)
+    text = "<br>".join(plotly_text(line) for line in wrap(label, _LINE))
     return f"<b>{text}</b>" if bar.total is not None else text
 
 
@@ -135,7 +136,7 @@ def _value(bar: Bar, palette: Palette) -> str:
     about = "≈ " if bar.estimated else ""
     return (
         f"{about}{format_difference(bar.end_ns - bar.start_ns)}"
-        f'   <span style="color:{palette.muted}">{format_duration(before)} → '
+        f'<br><span style="color:{palette.muted};font-size:11px">{format_duration(before)} → '
         f"{format_duration(after)}</span>"
     )
 

@@ -116,11 +116,12 @@ def _show_fusion(ledger: FusionLedger, labels: tuple[str, str], query: Query, ti
         st.html("<p class=fs-note>No profiled step has any kernel.</p>")
         return
     saved = sum(group.candidate_ns - group.baseline_ns for group in groups)
-    show_figure(
-        fusion_map(groups, labels, colors(), height_px=_MAP_PX, time=time),
-        key="overview_fusion_map",
-        alt=f"{len(groups)} kinds of groups; {time} of a step {format_difference(saved)}.",
-    )
+    with st.container(key="fs_map_scroll"):  # its labels need room that a phone has not
+        show_figure(
+            fusion_map(groups, labels, colors(), height_px=_MAP_PX, time=time),
+            key="overview_fusion_map",
+            alt=f"{len(groups)} kinds of groups; {time} of a step {format_difference(saved)}.",
+        )
     show_legend(fusion_legend(groups, colors()))
     page_link("fusion", "Open each group", query)
 

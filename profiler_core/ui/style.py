@@ -75,6 +75,8 @@ _RULES = """
 .fs-note { color:var(--fs-muted); font-size:13px; line-height:1.5; margin:0; padding:3px 0;
   max-width:100ch; overflow-wrap:anywhere; }
 .fs-note b { color:var(--fs-ink); font-weight:600; }
+.st-key-fs_map_scroll { overflow-x:auto; }
+.st-key-fs_map_scroll > div { min-width:640px; }
 .fs-finding { display:grid; grid-template-columns:86px minmax(0,1fr) auto; gap:20px;
   padding:12px 0; border-top:1px solid var(--fs-line); font-size:14px; color:var(--fs-ink); }
 .fs-finding:first-child { border-top:0; }
@@ -129,5 +131,7 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
   .fs-verdict { font-size:22px; }
   .fs-t td, .fs-t th { padding:6px; }
   .fs-d { display:block; min-width:0; margin:0; }
+  .fs-finding { grid-template-columns:66px minmax(0,1fr); gap:12px; }
+  .fs-finding > div:last-child { grid-column:2; }
 }
 """
