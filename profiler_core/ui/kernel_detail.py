@@ -14,7 +14,9 @@ from profiler_core.ui.charts import show_figure
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
+from profiler_core.ui.reading import read_trace
 from profiler_core.ui.style import colors
+from profiler_core.ui.timeline.link import link_to_event
 from profiler_core.units import format_count, format_duration
 
 _MOST_NAMED = 4
@@ -38,10 +40,12 @@ def show_kernel(choice: Choice, shown: tuple[tuple[int, Entry, str], ...], row: 
         figure, key="durations", alt=f"How long single calls of {row.name[:80]} took in each run."
     )
     with st.container(horizontal=True, key="fs_way_on_kernel"):
-        for (number, _, label), call in zip(shown, calls, strict=True):
+        for (number, entry, label), call in zip(shown, calls, strict=True):
             if call.longest is not None:
-                table, place = call.longest
-                query = {**choice.query, "event": f"{number}.{table}.{place}"}
+                query = {
+                    **choice.query,
+                    **link_to_event(read_trace(entry), number, *call.longest),
+                }
                 page_link("timeline", f"Longest call in {label} on the timeline", query)
 
 

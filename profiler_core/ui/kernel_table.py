@@ -109,7 +109,7 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow]) -> Any:
 def _columns(labels: Sequence[str]) -> dict[str, Any]:
     config: dict[str, Any] = {
         "name": st.column_config.TextColumn("kernel", width=300, pinned=True),
-        "category": st.column_config.TextColumn("kind", width=120),
+        "category": st.column_config.TextColumn("kind", width=150),
     }
     for run, label in enumerate(labels):
         config[f"n{run}"] = st.column_config.NumberColumn(

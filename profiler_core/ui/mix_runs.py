@@ -6,28 +6,33 @@ import streamlit as st
 
 from profiler_core.resources import pages_directory
 from profiler_core.store.library import Comparable
-from profiler_core.ui.choice import choose, query_of
+from profiler_core.ui.choice import choose, labels_of, query_of
 from profiler_core.ui.run_picker import group_label, unique_labels
+
+_CANDIDATES_PX = 128  # its label, two runs and the line to type in
 
 
 def mix_runs(groups: Sequence[Comparable]) -> None:
     """Two fields and a button; last week's run against today's, say."""
     names = unique_labels(
         {
-            entry.key: f"{group_label(group)} · {entry.variant}"
+            entry.key: f"{group_label(group)} · {label}"
             for group in groups
-            for entry in group.entries
+            for entry, label in zip(group.entries, labels_of(group.entries), strict=True)
         }
     )
     baseline = st.selectbox(
         "Baseline", list(names), index=None, format_func=names.__getitem__, placeholder="any run"
     )
-    candidates = st.multiselect(
-        "Candidates",
-        [key for key in names if key != baseline],
-        format_func=names.__getitem__,
-        placeholder="one or more runs",
-    )
+    # The field grows while it has the focus; in a box of fixed height the button below stays
+    # where it is. It would else move away from under the click that takes the focus.
+    with st.container(height=_CANDIDATES_PX, border=False):
+        candidates = st.multiselect(
+            "Candidates",
+            [key for key in names if key != baseline],
+            format_func=names.__getitem__,
+            placeholder="one or more runs",
+        )
     if st.button("Compare", disabled=baseline is None or not candidates) and baseline:
         keys = (baseline, *candidates)
         choose(keys)

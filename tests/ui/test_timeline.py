@@ -12,6 +12,7 @@ from profiler_core.ui.timeline import panels
 from profiler_core.ui.timeline.address import Address, Selected, read_address
 from profiler_core.ui.timeline.colours import legend
 from profiler_core.ui.timeline.component import Picked
+from profiler_core.ui.timeline.link import link_to_event
 from profiler_core.ui.timeline.scene import SceneRun, offset_ns, reading_notes, scene, step_names
 from tests.builders import a_trace, kernel, launch, op, step
 
@@ -133,3 +134,26 @@ def test_what_the_file_did_not_have_whole_is_said(tmp_path):
     )
     _, whole = a_scene_run(tmp_path)
     assert reading_notes([whole]) == []
+
+
+def test_a_link_to_an_event_shows_it_with_its_neighbours():
+    trace = a_trace(
+        annotations=[step(0, 1_000_000, 500_000)],
+        runtime=[launch(1_000_100, 10, 1)],
+        device=[kernel(1_200_000, 40_000, 1)],
+    )
+    assert link_to_event(trace, 2, "device", 0) == {
+        "window": "-200000_640000",
+        "event": "2.device.0",
+    }
+    short = a_trace(
+        annotations=[step(0, 1_000_000, 500_000)],
+        runtime=[launch(1_000_100, 10, 1)],
+        device=[kernel(1_200_000, 1_000, 1)],
+    )
+    assert link_to_event(short, 0, "device", 0)["window"] == "180000_221000"
+
+
+def test_without_steps_a_link_only_selects_the_event():
+    trace = a_trace(device=[kernel(1_200_000, 40_000)])
+    assert link_to_event(trace, 0, "device", 0) == {"event": "0.device.0"}
