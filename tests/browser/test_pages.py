@@ -73,7 +73,7 @@ def test_two_bare_traces_are_compared(page: Page, own_server: Server) -> None:
     ready(page)
     expect(page.get_by_text("a measurement, not a verdict")).to_be_visible()
     expect(page.get_by_role("rowheader", name="Kernels a step")).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+    expect(page.locator(".js-plotly-plot")).to_have_count(3)  # step, difference, fusion
 
 
 def test_the_chosen_runs_go_along_to_other_pages(page: Page, own_server: Server) -> None:
