@@ -19,11 +19,11 @@ import polars as pl
 
 from profiler_core.ingest.kineto_wide import ARGUMENTS, Argument
 
-# A double holds decimal microseconds with three places exactly up to 2^43 (101 days; Kineto keeps
+# A double tells decimal microseconds with three places apart up to 2^43 (101 days; Kineto keeps
 # its ts below 92 days since baseTimeNanoseconds exists). Larger ones with a fraction are quoted
-# first, so that their digits are taken from the text.
+# first, so that their digits are taken from the text. Whole ones are exact up to 2^53.
 _EXACT_UP_TO_NS = (1 << 43) * 1000
-_LARGE_WITH_FRACTION = re.compile(rb'"ts"\s*:\s*-?\d{13,}\.\d')
+_LARGE_WITH_FRACTION = re.compile(rb'"ts"\s*:\s*"?-?\d{13,}\.\d')
 _NUMBER = re.compile(rb'(?<!\\)"(ts|dur)"(\s*:\s*)(-?\d[\d.eE+-]*)')
 
 # DuckDB's names are case-insensitive, so "bytes" (of a copy) would clash with "Bytes" (of an
@@ -62,8 +62,8 @@ class Decoder:
             UndecodableError: it is not, or a field has a type that this way of reading cannot take.
         """
         if self._quote_times:
-            return self._read(_NUMBER.sub(rb'"\1"\2"\3"', events))
-        wide = self._read(events)
+            return self._read(_NUMBER.sub(rb'"\1"\2"\3"', events), typed=False)
+        wide = self._read(events, typed=True)
         furthest = wide["ts_ns"].abs().max()
         if (
             isinstance(furthest, int)
@@ -74,26 +74,28 @@ class Decoder:
             return self.decode(events)
         return wide
 
-    def _read(self, events: bytes) -> pl.DataFrame:
+    def _read(self, events: bytes, *, typed: bool) -> pl.DataFrame:
         text = bytearray(b"[")
         text += events
         text += b"]"
         _rename_bytes(text)
         with _as_file(text) as path:
-            try:
-                return self._query(path, _USUAL_BYTES, typed=True)
-            except duckdb.Error:
-                # Perhaps only a number where text stood, one that overflows, or an event longer
-                # than usual: read every value as text and convert what can be. Costs twice.
+            if typed:
                 try:
-                    return self._query(path, max(_USUAL_BYTES, len(text)), typed=False)
-                except duckdb.Error as error:
-                    raise UndecodableError(str(error)) from error
+                    return self._query(_TYPED_QUERY, path, _USUAL_BYTES)
+                except duckdb.Error:
+                    pass
+            # Perhaps only a text where a number stood ("pid": "Spans"), a number that overflows,
+            # or an event longer than usual: read every value as text and convert what can be.
+            # Costs twice as much.
+            try:
+                return self._query(_TEXT_QUERY, path, max(_USUAL_BYTES, len(text)))
+            except duckdb.Error as error:
+                raise UndecodableError(str(error)) from error
 
-    def _query(self, path: str, largest: int, *, typed: bool) -> pl.DataFrame:
+    def _query(self, query: str, path: str, largest: int) -> pl.DataFrame:
         if not hasattr(self._thread, "cursor"):
             self._thread.cursor = self._connection.cursor()
-        query = _TYPED_QUERY if typed else _TEXT_QUERY
         relation = self._thread.cursor.sql(query.format(path=path, largest=largest))
         return pl.DataFrame(relation.to_arrow_table())
 
@@ -137,12 +139,21 @@ def _file_key(argument: Argument) -> str:
     return _BYTES_RENAMED if argument.key == "bytes" else argument.key
 
 
-def _nanoseconds(field: str) -> str:
-    # From the decimal text, never through a double; below a nanosecond it rounds half away.
-    return f"TRY_CAST(TRY_CAST({field} AS DECIMAL(22, 3)) * 1000 AS BIGINT) AS {field}_ns"
+def _nanoseconds(field: str, *, typed: bool) -> str:
+    if not typed:  # from the decimal text; below a nanosecond it rounds half away
+        return f"TRY_CAST(TRY_CAST({field} AS DECIMAL(22, 3)) * 1000 AS BIGINT) AS {field}_ns"
+    # Whole and fraction apart: their difference is exact, and a thousand times the fraction is
+    # within half a nanosecond of the truth up to _EXACT_UP_TO_NS; the product of both is not.
+    whole = f"floor({field})"
+    return (
+        f"TRY_CAST({whole} AS BIGINT) * 1000 "
+        f"+ TRY_CAST(round(({field} - {whole}) * 1000) AS BIGINT) AS {field}_ns"
+    )
 
 
-def _identifier(field: str) -> str:
+def _identifier(field: str, *, typed: bool) -> str:
+    if typed:
+        return field
     # Old files write tid "stream 7"; a pid such as "Spans" is none.
     digits = rf"nullif(regexp_extract({field}, '([0-9]+) *$', 1), '')"
     return f"coalesce(TRY_CAST({field} AS BIGINT), TRY_CAST({digits} AS BIGINT)) AS {field}"
@@ -151,17 +162,26 @@ def _identifier(field: str) -> str:
 def _build_query(*, typed: bool) -> str:
     types = {a.column: _read_type(a) if typed else "VARCHAR" for a in ARGUMENTS}
     struct = ", ".join(f'"{_file_key(a)}" {types[a.column]}' for a in ARGUMENTS)
-    plain = ", ".join(f"{k}: 'VARCHAR'" for k in ("ph", "cat", "name", "pid", "tid", "ts", "dur"))
+    numbers = {"pid": "BIGINT", "tid": "BIGINT", "ts": "DOUBLE", "dur": "DOUBLE"} if typed else {}
+    plain = ", ".join(
+        f"{key}: '{numbers.get(key, 'VARCHAR')}'"
+        for key in ("ph", "cat", "name", "pid", "tid", "ts", "dur")
+    )
     arguments = ", ".join(
         f'args."{_file_key(a)}" AS {a.column}'
         if typed or a.kind == "text"
         else f'TRY_CAST(args."{_file_key(a)}" AS {_read_type(a)}) AS {a.column}'
         for a in ARGUMENTS
     )
-    fields = (
-        f"ph, cat, name, {_identifier('pid')}, {_identifier('tid')}, {_nanoseconds('ts')}, "
-        f"{_nanoseconds('dur')}, ts IS NOT NULL AS has_ts, dur IS NOT NULL AS has_dur, {arguments}"
+    plain_fields = (
+        "ph, cat, name",
+        _identifier("pid", typed=typed),
+        _identifier("tid", typed=typed),
+        _nanoseconds("ts", typed=typed),
+        _nanoseconds("dur", typed=typed),
+        "ts IS NOT NULL AS has_ts, dur IS NOT NULL AS has_dur",
     )
+    fields = ", ".join((*plain_fields, arguments))
     source = (
         "read_json('{path}', format='array', compression='none', "
         f"columns={{{{{plain}, args: 'STRUCT({struct})'}}}}, maximum_object_size={{largest}})"
