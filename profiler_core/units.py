@@ -1,13 +1,16 @@
 """Nanoseconds, bytes and fractions as text people read; nothing else formats numbers."""
 
+_ROUNDS_UP = 0.9995  # from here on three digits say 1.00 of the next unit, not 1000 of this one
+
 
 def format_duration(ns: float | None) -> str:
     """`5_220_000` -> "5.22 ms". None is an en dash."""
     if ns is None:
         return "–"
-    size = abs(ns)
+    if ns < 0:
+        return f"−{format_duration(-ns)}"
     for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
-        if size >= factor:
+        if ns >= factor * _ROUNDS_UP:
             return f"{_three_digits(ns / factor)} {unit}"
     return f"{ns:.0f} ns"
 
@@ -24,7 +27,7 @@ def format_bytes(n: float | None) -> str:
     if n is None:
         return "–"
     for factor, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if abs(n) >= factor:
+        if abs(n) >= factor * _ROUNDS_UP:
             return f"{_three_digits(n / factor)} {unit}"
     return f"{n:.0f} B"
 
@@ -55,8 +58,10 @@ def format_change(ratio: float | None) -> str:
         return "–"
     if ratio >= 9.95:
         return f"×{_three_digits(ratio)}"
+    if 0 < ratio < 0.005:  # would print as −100 %, and that is said of what is gone
+        return f"÷{_three_digits(1 / ratio)}"
     change = (ratio - 1) * 100
-    sign = "−" if change < 0 else "+"
+    sign = "±" if abs(change) < 0.05 else "−" if change < 0 else "+"
     digits = 1 if 0.05 <= abs(change) < 1 else 0
     return f"{sign}{abs(change):.{digits}f} %"
 

@@ -97,7 +97,9 @@ def _sentence(job: Job) -> None:
         latest = job.progress.latest
         _note(latest.text if latest and latest.text else "Starting the processes.")
     elif job.state == "cancelled":
-        _note("Cancelled. What had been measured until then is kept with the runs.")
+        kept = "What had been measured until then is kept with the runs."
+        nothing = "Nothing had been measured yet."
+        _note(f"Cancelled. {kept if _comparison(job) else nothing}")
         _results(job)
     elif job.state == "finished":
         _results(job)
@@ -162,7 +164,10 @@ def _cell(progress: CaptureProgress, variant: str | None, name: str, is_live: bo
     goes_on = is_live and progress.goes_on(phase)
     ended_at = time.time() if goes_on else phase.ended_at
     count = ""
-    if phase.done is not None and phase.total:
+    if phase.phase == "timing" and phase.done is not None and not goes_on:
+        # A cap on the time may end it before all rounds that were asked for.
+        count = f"{phase.done:g} round{'' if phase.done == 1 else 's'}"
+    elif phase.done is not None and phase.total:
         count = f"{phase.done:g} of {phase.total:g}"
     elif phase.done is not None and phase.phase == "warm-up":
         # It ends when the steps are steady: there is no total.

@@ -1,0 +1,38 @@
+import pytest
+
+from profiler_core.units import format_bytes, format_change, format_count, format_duration
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (None, "–"), (0, "0 ns"), (954, "954 ns"), (5_220_000, "5.22 ms"), (52.2e6, "52.2 ms"),
+        (522e6, "522 ms"), (10.7e9, "10.7 s"), (999_400, "999 µs"), (999_900, "1.00 ms"),
+        (999.9, "1.00 µs"), (-33.8e6, "−33.8 ms"),
+    ],
+)  # fmt: skip
+def test_durations_have_three_digits_and_the_unit_that_fits(ns, text):
+    assert format_duration(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("n", "text"), [(None, "–"), (0, "0 B"), (468e6, "468 MB"), (999_960_000, "1.00 GB")]
+)
+def test_sizes_are_decimal(n, text):
+    assert format_bytes(n) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (None, "–"), (1.0, "±0 %"), (0.52, "−48 %"), (1.0815, "+8 %"), (1.002, "+0.2 %"),
+        (0.9998, "±0 %"), (18.8, "×18.8"), (25.6 / 5850, "÷229"), (0.006, "−99 %"), (0.0, "−100 %"),
+    ],
+)  # fmt: skip
+def test_changes_never_say_all_or_nothing_of_what_is_left(ratio, text):
+    assert format_change(ratio) == text
+
+
+def test_counts_have_thin_spaces():
+    assert format_count(12_408) == "12\u202f408"
+    assert format_count(9.9) == "9.9"
