@@ -29,11 +29,12 @@ def mix_runs(groups: Sequence[Comparable]) -> None:
     with st.container(height=_CANDIDATES_PX, border=False):
         candidates = st.multiselect(
             "Candidates",
-            [key for key in names if key != baseline],
+            list(names),  # the baseline too: other options would be another field, and empty
             format_func=names.__getitem__,
             placeholder="one or more runs",
         )
-    if st.button("Compare", disabled=baseline is None or not candidates) and baseline:
-        keys = (baseline, *candidates)
+    others = [key for key in candidates if key != baseline]
+    if st.button("Compare", disabled=baseline is None or not others) and baseline:
+        keys = (baseline, *others)
         choose(keys)
         st.switch_page(pages_directory() / "overview.py", query_params=query_of(keys))

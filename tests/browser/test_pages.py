@@ -139,24 +139,3 @@ def test_nothing_is_fetched_from_elsewhere(page: Page, own_server: Server) -> No
         page.goto(own_server.link(name, **COMPARISON))
         ready(page)
     assert foreign == []
-
-
-def test_runs_of_different_captures_are_put_together(page: Page, own_server: Server) -> None:
-    page.goto(own_server.link("runs"))
-    ready(page)
-    page.get_by_text("Compare runs of different captures").click()
-    main = page.get_by_test_id("stMain")
-    baseline = main.get_by_label("Baseline")
-    baseline.click()
-    baseline.fill("customcnn · sample · default")
-    page.get_by_role("option", name="customcnn · sample · default").click()
-    candidates = main.get_by_label("Candidates")
-    candidates.click()
-    candidates.fill("customcnn · sample · eager")
-    page.get_by_role("option", name="customcnn · sample · eager").click()
-    page.keyboard.press("Escape")  # the open list hides the rest of the page from roles
-    # One click is enough, though it is the one that takes the focus from the field above.
-    page.get_by_role("button", name="Compare", exact=True).click()
-    page.wait_for_url(
-        "**baseline=sample%2Fcustomcnn%2Fdefault&candidate=sample%2Fcustomcnn%2Feager"
-    )
