@@ -57,6 +57,10 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+# Five seconds are too few where two cores also run a capture; a real failure still ends.
+expect.set_options(timeout=20_000)
+
+
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """FUSIONSCOPE_HOME of the server, with every fixture capture as a run of this user."""
