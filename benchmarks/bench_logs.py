@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from profiler_core.ingest.compile_log import read_compile_log_files
+from profiler_core.ingest.compile_log.reader import read_compile_log_files
 
 _FIXTURES = Path(__file__).resolve().parents[1] / "tests" / "fixtures" / "torch_logs"
 

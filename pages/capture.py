@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from profiler_core.ui.capture_form import capture_form
-from profiler_core.ui.capture_list import capture_list
-from profiler_core.ui.capture_machine import machine, machine_card
-from profiler_core.ui.capture_permission import why_no_capture
-from profiler_core.ui.capture_progress import job_panel
-from profiler_core.ui.capture_start import command_line, start
-from profiler_core.ui.capture_style import write_capture_style
+from profiler_core.ui.capture.form import capture_form
+from profiler_core.ui.capture.list import capture_list
+from profiler_core.ui.capture.machine import machine, machine_card
+from profiler_core.ui.capture.permission import why_no_capture
+from profiler_core.ui.capture.progress import job_panel
+from profiler_core.ui.capture.start import command_line, start
+from profiler_core.ui.capture.style import write_capture_style
 from profiler_core.ui.page import page, section
 
 with page("Capture", "What does torch.compile do to a model on this machine? Run it and see."):

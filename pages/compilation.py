@@ -3,19 +3,19 @@
 import streamlit as st
 
 from profiler_core.analysis.compile_phases import compile_phases
-from profiler_core.ui.compilation_breaks import show_breaks, show_eager
-from profiler_core.ui.compilation_code import show_code
-from profiler_core.ui.compilation_data import compiled_runs
-from profiler_core.ui.compilation_empty import show_nothing_said
-from profiler_core.ui.compilation_headline import choose_compiled, show_headline
-from profiler_core.ui.compilation_tables import (
+from profiler_core.ui.compilation.breaks import show_breaks, show_eager
+from profiler_core.ui.compilation.code import show_code
+from profiler_core.ui.compilation.data import compiled_runs
+from profiler_core.ui.compilation.empty import show_nothing_said
+from profiler_core.ui.compilation.headline import choose_compiled, show_headline
+from profiler_core.ui.compilation.tables import (
     show_cudagraphs,
     show_failures,
     show_hints,
     show_recompiles,
     show_regions,
 )
-from profiler_core.ui.compilation_time import show_phases
+from profiler_core.ui.compilation.time import show_phases
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import page
 from profiler_core.ui.run_picker import choose_runs

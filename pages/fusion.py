@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from profiler_core.ui.fusion_data import fused
-from profiler_core.ui.fusion_detail import show_group
-from profiler_core.ui.fusion_view import (
+from profiler_core.ui.fusion.data import fused
+from profiler_core.ui.fusion.detail import show_group
+from profiler_core.ui.fusion.view import (
     choose_candidate,
     choose_groups,
     show_coverage,

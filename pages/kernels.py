@@ -5,9 +5,9 @@ import streamlit as st
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.ui.analyses import kernels_of
 from profiler_core.ui.charts import show_figure
-from profiler_core.ui.kernel_detail import show_kernel
-from profiler_core.ui.kernel_filter import choose_kernels
-from profiler_core.ui.kernel_table import choose_kernel, offer_csv
+from profiler_core.ui.kernels.detail import show_kernel
+from profiler_core.ui.kernels.filter import choose_kernels
+from profiler_core.ui.kernels.table import choose_kernel, offer_csv
 from profiler_core.ui.page import page
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.style import colors

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from profiler_core.ui.analyses import look_at
-from profiler_core.ui.category_table import show_categories
-from profiler_core.ui.headline import show_headline
-from profiler_core.ui.measure_table import show_definitions, show_measures, table_width_px
-from profiler_core.ui.overview_parts import show_step_bars, show_way_on, show_what_is_missing
-from profiler_core.ui.overview_why import show_difference, show_why
+from profiler_core.ui.overview.category_table import show_categories
+from profiler_core.ui.overview.headline import show_headline
+from profiler_core.ui.overview.measure_table import show_definitions, show_measures, table_width_px
+from profiler_core.ui.overview.parts import show_step_bars, show_way_on, show_what_is_missing
+from profiler_core.ui.overview.why import show_difference, show_why
 from profiler_core.ui.page import page, section, two_columns
 from profiler_core.ui.run_picker import choose_runs
 

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from profiler_core.store import library
-from profiler_core.ui.mix_runs import mix_runs
-from profiler_core.ui.open_path import open_by_path
 from profiler_core.ui.page import page, section
-from profiler_core.ui.run_list import show_runs
+from profiler_core.ui.runs.mix_runs import mix_runs
+from profiler_core.ui.runs.open_path import open_by_path
+from profiler_core.ui.runs.run_list import show_runs
 from profiler_core.ui.upload.panel import upload_panel
 
 with page("Runs", "What has been measured, and what else do you want to look at?"):

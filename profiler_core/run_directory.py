@@ -13,6 +13,7 @@ TORCH_TRACE = "torch_trace"  # a folder of *.log
 SOURCES = "sources.json"
 NVML = "nvml.jsonl"
 MEMORY_SNAPSHOT = "memory_snapshot.pickle"
+COUNTERS = "counters.csv"  # raw page of Nsight Compute
 STDOUT = "stdout.txt"
 
 SCHEMA_VERSION = 1

@@ -339,7 +339,7 @@ def test_what_fails_below_the_verdict_is_a_card_and_the_rest_stays(home, monkeyp
     def fail(*_):
         raise IndexError("list index out of range")
 
-    place = "profiler_core.ui.fusion_data" if part == "fusion_ledger" else (
+    place = "profiler_core.ui.fusion.data" if part == "fusion_ledger" else (
         "profiler_core.analysis.explanation"
     )  # fmt: skip
     monkeypatch.setattr(f"{place}.{part}", fail)

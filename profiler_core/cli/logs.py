@@ -10,7 +10,7 @@ from profiler_core.cli.json_output import write_json
 from profiler_core.cli.logs_answer import logs_answer, warning_lines
 from profiler_core.cli.table import table
 from profiler_core.errors import NothingToAnalyse
-from profiler_core.ingest.compile_log import read_compile_log, read_compile_log_files
+from profiler_core.ingest.compile_log.reader import read_compile_log, read_compile_log_files
 from profiler_core.ingest.kinds import Kind, kind_of
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run

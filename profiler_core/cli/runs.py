@@ -11,8 +11,8 @@ from profiler_core.analysis.explanation import Material
 from profiler_core.analysis.run_labels import short_variants
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.errors import NotARun, NothingToAnalyse
-from profiler_core.ingest.compile_log import read_compile_log
-from profiler_core.ingest.inductor import read_inductor
+from profiler_core.ingest.compile_log.reader import read_compile_log
+from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.model.run import Run

@@ -12,7 +12,7 @@ from profiler_core.errors import BadInput
 from profiler_core.home import cache_directory
 from profiler_core.ingest import columns
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.kineto import reading
+from profiler_core.ingest.kineto.reader import reading
 from profiler_core.model.trace import Trace
 
 # Called with (bytes read, bytes in all) of the file as it lies on the disk. To cancel, raise

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from profiler_core import run_directory as names
-from profiler_core.store.upload_kinds import STORED_AS, Kind, is_gzipped
+from profiler_core.ingest.kinds import Kind
+from profiler_core.ingest.sniff import Packing, packing_of
+
+# Where a file of each kind lies in a run directory, without the ending of its packing.
+_STORED_AS: dict[Kind, str] = {
+    Kind.TRACE: names.TRACE.removesuffix(".gz"),
+    Kind.TORCH_LOGS: names.TORCH_LOGS,
+    Kind.MEMORY_SNAPSHOT: names.MEMORY_SNAPSHOT,
+    Kind.NVML: names.NVML,
+    Kind.COUNTERS: names.COUNTERS,
+}
 
 
 @dataclass(frozen=True)
@@ -116,14 +126,14 @@ def _give(part: Part, runs: list[RunParts]) -> list[str]:
 def _put(run: RunParts, part: Part, *, by_name: bool = False) -> bool:
     """Give the file its place in the run. False: it is unknown, or the place is taken."""
     bare = _last(part.name).removesuffix(".gz")
-    ending = ".gz" if part.kind is not Kind.RUN_RECORD and is_gzipped(part.path) else ""
+    ending = ".gz" if part.kind is not Kind.RUN_RECORD and _is_gzipped(part.path) else ""
     if by_name and bare in _BY_NAME:
         place = _BY_NAME[bare] + ending
     elif part.kind is Kind.TORCH_TRACE:
         n_there = sum(name.startswith(names.TORCH_TRACE) for name in run.files)
         place = f"{names.TORCH_TRACE}/{n_there}.log{ending}"
-    elif part.kind in STORED_AS:
-        place = STORED_AS[part.kind] + ending
+    elif part.kind in _STORED_AS:
+        place = _STORED_AS[part.kind] + ending
     else:
         return False
     bare_places = {name.removesuffix(".gz") for name in run.files}
@@ -131,6 +141,11 @@ def _put(run: RunParts, part: Part, *, by_name: bool = False) -> bool:
         return False
     run.files[place] = part
     return True
+
+
+def _is_gzipped(path: Path) -> bool:
+    with path.open("rb") as file:
+        return packing_of(file.read(8)) is Packing.GZIP
 
 
 def display_names(found: list[str]) -> list[str]:

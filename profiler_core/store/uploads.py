@@ -30,13 +30,13 @@ from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, FusionscopeError, NotARun
 from profiler_core.home import uploads_directory
 from profiler_core.ingest import archive
+from profiler_core.ingest.kinds import Kind, kind_of
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.open import open_trace
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 from profiler_core.store import incoming
 from profiler_core.store.upload_groups import Part, RunParts, group
-from profiler_core.store.upload_kinds import Kind, kind_of
 
 Say = Callable[[str, int | None, int | None], None]  # what is done, bytes done, bytes in all
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from profiler_core.ingest.compile_log import read_compile_log
+from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.run import Run
 

@@ -9,7 +9,7 @@ from profiler_core.analysis.cudagraph_coverage import cudagraph_coverage
 from profiler_core.analysis.graph_break_cost import graph_break_cost
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.two_queues import host_scale, queues, replay_ns
-from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 from profiler_core.model.compilation import CudaGraphEvent
 from tests.builders import a_trace, kernel, launch, op, step

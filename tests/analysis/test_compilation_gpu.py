@@ -13,7 +13,7 @@ import pytest
 
 from profiler_core.analysis.graph_break_cost import graph_break_cost
 from profiler_core.analysis.step_time import step_time_ns
-from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 
 pytestmark = [pytest.mark.gpu, pytest.mark.torch, pytest.mark.timeout(900)]

@@ -15,10 +15,10 @@ from profiler_core.analysis.causes import (
 from profiler_core.analysis.compilation import compilation_report, user_frame
 from profiler_core.analysis.compile_time import compile_seconds, compile_time
 from profiler_core.analysis.recompiles import recompile_reports
-from profiler_core.ingest.compile_log import read_compile_log
+from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
-from profiler_core.ingest.torch_logs import read_torch_logs
+from profiler_core.ingest.torch_logs.reader import read_torch_logs
 from profiler_core.model.compilation import (
     Compilation,
     CompileLog,

@@ -9,8 +9,8 @@ from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.explanation import Material, explain
 from profiler_core.analysis.summary import summarise
 from profiler_core.errors import BadInput, NothingToAnalyse
-from profiler_core.ingest.inductor import read_inductor
-from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,9 +15,9 @@ from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.compilation import compilation_report
 from profiler_core.analysis.findings import RULES, Facts, findings
 from profiler_core.analysis.summary import summarise
-from profiler_core.ingest.compile_log import read_compile_log
+from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.run import open_run
-from profiler_core.ingest.torch_logs import read_torch_logs
+from profiler_core.ingest.torch_logs.reader import read_torch_logs
 from profiler_core.model.compilation import CudaGraphEvent
 from profiler_core.model.run import Numerics
 from tests.analysis.ledger.pairs import FIXTURES, SHARED, ledger, side

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from profiler_core.ingest.torch_logs_breaks import original_function
+from profiler_core.ingest.torch_logs.breaks import original_function
 from profiler_core.model.compilation import CompileLog
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "torch_logs"

@@ -13,7 +13,7 @@ from profiler_core.errors import BadInput, Cancelled
 from profiler_core.ingest import columns
 from profiler_core.ingest import open as door
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.kineto import read_kineto, reading
+from profiler_core.ingest.kineto.reader import read_kineto, reading
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 from tests.ingest.test_quirks import FIXTURES
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from profiler_core.errors import FusionscopeError
-from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.model.trace import Trace
 from tests.ingest.totals import file_totals
 from tests.reference import Event, read_events, totals

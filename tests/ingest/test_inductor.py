@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.ingest.inductor import read_inductor
-from profiler_core.ingest.inductor_code import read_buffers, read_calls, read_kernels
-from profiler_core.ingest.inductor_graphs import read_graph
+from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
+from profiler_core.ingest.inductor.graphs import read_graph
+from profiler_core.ingest.inductor.reader import read_inductor
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "ledger"
 CORPUS = Path(__file__).resolve().parents[2] / ".." / "shared" / "torch_logs"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from profiler_core.errors import BadInput, FusionscopeError, NotARun, NotATrace
-from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.limits import Limits
 from tests.ingest.test_quirks import FIXTURES, PLAIN
 from tests.ingest.totals import file_totals

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.model.trace import TABLE_SCHEMAS
 from tests.ingest.totals import file_totals
 from tests.reference import reference_totals

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 from profiler_core.model.trace import TABLE_SCHEMAS
 from tests.ingest.totals import file_totals

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from profiler_core.ingest.compile_log import is_structured, read_compile_log_files
-from profiler_core.ingest.torch_logs import read_torch_logs
-from profiler_core.ingest.torch_trace import read_torch_trace
+from profiler_core.ingest.compile_log.reader import is_structured, read_compile_log_files
+from profiler_core.ingest.torch_logs.reader import read_torch_logs
+from profiler_core.ingest.torch_trace.reader import read_torch_trace
 from tests.ingest.compile_corpus import (
     FIXTURES,
     SHARED,

@@ -6,10 +6,10 @@ import tracemalloc
 import pytest
 
 from profiler_core.errors import BadInput
-from profiler_core.ingest.compile_log import read_compile_log_files
-from profiler_core.ingest.torch_logs import read_torch_logs
-from profiler_core.ingest.torch_trace import read_torch_trace
-from profiler_core.ingest.torch_trace_records import read_payload
+from profiler_core.ingest.compile_log.reader import read_compile_log_files
+from profiler_core.ingest.torch_logs.reader import read_torch_logs
+from profiler_core.ingest.torch_trace.reader import read_torch_trace
+from profiler_core.ingest.torch_trace.records import read_payload
 
 PREFIX = (
     "V1121 08:26:53.163000 6217 torch/_dynamo/symbolic_convert.py:5577] [0/0] [__graph_breaks] "

@@ -2,13 +2,13 @@
 
 import pytest
 
-from profiler_core.ingest.compile_visibility import TABLE, names_in
-from profiler_core.ingest.torch_logs import read_torch_logs
-from profiler_core.ingest.torch_logs_breaks import original_function, parse_break
-from profiler_core.ingest.torch_logs_other import parse_cudagraph
-from profiler_core.ingest.torch_logs_prefix import parse_prefix, seconds
-from profiler_core.ingest.torch_logs_recompiles import parse_guard, parse_recompile
-from profiler_core.ingest.torch_trace_phases import PhaseTally
+from profiler_core.ingest.compile_log.visibility import TABLE, names_in
+from profiler_core.ingest.torch_logs.breaks import original_function, parse_break
+from profiler_core.ingest.torch_logs.other import parse_cudagraph
+from profiler_core.ingest.torch_logs.prefix import parse_prefix, seconds
+from profiler_core.ingest.torch_logs.reader import read_torch_logs
+from profiler_core.ingest.torch_logs.recompiles import parse_guard, parse_recompile
+from profiler_core.ingest.torch_trace.phases import PhaseTally
 from tests.ingest.compile_corpus import FIXTURES
 
 

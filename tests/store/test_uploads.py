@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from profiler_core.errors import BadInput
+from profiler_core.ingest.kinds import Kind, kind_of
 from profiler_core.ingest.run import open_run
 from profiler_core.store import incoming, library, uploads
 from profiler_core.store.upload_groups import display_names
-from profiler_core.store.upload_kinds import Kind, kind_of
 
 CAPTURE = Path(__file__).parents[1] / "fixtures" / "captures" / "customcnn_b1"
 EAGER, COMPILED = CAPTURE / "eager", CAPTURE / "reduce-overhead"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from profiler_core.ui.capture_answers import Answers, check
+from profiler_core.ui.capture.answers import Answers, check
 
 
 def labels(answers: Answers) -> list[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.ui import capture_permission
+from profiler_core.ui.capture import permission as capture_permission
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 from profiler_core.model.compilation import Frame
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode, KernelDefinition
 from profiler_core.store import incoming, library, uploads
-from profiler_core.ui.compilation_breaks import code_html
-from profiler_core.ui.compilation_code import Kernel, matching, nodes_of, readable
+from profiler_core.ui.compilation.breaks import code_html
+from profiler_core.ui.compilation.code import Kernel, matching, nodes_of, readable
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"

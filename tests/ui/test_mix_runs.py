@@ -7,7 +7,7 @@ from profiler_core.store.library import comparisons
 
 def form() -> None:
     from profiler_core.store.library import comparisons
-    from profiler_core.ui.mix_runs import mix_runs
+    from profiler_core.ui.runs.mix_runs import mix_runs
 
     mix_runs(comparisons())
 

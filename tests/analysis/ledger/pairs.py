@@ -4,8 +4,8 @@ from functools import cache
 from pathlib import Path
 
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
-from profiler_core.ingest.inductor import read_inductor
-from profiler_core.ingest.kineto import read_kineto
+from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.ingest.kineto.reader import read_kineto
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "ledger"
 SHARED = Path(__file__).resolve().parents[3] / ".." / "shared" / "captures"

@@ -1,0 +1,1 @@
+"""Inductor's generated code and graphs, from structured logs."""

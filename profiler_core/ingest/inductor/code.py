@@ -1,0 +1,204 @@
+"""Inductor's generated Python module -> its calls in order, its kernels, its buffers.
+
+The calls are read from the code itself, so that torch 2.2 to 2.15 give the same record; what the
+comments add (source nodes 2.2+, provenance handles 2.9+) is kept where it is. A call is a
+statement that can start kernels: a Triton launch, a library kernel, a C++ kernel. With graph
+partitions (2.8+) the calls lie in `partition_0`, `partition_1`, … which `call` runs in order.
+
+    # Topologically Sorted Source Nodes: [x_1, x_2], Original ATen: [aten.relu]
+    # [Provenance debug handles] triton_poi_fused_relu_2:4
+    triton_poi_fused_relu_2.run(buf3, arg2_1, 25690112, stream=stream0)
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from profiler_core.ingest.inductor.graphs import parse_type
+from profiler_core.model.inductor import CallKind, GeneratedCall, KernelDefinition
+
+_FUNCTION = re.compile(
+    r"(?P<indent>\s*)def (?P<name>call|partition_\d+)\((?:self, )?(?:args|partition\w*)\)"
+)
+_RUN_PARTITION = re.compile(r"(?:self\.partitions\[(\d+)\]|\b(partition_\d+))\(")
+_SOURCE = re.compile(
+    r"#\s*(?:Topologically Sorted )?Source Nodes: \[(?P<nodes>.*?)\]"
+    r"(?:, Original ATen: \[(?P<aten>.*?)\])?"
+)
+_HANDLE = re.compile(r"#\s*\[Provenance debug handles\] (?P<handle>\S+:\d+)")
+_TRITON = re.compile(r"(?<![\w.])(?P<name>\w+)\.run\((?P<arguments>.*)\)")
+_LIBRARY = re.compile(
+    r"(?<![\w.])(?P<name>extern_kernels\.\w+|torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+(?:\.\w+)?)\((?P<arguments>.*)\)"
+)
+_CPP = re.compile(r"^\s*(?P<name>(?:graph_\d+_)?(?:cpp_\w+|kernel_cpp_\w+))\((?P<arguments>.*)\)")
+_COPY = re.compile(r"^\s*(?P<target>\w+)\.copy_\((?P<arguments>.*)\)")
+_EMPTY = re.compile(
+    r"(?P<name>\w+) = empty_strided(?:_cuda|_cpu|_xpu|_mtia)?\(\((?P<shape>[^)]*)\), \([^)]*\),? ?"
+    r"(?:device='\w+', dtype=)?(?P<dtype>torch\.\w+)?"
+)
+_RANDOM = re.compile(
+    r"(?P<name>\w+) = rand_strided\(\((?P<shape>[^)]*)\), \([^)]*\), .*dtype=(?P<dtype>torch\.\w+)"
+)
+_REUSE = re.compile(r"^\s*(?P<name>\w+) = (?P<old>\w+); del \w+")
+_RESULT_SIZE = re.compile(r"assert_size_stride\((?P<name>\w+), \((?P<shape>[^)]*)\)")
+_DEFINITION = re.compile(r"^(?P<name>\w+) = async_compile\.(?P<language>\w+)\(", re.MULTILINE)
+_FRAGMENT = re.compile(
+    r'^#\s+%(?P<name>\w+) : (?:Tensor|\[num_users).*?"(?P<type>[^"]*)".*PlaceHolder', re.MULTILINE
+)
+_MAPPING = re.compile(r"^#   (?P<source>\S*) => (?P<nodes>.*)$", re.MULTILINE)
+# Functions of extern_kernels and torch.ops that only prepare memory.
+_NO_KERNEL = re.compile(r"empty|as_strided|alloc|_reinterpret|set_source_Tensor|assert_size")
+_PREPARES = re.compile(
+    r"\s*(?:del |assert|with |stream\d+ = |raw_stream|return |if "
+    r"|\w+ = (?:empty|reinterpret|get_raw|\w+; del))"
+)
+_DTYPES = {
+    "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
+    "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "b8", "complex64": "c64",
+}  # fmt: skip
+
+
+@dataclass
+class _Body:
+    """What one function of the module does, in order: its own calls, or a partition by name."""
+
+    steps: list["GeneratedCall | str"] = field(default_factory=list)
+
+
+def read_calls(code: str) -> tuple[GeneratedCall, ...]:
+    """The calls of a generated module in order of execution; () for a text that has none."""
+    bodies: dict[str, _Body] = {}
+    body: _Body | None = None
+    indent = 0
+    comment: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    handle: str | None = None
+    for number, row in enumerate(code.splitlines(), start=1):
+        if function := _FUNCTION.match(row):
+            body = bodies.setdefault(function["name"], _Body())
+            indent = len(function["indent"])
+            continue
+        if body is None or not row.strip():
+            continue
+        if len(row) - len(row.lstrip()) <= indent:
+            body = None
+            continue
+        if row.lstrip().startswith("#"):
+            if source := _SOURCE.search(row):
+                comment = (_names(source["nodes"]), _names(source["aten"] or ""))
+            elif found := _HANDLE.search(row):
+                handle = found["handle"]
+            continue
+        if partition := _RUN_PARTITION.search(row):
+            body.steps.append(partition[2] or f"partition_{partition[1]}")
+            continue
+        call = _call(row, number, comment, handle)
+        if call is not None:
+            body.steps.append(call)
+            comment, handle = ((), ()), None
+    return _in_order(bodies)
+
+
+def read_kernels(code: str) -> dict[str, KernelDefinition]:
+    """Generated kernels by name, each with the node mapping of the comment above it."""
+    kernels: dict[str, KernelDefinition] = {}
+    end = 0
+    for found in _DEFINITION.finditer(code):
+        head = code[end : found.start()]
+        head = (
+            head[head.rfind("\n\n") + 1 :]
+            if "# kernel path" not in head
+            else head[head.rfind("# kernel path") :]
+        )
+        stop = code.find("\n''', ", found.end())
+        stop = code.find("\n", stop + 1) if stop >= 0 else found.end()
+        end = max(stop, found.end())
+        kernels[found["name"]] = KernelDefinition(
+            name=found["name"],
+            source=(head.strip("\n") + "\n" + code[found.start() : end]).strip("\n"),
+            nodes=tuple((m["source"], _names(m["nodes"])) for m in _MAPPING.finditer(head)),
+            inputs=tuple((m["name"], m["type"]) for m in _FRAGMENT.finditer(head)),
+        )
+    return kernels
+
+
+def read_buffers(
+    code: str, results: Mapping[str, tuple[tuple[int, ...], str]] | None = None
+) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Buffers and arguments of the module: name -> (shape, dtype); symbolic sizes are left out.
+
+    Args:
+        code: the generated module.
+        results: what is known of buffers that library calls make themselves.
+    """
+    buffers: dict[str, tuple[tuple[int, ...], str]] = dict(results or {})
+    for row in code.splitlines():
+        if made := _EMPTY.search(row) or _RANDOM.search(row):
+            shape = _sizes(made["shape"])
+            dtype = _DTYPES.get((made["dtype"] or "").removeprefix("torch."))
+            if shape is not None and dtype:
+                buffers[made["name"]] = (shape, dtype)
+        elif (again := _REUSE.match(row)) and again["old"] in buffers:
+            buffers[again["name"]] = buffers[again["old"]]
+    return buffers
+
+
+def fragment_type(annotation: str) -> tuple[tuple[int, ...] | None, str | None]:
+    """`f32[64, 2048][2048, 1]cuda:0` of a kernel's graph fragment -> shape and dtype."""
+    return parse_type(annotation)
+
+
+def _call(
+    row: str, number: int, comment: tuple[tuple[str, ...], tuple[str, ...]], handle: str | None
+) -> GeneratedCall | None:
+    kind: CallKind
+    if (found := _TRITON.search(row)) and not found["name"].startswith("runner"):
+        kind = "template" if found["name"].startswith("triton_tem") else "triton"
+        name = found["name"]
+    elif found := _CPP.match(row):
+        kind, name = "cpp", found["name"]
+    elif found := _LIBRARY.search(row):
+        kind, name = "library", found["name"]
+        if _NO_KERNEL.search(name.rsplit(".", 1)[-1]) or _NO_KERNEL.search(name.split(".")[-2]):
+            return None
+    elif found := _COPY.match(row):
+        kind, name = "library", "aten.copy_"
+    elif handle is not None and "(" in row and not _PREPARES.match(row):
+        found, kind, name = None, "library", handle.rsplit(":", 1)[0]
+    else:
+        return None
+    arguments = tuple(re.findall(r"\b[A-Za-z_]\w*\b", found["arguments"])) if found else ()
+    result = re.match(r"\s*(\w+) = ", row)
+    return GeneratedCall(
+        index=0, name=name, kind=kind, line=number, handle=handle,
+        source_nodes=comment[0], original_aten=comment[1],
+        arguments=arguments, result=result[1] if result else "",
+    )  # fmt: skip
+
+
+def _in_order(bodies: dict[str, _Body]) -> tuple[GeneratedCall, ...]:
+    """Calls of `call`, with each partition's own in place of the statement that runs it."""
+    flat: list[GeneratedCall] = []
+
+    def walk(body: _Body, depth: int) -> None:
+        for step in body.steps:
+            if isinstance(step, GeneratedCall):
+                flat.append(step)
+            elif step in bodies and depth < 2:
+                walk(bodies[step], depth + 1)
+
+    walk(bodies.get("call", _Body()), 0)
+    if not flat:  # partitions that `call` runs in a way unknown to us: their textual order
+        for body in bodies.values():
+            walk(body, 2)
+    return tuple(msgspec.structs.replace(call, index=index) for index, call in enumerate(flat))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _sizes(text: str) -> tuple[int, ...] | None:
+    sizes = [size.strip() for size in text.split(",") if size.strip()]
+    return tuple(map(int, sizes)) if all(size.isdigit() for size in sizes) else None

@@ -1,0 +1,232 @@
+"""The graphs and generated code of a structured log (TORCH_TRACE) -> InductorLog.
+
+Covers torch 2.3 to 2.15: `dynamo_output_graph`, `aot_*_graph`, `inductor_post_grad_graph` (a
+record type up to 2.7, an artifact later), `inductor_output_code`, and the two provenance artifacts
+`inductor_provenance_tracking_node_mappings` and `…_kernel_stack_traces` (2.9+, with
+INDUCTOR_PROVENANCE=1). Every other record is skipped unread; what is missing is said in `lost`.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
+from profiler_core.ingest.inductor.graphs import placeholder_shapes, read_graph
+from profiler_core.ingest.torch_trace.records import payload_text, records
+from profiler_core.model.inductor import (
+    CompiledGraph,
+    Direction,
+    GeneratedCall,
+    GraphNode,
+    InductorLog,
+)
+
+_DYNAMO, _CODE = "dynamo_output_graph", "inductor_output_code"
+# The graph that Inductor lowers, the best name first: 2.7 and 2.8 have it under other names.
+_POST = (
+    "inductor_post_grad_graph",
+    "after_post_grad_graph",
+    "after_recompile_post_grad",
+    "before_post_grad_graph",
+    "before_recompile_post_grad",
+)
+_AOT = ("aot_forward_graph", "aot_backward_graph", "aot_inference_graph")
+_MAPPINGS = "inductor_provenance_tracking_node_mappings"
+_STACKS = "inductor_provenance_tracking_kernel_stack_traces"
+_ARTIFACT = "artifact:"
+_KINDS = (_DYNAMO, *_POST, _CODE, *_AOT, _MAPPINGS, _STACKS)
+_WANTED = frozenset(_KINDS) | {_ARTIFACT + kind for kind in _KINDS}
+
+
+@dataclass
+class _Compilation:
+    """What the log said so far about one compile id."""
+
+    dynamo: str = ""
+    aot: dict[str, str] = field(default_factory=dict)
+    post: dict[str, str] = field(default_factory=dict)
+    graphs: list["_Graph"] = field(default_factory=list)
+
+
+@dataclass
+class _Graph:
+    compile_id: str
+    code: str
+    file_name: str
+    dynamo: str
+    aot: dict[str, str]
+    post: str
+    mappings: dict[str, Any] = field(default_factory=dict)
+    stacks: dict[str, Any] = field(default_factory=dict)
+
+
+def read_inductor(paths: Sequence[Path]) -> InductorLog:
+    """Read the structured logs of one process; no file gives a log without graphs.
+
+    A payload that cannot be read is counted and left out; the file is never a reason to fail.
+    """
+    compilations: dict[str, _Compilation] = {}
+    graphs: list[_Graph] = []
+    skipped: Counter[str] = Counter()
+    n_records = n_unreadable = 0
+    last_id = ""
+    for path in paths:
+        for record in records(path, _WANTED, skipped, skipped):
+            if record.payload is None:
+                continue
+            kind = record.kind.removeprefix(_ARTIFACT)
+            payload = payload_text(record.payload)
+            n_records += 1
+            compile_id = record.compile_id or last_id
+            last_id = compile_id
+            one = compilations.setdefault(compile_id, _Compilation())
+            if kind == _DYNAMO:
+                one.dynamo, one.aot, one.post = payload, {}, {}
+            elif kind in _AOT:
+                one.aot[kind] = payload
+            elif kind in _POST:
+                one.post[kind] = payload
+            elif kind == _CODE:
+                name = record.body.get("filename") if isinstance(record.body, dict) else None
+                post = next((one.post[name] for name in _POST if name in one.post), "")
+                graph = _Graph(
+                    compile_id, payload, str(name or ""), one.dynamo, dict(one.aot), post
+                )
+                one.post = {}
+                one.graphs.append(graph)
+                graphs.append(graph)
+            elif one.graphs:
+                try:
+                    value = msgspec.json.decode(payload.encode(), type=dict[str, Any])
+                except msgspec.DecodeError:
+                    n_unreadable += 1
+                    continue
+                if kind == _MAPPINGS:
+                    one.graphs[-1].mappings = value
+                else:
+                    one.graphs[-1].stacks = value
+    built = tuple(_build(graph) for graph in graphs)
+    return InductorLog(
+        graphs=built, n_records=n_records, n_unreadable=n_unreadable, lost=_lost(built)
+    )
+
+
+def _build(graph: _Graph) -> CompiledGraph:
+    direction = _direction(graph)
+    post_of = _string_lists(graph.mappings.get("cppCodeToPost"))
+    stacks_of = _string_lists(graph.stacks)
+    post_nodes = read_graph(graph.post)
+    known = {node.name for node in post_nodes}
+    kernels = read_kernels(graph.code)
+    aten_of = {name: dict(kernel.nodes) for name, kernel in kernels.items()}
+    calls: list[GeneratedCall] = []
+    for call in read_calls(graph.code):
+        post = post_of.get(call.handle or "", ()) or post_of.get(call.name, ())
+        if not post:
+            # torch < 2.9, and every backward: the comments name the nodes, or their sources.
+            mapping = aten_of.get(call.name, {})
+            post = tuple(
+                node
+                for source in call.source_nodes
+                for node in ((source,) if source in known else mapping.get(source, ()))
+                if node in known
+            )
+        calls.append(
+            msgspec.structs.replace(
+                call,
+                post_nodes=tuple(dict.fromkeys(post)),
+                stacks=stacks_of.get(call.handle or "", ()),
+            )
+        )
+    aot = graph.aot.get(
+        "aot_backward_graph" if direction == "backward" else "aot_forward_graph", ""
+    ) or graph.aot.get("aot_inference_graph", "")
+    return CompiledGraph(
+        compile_id=graph.compile_id,
+        direction=direction,
+        calls=tuple(calls),
+        dynamo_nodes=read_graph(graph.dynamo),
+        post_nodes=post_nodes,
+        aot_nodes=read_graph(aot),
+        post_to_pre=_string_lists(graph.mappings.get("postToPre"))
+        or ({} if direction == "backward" else _post_to_pre(calls, graph.dynamo, kernels)),
+        kernels=kernels,
+        buffers={
+            **placeholder_shapes(graph.post),
+            **read_buffers(graph.code, _results(calls, post_nodes)),
+        },
+        file_name=graph.file_name,
+        code=graph.code,
+    )
+
+
+def _results(
+    calls: Sequence[GeneratedCall], nodes: Sequence[GraphNode]
+) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Buffers that library calls make, by the node that the call is: its target has its name."""
+    by_name = {node.name: node for node in nodes}
+    results = {}
+    for call in calls:
+        bare = call.name.split(".")[3 if call.name.startswith("torch.ops.") else -1 :][:1]
+        for name in call.post_nodes if call.result and bare else ():
+            node = by_name.get(name)
+            if node and node.shape is not None and node.dtype and f".{bare[0]}." in node.target:
+                results[call.result] = (node.shape, node.dtype)
+                break
+    return results
+
+
+def _post_to_pre(
+    calls: list[Any], dynamo: str, kernels: dict[str, Any]
+) -> dict[str, tuple[str, ...]]:
+    """For torch < 2.9: a call's source nodes are dynamo nodes, so the sources of its nodes."""
+    names = {node.name for node in read_graph(dynamo)}
+    found: dict[str, dict[str, None]] = {}
+    for call in calls:
+        definition = kernels.get(call.name)
+        for source, nodes in definition.nodes if definition else ():
+            for node in nodes if source in names else ():
+                found.setdefault(node, {})[source] = None
+        if call.kind == "library" and len(call.post_nodes) == 0:
+            continue
+        for node in call.post_nodes if call.kind == "library" else ():
+            for source in call.source_nodes:
+                if source in names:
+                    found.setdefault(node, {})[source] = None
+    return {node: tuple(sources) for node, sources in found.items()}
+
+
+def _direction(graph: _Graph) -> Direction:
+    """A module whose `call` takes tangents is a backward; one beside a backward is a forward."""
+    start = graph.code.find("def call(")
+    if "tangents_" in graph.code[start : start + 200_000].partition("args.clear()")[0]:
+        return "backward"
+    return "forward" if "aot_forward_graph" in graph.aot else "inference"
+
+
+def _string_lists(value: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        return {}
+    return {
+        str(key): tuple(str(item) for item in items)
+        for key, items in value.items()
+        if isinstance(items, list)
+    }
+
+
+def _lost(graphs: Sequence[CompiledGraph]) -> tuple[str, ...]:
+    """What these graphs cannot say, one sentence each."""
+    lost = []
+    calls = [call for graph in graphs for call in graph.calls]
+    if calls and not any(call.handle for call in calls):
+        lost.append(
+            "The generated code has no provenance handles (torch before 2.9, or "
+            "INDUCTOR_PROVENANCE was not set): calls are tied to nodes by its comments."
+        )
+    if graphs and not any(graph.dynamo_nodes for graph in graphs):
+        lost.append("The log has no dynamo graphs: source lines are not known.")
+    return tuple(lost)

@@ -1,0 +1,1 @@
+"""TORCH_LOGS text of any PyTorch from 2.1 on."""

@@ -1,0 +1,118 @@
+"""The text of CUDA-graph, fusion and error records -> records of the model."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from profiler_core.ingest.torch_logs.breaks import GB_LINK, frames, one_line
+from profiler_core.ingest.torch_logs.recompiles import ADDRESS
+from profiler_core.model.compilation import CompileFailure, CudaGraphEvent, Frame
+
+SKIP = re.compile(r"[Ss]kipping cudagraphs? due to (?P<reason>.*)", re.DOTALL)
+LIMIT_WORDS = ("re-recording limit", "reaching ")
+PARTITION = re.compile(r"cudagraph partition due to (?P<reason>.*)", re.DOTALL)
+PARTITION_NODE = re.compile(r"\s*\S+: reason=(?P<reason>.*?)(?:, ir=.*)?$", re.DOTALL)
+RECORDING = re.compile(r"(?:\[[^\]]+\] )?[Rr]ecording (?P<what>cudagraph tree[^\n]*|function=\S+)")
+SIZES = re.compile(r"CUDAGraph supports dynamic shapes.*?(?P<n>\d+) distinct sizes", re.DOTALL)
+# What every node says when nobody asked for CUDA graphs.
+NOT_ASKED = "partition includes all ops when cudagraphs is disabled"
+
+CANNOT_FUSE = re.compile(r"cannot fuse (?P<first>\S+) with (?P<second>\S+?): (?P<reason>.*)")
+
+WONT_CONVERT = re.compile(r"WON'T CONVERT (?P<function>.+?) (?P<file>\S.*?) line (?P<line>\d+)")
+EXCEPTION = re.compile(r"(?:torch\._dynamo\.exc\.)(?P<error>\w+): ?(?P<reason>.*)")
+
+
+class FusionRefusal(NamedTuple):
+    """`cannot fuse op1 with op6: intermediate nodes between node1 & node2`."""
+
+    first: str
+    second: str
+    reason: str
+
+
+def parse_cudagraph(lines: Sequence[str]) -> CudaGraphEvent | None:
+    """What one record says about CUDA graphs; None where it says nothing that matters."""
+    text = "\n".join(lines)
+    skip = SKIP.match(text)
+    if skip:
+        reason, place = _reason_and_place(skip["reason"])
+        reason = reason.removeprefix("skipping cudagraphs due to ")
+        again = any(word in reason for word in LIMIT_WORDS)
+        return CudaGraphEvent(
+            kind="re-record" if again else "skip", reason=reason, file=place.file, line=place.line
+        )
+    sizes = SIZES.match(text)
+    if sizes:
+        return CudaGraphEvent(
+            kind="re-record", reason=f"a new graph for each of {sizes['n']} distinct input sizes"
+        )
+    split = PARTITION.match(text) or PARTITION_NODE.match(text)
+    if split:
+        reason, place = _reason_and_place(split["reason"])
+        if reason.startswith(NOT_ASKED):
+            return None
+        if place.file is None:
+            place = _place(lines)
+        return CudaGraphEvent(kind="partition", reason=reason, file=place.file, line=place.line)
+    recording = RECORDING.match(text)
+    if recording and recording["what"].startswith("cudagraph tree"):
+        return CudaGraphEvent(kind="record", reason=recording["what"].strip())
+    return None
+
+
+def parse_fusion(text: str) -> FusionRefusal | None:
+    """The two nodes and the reason, or None for the many other lines of TORCH_LOGS=fusion."""
+    match = CANNOT_FUSE.match(text)
+    return (
+        FusionRefusal(match["first"], match["second"], match["reason"].strip()) if match else None
+    )
+
+
+def parse_failure(lines: Sequence[str], *, suppressed: bool) -> CompileFailure | None:
+    """A suppressed error (`WON'T CONVERT`) or an uncaught torch._dynamo.exc traceback.
+
+    Returns None where the text holds no error of Dynamo.
+    """
+    head = WONT_CONVERT.match(lines[0]) if suppressed else None
+    error = next((m for text in lines if (m := EXCEPTION.match(text.strip()))), None)
+    if error is None and head is None:
+        return None
+    user: tuple[Frame, ...] = ()
+    for index, text in enumerate(lines):
+        if text.startswith("from user code:"):
+            user = frames(lines[index + 1 : index + 60])
+            break
+    link = GB_LINK.search("\n".join(lines[:60]))
+    reason = error["reason"] if error else ""
+    if error and reason.endswith("raised:"):
+        at = next(i for i, text in enumerate(lines) if EXCEPTION.match(text.strip()))
+        reason = f"{reason} {lines[at + 1].strip()}" if at + 1 < len(lines) else reason
+    last = user[-1] if user else None
+    return CompileFailure(
+        error=error["error"] if error else "error",
+        reason=one_line(reason),
+        suppressed=suppressed,
+        function=head["function"] if head else (last.function if last else None),
+        file=head["file"] if head else (last.file if last else None),
+        line=int(head["line"]) if head else (last.line if last else None),
+        gb_id=f"GB{link[1]}" if link else None,
+    )
+
+
+class _Place(NamedTuple):
+    """The user's line, where the record has one."""
+
+    file: str | None = None
+    line: int | None = None
+
+
+def _reason_and_place(text: str) -> tuple[str, _Place]:
+    reason, found, where = text.partition("Found from :")
+    first_line = reason.partition("\n")[0] if not found else reason
+    return one_line(ADDRESS.sub("…", first_line)).rstrip(" ."), _place(where.split("\n"))
+
+
+def _place(lines: Sequence[str]) -> _Place:
+    stack = frames(lines)
+    return _Place(stack[-1].file, stack[-1].line) if stack else _Place()

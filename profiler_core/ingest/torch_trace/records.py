@@ -1,0 +1,198 @@
+"""A TORCH_TRACE file -> its records, one at a time, in bounded memory.
+
+A record is one line, glog prefix and a JSON object, then its payload: lines that begin with one
+tab. Half of all records are `chromium_event`; `describe_*` are skipped unread.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from profiler_core.ingest.torch_logs.lines import CHUNK_BYTES, chunks
+
+HEADER = re.compile(
+    rb"(?:\[rank\d+\]:)?[VDIWEC](?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d\.\d{3,9}) (?P<process>\d+) "
+    rb"[^\n]{1,400}?:\d+\] (?=\{)"
+)
+# Never read: the tensors of each graph, one record each.
+SKIPPED = (b'{"describe_', b'{"create_symbol"', b'{"guard_added', b'{"create_unbacked')
+ENVELOPE = frozenset(
+    {
+        "frame_id",
+        "frame_compile_id",
+        "attempt",
+        "compiled_autograd_id",
+        "rank",
+        "has_payload",
+        "stack",
+        "process",
+        "thread",
+        "pathname",
+        "lineno",
+        "timestamp",
+    }
+)
+# The largest payload met is a guard tree of 400 kB; generated code runs to a few MB.
+MAX_PAYLOAD_BYTES = 1 << 24
+MAX_LINE_BYTES = 1 << 24
+
+
+class TraceRecord(NamedTuple):
+    """One record. The payload is None where the caller did not want it."""
+
+    kind: str  # the record-type key; artifacts: "artifact:NAME"
+    body: Any  # the value of that key
+    compile_id: str | None
+    rank: int | None
+    when: str  # "1121 08:26:46.212000"
+    payload: bytes | None
+    offset: int  # of the payload in the unpacked file
+    n_bytes: int  # of the payload, tabs and line ends included
+    n_lines: int  # of the whole record
+
+
+def records(
+    path: Path,
+    wanted: frozenset[str],
+    repairs: Counter[str],
+    skipped: Counter[str],
+    size: int = CHUNK_BYTES,
+) -> Iterator[TraceRecord]:
+    """Yield the records of `path` in order.
+
+    Args:
+        path: plain or gzipped.
+        wanted: kinds whose payload is kept.
+        repairs: counts what was mended.
+        skipped: counts records that were not read, by kind or reason.
+        size: bytes read at a time; tests make it small.
+    """
+    current: TraceRecord | None = None
+    keep = False  # is the payload of the current record wanted?
+    payload: list[bytes] = []
+    n_payload = n_lines = at = 0
+    for batch in _lines(path, repairs, size):
+        for line in batch:
+            at += len(line) + 1
+            if line[:1] == b"\t":
+                n_payload += len(line) + 1
+                n_lines += 1
+                if keep and n_payload <= MAX_PAYLOAD_BYTES:
+                    payload.append(line[1:])
+                continue
+            if current is not None:
+                yield _with_payload(current, payload if keep else None, n_payload, n_lines)
+            current = _header(line, at, skipped)
+            keep = current is not None and current.kind in wanted
+            payload, n_payload, n_lines = [], 0, 0
+    if current is not None:
+        yield _with_payload(current, payload if keep else None, n_payload, n_lines)
+
+
+def payload_text(payload: bytes) -> str:
+    """Payloads are UTF-8; anything else is shown with replacement characters."""
+    return payload.decode("utf-8", errors="replace")
+
+
+def read_payload(path: Path, offset: int, n_bytes: int) -> str:
+    """Read one payload again, by the place that `records` gave."""
+    repairs: Counter[str] = Counter()
+    parts: list[bytes] = []
+    at = 0
+    for chunk in chunks(path, repairs):
+        end = at + len(chunk)
+        if end > offset and at < offset + n_bytes:
+            parts.append(chunk[max(0, offset - at) : offset + n_bytes - at])
+        at = end
+        if at >= offset + n_bytes:
+            break
+    text = payload_text(b"".join(parts)).replace("\r\n", "\n")
+    return "\n".join(line.removeprefix("\t") for line in text.split("\n")).strip("\n")
+
+
+def decode(text: bytes) -> Any:
+    """JSON as Python writes it, NaN and Infinity included. Raises ValueError."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.loads(text)
+
+
+def _with_payload(
+    record: TraceRecord, payload: list[bytes] | None, n_bytes: int, n_lines: int
+) -> TraceRecord:
+    text = b"\n".join(payload) if payload is not None else None
+    return record._replace(payload=text, n_bytes=n_bytes, n_lines=n_lines + 1)
+
+
+def _header(line: bytes, payload_at: int, skipped: Counter[str]) -> TraceRecord | None:
+    """The first line of a record; None, counted, for anything that is not to be read."""
+    match = HEADER.match(line) or (HEADER.search(line) if b"] {" in line[:600] else None)
+    if match is None:
+        if line.strip():
+            skipped["line outside any record"] += 1
+        return None
+    if line.startswith(SKIPPED, match.end()):
+        begin = match.end() + 2
+        skipped[line[begin : begin + 60].partition(b'"')[0].decode(errors="replace")] += 1
+        return None
+    try:
+        data = decode(line[match.end() :])
+    except (ValueError, RecursionError):
+        skipped["record that is no JSON"] += 1
+        return None
+    kind = (
+        next((key for key in data if key not in ENVELOPE), None) if isinstance(data, dict) else None
+    )
+    if kind is None:
+        skipped["record without a kind"] += 1
+        return None
+    body = data[kind]
+    if kind == "artifact" and isinstance(body, dict):
+        kind = f"artifact:{body.get('name')}"
+    rank = data.get("rank")
+    return TraceRecord(
+        kind=kind,
+        body=body,
+        compile_id=_compile_id(data),
+        rank=rank if isinstance(rank, int) else None,
+        when=f"{match['date'].decode()} {match['time'].decode()}",
+        payload=None,
+        offset=payload_at,
+        n_bytes=0,
+        n_lines=1,
+    )
+
+
+def _compile_id(data: dict[str, Any]) -> str | None:
+    frame, compiled = data.get("frame_id"), data.get("frame_compile_id")
+    autograd = data.get("compiled_autograd_id")
+    text = f"{frame}/{compiled}" if frame is not None and compiled is not None else None
+    if autograd is not None:
+        return f"!{autograd}/{text}" if text else f"!{autograd}"
+    return text
+
+
+def _lines(path: Path, repairs: Counter[str], size: int) -> Iterator[list[bytes]]:
+    """Batches of lines without their ends; what goes beyond MAX_LINE_BYTES is cut."""
+    rest, cutting = b"", False
+    for chunk in chunks(path, repairs, size):
+        text = chunk
+        if cutting:
+            _, newline, after = chunk.partition(b"\n")
+            if not newline:
+                continue
+            cutting, text = False, b"\n" + after
+        batch = (rest + text).split(b"\n")
+        rest = batch.pop()
+        if len(rest) > MAX_LINE_BYTES:
+            rest, cutting = rest[:MAX_LINE_BYTES], True
+            repairs["line cut at 16 MB"] += 1
+        yield batch
+    if rest:
+        yield [rest]

@@ -1,0 +1,1 @@
+"""The capture page: form, start, progress, list of jobs."""

@@ -1,0 +1,320 @@
+"""The capture form: what to run and how to measure it, with a sentence beside a wrong field."""
+
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from profiler_core.capture import spec as defaults
+from profiler_core.capture.spec import (
+    BUILT_IN_WORKLOADS,
+    COMMON_BACKENDS,
+    MODES,
+    PRECISIONS,
+    TRAINING_WORKLOADS,
+)
+from profiler_core.errors import BadInput
+from profiler_core.ui.capture.answers import DYNAMIC, KINDS, Answers, Checked, check
+
+# Offered, not a limit: any name that torchvision knows can be typed.
+_TORCHVISION = (
+    "mobilenet_v3_large",
+    "mobilenet_v2",
+    "efficientnet_b0",
+    "resnet18",
+    "convnext_tiny",
+    "vit_b_16",
+    "swin_t",
+    "densenet121",
+    "regnet_y_400mf",
+)
+_CHIPS = ("eager", *MODES)
+_FURTHER = ("torchscript", *COMMON_BACKENDS)
+
+# What each word does, in the terms of torch.compile's documentation.
+_MODE_HELP = (
+    "**eager** runs without torch.compile. **default** balances compile time and speed. "
+    "**reduce-overhead** adds CUDA graphs, for models whose launches cost more than their "
+    "kernels. **max-autotune** also tries several kernels for each matrix product and keeps the "
+    "fastest, which compiles for minutes; **-no-cudagraphs** does that without CUDA graphs. "
+    "The first one chosen is the baseline."
+)
+
+
+def capture_form(devices: tuple[str, ...]) -> Checked:
+    """Draw the form and check what it says now.
+
+    Args:
+        devices: what this machine offers beside "auto", as far as it is known yet.
+    """
+    kind = st.segmented_control(
+        "Workload", KINDS, default=KINDS[0], required=True, key="fs_c_kind", persist_state="session"
+    )
+    workload_slot = st.container()
+    with workload_slot:
+        workload = _workload(kind or KINDS[0])
+    workload_problem = st.empty()
+
+    bases = st.pills(
+        "Variants",
+        _CHIPS,
+        selection_mode="multi",
+        default=["eager", "default"],
+        key="fs_c_bases",
+        help=_MODE_HELP,
+        wrap=True,
+        persist_state="session",
+    )
+    bases_problem = st.empty()
+    modifiers = _modifiers()
+    step = _step(workload)
+    shapes_problem = st.empty()
+    with st.expander("More: backends, inputs, measurement, interpreter"):
+        more, measuring = _more(devices)
+        options_problem = st.empty()
+        measuring_problem = st.empty()
+
+    further = more.pop("further_bases")
+    chosen = tuple(base for base in (*_CHIPS, *further) if base in {*bases, *further})
+    checked = check(
+        Answers(
+            kind=kind or KINDS[0],
+            workload=workload,
+            bases=chosen,
+            measuring=tuple(measuring.items()),
+            **modifiers,
+            **step,
+            **more,
+        )
+    )
+    for name, slot in (
+        ("workload", workload_problem),
+        ("bases", bases_problem),
+        ("shapes", shapes_problem),
+        ("options", options_problem),
+        ("measuring", measuring_problem),
+    ):
+        if name in checked.problems:
+            with slot:
+                _say(checked.problems[name])
+    return checked
+
+
+def _workload(kind: str) -> str:
+    if kind == "Built-in":
+        return str(
+            st.selectbox(
+                "Model",
+                list(BUILT_IN_WORKLOADS),
+                format_func=lambda name: f"{name} · {BUILT_IN_WORKLOADS[name]}",
+                key="fs_c_built_in",
+                label_visibility="collapsed",
+                persist_state="session",
+            )
+        )
+    if kind == "torchvision":
+        return str(
+            st.selectbox(
+                "Model",
+                _TORCHVISION,
+                key="fs_c_torchvision",
+                accept_new_options=True,
+                label_visibility="collapsed",
+                placeholder="Choose a model, or type its name",
+                persist_state="session",
+            )
+            or ""
+        )
+    return str(
+        st.text_input(
+            "File and function",
+            key="fs_c_own",
+            placeholder="path/to/file.py:function",
+            label_visibility="collapsed",
+            help="The function returns a model and its example inputs, or a step to call.",
+            persist_state="session",
+        )
+        or ""
+    )
+
+
+def _modifiers() -> dict[str, Any]:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        precision = st.selectbox(
+            "Precision",
+            PRECISIONS,
+            key="fs_c_precision",
+            width=150,
+            help="For all variants. tf32 lets matrix products round to 10 bits; autocast runs "
+            "them in half precision and keeps the weights; bf16 and fp16 convert the weights.",
+            persist_state="session",
+        )
+        dynamic = st.segmented_control(
+            "Dynamic shapes",
+            DYNAMIC,
+            default=DYNAMIC[0],
+            required=True,
+            key="fs_c_dynamic",
+            help="torch.compile's dynamic=None, True, False: whether a size is compiled in.",
+            persist_state="session",
+        )
+        with st.container(horizontal=True, width="content", gap="small"):
+            channels_last = st.checkbox(
+                "channels_last",
+                key="fs_c_channels_last",
+                help="Memory format for convolutions; for all variants.",
+                persist_state="session",
+            )
+            fullgraph = st.checkbox(
+                "fullgraph",
+                key="fs_c_fullgraph",
+                help="A graph break becomes an error.",
+                persist_state="session",
+            )
+    return {
+        "precision": precision,
+        "dynamic": dynamic or DYNAMIC[0],
+        "channels_last": channels_last,
+        "fullgraph": fullgraph,
+    }
+
+
+def _step(workload: str) -> dict[str, Any]:
+    always_trains = workload in TRAINING_WORKLOADS
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        what = st.segmented_control(
+            "One step is",
+            ("Inference", "Training"),
+            default="Inference",
+            required=True,
+            disabled=always_trains,
+            key="fs_c_step",
+            help="Training: forward, loss, backward and optimizer."
+            + (" This workload is a training loop." if always_trains else ""),
+            persist_state="session",
+        )
+        batch_size = st.number_input(
+            "Batch size",
+            min_value=1,
+            value=None,
+            placeholder="default",
+            key="fs_c_batch",
+            width=130,
+            persist_state="session",
+        )
+        shapes = st.text_input(
+            "Input shapes, cycled",
+            placeholder="8x3x32x32, 16x3x32x32",
+            key="fs_c_shapes",
+            width=215,
+            help="Whole shapes, batch included: each step takes the next one.",
+            persist_state="session",
+        )
+    return {
+        "training": what == "Training",
+        "batch_size": int(batch_size) if batch_size is not None else None,
+        "shapes": shapes or "",
+    }
+
+
+def _more(devices: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+    left, right = st.columns(2, gap="large")
+    with left:
+        more: dict[str, Any] = {
+            "further_bases": st.multiselect(
+                "Further backends",
+                _FURTHER,
+                key="fs_c_further",
+                placeholder="torchscript, cudagraphs, onnxrt, …",
+                help="One that is not installed fails with the sentence that says what to install.",
+                persist_state="session",
+            ),
+            "further_variants": st.text_input(
+                "Further variants",
+                key="fs_c_variants",
+                placeholder="default+bf16-autocast+channels_last",
+                help="Comma-separated, written as on the command line.",
+                persist_state="session",
+            ),
+            "device": st.selectbox(
+                "Device", ("auto", "cpu", *devices), key="fs_c_device", persist_state="session"
+            ),
+            "python": st.text_input(
+                "Python interpreter",
+                key="fs_c_python",
+                placeholder="path/to/venv/bin/python; empty: this server's own",
+                help="The environment that holds torch and the model.",
+                persist_state="session",
+            ),
+            "name": st.text_input(
+                "Name of the comparison",
+                key="fs_c_name",
+                placeholder="the workload's",
+                persist_state="session",
+            ),
+            "options": st.text_area(
+                "Arguments of the workload's function",
+                key="fs_c_options",
+                placeholder="layers=2",
+                height=68,
+                help="One KEY=VALUE a line.",
+                persist_state="session",
+            ),
+        }
+    with right:
+        measuring = _measuring()
+    return more, measuring
+
+
+def _measuring() -> dict[str, Any]:
+    first, second = st.columns(2)
+    fresh = defaults.CaptureSpec(workload="defaults")
+    said: dict[str, Any] = {}
+    for column, name, label, step in (
+        (first, "rounds", "Rounds", 1),
+        (second, "round_steps", "Steps a round", 1),
+        (first, "round_seconds", "Seconds a round", 0.1),
+        (second, "telemetry_seconds", "Seconds sampled", 0.5),
+        (first, "steps", "Profiled steps", 1),
+        (second, "seed", "Seed", 1),
+    ):
+        least = type(step)(0) if name in ("round_seconds", "telemetry_seconds", "seed") else 1
+        said[name] = column.number_input(
+            label,
+            min_value=least,
+            value=getattr(fresh, name),
+            step=step,
+            key=f"fs_c_{name}",
+            persist_state="session",
+        )
+    for name, label, about in (
+        ("warm_compile", "Warm compile time", "A second process with the compiler's cache filled."),
+        ("numerics", "Check the answers", "Against an eager reference in fp64."),
+        ("memory", "Memory snapshot", "What was allocated, and where, in one step."),
+        ("stacks", "Python stacks", "A further pass; its times are not used."),
+    ):
+        said[name] = st.checkbox(
+            label,
+            value=getattr(fresh, name),
+            key=f"fs_c_{name}",
+            help=about,
+            persist_state="session",
+        )
+    said["logs"] = tuple(
+        st.multiselect(
+            "Further logs",
+            list(defaults.OPTIONAL_LOGS),
+            key="fs_c_logs",
+            placeholder="none",
+            help="Breaks, recompiles and CUDA graphs are always logged. These are large: "
+            + "; ".join(f"{name}, {about}" for name, about in defaults.OPTIONAL_LOGS.items())
+            + ".",
+            persist_state="session",
+        )
+    )
+    return said
+
+
+def _say(problem: BadInput) -> None:
+    text = f"{problem.problem} {problem.remedy}"
+    st.html(f"<p class=fs-note style='color:var(--fs-worse)' role=alert>{escape(text)}</p>")

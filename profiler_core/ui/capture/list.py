@@ -1,0 +1,58 @@
+"""The captures of this machine, whoever started them: what runs, what waits, what there was."""
+
+import time
+from html import escape
+
+import streamlit as st
+
+from profiler_core.capture import jobs
+from profiler_core.capture.jobs import Job
+from profiler_core.ui.capture.progress import elapsed, state_chip
+from profiler_core.ui.problem_card import escape_markdown
+
+_REFRESH_S = 3.0
+_SHOWN = 12
+
+
+def capture_list(current: str | None) -> None:
+    """Draw the list; it refreshes itself while something runs or waits.
+
+    Args:
+        current: the job that the page shows already.
+    """
+    is_live = any(job.is_live for job in jobs.jobs(_SHOWN))
+
+    def follow() -> None:
+        found = jobs.jobs(_SHOWN)
+        if not found:
+            st.html("<p class=fs-note>None yet. A capture that you start appears here.</p>")
+        for job in found:
+            _row(job, is_current=job.job_id == current)
+
+    st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
+
+
+def _row(job: Job, *, is_current: bool) -> None:
+    about = [_when(job.spec.submitted_at), elapsed(job)]
+    if job.spec.owner:
+        about.append(job.spec.owner)
+    with st.container(gap="xxsmall", key=f"fs_job_row_{job.job_id}"):
+        # A link to the same page would be drawn as the current one and reload nothing.
+        if st.button(
+            escape_markdown(job.spec.title),
+            key=f"fs_job_{job.job_id}",
+            type="tertiary",
+            disabled=is_current,
+        ):
+            st.query_params["job"] = job.job_id
+            st.rerun(scope="app")
+        st.html(
+            f"<p class=fs-note style='padding:0'>{state_chip(job)} {escape(' · '.join(about))}</p>"
+        )
+
+
+def _when(at: float) -> str:
+    """The time today, else the day too."""
+    then = time.localtime(at)
+    is_today = time.strftime("%F", then) == time.strftime("%F")
+    return time.strftime("%H:%M" if is_today else "%d %b %H:%M", then)

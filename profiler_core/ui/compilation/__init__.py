@@ -1,0 +1,1 @@
+"""The compilation page, part by part."""

@@ -1,0 +1,136 @@
+"""Skipped frames and graph breaks, dearest first, each with the line of code that caused it."""
+
+from collections.abc import Mapping
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.compilation import BreakReport, SkipReport
+from profiler_core.model.compilation import Frame, LimitHit
+from profiler_core.store.library import Entry
+from profiler_core.ui.compilation.data import Compiled, source_lines
+from profiler_core.ui.page import section
+from profiler_core.units import format_count, format_duration
+
+_CONTEXT = 4  # lines shown each way; the capture keeps eight
+_MOST = 40
+
+
+def show_eager(compiled: Compiled) -> None:
+    """Functions that run eager: given up because of a break, or at the recompile limit."""
+    report = compiled.report
+    if not report.skips and not report.log.limit_hits:
+        return
+    section(
+        "Functions that run eager",
+        "Worse than a break: the whole function is lost, in every step.",
+    )
+    for skip in report.skips[:_MOST]:
+        _skip(compiled.entry, skip)
+    for hit in report.log.limit_hits[:_MOST]:
+        _limit(hit)
+
+
+def show_breaks(compiled: Compiled) -> None:
+    """The breaks as a list; each opens up into its code, its reason and what to change."""
+    report = compiled.report
+    if not report.breaks:
+        return
+    total = report.break_cost.cost_ns if report.break_cost else 0.0
+    section("Graph breaks", "Where compiled code ends and Python goes on by itself, dearest first.")
+    for number, one in enumerate(report.breaks[:_MOST]):
+        _break(compiled.entry, one, total, expanded=number == 0)
+    more = len(report.breaks) - _MOST
+    if more > 0:
+        st.html(f"<p class=fs-note>… and {more} more, see <b>logs --json</b>.</p>")
+
+
+def code_html(frame: Frame, lines: Mapping[int, str]) -> str:
+    """A few lines around a place, the place itself marked; its own code where none was kept."""
+    if frame.line not in lines:
+        return f"<pre class=fs-code><b>{escape(frame.code)}</b></pre>" if frame.code else ""
+    shown = []
+    for number in range(frame.line - _CONTEXT, frame.line + _CONTEXT + 1):
+        if number in lines:
+            text = f"<i>{number:>5}</i>  {escape(lines[number].rstrip())}"
+            shown.append(f"<b>{text}</b>" if number == frame.line else text)
+    return f"<pre class=fs-code>{chr(10).join(shown)}</pre>"
+
+
+def short_place(file: str | None, line: int | None) -> str:
+    """The last two parts of a path tell files apart."""
+    if not file:
+        return "place unknown"
+    return f"{'/'.join(file.replace(chr(92), '/').split('/')[-2:])}:{line}"
+
+
+def _skip(entry: Entry, skip: SkipReport) -> None:
+    found = skip.found
+    title = f"{found.function or 'a function'} · {skip.cause.label}"
+    with st.container(border=True):
+        st.html(
+            f"<p class=fs-card-head><b>{escape(title)}</b><span class=fs-w>runs eager</span></p>"
+            f"<p class=fs-note>{escape(skip.cause.what)} <b>{escape(skip.change)}</b></p>"
+            + (_place_html(entry, skip.place) if skip.place else "")
+            + _more(found.reason, skip.url, found.gb_id)
+        )
+
+
+def _limit(hit: LimitHit) -> None:
+    value = f" ({hit.value})" if hit.value else ""
+    last = f" Last guard that failed: {hit.last_reason}." if hit.last_reason else ""
+    with st.container(border=True):
+        st.html(
+            f"<p class=fs-card-head><b>{escape(hit.function or 'a function')}</b>"
+            f"<span class=fs-w>runs eager for new inputs</span></p>"
+            f"<p class=fs-note>It was compiled again and again until "
+            f"{escape(hit.limit or 'the recompile limit')}{value} was reached.{escape(last)} "
+            f"<b>Remove the cause of the recompiles below.</b></p>"
+            f"<p class='fs-note fs-mono'>{escape(short_place(hit.file, hit.line))}</p>"
+        )
+
+
+def _break(entry: Entry, one: BreakReport, total_ns: float, *, expanded: bool) -> None:
+    found, place = one.found, one.place
+    if one.cost_ns is not None and total_ns:
+        price = f"{format_duration(one.cost_ns)} a step"
+    elif one.cost_ns is not None:
+        price = "no cost"
+    else:
+        price = f"met {_times(found.n)}"
+    label = f"{_plain(one.cause.label)} · {_plain(short_place(place.file, place.line))} · {price}"
+    with st.expander(label, expanded=expanded):
+        where = ""
+        if (place.file, place.line) != (found.file, found.line):
+            where = f" Dynamo names {escape(short_place(found.file, found.line))}."
+        ids = f" in {', '.join(map(escape, found.compile_ids[:8]))}" if found.compile_ids else ""
+        st.html(
+            f"<p class=fs-note>{escape(one.cause.what)} <b>{escape(one.cause.change)}</b></p>"
+            + _place_html(entry, place)
+            + _more(found.reason, one.url, found.gb_id)
+            + f"<p class=fs-note>Met {_times(found.n)} while compiling{ids}.{where}</p>"
+        )
+        if found.hints:
+            items = "".join(f"<li>{escape(hint)}</li>" for hint in found.hints)
+            st.html(f"<ul class='fs-note fs-hints'>{items}</ul>")
+
+
+def _place_html(entry: Entry, place: Frame) -> str:
+    code = code_html(place, source_lines(entry, place.file))
+    where = f"{short_place(place.file, place.line)} in {place.function}"
+    return f"<p class='fs-note fs-mono' title='{escape(place.file)}'>{escape(where)}</p>{code}"
+
+
+def _more(reason: str, url: str, gb_id: str | None) -> str:
+    name = f"{gb_id} in PyTorch's registry" if gb_id else "PyTorch's page about it"
+    link = f"<a class=fs-link href='{escape(url)}' target=_blank rel=noopener>{escape(name)}</a>"
+    return f"<p class=fs-note>PyTorch says: {escape(reason)} · {link}</p>"
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{format_count(n)} times"
+
+
+def _plain(text: str) -> str:
+    """Labels of expanders are Markdown."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$:" else c for c in text)

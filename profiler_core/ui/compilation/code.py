@@ -1,0 +1,149 @@
+"""The code that Inductor generated for a kernel, with the part of the graph it was made from."""
+
+import re
+from dataclasses import dataclass
+from html import escape
+
+import streamlit as st
+
+from profiler_core.model.inductor import CompiledGraph, GraphNode, InductorLog
+from profiler_core.ui.compilation.data import Compiled, generated_code
+from profiler_core.ui.page import section
+
+_MOST = 400  # kernels in the list
+_QUOTED = re.compile(
+    r"^\w+ = async_compile\.(?P<how>\w+)\(.*?r?'''(?P<code>.*?)(?:'''|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One generated kernel of one graph."""
+
+    graph: CompiledGraph
+    name: str
+    source: str
+
+    @property
+    def label(self) -> str:
+        """Distinct within a log."""
+        return f"{self.name} · {self.graph.compile_id} {self.graph.direction}"
+
+
+def show_code(compiled: Compiled) -> None:
+    """A search over all generated kernels, and the chosen one beside its graph."""
+    log = generated_code(compiled.entry)
+    kernels = all_kernels(log) if log else []
+    if not kernels:
+        return
+    section("Generated code", "What Inductor wrote for each kernel, and the graph it came from.")
+    search, choose = st.columns([1, 2])
+    with search:
+        words = st.text_input(
+            "Search",
+            key="code",
+            bind="query-params",
+            placeholder="in names, code and source lines",
+            max_chars=200,
+        )
+    found = matching(kernels, words)
+    if not found:
+        st.html("<p class=fs-note>No kernel holds all of these words.</p>")
+        return
+    labels = {kernel.label: kernel for kernel in found[:_MOST]}
+    with choose:
+        chosen = st.selectbox(f"Kernel ({len(found)} of {len(kernels)})", list(labels))
+    kernel = labels.get(chosen or "", found[0])
+    code, graph = st.columns([3, 2])
+    with code:
+        language, text = readable(kernel.source)
+        st.code(text, language=language, line_numbers=True, height=520)
+    with graph:
+        st.html(_graph_html(kernel))
+
+
+def all_kernels(log: InductorLog) -> list[Kernel]:
+    """Every generated kernel, in the order of the log."""
+    return [
+        Kernel(graph, name, _whole(graph, name, kernel.source))
+        for graph in log.graphs
+        for name, kernel in graph.kernels.items()
+    ]
+
+
+def readable(source: str) -> tuple[str, str]:
+    """(language, code): the kernel itself, out of the Python string that Inductor keeps it in."""
+    quoted = _QUOTED.search(source)
+    if quoted is None:
+        return "python", source
+    comments = source[: quoted.start()]
+    if quoted["how"].startswith("cpp"):
+        return "cpp", comments.replace("#", "//") + quoted["code"].strip("\n")
+    return "python", comments + quoted["code"].strip("\n")
+
+
+def _whole(graph: CompiledGraph, name: str, source: str) -> str:
+    """C++ kernels span lines up to their closing quotes; the definition holds their first line."""
+    if not source.rstrip().endswith("("):
+        return source
+    _, found, after = graph.code.partition(f"{name} = async_compile.")
+    body, closing, _ = after.partition("\n''')")
+    return f"{found}{body}{closing}" if found and closing else source
+
+
+def matching(kernels: list[Kernel], words: str) -> list[Kernel]:
+    """Kernels whose name, code or source lines hold all words, in any order."""
+    wanted = words.lower().split()
+    return [k for k in kernels if all(word in _text(k) for word in wanted)] if wanted else kernels
+
+
+def nodes_of(kernel: Kernel) -> tuple[GraphNode, ...]:
+    """Post-grad nodes that the kernel's calls compute; without provenance by its source comment."""
+    names = {
+        node
+        for call in kernel.graph.calls
+        if call.name == kernel.name
+        for node in (*call.post_nodes, *call.source_nodes)
+    }
+    definition = kernel.graph.kernels[kernel.name]
+    names |= {name for name, _ in definition.nodes}
+    return tuple(node for node in kernel.graph.post_nodes if node.name in names)
+
+
+def _text(kernel: Kernel) -> str:
+    lines = " ".join(f"{node.file}:{node.line} {node.code}" for node in nodes_of(kernel))
+    return f"{kernel.label} {kernel.source} {lines}".lower()
+
+
+def _graph_html(kernel: Kernel) -> str:
+    nodes = nodes_of(kernel)
+    calls = sum(call.name == kernel.name for call in kernel.graph.calls)
+    often = "once" if calls == 1 else f"{calls} times"
+    head = f"<p class=fs-note>Called {often} in graph {escape(kernel.graph.compile_id)}"
+    if not nodes:
+        return head + ". The log does not say from which nodes it was made.</p>"
+    rows = "".join(
+        f"<tr><td class='fs-mono fs-nowrap'>{escape(node.name)}</td>"
+        f"<td class='fs-mono fs-nowrap'>{escape(_target(node))}<br>"
+        f"<small>{escape(_shape(node))}</small></td>"
+        f"<td><span class=fs-mono>{escape(node.code)}</span><br>"
+        f"<small>{escape(node.source)}</small></td></tr>"
+        for node in nodes[:60]
+    )
+    return (
+        f"{head}, made from {len(nodes)} node{'' if len(nodes) == 1 else 's'}:</p>"
+        "<div class=fs-scroll>"
+        '<table class="fs-t fs-detail fs-nodes"><thead><tr><th>node</th><th>operation</th>'
+        f"<th>your code</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _target(node: GraphNode) -> str:
+    return node.target.removeprefix("torch.ops.")
+
+
+def _shape(node: GraphNode) -> str:
+    if node.shape is None:
+        return ""
+    return f"{node.dtype or ''}{list(node.shape)}"

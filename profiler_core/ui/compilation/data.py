@@ -1,0 +1,144 @@
+"""What the page about compiling reads: logs, reports, kept source lines, generated code."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import streamlit as st
+
+from profiler_core.analysis.compilation import CompilationReport, compilation_report
+from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.errors import FusionscopeError
+from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.model.compilation import CompileLog
+from profiler_core.model.inductor import InductorLog
+from profiler_core.model.run import Run
+from profiler_core.store.library import Entry
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.log_reading import compile_log_of, stamps
+from profiler_core.ui.reading import read_run, read_trace
+
+_MOST_SOURCE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One run whose compiler said something."""
+
+    label: str
+    entry: Entry
+    report: CompilationReport
+    without_trace: str | None  # why there are no costs; None: there are
+
+
+def compiled_runs(choice: Choice) -> tuple[Compiled, ...]:
+    """The chosen runs that have logs with anything in them, in their order.
+
+    Raises:
+        BadInput: a log cannot be read.
+    """
+    found = []
+    for label, entry in zip(choice.labels, choice.entries, strict=True):
+        run = read_run(entry)
+        log = compile_log_of(run)
+        if log is not None and _says_something(log):
+            baseline = choice.baseline if entry is not choice.baseline else None
+            found.append(_report(label, entry, run, log, baseline))
+    return tuple(found)
+
+
+def source_lines(entry: Entry, file: str) -> Mapping[int, str]:
+    """The lines of `file` that the capture kept, by number; empty where it kept none.
+
+    Only sources.json is read: a path that a log names is never opened.
+    """
+    path = read_run(entry).sources
+    if path is None:
+        return {}
+    return _sources(path, path.stat().st_mtime_ns).get(file, {})
+
+
+def generated_code(entry: Entry) -> InductorLog | None:
+    """Graphs and generated kernels of a run; None without a structured log."""
+    paths = read_run(entry).torch_trace
+    return _inductor(paths, stamps(paths)) if paths else None
+
+
+def _says_something(log: CompileLog) -> bool:
+    return bool(
+        log.compilations
+        or log.graph_breaks
+        or log.frame_skips
+        or log.recompiles
+        or log.limit_hits
+        or log.failures
+        or log.cudagraph_events
+        or log.perf_hints
+        or log.fusion_decisions
+    )
+
+
+def _report(
+    label: str, entry: Entry, run: Run, log: CompileLog, baseline: Entry | None
+) -> Compiled:
+    ours = step_time_ns(run.record.measurement)
+    theirs = step_time_ns(baseline.run.measurement) if baseline else None
+    saved = theirs - ours if ours is not None and theirs is not None else None
+    trace, reason = None, None
+    if run.trace is None:
+        reason = "This run has no trace, so nothing here has a price."
+    else:
+        try:
+            trace = read_trace(entry)
+        except FusionscopeError as error:
+            reason = f"{error.problem} So nothing here has a price."
+    paths = (*run.torch_logs, *run.torch_trace, *((run.trace,) if trace else ()))
+    measured = msgspec.json.encode(run.record.measurement)
+    report = _judged(paths, stamps(paths), measured, saved, log, trace, run)
+    return Compiled(label, entry, report, reason)
+
+
+# Arguments that begin with _ are not part of the key.
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _judged(
+    paths: tuple[Path, ...],
+    stamped: tuple[int, ...],
+    measured: bytes,
+    saved_ns: float | None,
+    _log: CompileLog,
+    _trace: object,
+    _run: Run,
+) -> CompilationReport:
+    del paths, stamped, measured
+    return compilation_report(
+        _log,
+        trace=_trace,  # type: ignore[arg-type]  # object: Streamlit would hash a Trace's annotation
+        measurement=_run.record.measurement,
+        saved_ns=saved_ns,
+    )
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _inductor(paths: tuple[Path, ...], stamped: tuple[int, ...]) -> InductorLog:
+    del stamped
+    return read_inductor(paths)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _sources(path: Path, mtime_ns: int) -> dict[str, dict[int, str]]:
+    """{file: {line: text}}; what is not of that shape is left out."""
+    del mtime_ns
+    if path.stat().st_size > _MOST_SOURCE_BYTES:
+        return {}
+    try:
+        files = json.loads(path.read_bytes()).get("files", {})
+    except (ValueError, AttributeError, RecursionError):
+        return {}
+    kept: dict[str, dict[int, str]] = {}
+    for name, value in files.items() if isinstance(files, dict) else ():
+        lines = value.get("lines") if isinstance(value, dict) else None
+        if isinstance(lines, dict):
+            kept[name] = {int(n): str(text) for n, text in lines.items() if n.isdigit()}
+    return kept

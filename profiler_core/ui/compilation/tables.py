@@ -1,0 +1,182 @@
+"""Recompiles, CUDA graphs, guards and errors as tables."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.compilation import CompilationReport
+from profiler_core.analysis.recompiles import RecompileReport
+from profiler_core.figures.compilation_steps import recompile_steps, recompile_times
+from profiler_core.ui.charts import show_figure
+from profiler_core.ui.compilation.breaks import short_place
+from profiler_core.ui.compilation.data import Compiled
+from profiler_core.ui.page import section
+from profiler_core.ui.style import colors
+from profiler_core.units import format_count, format_duration, format_share
+
+_MOST = 30
+
+
+def show_recompiles(compiled: Compiled) -> None:
+    """The steps that compiled again, then one row for each function and cause."""
+    reports = compiled.report.recompiles
+    if not reports:
+        return
+    section("Recompiles", "A guard failed, so the function was compiled once more.")
+    measurement = compiled.entry.run.measurement
+    if measurement and measurement.first_call_ns and any(r.step is not None for r in reports):
+        steps = (measurement.first_call_ns, *measurement.warmup_step_ns)
+        show_figure(
+            recompile_steps(reports, steps, colors()),
+            key="recompile_steps",
+            alt="Time of the first call and of the warm-up steps; those that recompiled stand out.",
+        )
+    elif any(r.start_ns is not None for r in reports):
+        show_figure(
+            recompile_times(reports, colors()),
+            key="recompile_times",
+            alt="When each recompile began and how long it took.",
+        )
+    st.html(_recompile_table(reports))
+
+
+def show_cudagraphs(report: CompilationReport) -> None:
+    """How much is replayed, and each reason why the rest is not."""
+    coverage = report.coverage
+    if coverage is None or not (coverage.n_replayed or report.cudagraphs):
+        return
+    section(
+        "CUDA graphs",
+        f"{format_share(coverage.kernel_share)} of the kernels and "
+        f"{format_share(coverage.time_share)} of their time are replayed: "
+        f"{format_count(coverage.n_graph_launches)} "
+        f"launch{'' if coverage.n_graph_launches == 1 else 'es'} a step instead of "
+        f"{format_count(coverage.n_graph_launches + coverage.launches_saved)}.",
+    )
+    stakes = {stake.event: stake.at_stake_ns for stake in coverage.stakes}
+    rows = [
+        [
+            escape(event.kind),
+            f"{escape(event.reason)}<br><small>{escape(cause.change)}</small>",
+            escape(short_place(event.file, event.line)) if event.file else "",
+            format_count(event.n),
+            format_duration(stakes.get(event)),
+        ]
+        for event, cause in report.cudagraphs[:_MOST]
+    ]
+    if rows:
+        st.html(_table(["what", "why", "place", "times", "at stake a step"], rows))
+
+
+def show_regions(report: CompilationReport) -> None:
+    """What each compiled region costs the host around its kernels."""
+    if not report.regions:
+        return
+    section(
+        "Guards and wrappers",
+        "What the host does around each compiled region in every step; on the profiled clock, "
+        "about twice as long as without the profiler.",
+    )
+    by_id = {c.compile_id: c for c in report.log.compilations if c.direction == "forward"}
+    rows = []
+    for tax in report.regions[:_MOST]:
+        known = by_id.get(tax.compile_id or "")
+        name = escape(known.function or "") if known else ""
+        rows.append(
+            [
+                f"{escape(tax.compile_id or 'backward')} <small>{name}</small>",
+                format_count(tax.n) if tax.n else "–",
+                format_count(known.guard_count if known else None),
+                format_duration(tax.lookup_ns or None),
+                format_duration(tax.pregraph_ns + tax.prologue_ns or None),
+                format_duration(tax.call_entry_ns),
+                format_duration(tax.total_ns),
+            ]
+        )
+    heads = ["region", "entries", "guards", "guards and lookup", "prologue", "entry", "together"]
+    st.html(_table(heads, rows))
+
+
+def show_failures(report: CompilationReport) -> None:
+    """Errors of the compiler itself."""
+    if not report.log.failures:
+        return
+    section("Compiler errors")
+    how = {True: "ran eager", False: "ended the program", None: "not told"}
+    rows = [
+        [
+            escape(failure.error),
+            escape(failure.reason[:300]),
+            escape(short_place(failure.file, failure.line)),
+            how[failure.suppressed],
+        ]
+        for failure in report.log.failures[:_MOST]
+    ]
+    st.html(_table(["error", "reason", "place", "then"], rows))
+
+
+def show_hints(report: CompilationReport) -> None:
+    """Inductor's hints and refused fusions, folded: they are for the curious."""
+    hints, refused = report.log.perf_hints, report.log.fusion_decisions
+    if hints:
+        with st.expander(f"Inductor's hints about performance ({len(hints)})"):
+            rows = [[escape(h.text[:400]), format_count(h.n)] for h in hints[:_MOST]]
+            st.html(_table(["hint", "times"], rows))
+    if refused:
+        by_reason: defaultdict[str, int] = defaultdict(int)
+        for decision in refused:
+            by_reason[decision.reason] += decision.n
+        with st.expander(f"Fusions that Inductor refused ({len(refused)})"):
+            ordered = sorted(by_reason.items(), key=lambda item: -item[1])
+            st.html(_table(["why", "times"], [[escape(r), format_count(n)] for r, n in ordered]))
+
+
+def _recompile_table(reports: Sequence[RecompileReport]) -> str:
+    groups: defaultdict[tuple[str, str, int, str], list[RecompileReport]] = defaultdict(list)
+    for one in reports:
+        groups[one.found.function, one.found.file, one.found.line, one.cause.key].append(one)
+    rows = []
+    for (function, file, line, _), found in sorted(
+        groups.items(), key=lambda item: -sum(r.cost_ns or 0 for r in item[1])
+    )[:_MOST]:
+        cause = found[0].cause
+        guards = [r.found.reasons[0].guard for r in found if r.found.reasons]
+        known = [r.cost_ns for r in found if r.cost_ns is not None]
+        steps = [r.step for r in found if r.step is not None]
+        rows.append(
+            [
+                f"{escape(function)}<br><small>{escape(short_place(file, line))}</small>",
+                f"<div class=fs-wide>{escape(cause.label)}<br>"
+                f"<small class=fs-mono>{_guards(guards)}</small></div>",
+                f"<div class=fs-free>{escape(cause.change)} <a class=fs-link "
+                f"href='{escape(cause.url)}' target=_blank rel=noopener>more</a></div>",
+                format_count(len(found)),
+                _span(steps),
+                format_duration(sum(known)) if known else "–",
+            ]
+        )
+    return _table(["function", "because of", "what to change", "times", "steps", "took"], rows)
+
+
+def _guards(guards: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(guards))
+    shown = "<br>".join(escape(guard[:120]) for guard in distinct[:2])
+    return shown + (f"<br>… {len(distinct) - 2} more" if len(distinct) > 2 else "")
+
+
+def _span(steps: Sequence[int]) -> str:
+    if not steps:
+        return "–"
+    return str(steps[0]) if min(steps) == max(steps) else f"{min(steps)}–{max(steps)}"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Cells are HTML: whoever makes them escapes."""
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return (
+        '<div class=fs-scroll><table class="fs-t fs-detail fs-told"><thead><tr>'
+        f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )

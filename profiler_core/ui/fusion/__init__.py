@@ -1,0 +1,1 @@
+"""The fusion page: the ledger read, shown, and one group opened."""

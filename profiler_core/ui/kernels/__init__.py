@@ -1,0 +1,1 @@
+"""The kernels page: filter, table, and one kernel opened."""

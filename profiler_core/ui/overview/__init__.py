@@ -1,0 +1,1 @@
+"""The overview, from the verdict down."""

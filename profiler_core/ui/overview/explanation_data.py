@@ -1,0 +1,63 @@
+"""Why a candidate differs, made once a version of the files and shared by sessions."""
+
+from pathlib import Path
+
+import msgspec
+import streamlit as st
+
+from profiler_core.analysis.explanation import Explanation, Material, explain
+from profiler_core.ui.analyses import Looked
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.compilation.data import generated_code
+from profiler_core.ui.fusion.data import fused
+from profiler_core.ui.log_reading import compile_log_of, stamps
+from profiler_core.ui.reading import read_run, read_trace
+
+
+def explained(choice: Choice, looked: Looked, number: int) -> Explanation:
+    """Waterfall, ledger and findings of one candidate; what fails is a note in it.
+
+    Args:
+        choice: the runs.
+        looked: their comparison.
+        number: which candidate.
+
+    Raises:
+        BadInput: a log cannot be read.
+    """
+    runs = [read_run(entry) for entry in choice.entries]
+    paths = tuple(
+        path
+        for run in runs
+        for path in (*((run.trace,) if run.trace else ()), *run.torch_logs, *run.torch_trace)
+    )
+    records = msgspec.json.encode([run.record for run in runs])
+    key = (paths, stamps(paths), records, choice.labels)
+    return _explanation(key, number, choice, looked)
+
+
+# Arguments that begin with _ are not part of the key.
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _explanation(
+    key: tuple[tuple[Path, ...], tuple[int, ...], bytes, tuple[str, ...]],
+    number: int,
+    _choice: Choice,
+    _looked: Looked,
+) -> Explanation:
+    del key
+    return explain(
+        _looked.comparison,
+        number,
+        Material(),
+        _material(_choice, _looked, number),
+        make_ledger=lambda: fused(_choice, number).ledger,
+    )
+
+
+def _material(choice: Choice, looked: Looked, number: int) -> Material:
+    entry = choice.candidates[number]
+    run = read_run(entry)
+    readable = looked.comparison.sides[number].summary is not None
+    return Material(
+        read_trace(entry) if readable else None, generated_code(entry), compile_log_of(run)
+    )

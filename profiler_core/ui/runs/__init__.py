@@ -1,0 +1,1 @@
+"""The runs page: the list, opening by path, comparing across captures."""
