@@ -13,7 +13,7 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compile_cost import CompileCost, compile_cost, is_compiled
 from profiler_core.analysis.compile_time import CompileTime
 from profiler_core.analysis.environment import Difference, differences
-from profiler_core.analysis.memory import PeakMemory, peak_memory
+from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
 from profiler_core.analysis.per_step import PerStep, per_step
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
 from profiler_core.analysis.step_time import (
