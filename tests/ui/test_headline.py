@@ -1,6 +1,6 @@
 import pytest
 
-from profiler_core.ui.overview.headline import split_headline
+from profiler_core.analysis.headline import split_headline
 
 
 @pytest.mark.parametrize(

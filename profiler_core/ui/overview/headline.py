@@ -1,12 +1,12 @@
 """The first thing on the overview: what was run, and whether it was worth it, in one sentence."""
 
 import re
-from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
 
 from profiler_core.analysis.compare import CandidateComparison, Comparison
+from profiler_core.analysis.headline import leading, split_headline
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.store.library import Entry
@@ -15,8 +15,6 @@ from profiler_core.ui.dates import day
 from profiler_core.ui.states import state_sentence
 from profiler_core.units import format_duration
 
-# Where a verdict's first sentence goes over into its evidence.
-_EVIDENCE = re.compile(r": | \(|, measured ")
 _FACTOR = re.compile(r"\d+(?:\.\d+)? times")
 
 
@@ -44,15 +42,6 @@ def entry_facts(entry: Entry) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def leading(comparison: Comparison) -> CandidateComparison | None:
-    """The candidate that the headline is about: the fastest; None: none can be compared.
-
-    A fast wrong answer leads too, so that it is seen first.
-    """
-    known = [c for c in comparison.candidates if c.step_time.ratio is not None]
-    return max(known, key=lambda c: c.step_time.ratio or 0.0) if known else None
-
-
 def _verdict(lead: CandidateComparison, comparison: Comparison) -> str:
     verdict = verdict_sentence(lead)
     headline, evidence = split_headline(verdict.headline, (lead.label, lead.baseline_label))
@@ -67,27 +56,6 @@ def _verdict(lead: CandidateComparison, comparison: Comparison) -> str:
         f'<h1 class="fs-verdict{bad}">{_emphasised(headline, lead.label)}</h1>'
         f"<p class=fs-sub>{escape(text)}</p>{others}"
     )
-
-
-def split_headline(sentence: str, labels: Sequence[str] = ()) -> tuple[str, str]:
-    """(what is so, the evidence for it): the first short enough for large letters.
-
-    Args:
-        sentence: the verdict.
-        labels: names of runs in it; what looks like a separator inside of one is none.
-    """
-    masked = sentence
-    for label in sorted(labels, key=len, reverse=True):
-        masked = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "x" * len(label), masked)
-    found = _EVIDENCE.search(masked)
-    if found is None:
-        return sentence, ""
-    lead, rest = sentence[: found.start()], sentence[found.end() :]
-    if found.group() == " (":
-        rest = rest.replace(")", "", 1)
-    elif found.group() == ", measured ":
-        rest = f"measured {rest}"
-    return f"{lead}.", rest[:1].upper() + rest[1:]
 
 
 def _emphasised(headline: str, label: str) -> str:

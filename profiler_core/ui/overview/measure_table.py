@@ -6,15 +6,9 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.compare import Comparison, Side
+from profiler_core.analysis.measure_text import change_text, value_text
 from profiler_core.analysis.measures import Judgement, Measure, measures
 from profiler_core.ui.states import state_badge
-from profiler_core.units import (
-    format_bytes,
-    format_change,
-    format_count,
-    format_duration,
-    format_share,
-)
 
 _CLASS: dict[Judgement, str] = {"better": " fs-b", "worse": " fs-w", "same": "", "unjudged": ""}
 _WORD: dict[Judgement, str] = {
@@ -59,38 +53,18 @@ def _heads(sides: Sequence[Side]) -> str:
 
 
 def _row(measure: Measure) -> str:
-    cells = [f"<td>{_value(measure, measure.values[0])}</td>"]
-    for run, value in enumerate(measure.values[1:], start=1):
-        text = measure.word(run) or _value(measure, value)
-        cells.append(f"<td>{text}{_change(measure, run)}</td>")
+    cells = [f"<td>{value_text(measure, 0)}</td>"]
+    cells.extend(
+        f"<td>{value_text(measure, run)}{_change(measure, run)}</td>"
+        for run in range(1, len(measure.values))
+    )
     head = f'<abbr class=fs-def title="{escape(measure.definition)}">{escape(measure.label)}</abbr>'
     return f"<tr><th scope=row>{head}</th>{''.join(cells)}</tr>"
 
 
-def _value(measure: Measure, value: float | None) -> str:
-    if value is None:
-        return "–"
-    if measure.unit == "ns":
-        return format_duration(value)
-    if measure.unit == "bytes":
-        return format_bytes(value)
-    if measure.unit == "share":
-        return format_share(value)
-    if measure.unit == "ratio":
-        return f"{value:.2f}×"
-    return format_count(value)
-
-
 def _change(measure: Measure, run: int) -> str:
     judgement = measure.judgements[run - 1]
-    mine, base = measure.values[run], measure.values[0]
-    text = ""
-    if measure.unit == "share" and mine is not None and base is not None:
-        points = round((mine - base) * 100)
-        text = "±0 pts" if points == 0 else f"{'+' if points > 0 else '−'}{abs(points)} pts"
-    elif measure.unit != "ratio":
-        ratio = measure.change(run)
-        text = "" if ratio is None else format_change(ratio)
+    text = change_text(measure, run)
     return f'<span class="fs-d{_CLASS[judgement]}" title="{_WORD[judgement]}">{text}</span>'
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 from profiler_core.analysis.compare import Comparison
 from profiler_core.analysis.explanation import Explanation, not_explained, pair_waterfall
 from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.headline import leading
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.waterfall import Waterfall
@@ -21,7 +22,6 @@ from profiler_core.ui.choice import Choice, query_of
 from profiler_core.ui.links import Query, href, page_link
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.explanation_data import explained
-from profiler_core.ui.overview.headline import leading
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import problem_card, show_script_error
 from profiler_core.ui.style import colors

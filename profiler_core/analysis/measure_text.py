@@ -1,0 +1,43 @@
+"""Measures as text: the page, the report and its Markdown print the same."""
+
+from profiler_core.analysis.measures import Measure
+from profiler_core.units import (
+    format_bytes,
+    format_change,
+    format_count,
+    format_duration,
+    format_share,
+)
+
+
+def value_text(measure: Measure, run: int) -> str:
+    """The run's value with its unit, or the word in its place; an en dash: not available."""
+    value = measure.values[run]
+    word = measure.word(run)
+    if word is not None:
+        return word
+    if value is None:
+        return "–"
+    if measure.unit == "ns":
+        return format_duration(value)
+    if measure.unit == "bytes":
+        return format_bytes(value)
+    if measure.unit == "share":
+        return format_share(value)
+    if measure.unit == "ratio":
+        return f"{value:.2f}×"
+    return format_count(value)
+
+
+def change_text(measure: Measure, run: int) -> str:
+    """The change against the baseline: per cent, or points of a share; "" where there is none."""
+    mine, base = measure.values[run], measure.values[0]
+    if measure.unit == "share":
+        if mine is None or base is None:
+            return ""
+        points = round((mine - base) * 100)
+        return "±0 pts" if points == 0 else f"{'+' if points > 0 else '−'}{abs(points)} pts"
+    if measure.unit == "ratio":
+        return ""
+    ratio = measure.change(run)
+    return "" if ratio is None else format_change(ratio)
