@@ -4,10 +4,14 @@ Order: wrong results, then a loss against the baseline, then by time at stake a 
 A rule is a function Facts -> Finding | None in `finding_rules`; nothing here reads files.
 """
 
+from profiler_core.analysis.compilation import CompilationReport
 from profiler_core.analysis.finding_rules import compiler, host, memory, outcome, precision
 from profiler_core.analysis.finding_rules.facts import Facts, Finding
+from profiler_core.analysis.summary import Summary
+from profiler_core.model.run import RunRecord
+from profiler_core.model.trace import Trace
 
-__all__ = ["RULES", "Facts", "Finding", "findings"]
+__all__ = ["RULES", "Facts", "Finding", "findings", "run_findings"]
 
 RULES = (*outcome.RULES, *precision.RULES, *host.RULES, *compiler.RULES, *memory.RULES)
 
@@ -18,3 +22,22 @@ def findings(facts: Facts) -> tuple[Finding, ...]:
     """All that fire, most important first."""
     found = [finding for rule in RULES if (finding := rule(facts)) is not None]
     return tuple(sorted(found, key=lambda one: (_ORDER[one.weight], -(one.at_stake_ns or 0.0))))
+
+
+def run_findings(
+    trace: Trace,
+    summary: Summary,
+    record: RunRecord,
+    compilation: CompilationReport | None = None,
+) -> tuple[Finding, ...]:
+    """What stands out in one run that nothing is compared with, most important first.
+
+    Rules that need a baseline or the ledger say nothing here.
+
+    Args:
+        trace: of the run.
+        summary: of that trace.
+        record: its run.json; empty for a bare trace.
+        compilation: from its logs, where it has any.
+    """
+    return findings(Facts(trace, summary, record, compilation=compilation))

@@ -44,7 +44,7 @@ def fusion_json(ledger: FusionLedger) -> dict[str, Any]:
                 "baseline_bytes": _a_step(group.baseline.bytes_moved, n[0]),
                 "candidate_bytes": _a_step(group.candidate.bytes_moved, n[1]),
                 "source": [f"{label}: {code}" if code else label for label, code in group.sources],
-                "module": group.module or None,
+                "module": group.module,
                 "notes": list(group.notes),
                 "evidence": list(group.evidence),
                 "confidence": group.confidence,

@@ -74,6 +74,20 @@ class GroupPart:
 
 
 @dataclass(frozen=True)
+class BarPart:
+    """What one fusion group has of a bar, whole ns a step; the parts of a bar sum to it."""
+
+    group: int | None  # place in the ledger's groups; None: work that the ledger does not have
+    baseline_ns: int
+    candidate_ns: int
+
+    @property
+    def delta_ns(self) -> int:
+        """Below 0: the candidate needs less."""
+        return self.candidate_ns - self.baseline_ns
+
+
+@dataclass(frozen=True)
 class WaterfallRow:
     """One bar, whole ns a step. For device work the groups' parts sum to the bar's sides."""
 
@@ -141,6 +155,31 @@ def waterfall(
 
 
 _OWN_PACE = "idle_between_kernels"
+
+
+def open_bar(row: WaterfallRow) -> tuple[BarPart, ...]:
+    """The fusion groups of one bar, biggest change first; they sum to both its sides exactly.
+
+    A group whose kernels lie in several classes is in each bar with its part there. Idle time,
+    overlap and the difference of the clocks have no groups: () for these, and for every bar of a
+    waterfall that was made without a ledger.
+    """
+    if not row.groups:
+        return ()
+    sides = []
+    for parts, total in (
+        ({part.group: part.baseline_ns for part in row.groups}, row.baseline_ns),
+        ({part.group: part.candidate_ns for part in row.groups}, row.candidate_ns),
+    ):
+        # Rounding alone moves the sum by less than 1 a part; what is more is not the ledger's.
+        known = sum(parts.values())
+        foreign = abs(total - known) > len(parts)
+        sides.append((apportion(parts, None if foreign else total), total))
+    (left, left_total), (right, right_total) = sides
+    opened = [BarPart(part.group, left[part.group], right[part.group]) for part in row.groups]
+    opened.sort(key=lambda part: -abs(part.delta_ns))
+    rest = BarPart(None, left_total - sum(left.values()), right_total - sum(right.values()))
+    return (*opened, rest) if rest.baseline_ns or rest.candidate_ns else tuple(opened)
 
 
 def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:

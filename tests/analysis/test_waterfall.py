@@ -5,7 +5,14 @@ import pytest
 from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.summary import summarise
-from profiler_core.analysis.waterfall import waterfall
+from profiler_core.analysis.waterfall import (
+    WORK_CLASSES,
+    BarPart,
+    GroupPart,
+    WaterfallRow,
+    open_bar,
+    waterfall,
+)
 from profiler_core.ingest.run import open_run
 from tests.analysis.ledger.pairs import (
     FIXTURES,
@@ -88,3 +95,36 @@ def test_sums_exactly_on_the_unprofiled_clock(baseline, candidate):
         for name, record in zip((baseline, candidate), records, strict=True)
     )
     check(waterfall(summaries, times, ledger(SHARED / baseline, SHARED / candidate)))
+
+
+@pytest.mark.parametrize(("baseline", "candidate"), SMALL)
+@pytest.mark.parametrize("times", [None, (7_000_000.4, 6_000_000.5)])
+def test_bars_open_into_whole_parts(baseline, candidate, times):
+    """Every bar of device work opens, and to the nanosecond; a group may be in several bars."""
+    summaries = tuple(summarise(side(FIXTURES / name).trace) for name in (baseline, candidate))
+    groups = ledger(FIXTURES / baseline, FIXTURES / candidate)
+    seen: dict[int, list[int]] = {}
+    for row in waterfall(summaries, times, groups).rows:
+        parts = open_bar(row)
+        if row.key not in WORK_CLASSES:
+            assert parts == ()
+            continue
+        assert sum(part.baseline_ns for part in parts) == row.baseline_ns
+        assert sum(part.candidate_ns for part in parts) == row.candidate_ns
+        assert all(part.group is not None for part in parts)
+        changes = [abs(part.delta_ns) for part in parts]
+        assert changes == sorted(changes, reverse=True)
+        for part in parts:
+            seen.setdefault(part.group, []).append(part.baseline_ns)
+    assert set(seen) == set(range(len(groups.groups)))
+    for number, shares in seen.items():
+        whole = groups.groups[number].baseline.time_ns / groups.n_baseline_steps
+        assert sum(shares) == pytest.approx(whole, abs=len(shares))
+
+
+def test_a_bar_with_work_that_the_ledger_lacks_says_so():
+    parts = (GroupPart(0, 10.4, 5.0), GroupPart(1, 10.4, 9.0))
+    row = WaterfallRow("pointwise", "", 1021, 14, groups=parts)
+    assert open_bar(row)[-1] == BarPart(None, 1000, 0)
+    assert sum(part.baseline_ns for part in open_bar(row)) == 1021
+    assert open_bar(WaterfallRow("idle", "idle", 5, 6)) == ()

@@ -74,7 +74,9 @@ class FusionGroup:
     baseline: GroupSide
     candidate: GroupSide
     sources: tuple[tuple[str, str], ...] = ()  # ("modeling_bert.py:84", the line's text)
-    module: str = ""
+    # The deepest nn.Module that all of it lies in: "encoder.layer.3.attention"; where only classes
+    # are known "BertEncoder_0.BertLayer_3"; "(model)" for the model itself. None: no file says it.
+    module: str | None = None
     notes: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     confidence: Confidence = "high"
