@@ -4,49 +4,28 @@ import contextlib
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from profiler_core import run_directory as names
-from profiler_core.capture.interpreter import Interpreter
-from profiler_core.capture.nvml import Gpu, Sampler
+from profiler_core.capture.context import Context
+from profiler_core.capture.nvml import Sampler
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
-from profiler_core.capture.progress import ProgressLog
+from profiler_core.capture.ranks import RankGroup, directory_of
 from profiler_core.capture.rounds import steps_per_round
 from profiler_core.capture.run_writer import RunWriter, write_json
 from profiler_core.capture.sources import collect_sources
-from profiler_core.capture.spec import CaptureSpec, VariantSpec
-from profiler_core.capture.torch_settings import child_environment
+from profiler_core.capture.spec import VariantSpec
+from profiler_core.capture.start_variant import Place, cache_of, start_variant
 
 # Warm-up: floor and ceiling of steps, and seconds after the last compilation. A CPU's step times
 # seldom agree within 5 %, so it meets the ceiling: keep that one low.
 _WARM_UP_GPU = (10, 200, 10.0)
 _WARM_UP_CPU = (5, 40, 2.0)
 _CYCLES_AT_THE_CEILING = 8
-
-
-@dataclass(frozen=True)
-class Context:
-    """What all variants of one capture share.
-
-    `look` raises Cancelled when somebody asked for the end; `gpu` is None on the CPU and where
-    NVML is absent; `work` is a folder that goes away with the capture.
-    """
-
-    spec: CaptureSpec
-    interpreter: Interpreter
-    device: str
-    gpu: Gpu | None
-    progress: ProgressLog
-    work: Path
-    look: Callable[[], None]
-
-    @property
-    def is_cuda(self) -> bool:
-        """The device is a GPU."""
-        return self.device.startswith("cuda")
+# Ranks cannot each decide when they are steady: a step that one leaves out blocks the others.
+_WARM_UP_RANKS = (20, 20, 0.0)
 
 
 class VariantRun:
@@ -56,7 +35,7 @@ class VariantRun:
         self.variant = variant
         self.writer = writer
         self.failure: ChildFailure | None = None
-        self._child: Child | None = None
+        self._child: Child | RankGroup | None = None
         self._n_shapes = 1
         self._labels: list[str] = []
         self._typical_step_ns = 1
@@ -116,6 +95,8 @@ class VariantRun:
         if not self.is_alive:
             return
         floor, ceiling, seconds = _WARM_UP_GPU if self._context.is_cuda else _WARM_UP_CPU
+        if self._context.spec.n_ranks > 1:
+            floor, ceiling, seconds = _WARM_UP_RANKS
         with self._phase("warm-up", f"Warms up {self.label}"):
             result = child().ask(
                 "warm_up",
@@ -159,6 +140,8 @@ class VariantRun:
         context = self._context
         if context.gpu is None or context.spec.telemetry_seconds <= 0 or not self.is_alive:
             return
+        if context.spec.n_ranks > 1:  # ranks that each look at the clock would part
+            return
         with (
             self._phase("telemetry", f"Runs {self.label} alone for the telemetry"),
             Sampler(context.gpu, self.writer.directory / names.NVML),
@@ -201,6 +184,8 @@ class VariantRun:
     def close(self) -> None:
         """End the first child, keep the source lines that its logs name, make its files small."""
         self.kill()
+        for rank in range(1, self._context.spec.n_ranks):
+            self._describe_rank(rank)
         run, context = self.writer.directory, self._context
         logs = [run / names.TORCH_LOGS, *sorted((run / names.TORCH_TRACE).glob("*.log"))]
         left_out = (*context.interpreter.folders(), str(context.work))
@@ -220,7 +205,8 @@ class VariantRun:
         """
         compiled = self.variant.compile or self.variant.torchscript
         warm = self._context.spec.warm_compile and compiled
-        if not self.is_alive or not (warm or reference):
+        # Ranks are measured once: a second start of all of them would double the capture.
+        if not self.is_alive or not (warm or reference) or self._context.spec.n_ranks > 1:
             return
         started = time.monotonic()
         phase = "warm compile" if warm else "numerics"
@@ -297,31 +283,20 @@ class VariantRun:
     # -- helpers ---------------------------------------------------------------------------------
 
     def _cache(self) -> Path:
-        return self._work / "cache"
+        return cache_of(self._work)
 
-    def _spawn(self, torch_trace: Path, stdout: Path, stderr: Path) -> Child:
-        context = self._context
-        spec = context.spec
-        return Child(
-            context.interpreter.executable,
-            {
-                "device": context.device,
-                "workload": spec.workload,
-                "batch_size": spec.batch_size,
-                "shapes": spec.shapes,
-                "options": dict(spec.options),
-                "training": spec.trains,
-                "seed": spec.seed,
-                "variant": self.variant.to_dict(),
-            },
-            child_environment(
-                context.interpreter.log_names, self._cache(), torch_trace, further_logs=spec.logs
-            ),
-            self._work,
-            stdout,
-            stderr,
-            context.look,
-        )
+    def _spawn(self, torch_trace: Path, stdout: Path, stderr: Path) -> Child | RankGroup:
+        place = Place(self.writer.directory, self._work, torch_trace, stdout, stderr)
+        return start_variant(self._context, self.variant, place)
+
+    def _describe_rank(self, rank: int) -> None:
+        """Make the folder of a further rank a run directory; the timing stands in rank 0's."""
+        folder = directory_of(self.writer.directory, rank)
+        if folder.is_dir():
+            record = self.writer.record
+            own = {"run_id": f"{record['run_id']}.rank{rank}", "rank": rank, "status": "finished"}
+            write_json(folder / names.RUN_JSON, {**record, **own, "measurement": {}})
+            pack(folder)
 
     def _profile(self, path: Path, *, stacks: bool) -> None:
         spec = self._context.spec
@@ -330,9 +305,12 @@ class VariantRun:
             "warmup": spec.profile_warmup,
             "active": spec.steps,
         }
-        self._the_child().ask("profile", path=str(path), schedule=schedule, stacks=stacks)
+        done = self._the_child().ask("profile", path=str(path), schedule=schedule, stacks=stacks)
+        if not stacks:
+            for key in ("peak_allocated_bytes", "peak_reserved_bytes"):
+                self.writer.measurement[f"profiled_{key}"] = done[key]
 
-    def _the_child(self) -> Child:
+    def _the_child(self) -> Child | RankGroup:
         if self._child is None:
             raise ChildFailure("killed", f"The process of {self.label} is gone.", "Start again.")
         return self._child

@@ -39,6 +39,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     interleaved: bool | None = None  # False: the variants did not fit on the device together
     peak_allocated_bytes: int | None = None
     peak_reserved_bytes: int | None = None
+    # Of the profiled steps, by the allocator itself: what the [memory] events must show.
+    profiled_peak_allocated_bytes: int | None = None
+    profiled_peak_reserved_bytes: int | None = None
     pid: int | None = None
     host: str | None = None
     process_started_at: float | None = None

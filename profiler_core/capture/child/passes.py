@@ -21,6 +21,7 @@ def profile(
     """Write a Kineto trace of `active` steps (rounded up to whole cycles of shapes).
 
     repeat=1 and on_trace_ready, both: a schedule that starts over makes a late export empty.
+    The allocator's own peaks are those of the active steps, the very span of the [memory] events.
     """
     from torch import profiler
 
@@ -43,16 +44,21 @@ def profile(
         schedule=profiler.schedule(wait=wait, warmup=warmup, active=active, repeat=1),
         on_trace_ready=export,
         record_shapes=True,
-        profile_memory=not stacks,
+        profile_memory=True,
         with_flops=not stacks,
         with_stack=stacks,
         with_modules=stacks,
     ) as running:
+        measured = {}
         for index in range(wait + warmup + active):
+            if index == wait + warmup:
+                _reset_peaks(device)
             step(index)
+            if index == wait + warmup + active - 1:
+                measured = _peaks(device)
             running.step()
     clock.synchronize()
-    return {"n_active_steps": active, "exported": bool(exported)}
+    return {"n_active_steps": active, "exported": bool(exported), **measured}
 
 
 def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:
@@ -62,16 +68,32 @@ def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:
     peak_reserved_bytes is what the steps need (a CUDA graph's pool is kept, and counts).
     """
     if device.type != "cuda":
-        return {"peak_allocated_bytes": None, "peak_reserved_bytes": None}
+        return _peaks(device)
     import torch
 
     gc.collect()
     clock.synchronize()
     torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats(device)
+    _reset_peaks(device)
     for index in range(max(3, step.n_shapes)):
         step(index)
     clock.synchronize()
+    return _peaks(device)
+
+
+def _reset_peaks(device: Any) -> None:
+    if device.type == "cuda":
+        import torch
+
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def _peaks(device: Any) -> Dict[str, Any]:
+    """Both peaks since the last reset; null where the allocator keeps none."""
+    if device.type != "cuda":
+        return {"peak_allocated_bytes": None, "peak_reserved_bytes": None}
+    import torch
+
     return {
         "peak_allocated_bytes": torch.cuda.max_memory_allocated(device),
         "peak_reserved_bytes": torch.cuda.max_memory_reserved(device),
