@@ -39,12 +39,12 @@ def trace_notes(
         )
     if window.n_left_over:
         notes.append(
-            f"{_events(window.n_left_over)} left over from before the first profiled step: "
-            "in no total."
+            f"{_events(window.n_left_over)} had been launched before the first profiled step: "
+            "work of the warm-up, not counted here."
         )
     if window.n_launched_after:
         notes.append(
-            f"{_events(window.n_launched_after)} launched after the last step: in no total."
+            f"{_events(window.n_launched_after)} launched after the last step: not counted here."
         )
     if len(times) > 1:
         notes.append(

@@ -1,11 +1,11 @@
 """Compile time as an icicle: compilations side by side, the phases inside each below it."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 import plotly.graph_objects as go
 
 from profiler_core.analysis.compile_phases import Node, Stage
+from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_count, format_duration, format_share
@@ -45,7 +45,7 @@ def compilation_icicle(nodes: Sequence[Node], palette: Palette) -> go.Figure:
     figure.add_icicle(
         ids=[node.key for node in nodes],
         parents=[node.parent for node in nodes],
-        labels=[escape(node.label) for node in nodes],
+        labels=[plotly_text(node.label) for node in nodes],
         values=[node.dur_ns / 1e9 for node in nodes],
         branchvalues="total",
         hovertext=[_hover(node, total) for node in nodes],
@@ -68,4 +68,4 @@ def compilation_icicle(nodes: Sequence[Node], palette: Palette) -> go.Figure:
 def _hover(node: Node, total: int) -> str:
     times = f" · {format_count(node.n)} times" if node.n > 1 else ""
     share = format_share(node.dur_ns / total if total else None)
-    return f"{escape(node.label[:120])}<br>{format_duration(node.dur_ns)} · {share}{times}"
+    return f"{plotly_text(node.label[:120])}<br>{format_duration(node.dur_ns)} · {share}{times}"

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from html import escape
 
 import plotly.graph_objects as go
 
 from profiler_core.analysis.recompiles import RecompileReport
+from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_duration
@@ -95,4 +95,4 @@ def _hover(step: int, ns: int, found: Sequence[RecompileReport]) -> str:
 
 def _cause(report: RecompileReport) -> str:
     guard = report.found.reasons[0].guard if report.found.reasons else ""
-    return escape(f"{report.found.function}: {report.cause.label} · {guard[:80]}")
+    return plotly_text(f"{report.found.function}: {report.cause.label} · {guard[:80]}")

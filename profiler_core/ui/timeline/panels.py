@@ -91,13 +91,17 @@ def _facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str]]:
             "Shared memory",
             None if event.shared_memory_bytes is None else format_bytes(event.shared_memory_bytes),
         ),
-        (
-            "Occupancy (estimate)",
-            None if event.occupancy_pct is None else f"{event.occupancy_pct:.0f} %",
-        ),
+        ("Occupancy (estimate)", _occupancy(event.occupancy_pct)),
         ("Bytes", None if event.bytes is None else format_bytes(event.bytes)),
     ]
     return [(term, text) for term, text in facts if text]
+
+
+def _occupancy(pct: float | None) -> str | None:
+    """Kineto's estimate; it writes 0 where it cannot make one, e.g. above 48 kB shared memory."""
+    if pct is None:
+        return None
+    return f"{pct:.0f} %" if pct > 0 else "not known: the profiler made no estimate"
 
 
 def _start(picked: Picked) -> str:
