@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from profiler_core import home
+from profiler_core.capture.context import Context
 from profiler_core.capture.device_lock import device_lock, lock_path
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.nvml import Gpu, load_nvml
@@ -24,7 +25,7 @@ from profiler_core.capture.provenance import code_version
 from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
 from profiler_core.capture.run_writer import Heartbeat, RunWriter, write_json
 from profiler_core.capture.spec import TIMING_CAP_SECONDS, CaptureSpec
-from profiler_core.capture.variant_run import Context, VariantRun
+from profiler_core.capture.variant_run import VariantRun
 from profiler_core.errors import Cancelled, CaptureFailed
 
 CAPTURE_JSON = "capture.json"
@@ -95,14 +96,15 @@ def run_capture(
             progress.say("starting", f"Asks {spec.python or default_python()} for its torch")
             interpreter = _usable_interpreter(spec, look)
             device = _device(spec, interpreter)
-            stack.enter_context(
-                device_lock(
-                    lock_path(home.jobs_directory(), device),
-                    spec.title,
-                    lambda text: progress.say("queued", text),
-                    look,
+            for one in _devices(spec, device, interpreter):
+                stack.enter_context(
+                    device_lock(
+                        lock_path(home.jobs_directory(), one),
+                        spec.title,
+                        lambda text: progress.say("queued", text),
+                        look,
+                    )
                 )
-            )
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fusionscope-")))
             context = Context(
                 spec, interpreter, device, _gpu(interpreter, device), progress, work, look
@@ -131,7 +133,11 @@ def run_capture(
 
 def _measure(runs: list[VariantRun], context: Context) -> None:
     spec = context.spec
-    reference = context.work / "reference.pt" if spec.numerics and len(runs) > 1 else None
+    reference = (
+        context.work / "reference.pt"
+        if spec.numerics and len(runs) > 1 and spec.n_ranks == 1
+        else None
+    )
     if not _together(runs, context):
         context.progress.say(
             "starting", "The variants do not fit on the device together: one after another"
@@ -223,6 +229,7 @@ def _runs(spec: CaptureSpec, capture_id: str, directory: Path) -> list[VariantRu
                 "name": f"{spec.title} {variant.label}",
                 "workload": spec.workload_name,
                 "variant": variant.label,
+                "world_size": spec.n_ranks,
                 "spec": {**asked, **variant.to_dict(), "training": spec.trains},
             },
         )
@@ -256,6 +263,18 @@ def _device(spec: CaptureSpec, interpreter: Interpreter) -> str:
     if spec.device != "auto":
         return "cuda:0" if spec.device == "cuda" else spec.device
     return "cuda:0" if interpreter.gpus else "cpu"
+
+
+def _devices(spec: CaptureSpec, device: str, interpreter: Interpreter) -> list[str]:
+    """Every device that the ranks need, in the order in which they are locked."""
+    if spec.n_ranks == 1 or not device.startswith("cuda"):
+        return [device]
+    if len(interpreter.gpus) < spec.n_ranks:
+        raise CaptureFailed(
+            f"{spec.n_ranks} ranks need a GPU each, and {len(interpreter.gpus)} can be seen.",
+            remedy=f"Pass --ranks {len(interpreter.gpus)}, or --device cpu.",
+        )
+    return [f"cuda:{rank}" for rank in range(spec.n_ranks)]
 
 
 def _gpu(interpreter: Interpreter, device: str) -> Gpu | None:

@@ -27,7 +27,7 @@ class ChildFailure(Exception):
     def __init__(self, kind: str, problem: str, remedy: str) -> None:
         super().__init__(f"{problem} {remedy}")
         self.kind = kind
-        self.sentence = f"{problem} {remedy}"
+        self.sentence = f"{problem} {remedy}".strip()
 
 
 class Child:
@@ -84,6 +84,7 @@ class Child:
         os.close(command_read)
         os.close(event_write)
         self._buffer = b""
+        self._is_asked_to_leave = False
         self._stderr = stderr
         self.doing = "starting"
 
@@ -115,7 +116,16 @@ class Child:
     def answer(self, progress: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
         """Wait for the result of the last command."""
         while True:
-            event = self._next_event()
+            self._look()
+            result = self.poll(_LOOK_EVERY_S, progress)
+            if result is not None:
+                return result
+
+    def poll(
+        self, seconds: float, progress: Callable[[dict[str, Any]], None] | None = None
+    ) -> dict[str, Any] | None:
+        """The result of the last command, if it comes within so many seconds of the last event."""
+        while (event := self._event_within(seconds)) is not None:
             if event["event"] == "done":
                 result: dict[str, Any] = event["result"]
                 return result
@@ -123,14 +133,21 @@ class Child:
                 raise ChildFailure(event["kind"], event["problem"], event["remedy"])
             if progress is not None:
                 progress(event)
+        return None
+
+    def leave(self) -> None:
+        """Ask it to leave; `close` waits for that."""
+        if self._process.poll() is None and not self._is_asked_to_leave:
+            self._is_asked_to_leave = True
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._command_fd, b'{"command": "exit"}\n')
 
     def close(self) -> None:
         """Ask it to leave, then make sure that it and all that it started are gone."""
-        if self._process.poll() is None:
-            # Whoever does not leave by itself is ended below.
-            with contextlib.suppress(BrokenPipeError, subprocess.TimeoutExpired):
-                os.write(self._command_fd, b'{"command": "exit"}\n')
-                self._process.wait(_EXIT_GRACE_S)
+        self.leave()
+        # Whoever does not leave by itself is ended below.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_EXIT_GRACE_S)
         self.kill()
 
     def kill(self) -> None:
@@ -150,15 +167,14 @@ class Child:
         self._command_fd = self._event_fd = -1
         self._spec_path.unlink(missing_ok=True)
 
-    def _next_event(self) -> dict[str, Any]:
+    def _event_within(self, seconds: float) -> dict[str, Any] | None:
         while b"\n" not in self._buffer:
-            self._look()
-            ready, _, _ = select.select([self._event_fd], [], [], _LOOK_EVERY_S)
+            ready, _, _ = select.select([self._event_fd], [], [], seconds)
             if not ready:
                 # A process of the user's may keep the pipe open after the child's death.
                 if self._process.poll() is not None:
                     raise self._death()
-                continue
+                return None
             data = os.read(self._event_fd, 1 << 16)
             if not data:
                 raise self._death()

@@ -51,10 +51,13 @@ BUILT_IN_WORKLOADS: dict[str, str] = {
     "unet": "U-Net block of the Stable Diffusion kind, batch 2, 64 x 64",
     "breaky": "two linear layers with graph breaks: data-dependent if, print, counter",
     "dynshape": "two convolutions under twelve input shapes in turn: recompiles",
+    "ddp": "transformer blocks trained on several ranks with DistributedDataParallel",
+    "fsdp": "transformer blocks trained on several ranks with FSDP2 (fully_shard)",
 }
 
 # These are training loops, asked for or not.
-TRAINING_WORKLOADS = frozenset({"simplecnn"})
+DISTRIBUTED_WORKLOADS = frozenset({"ddp", "fsdp"})
+TRAINING_WORKLOADS = DISTRIBUTED_WORKLOADS | {"simplecnn"}
 
 # Design 4.5: the whole of the timing is capped at two minutes a variant, never under 10 rounds.
 TIMING_CAP_SECONDS = 120.0
@@ -83,6 +86,7 @@ class CaptureSpec:
     device: str = "auto"  # auto, cpu, cuda or cuda:N
     python: str | None = None  # the interpreter whose environment holds the model
     training: bool = False
+    ranks: int | None = None  # processes of one step; None: two for DISTRIBUTED_WORKLOADS, else one
     batch_size: int | None = None
     shapes: tuple[Shape, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
@@ -123,6 +127,7 @@ class CaptureSpec:
                 remedy="Put the batch into the shapes and leave --batch-size out.",
             )
         for name, value, least in (
+            ("--ranks", self.ranks, 1),
             ("--batch-size", self.batch_size, 1),
             ("--rounds", self.rounds, 1),
             ("--round-steps", self.round_steps, 1),
@@ -146,6 +151,13 @@ class CaptureSpec:
     def trains(self) -> bool:
         """A step is forward, loss, backward and optimizer."""
         return self.training or self.workload in TRAINING_WORKLOADS
+
+    @property
+    def n_ranks(self) -> int:
+        """Processes that make one step together."""
+        if self.ranks is not None:
+            return self.ranks
+        return 2 if self.workload in DISTRIBUTED_WORKLOADS else 1
 
     @property
     def workload_name(self) -> str:
@@ -173,6 +185,7 @@ class CaptureSpec:
         for flag, value, default in (
             ("--device", self.device, fresh.device),
             ("--python", self.python, None),
+            ("--ranks", self.ranks, None),
             ("--batch-size", self.batch_size, None),
             ("--name", self.name, None),
             ("--seed", self.seed, fresh.seed),

@@ -26,6 +26,11 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what is run")
     what.add_argument("--training", action="store_true", help="a training step, not inference")
     what.add_argument("--batch-size", type=int)
+    what.add_argument(
+        "--ranks",
+        type=int,
+        help="processes of one step, each on a GPU of its own: your function finds a process group",
+    )
     what.add_argument("--shapes", help="whole input shapes, cycled: 8x3x32x32,16x3x32x32")
     what.add_argument(
         "--option", action="append", default=[], metavar="KEY=VALUE",
@@ -65,6 +70,7 @@ def spec_from_namespace(arguments: argparse.Namespace) -> CaptureSpec:
         device=arguments.device,
         python=arguments.python,
         training=arguments.training,
+        ranks=arguments.ranks,
         batch_size=arguments.batch_size,
         shapes=parse_shapes(arguments.shapes) if arguments.shapes else (),
         options=tuple(parse_option(text) for text in arguments.option),

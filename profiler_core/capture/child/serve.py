@@ -34,7 +34,8 @@ def serve(spec: Dict[str, Any]) -> int:
 
     Args:
         spec: what the launcher wrote: command_fd, event_fd, die_with_parent, device, seed,
-            workload, batch_size, shapes, options, training, variant.
+            workload, batch_size, shapes, options, training, variant, and ranks where the step is
+            made by several processes (see `parallel.join`).
     """
     if spec["die_with_parent"]:
         die_with_parent()
@@ -82,11 +83,12 @@ class Worker:
                 "torch cannot be imported by {}: {}".format(sys.executable, error),
                 "Install torch there, or pass --python.",
             ) from error
-        from . import environment, numerics, timing, variants, workloads
+        from . import environment, numerics, parallel, timing, variants, workloads
 
         self._device = _device(torch, self._spec["device"])
         if self._device.type == "cuda":
             torch.cuda.set_device(self._device)
+        parallel.join(self._spec.get("ranks"), self._device)
         self._variant = variants.variant_from(self._spec["variant"])
         self._bench = numerics.Bench(
             workloads.Request(
@@ -108,10 +110,12 @@ class Worker:
 
     def do_build(self) -> Dict[str, Any]:
         """Build model and inputs on the device; nothing is compiled yet."""
-        from . import variants, workloads
+        from . import parallel, variants, workloads
 
         built = workloads.build(self._bench.request)
-        self._built = variants.place(built, self._variant, self._device)
+        placed = variants.place(built, self._variant, self._device)
+        model = parallel.wrap(placed.model, placed.parallel, self._device)
+        self._built = placed._replace(model=model)
         self._clock.synchronize()
         return {"n_shapes": len(built.inputs), "labels": built.labels}
 

@@ -38,6 +38,7 @@ class Built(NamedTuple):
     labels: List[str]
     loss: Optional[Callable[[Any, Inputs], Any]] = None
     step: Optional[Callable[[], Any]] = None
+    parallel: Optional[str] = None  # "ddp" or "fsdp": see `parallel.wrap`
 
 
 def seed_everything(seed: int) -> None:
@@ -177,6 +178,23 @@ def _transformer(request: Request, options: Options) -> Built:
     return Built(model, inputs, [label_of(args) for args, _ in inputs])
 
 
+def _distributed(request: Request, options: Options) -> Built:
+    """Transformer blocks; the rank `slow_rank` gets `slow_factor` times the others' batch."""
+    import torch
+
+    from . import models
+
+    width, length = options.number("width", 1024), options.number("length", 256)
+    slow_rank, slow_factor = options.number("slow_rank", -1), options.number("slow_factor", 2)
+    blocks = [models.TransformerBlock(width) for _ in range(options.number("layers", 6))]
+    batch = request.batch_size or 8
+    if torch.distributed.is_initialized() and torch.distributed.get_rank() == slow_rank:
+        batch *= slow_factor
+    inputs = _tensors(_shapes(request._replace(batch_size=batch), batch, (length, width)))
+    labels = [label_of(args) for args, _ in inputs]
+    return Built(torch.nn.Sequential(*blocks), inputs, labels, parallel=request.workload)
+
+
 def _unet(request: Request, options: Options) -> Built:
     import torch
 
@@ -274,4 +292,6 @@ _BUILDERS: Dict[str, Callable[[Request, Options], Built]] = {
     "breaky": _breaky,
     "dynshape": _dynshape,
     "bert": _bert,
+    "ddp": _distributed,
+    "fsdp": _distributed,
 }

@@ -1,0 +1,73 @@
+"""Several ranks of one step: joining their process group, and wrapping a model for it.
+
+Sources: torch.distributed.init_process_group; DistributedDataParallel; fully_shard (FSDP2: in
+torch.distributed.fsdp from 2.6 on, in torch.distributed._composable.fsdp before).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, Dict, Optional
+
+from .failures import CannotRunError
+
+
+def join(ranks: Optional[Dict[str, Any]], device: Any) -> None:
+    """Join the process group; nothing for one rank.
+
+    Args:
+        ranks: rank, world_size, and store, a file that all ranks meet at.
+        device: this rank's.
+    """
+    if ranks is None:
+        return
+    import torch
+
+    distributed: Any = torch.distributed
+    if not distributed.is_available():
+        raise CannotRunError(
+            "This torch was built without torch.distributed.", "Use another build of torch."
+        )
+    # What torchrun sets: user code and libraries look here.
+    os.environ["RANK"] = os.environ["LOCAL_RANK"] = str(ranks["rank"])
+    os.environ["WORLD_SIZE"] = os.environ["LOCAL_WORLD_SIZE"] = str(ranks["world_size"])
+    distributed.init_process_group(
+        "nccl" if device.type == "cuda" else "gloo",
+        init_method="file://" + ranks["store"],
+        rank=ranks["rank"],
+        world_size=ranks["world_size"],
+    )
+
+
+def wrap(model: Any, kind: Optional[str], device: Any) -> Any:
+    """The model as its workload runs it on several ranks. kind: "ddp", "fsdp" or None."""
+    if kind is None:
+        return model
+    import torch
+
+    if not torch.distributed.is_initialized():
+        raise CannotRunError(
+            "Workload {} needs several ranks.".format(kind), "Pass --ranks 2 or more."
+        )
+    if kind == "ddp":
+        where = [device] if device.type == "cuda" else None
+        return torch.nn.parallel.DistributedDataParallel(model, device_ids=where)
+    fully_shard = _fully_shard()
+    mesh = torch.distributed.device_mesh.init_device_mesh(
+        device.type, (torch.distributed.get_world_size(),)
+    )
+    for block in model.children():
+        fully_shard(block, mesh=mesh)
+    return fully_shard(model, mesh=mesh)
+
+
+def _fully_shard() -> Any:
+    for name in ("torch.distributed.fsdp", "torch.distributed._composable.fsdp"):
+        try:
+            return importlib.import_module(name).fully_shard
+        except (ImportError, AttributeError):
+            continue
+    raise CannotRunError(
+        "This torch has no fully_shard (FSDP2).", "Use torch 2.4 or newer, or the workload ddp."
+    )

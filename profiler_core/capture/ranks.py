@@ -1,0 +1,96 @@
+"""The processes of all ranks of one variant, spoken to as one.
+
+Rank 0 works in the run directory itself; what rank r writes lies at the same place below
+`ranks/<r>/`, a run directory of its own. A rank that fails ends the group: the others would wait
+in a collective for ever.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from profiler_core.capture.process import Child, ChildFailure
+
+RANKS = "ranks"
+_POLL_S = 0.02
+
+
+def directory_of(run: Path, rank: int) -> Path:
+    """The run directory of a rank."""
+    return run if rank == 0 else run / RANKS / str(rank)
+
+
+def path_of(path: Path, run: Path, rank: int) -> Path:
+    """The same file of another rank; a path outside of the run is left as it is."""
+    if rank == 0 or not path.is_relative_to(run):
+        return path
+    return directory_of(run, rank) / path.relative_to(run)
+
+
+class RankGroup:
+    """Offers what a Child does; commands go to every rank at once.
+
+    Args:
+        children: by rank.
+        run: the run directory of rank 0.
+        look: called often while waiting; raises to cancel.
+    """
+
+    def __init__(self, children: list[Child], run: Path, look: Callable[[], None]) -> None:
+        self._children = children
+        self._run = run
+        self._look = look
+
+    @property
+    def pid(self) -> int:
+        """The process id of rank 0."""
+        return self._children[0].pid
+
+    def ask(
+        self, command: str, progress: Callable[[dict[str, Any]], None] | None = None, **fields: Any
+    ) -> dict[str, Any]:
+        """Send a command to every rank and wait for all; the result of rank 0.
+
+        Raises:
+            ChildFailure: one said no, or died.
+        """
+        self.tell(command, **fields)
+        return self.answer(progress)
+
+    def tell(self, command: str, **fields: Any) -> None:
+        """Send a command; `answer` waits for its results."""
+        for rank, child in enumerate(self._children):
+            own = dict(fields)
+            if "path" in own:
+                own["path"] = str(path_of(Path(own["path"]), self._run, rank))
+            child.tell(command, **own)
+
+    def answer(self, progress: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
+        """Wait until every rank has answered; the result of rank 0."""
+        results: dict[int, dict[str, Any]] = {}
+        while len(results) < len(self._children):
+            self._look()
+            for rank, child in enumerate(self._children):
+                if rank in results:
+                    continue
+                try:
+                    result = child.poll(_POLL_S, progress if rank == 0 else None)
+                except ChildFailure as failure:
+                    raise ChildFailure(
+                        failure.kind, f"Rank {rank}: {failure.sentence}", ""
+                    ) from None
+                if result is not None:
+                    results[rank] = result
+        return results[0]
+
+    def close(self) -> None:
+        """Ask all to leave together, then make sure that they are gone."""
+        for child in self._children:
+            child.leave()
+        for child in self._children:
+            child.close()
+
+    def kill(self) -> None:
+        """End all now."""
+        for child in self._children:
+            child.kill()

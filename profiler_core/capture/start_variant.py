@@ -1,0 +1,85 @@
+"""The process of a variant, or one for each of its ranks, with what each is told."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from profiler_core.capture.context import Context
+from profiler_core.capture.process import Child
+from profiler_core.capture.ranks import RankGroup, directory_of, path_of
+from profiler_core.capture.spec import VariantSpec
+from profiler_core.capture.torch_settings import child_environment
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a process writes. run: the run directory; work: goes away with the capture."""
+
+    run: Path
+    work: Path
+    torch_trace: Path
+    stdout: Path
+    stderr: Path
+
+    def of_rank(self, rank: int) -> "Place":
+        """The same files of another rank."""
+        return replace(
+            self,
+            torch_trace=path_of(self.torch_trace, self.run, rank),
+            stdout=path_of(self.stdout, self.run, rank),
+            stderr=path_of(self.stderr, self.run, rank),
+        )
+
+
+def cache_of(work: Path) -> Path:
+    """The folder of a variant's compiler caches, below its `work`."""
+    return work / "cache"
+
+
+def start_variant(context: Context, variant: VariantSpec, place: Place) -> Child | RankGroup:
+    """Start it; it waits for its first command."""
+    n_ranks = context.spec.n_ranks
+    if n_ranks == 1:
+        return _start(context, variant, place, context.device, None)
+    store = place.work / "store"
+    store.unlink(missing_ok=True)  # what an earlier group left would be taken for this one's
+    children = []
+    for rank in range(n_ranks):
+        directory_of(place.run, rank).mkdir(parents=True, exist_ok=True)
+        device = f"cuda:{rank}" if context.is_cuda else "cpu"
+        meeting: dict[str, object] = {"rank": rank, "world_size": n_ranks, "store": str(store)}
+        children.append(_start(context, variant, place.of_rank(rank), device, meeting))
+    return RankGroup(children, place.run, context.look)
+
+
+def _start(
+    context: Context,
+    variant: VariantSpec,
+    place: Place,
+    device: str,
+    ranks: dict[str, object] | None,
+) -> Child:
+    spec = context.spec
+    return Child(
+        context.interpreter.executable,
+        {
+            "device": device,
+            "ranks": ranks,
+            "workload": spec.workload,
+            "batch_size": spec.batch_size,
+            "shapes": spec.shapes,
+            "options": dict(spec.options),
+            "training": spec.trains,
+            "seed": spec.seed,
+            "variant": variant.to_dict(),
+        },
+        child_environment(
+            context.interpreter.log_names,
+            cache_of(place.work),
+            place.torch_trace,
+            further_logs=spec.logs,
+        ),
+        place.work,
+        place.stdout,
+        place.stderr,
+        context.look,
+    )
