@@ -11,13 +11,20 @@ from functools import cached_property
 from profiler_core.analysis.ledger.program import Phase
 from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, Kind
 
+_COPIES = ("memcpy", "memset")
+
 
 @dataclass(frozen=True)
 class FoldedGroup:
-    """Some equal groups. Times are ns a step, of all of them together."""
+    """Some equal groups. Times are ns a step, of all of them together.
+
+    With `n_steps` a step is the average one of the whole ledger, so that all groups sum to the
+    runs' device time a step; without it a step is one of the group's own class.
+    """
 
     groups: tuple[FusionGroup, ...]
     numbers: tuple[int, ...]  # their places in the ledger
+    n_steps: tuple[int, int] | None = None  # of the ledger, either side
 
     @property
     def first(self) -> FusionGroup:
@@ -43,12 +50,12 @@ class FoldedGroup:
     @cached_property
     def baseline_ns(self) -> float:
         """Time of the baseline's side, a step."""
-        return sum(group.baseline_step_ns for group in self.groups)
+        return sum(group.baseline.time_ns / self._steps(group, 0) for group in self.groups)
 
     @cached_property
     def candidate_ns(self) -> float:
         """Time of the candidate's side, a step."""
-        return sum(group.candidate_step_ns for group in self.groups)
+        return sum(group.candidate.time_ns / self._steps(group, 1) for group in self.groups)
 
     @property
     def delta_ns(self) -> float:
@@ -57,11 +64,13 @@ class FoldedGroup:
 
     @cached_property
     def n_kernels(self) -> tuple[float, float]:
-        """Device events of either side, a step."""
-        return (
-            sum(group.baseline.n_kernels / max(1, group.n_steps[0]) for group in self.groups),
-            sum(group.candidate.n_kernels / max(1, group.n_steps[1]) for group in self.groups),
-        )
+        """Kernels of either side, a step; copies and memsets are none."""
+        return self._count(0, copies=False), self._count(1, copies=False)
+
+    @cached_property
+    def n_copies(self) -> tuple[float, float]:
+        """Copies and memsets of either side, a step."""
+        return self._count(0, copies=True), self._count(1, copies=True)
 
     def by_category(self, side: int) -> dict[str, float]:
         """Ns a step by the category of the kernels; 0 the baseline's side, 1 the candidate's."""
@@ -69,35 +78,52 @@ class FoldedGroup:
         for group in self.groups:
             one: GroupSide = (group.baseline, group.candidate)[side]
             for kernel in one.kernels:
-                share = kernel.time_ns / max(1, group.n_steps[side])
+                share = kernel.time_ns / self._steps(group, side)
                 sums[kernel.category] = sums.get(kernel.category, 0.0) + share
         return sums
 
+    def _steps(self, group: FusionGroup, side: int) -> int:
+        return max(1, (self.n_steps or group.n_steps)[side])
+
+    def _count(self, side: int, *, copies: bool) -> float:
+        return sum(
+            kernel.n / self._steps(group, side)
+            for group in self.groups
+            for kernel in (group.baseline, group.candidate)[side].kernels
+            if (kernel.category in _COPIES) == copies
+        )
+
 
 def fold(
-    groups: Sequence[FusionGroup], numbers: Iterable[int] | None = None
+    groups: Sequence[FusionGroup],
+    numbers: Iterable[int] | None = None,
+    *,
+    n_steps: tuple[int, int] | None = None,
 ) -> tuple[FoldedGroup, ...]:
     """Equal groups together, the biggest saving first, then what is lost, then what is alike.
 
     Args:
         groups: of a ledger.
         numbers: which of them; all by default.
+        n_steps: of the ledger, either side, to average over; None: over each group's own steps.
     """
     kinds: dict[object, list[int]] = {}
     for number in range(len(groups)) if numbers is None else numbers:
         kinds.setdefault(_likeness(groups[number]), []).append(number)
     folded = [
-        FoldedGroup(tuple(groups[number] for number in same), tuple(same))
+        FoldedGroup(tuple(groups[number] for number in same), tuple(same), n_steps)
         for same in kinds.values()
     ]
     return tuple(sorted(folded, key=lambda one: one.delta_ns))
 
 
-def in_program_order(groups: Sequence[FusionGroup]) -> tuple[FoldedGroup, ...]:
-    """Every group by itself, in the order of the program."""
+def in_program_order(
+    groups: Sequence[FusionGroup], *, n_steps: tuple[int, int] | None = None
+) -> tuple[FoldedGroup, ...]:
+    """Every group by itself, in the order of the program; `n_steps` as in `fold`."""
     order: dict[Phase, int] = {"forward": 0, "backward": 1, "update": 2}
     numbers = sorted(range(len(groups)), key=lambda number: (order[groups[number].phase], number))
-    return tuple(FoldedGroup((groups[number],), (number,)) for number in numbers)
+    return tuple(FoldedGroup((groups[number],), (number,), n_steps) for number in numbers)
 
 
 def _likeness(group: FusionGroup) -> object:
