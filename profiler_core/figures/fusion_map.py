@@ -1,43 +1,61 @@
 """The fusion map: GPU time of a step, baseline left, candidate right, ribbons for what became what.
 
-One scale for both sides; the height that the shorter side lacks is the saving. Groups that would
-be thinner than a pixel are drawn as one.
+One scale for both sides and for all candidates; the height that the shorter side lacks is the
+saving. Several candidates stand beside each other, each with the baseline at its left.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from math import floor, log10
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.ledger.result import Kind
+from profiler_core.figures.fusion_parts import Part, drawn_parts
+from profiler_core.figures.names import clipped, plotly_text
 from profiler_core.figures.template import Figure, new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_change, format_duration
 
-_LEFT, _RIGHT = (0.0, 0.17), (0.83, 1.0)  # the two stacks
-_RIBBON = (_LEFT[1] + 0.004, _RIGHT[0] - 0.004)
+_STACK = 0.17  # width of either stack, of a panel's
+_GAP = 0.035  # between panels, of the whole
 _LEAST_PX = 1.6  # of a group on its longer side; smaller ones are joined
 _LABEL_PX = 17  # a ribbon as high as this has room for its name
+_HEAD_PX = 50
+_WIDTH_CHARACTERS = 136  # of 12 px letters in the whole picture, at 1280 px
 _SAME = 0.05  # changes within this are "alike"
-_CURVE = tuple((i / 16, 3 * (i / 16) ** 2 - 2 * (i / 16) ** 3) for i in range(17))
+_RIBBON, _FAINT, _STRONG = 0.26, 0.1, 0.5  # opacities: all, not selected, selected
+_CURVE = tuple((i / 12, 3 * (i / 12) ** 2 - 2 * (i / 12) ** 3) for i in range(13))
+_ALONE: dict[Kind, str] = {
+    "removed": "no longer computed",
+    "only in the candidate": "only here",
+    "unmatched": "no counterpart found",
+}
+
+Outline = tuple[list[float | None], list[float | None]]
 
 
 @dataclass(frozen=True)
-class _Part:
-    """What is drawn as one: a folded group, or the small ones together."""
+class Panel:
+    """One candidate against the baseline."""
 
-    title: str
-    kind: str
-    sides: tuple[dict[str, float], dict[str, float]]  # category -> ns a step
-    number: int | None  # place in the given groups; None: many small ones
-    n_kernels: tuple[float, float]
-    source: str
+    label: str
+    groups: Sequence[FoldedGroup]
+    selected: int | None = None  # place of the open group in `groups`
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where a panel lies, and what a pixel is worth."""
+
+    left: tuple[float, float]
+    right: tuple[float, float]
+    per_px: float
+    characters: int  # that the ribbons have room for
 
     @property
-    def heights(self) -> tuple[float, float]:
-        """Ns a step of either side."""
-        return sum(self.sides[0].values()), sum(self.sides[1].values())
+    def ribbon(self) -> tuple[float, float]:
+        return self.left[1] + 0.003, self.right[0] - 0.003
 
 
 def fusion_map(
@@ -48,32 +66,50 @@ def fusion_map(
     height_px: int = 720,
     selected: int | None = None,
     time: str = "GPU time",
+    program_order: bool = False,
 ) -> Figure:
-    """Draw folded groups in their order; matched ones first, what stands alone below.
+    """One candidate: `fusion_maps` with a single panel."""
+    return fusion_maps(
+        [Panel(labels[1], groups, selected)], labels[0], palette,
+        height_px=height_px, time=time, program_order=program_order,
+    )  # fmt: skip
 
-    The trace named "groups" carries each ribbon's place in `groups` as customdata, for clicks.
+
+def fusion_maps(
+    panels: Sequence[Panel],
+    baseline: str,
+    palette: Palette,
+    *,
+    height_px: int = 720,
+    time: str = "GPU time",
+    program_order: bool = False,
+) -> Figure:
+    """Draw the groups of each panel in their order; what stands alone comes last.
+
+    The traces named "groups" carry (place in the panel's groups or -1, panel) as customdata, for
+    clicks.
     """
-    totals = (sum(g.baseline_ns for g in groups), sum(g.candidate_ns for g in groups))
-    tall = max(*totals, 1.0)
-    per_px = tall / max(1, height_px - 70)
-    parts = _parts(groups, per_px * _LEAST_PX)
+    totals = [
+        (sum(g.baseline_ns for g in panel.groups), sum(g.candidate_ns for g in panel.groups))
+        for panel in panels
+    ]
+    tall = max((side for pair in totals for side in pair), default=0.0) or 1.0
+    per_px = tall / max(1, height_px - _HEAD_PX - 8)
     figure = new_figure(palette)
-    _draw(figure, parts, palette, per_px, selected)
-    _draw_saving(figure, totals, palette, time)
+    bars: dict[str, Outline] = {}
+    ribbons: dict[tuple[str, float], Outline] = {}
+    for place, (panel, total) in enumerate(zip(panels, totals, strict=True)):
+        frame = _frame(place, len(panels), per_px)
+        parts = drawn_parts(panel.groups, per_px * _LEAST_PX, program_order=program_order)
+        _draw(figure, parts, palette, frame, (bars, ribbons), place, panel)
+        _draw_saving(figure, total, palette, frame, time)
+        _head(figure, panel, (baseline, panel.label), total, palette, frame, len(panels))
+    _fill(figure, bars, ribbons, palette)
     factor, unit = (1e-6, "ms") if tall >= 1e6 else (1e-3, "µs")
-    counts = [sum(g.n_kernels[s] for g in groups) for s in (0, 1)]
-    for x, anchor, label, total, n in zip(
-        (0.0, 1.0), ("left", "right"), labels, totals, counts, strict=True
-    ):
-        figure.add_annotation(
-            x=x, y=0, yshift=22, showarrow=False, xanchor=anchor,
-            text=f"<b>{escape(_short(label))}</b>  {format_duration(total)}, {n:.0f} kernels",
-            font={"size": 13, "color": palette.ink},
-        )  # fmt: skip
     ticks = _round_ticks(tall)
     figure.update_layout(
-        height=height_px, showlegend=False, margin={"l": 56, "r": 8, "t": 40, "b": 8},
-        barmode="overlay", clickmode="event+select", dragmode=False,
+        height=height_px, showlegend=False, margin={"l": 56, "r": 8, "t": _HEAD_PX, "b": 8},
+        barmode="overlay", clickmode="event+select", dragmode=False, hovermode="closest",
         xaxis={"visible": False, "range": [-0.002, 1.002]},
         yaxis={
             "range": [tall * 1.005, 0], "tickvals": ticks,
@@ -85,17 +121,52 @@ def fusion_map(
 
 
 def fusion_legend(groups: Sequence[FoldedGroup], palette: Palette) -> tuple[tuple[str, str], ...]:
-    """(label, colour) of every category that is drawn, and of the ribbons."""
+    """(label, colour) of every category that is drawn, and of the ribbons as they look."""
     present = {c for g in groups for side in (0, 1) for c in g.by_category(side)}
     entries = [
         (label, palette.category(key)) for key, label in CATEGORIES.items() if key in present
     ]
     return (
         *entries,
-        ("ribbon: faster", palette.better),
-        ("ribbon: slower", palette.worse),
-        ("ribbon: within 5 %", palette.baseline),
+        ("ribbon: faster", palette.tint(palette.better, _RIBBON)),
+        ("ribbon: slower", palette.tint(palette.worse, _RIBBON)),
+        ("ribbon: within 5 %", palette.tint(palette.baseline, _RIBBON)),
     )
+
+
+def _frame(place: int, n_panels: int, per_px: float) -> _Frame:
+    width = (1 - _GAP * (n_panels - 1)) / n_panels
+    x = place * (width + _GAP)
+    stack = width * _STACK
+    characters = int(_WIDTH_CHARACTERS * (width - 2 * stack))
+    return _Frame((x, x + stack), (x + width - stack, x + width), per_px, characters)
+
+
+def _head(
+    figure: Figure,
+    panel: Panel,
+    labels: tuple[str, str],
+    totals: tuple[float, float],
+    palette: Palette,
+    frame: _Frame,
+    n_panels: int,
+) -> None:
+    """Name, time and kernels above either stack, in two lines that never meet."""
+    for side, x, anchor in ((0, frame.left[0], "left"), (1, frame.right[1], "right")):
+        kernels = sum(group.n_kernels[side] for group in panel.groups)
+        copies = sum(group.n_copies[side] for group in panel.groups)
+        text = f"{format_duration(totals[side])}"
+        if n_panels < 4:
+            text += f" · {kernels:.0f} kernel{'' if round(kernels) == 1 else 's'}"
+        if copies >= 0.5 and n_panels < 3:
+            text += f", {copies:.0f} {'copies' if round(copies) > 1 else 'copy'}"
+        name = plotly_text(clipped(labels[side], max(9, 52 // n_panels)))
+        figure.add_annotation(
+            x=x, y=0, yshift=25, showarrow=False, xanchor=anchor, align=anchor,
+            text=f'<b>{name}</b><br><span style="font-size:12px;color:{palette.muted}">'
+            f"{text}</span>",
+            font={"size": 13, "color": palette.ink},
+        )  # fmt: skip
 
 
 def _round_ticks(tall: float) -> list[float]:
@@ -105,178 +176,175 @@ def _round_ticks(tall: float) -> list[float]:
     return [step * i for i in range(int(tall / step) + 1)]
 
 
-def _parts(groups: Sequence[FoldedGroup], least: float) -> list[_Part]:
-    """Matched groups in order, then what stands alone; neighbours below `least` are joined."""
-    parts: list[_Part] = []
-    waiting: list[FoldedGroup] = []
-    order = sorted(range(len(groups)), key=lambda i: groups[i].kind not in ("matched", "removed"))
-
-    def flush() -> None:
-        if waiting:
-            parts.append(_joined(waiting))
-            waiting.clear()
-
-    for number in order:
-        group = groups[number]
-        if waiting and (waiting[0].kind == "matched") != (group.kind == "matched"):
-            flush()
-        if max(group.baseline_ns, group.candidate_ns) < least:
-            waiting.append(group)
-            continue
-        flush()
-        source = group.first.sources[0][0] if group.first.sources else ""
-        parts.append(
-            _Part(
-                group.title,
-                group.kind,
-                (group.by_category(0), group.by_category(1)),
-                number,
-                group.n_kernels,
-                source,
-            )
-        )
-    flush()
-    return parts
-
-
-def _joined(groups: Sequence[FoldedGroup]) -> _Part:
-    sides: tuple[dict[str, float], dict[str, float]] = ({}, {})
-    for group in groups:
-        for side in (0, 1):
-            for category, ns in group.by_category(side).items():
-                sides[side][category] = sides[side].get(category, 0.0) + ns
-    n = sum(len(group.groups) for group in groups)
-    kernels = (sum(g.n_kernels[0] for g in groups), sum(g.n_kernels[1] for g in groups))
-    return _Part(f"{n} smaller groups", groups[0].kind, sides, None, kernels, "")
-
-
 def _draw(
-    figure: Figure, parts: Sequence[_Part], palette: Palette, per_px: float, selected: int | None
+    figure: Figure,
+    parts: Sequence[Part],
+    palette: Palette,
+    frame: _Frame,
+    into: tuple[dict[str, Outline], dict[tuple[str, float], Outline]],
+    place: int,
+    panel: Panel,
 ) -> None:
-    bars: dict[str, tuple[list[float | None], list[float | None]]] = {}
-    ribbons: dict[str, tuple[list[float | None], list[float | None]]] = {}
-    targets: list[tuple[float, float, str, int | None]] = []
+    bars, ribbons = into
+    targets: list[tuple[float, float, str, int]] = []
     at = [0.0, 0.0]
-    named_until = -1.0
+    named_until = -frame.per_px * _LABEL_PX
     for part in parts:
         tops = (at[0], at[1])
-        for side, x in ((0, _LEFT), (1, _RIGHT)):
-            gap = per_px * 0.5 if part.heights[side] > 3 * per_px else 0.0
+        for side, x in ((0, frame.left), (1, frame.right)):
+            gap = frame.per_px * 0.5 if part.heights[side] > 3 * frame.per_px else 0.0
             y = at[side]
             for category, ns in part.sides[side].items():
                 _rectangle(bars.setdefault(category, ([], [])), x, y, y + ns - gap)
                 y += ns
             at[side] = y
         before, after = part.heights
-        colour = _ribbon_colour(part, palette)
         if before and after:
-            emphasis = "" if selected is None or part.number == selected else " faint"
-            _band(ribbons.setdefault(colour + emphasis, ([], [])), tops, (at[0], at[1]))
+            opacity = _RIBBON
+            if panel.selected is not None:
+                opacity = _STRONG if part.number == panel.selected else _FAINT
+            key = (_ribbon_colour(part, palette), opacity)
+            _band(ribbons.setdefault(key, ([], [])), frame.ribbon, tops, (at[0], at[1]))
+        high = max((at[0] - tops[0] + at[1] - tops[1]) / 2, frame.per_px)
         middle = (tops[0] + at[0] + tops[1] + at[1]) / 4
-        high = max((at[0] - tops[0] + at[1] - tops[1]) / 2, per_px)
-        targets.append((middle, high, _hover(part), part.number))
-        if (
-            high > per_px * _LABEL_PX
-            and middle - named_until > per_px * _LABEL_PX
-            and before
-            and after
-        ):
-            figure.add_annotation(
-                x=0.5, y=middle, showarrow=False,
-                text=f"{escape(_short(part.title))}   <b>{format_duration(before)} → "
-                f"{format_duration(after)}</b>   "
-                f'<span style="color:{palette.muted}">{escape(part.source)}</span>',
-                font={"size": 12, "color": palette.ink},
-            )  # fmt: skip
-            named_until = middle
+        targets.append((middle, high, _hover(part), -1 if part.number is None else part.number))
+        if high <= frame.per_px * _LABEL_PX:
+            continue
+        if before and after:
+            if middle - named_until > frame.per_px * _LABEL_PX:
+                _name(figure, part, palette, frame, middle)
+                named_until = middle
+        elif max(before, after) > frame.per_px * _LABEL_PX:
+            _name_alone(figure, part, palette, frame, (tops[0] + at[0], tops[1] + at[1]))
+    # Clicks and hovers go to invisible bars: a filled area reports neither.
+    figure.add_bar(
+        name="groups", orientation="h", base=frame.left[0],
+        x=[frame.right[1] - frame.left[0]] * len(targets),
+        y=[t[0] for t in targets], width=[t[1] for t in targets],
+        marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
+        customdata=[[t[3], place] for t in targets],
+        hovertext=[t[2] for t in targets], hoverinfo="text",
+        selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
+    )  # fmt: skip
+
+
+def _name(figure: Figure, part: Part, palette: Palette, frame: _Frame, y: float) -> None:
+    """What it is and its times, on the ribbon; as much as there is room for."""
+    times = _times(*part.heights)
+    room = frame.characters - len(times) - 3
+    text = f"<b>{times}</b>"
+    if room >= 8:
+        title = clipped(part.title, room)
+        text = f"{plotly_text(title)}   {text}"
+        if part.source and len(title) + len(part.source) + 3 <= room:
+            text += f'   <span style="color:{palette.muted}">{plotly_text(part.source)}</span>'
+    figure.add_annotation(
+        x=sum(frame.ribbon) / 2, y=y, showarrow=False, text=text,
+        font={"size": 12, "color": palette.ink},
+    )  # fmt: skip
+
+
+def _name_alone(
+    figure: Figure, part: Part, palette: Palette, frame: _Frame, sums: tuple[float, float]
+) -> None:
+    """Beside its stack, where no ribbon is."""
+    side = 0 if part.heights[0] else 1
+    why = _ALONE.get(part.kind, "")
+    room = frame.characters // 2 - len(why) - 2
+    title = plotly_text(clipped(part.title, room)) + ", " if room >= 8 else ""
+    figure.add_annotation(
+        x=frame.ribbon[side], y=sums[side] / 2, showarrow=False,
+        xanchor=("left", "right")[side], xshift=(6, -6)[side], text=f"{title}{why}",
+        font={"size": 12, "color": palette.muted},
+    )  # fmt: skip
+
+
+def _times(before: float, after: float) -> str:
+    """`495 → 228 µs`: the unit once where both share it."""
+    one, two = format_duration(before), format_duration(after)
+    number, unit = one.split(" ")
+    return f"{number} → {two}" if two.endswith(f" {unit}") else f"{one} → {two}"
+
+
+def _fill(
+    figure: Figure,
+    bars: dict[str, Outline],
+    ribbons: dict[tuple[str, float], Outline],
+    palette: Palette,
+) -> None:
     hairline = {"width": 0.8, "color": palette.surface}  # keeps neighbours apart
-    for colour, (xs, ys) in ribbons.items():
-        name, _, faint = colour.partition(" ")
+    for (colour, opacity), (xs, ys) in ribbons.items():
         figure.add_scatter(
             x=xs, y=ys, fill="toself", mode="lines", line=hairline, hoverinfo="skip",
-            fillcolor=_translucent(name, 0.1 if faint else 0.26),
+            fillcolor=_translucent(colour, opacity),
         )  # fmt: skip
     for category, (xs, ys) in bars.items():
         figure.add_scatter(
             x=xs, y=ys, fill="toself", mode="lines", line={"width": 0}, hoverinfo="skip",
             fillcolor=palette.category(category),
         )  # fmt: skip
-    # Clicks and hovers go to invisible bars: a filled area reports neither.
-    figure.add_bar(
-        name="groups", orientation="h", base=0, x=[1.0] * len(targets),
-        y=[t[0] for t in targets], width=[t[1] for t in targets],
-        marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
-        customdata=[[-1 if t[3] is None else t[3]] for t in targets],
-        hovertext=[t[2] for t in targets], hoverinfo="text",
-        selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
-    )  # fmt: skip
 
 
-def _draw_saving(figure: Figure, totals: tuple[float, float], palette: Palette, time: str) -> None:
+def _draw_saving(
+    figure: Figure, totals: tuple[float, float], palette: Palette, frame: _Frame, time: str
+) -> None:
     """The height that one side lacks."""
     before, after = totals
     if not before or abs(after - before) < 0.02 * max(totals):
         return
-    x, colour = (_RIGHT, palette.better) if after < before else (_LEFT, palette.worse)
+    less = after < before
+    x, colour = (frame.right, palette.better) if less else (frame.left, palette.worse)
     figure.add_shape(
         type="rect", x0=x[0], x1=x[1], y0=min(totals), y1=max(totals),
         line={"width": 1, "dash": "dot", "color": colour}, fillcolor=_translucent(colour, 0.07),
     )  # fmt: skip
-    word = "less" if after < before else "more"
-    if abs(after - before) > 0.06 * max(totals):
+    if abs(after - before) > frame.per_px * 40:
+        change = format_change(after / before)
+        wide = frame.characters > 40
         figure.add_annotation(
             x=sum(x) / 2, y=sum(totals) / 2, showarrow=False, font={"size": 13, "color": colour},
-            text=f"<b>{format_duration(abs(after - before))}</b> {word}<br>"
-            f"{format_change(after / before)} {time}",
+            text=f"<b>{format_duration(abs(after - before))}</b>"
+            f"{' ' if wide else '<br>'}{'less' if less else 'more'}<br>"
+            f"{change}{f' {time}' if wide else ''}",
         )  # fmt: skip
 
 
-def _rectangle(
-    into: tuple[list[float | None], list[float | None]],
-    x: tuple[float, float],
-    y0: float,
-    y1: float,
-) -> None:
+def _rectangle(into: Outline, x: tuple[float, float], y0: float, y1: float) -> None:
     into[0].extend((x[0], x[1], x[1], x[0], x[0], None))
     into[1].extend((y0, y0, y1, y1, y0, None))
 
 
 def _band(
-    into: tuple[list[float | None], list[float | None]],
+    into: Outline,
+    x: tuple[float, float],
     tops: tuple[float, float],
     ends: tuple[float, float],
 ) -> None:
-    xa, xb = _RIBBON
-    xs = [xa + (xb - xa) * t for t, _ in _CURVE]
+    xs = [x[0] + (x[1] - x[0]) * t for t, _ in _CURVE]
     upper = [tops[0] + (tops[1] - tops[0]) * e for _, e in _CURVE]
     lower = [ends[0] + (ends[1] - ends[0]) * e for _, e in _CURVE]
     into[0].extend([*xs, *reversed(xs), xs[0], None])
     into[1].extend([*upper, *reversed(lower), upper[0], None])
 
 
-def _ribbon_colour(part: _Part, palette: Palette) -> str:
+def _ribbon_colour(part: Part, palette: Palette) -> str:
     before, after = part.heights
     if after < (1 - _SAME) * before:
         return palette.better
     return palette.worse if after > (1 + _SAME) * before else palette.baseline
 
 
-def _hover(part: _Part) -> str:
+def _hover(part: Part) -> str:
     before, after = part.heights
     lines = [
-        f"<b>{escape(part.title)}</b>",
+        f"<b>{plotly_text(clipped(part.title, 90))}</b>",
         f"{part.n_kernels[0]:.0f} kernels, {format_duration(before)} → "
         f"{part.n_kernels[1]:.0f}, {format_duration(after)}",
     ]
-    if part.kind != "matched" and part.number is not None:
-        lines.append(escape(part.kind))
-    if part.source:
-        lines.append(escape(part.source))
+    if part.number is not None and part.kind in _ALONE:
+        lines.append(_ALONE[part.kind])
+    lines += [plotly_text(text) for text in (part.module, part.source) if text]
     return "<br>".join(lines)
-
-
-def _short(title: str) -> str:
-    return title if len(title) <= 54 else title[:53] + "…"
 
 
 def _translucent(colour: str, opacity: float) -> str:

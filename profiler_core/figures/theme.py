@@ -45,6 +45,10 @@ class Palette:
             return self.baseline
         return _mixed(self.accent, self.surface, _TINTS[min(number - 1, len(_TINTS) - 1)])
 
+    def tint(self, colour: str, share: float) -> str:
+        """`share` of a colour on the page's ground: as it looks when drawn translucent."""
+        return _mixed(colour, self.surface, share)
+
     def on(self, fill: str) -> str:
         """Black or white, whichever is easier to read on `fill` (WCAG relative luminance)."""
         return "#FFFFFF" if _luminance(fill) < 0.2 else "#15181E"

@@ -1,0 +1,25 @@
+"""Several ledgers of one baseline beside each other: the same work at the same place."""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.ledger.folding import FoldedGroup
+
+
+def in_the_order_of(
+    first: Sequence[FoldedGroup], other: Sequence[FoldedGroup]
+) -> tuple[FoldedGroup, ...]:
+    """`other` in the order of `first`, so that the baseline's sides of both look alike.
+
+    Groups are the same work where the baseline's operators, the phase and the source lines are.
+    What `first` does not have comes last, in its own order: candidates fuse differently.
+    """
+    rank: dict[object, int] = {}
+    for place, group in enumerate(first):
+        rank.setdefault(_work(group), place)
+    return tuple(sorted(other, key=lambda group: rank.get(_work(group), len(first))))
+
+
+def _work(group: FoldedGroup) -> object:
+    one = group.first
+    operators = tuple(sorted(each.op for each in one.baseline.operators))
+    return operators, one.phase, tuple(label for label, _ in one.sources)
