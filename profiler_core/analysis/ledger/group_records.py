@@ -94,10 +94,11 @@ def group_record(
     programs: Sequence[Program],
     number: int,
     n_steps: tuple[int, int],
+    module: tuple[str | None, str] = (None, ""),
 ) -> FusionGroup:
-    """The record of one group."""
+    """The record of one group; `module` comes with a note, or with ""."""
     kind, why = _kind(members, match, programs[0], programs[1])
-    notes = [why] if why else []
+    notes = [note for note in (why, module[1]) if note]
     both = ((0, members.baseline), (1, members.candidate))
     sources: dict[str, str] = {}
     phases: Counter[Phase] = Counter()
@@ -115,6 +116,7 @@ def group_record(
         baseline=shares[0],
         candidate=shares[1],
         sources=tuple(sorted(sources.items())),
+        module=module[0],
         notes=tuple(dict.fromkeys(notes)),
         evidence=tuple(sorted(members.evidence)),
         confidence="low" if kind == "unmatched" else confidence,

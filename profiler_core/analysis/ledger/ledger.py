@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from profiler_core.analysis.ledger.group_modules import group_modules, without_module
 from profiler_core.analysis.ledger.group_records import group_record, share
 from profiler_core.analysis.ledger.groups import connected
 from profiler_core.analysis.ledger.matching import match_programs
@@ -40,7 +41,7 @@ def fusion_ledger(baseline: LedgerSide, candidate: LedgerSide) -> FusionLedger:
         step_classes=tuple(classes),
         baseline_group=group_of[0],
         candidate_group=group_of[1],
-        notes=_notes(sides, (baseline, candidate), classes),
+        notes=(*_notes(sides, (baseline, candidate), classes), *without_module(groups)),
     )
 
 
@@ -60,7 +61,7 @@ def _class_groups(
         if indices:
             step = side.steps[indices[0]]
             steps.append(step)
-            programs.append(program(step, side.executions[indices[0]], side.owned, with_views))
+            programs.append(_program(side, indices[0], with_views))
         else:
             steps.append(HostStep(-1, [], [], None))
             programs.append(Program([], [], frozenset(), {}))
@@ -73,7 +74,9 @@ def _class_groups(
     ]
     place = [{unit: k for k, unit in enumerate(numbers)} for numbers in busy]
     groups: list[FusionGroup] = []
-    for members in connected((busy[0], busy[1]), (programs[0], programs[1]), match):
+    every_member = connected((busy[0], busy[1]), (programs[0], programs[1]), match)
+    modules = group_modules(every_member, programs, (steps[0], steps[1]))
+    for members, module in zip(every_member, modules, strict=True):
         shares = []
         for which in (0, 1):
             numbers = members.candidate if which else members.baseline
@@ -91,9 +94,20 @@ def _class_groups(
                 programs,
                 step_class,
                 (len(one.baseline_steps), len(one.candidate_steps)),
+                module,
             )
         )
     return groups
+
+
+def _program(side: ReadSide, index: int, with_views: bool) -> Program:
+    """One step's program; a graph's names of modules go before those of Python calls."""
+    laid_out = program(
+        side.steps[index], side.executions[index], side.owned, with_views, side.modules
+    )
+    for unit, module in side.unit_modules[index].items():
+        laid_out.modules.setdefault(unit, [module])
+    return laid_out
 
 
 def _notes(

@@ -95,6 +95,7 @@ class Program:
     phases: dict[int, Phase] = field(default_factory=dict)  # of every busy unit
     views: frozenset[int] = frozenset()  # busy units that move no data: on a CPU only
     accumulating: frozenset[int] = frozenset()  # units that put gradients where they belong
+    modules: dict[int, list[str]] = field(default_factory=dict)  # unit -> nn.Modules of its nodes
 
 
 def program(
@@ -102,6 +103,7 @@ def program(
     executions: Sequence[Execution],
     owned: Mapping[int, Ownership],
     with_views: bool,
+    modules: Mapping[int, Mapping[str, str]],
 ) -> Program:
     """Lay a step out.
 
@@ -111,6 +113,7 @@ def program(
         owned: `id(graph)` -> its ownership.
         with_views: keep operators without kernels. A backward needs them: they carry the source
             line of what their gradients do.
+        modules: `id(graph)` -> node -> path of its nn.Module.
     """
     ties: list[tuple[int, int]] = []
     notes: dict[int, list[str]] = {}
@@ -120,6 +123,7 @@ def program(
     nameless: set[int] = set()
     serves: dict[int, int] = {}
     copies: set[int] = set()
+    known_modules: dict[int, list[str]] = {}
     for execution in executions:
         run = step.runs[execution.run]
         copies.update(execution.input_copies)
@@ -128,6 +132,10 @@ def program(
             continue
         dealt.update(n for numbers in execution.units_of_call.values() for n in numbers)
         items = _graph_items(execution, execution.graph, owned[id(execution.graph)], ties, notes)
+        module_of = modules.get(id(execution.graph), {})
+        for item in items:
+            for number in item.units if item.node in module_of else ():
+                known_modules.setdefault(number, []).append(module_of[item.node])
         known = owned[id(execution.graph)]
         nameless.update(
             number
@@ -172,6 +180,7 @@ def program(
         phases=_phases(step, segments, autograd_threads),
         views=frozenset(n for n, unit in busy if unit.common in KERNEL_FREE),
         accumulating=frozenset(n for n, unit in busy if "AccumulateGrad" in (unit.backward or "")),
+        modules=known_modules,
     )
 
 

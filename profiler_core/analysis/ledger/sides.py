@@ -8,10 +8,11 @@ import polars as pl
 
 from profiler_core.analysis.categories import with_categories
 from profiler_core.analysis.ledger.graph_calls import Execution, execute
+from profiler_core.analysis.ledger.modules import backward_modules, node_modules, unit_modules
 from profiler_core.analysis.ledger.ownership import Ownership, ownership
 from profiler_core.analysis.ledger.result import StepClass
 from profiler_core.analysis.ledger.work_units import HostStep, host_work
-from profiler_core.model.inductor import InductorLog
+from profiler_core.model.inductor import CompiledGraph, InductorLog
 from profiler_core.model.trace import Trace
 
 
@@ -30,6 +31,8 @@ class ReadSide:
     steps: list[HostStep]
     executions: list[list[Execution]]
     owned: dict[int, Ownership]
+    modules: dict[int, dict[str, str]]  # `id(graph)` -> node -> path of its nn.Module
+    unit_modules: list[dict[int, str]]  # for each step, from a trace with Python calls
     names: list[str]
     categories: list[str]
     durations: npt.NDArray[np.int64]
@@ -45,15 +48,19 @@ def read_side(side: LedgerSide) -> ReadSide:
     names = work["name"].cast(pl.String).to_list()
     executions = [execute(step, side.log, names) for step in host.steps]
     owned: dict[int, Ownership] = {}
+    modules: dict[int, dict[str, str]] = {}
     for every in executions:
         for execution in every:
             if execution.graph is not None and id(execution.graph) not in owned:
                 owned[id(execution.graph)] = ownership(execution.graph)
+                modules[id(execution.graph)] = _modules(execution.graph)
     counted = work.filter(pl.col("step").is_not_null())
     return ReadSide(
         steps=host.steps,
         executions=executions,
         owned=owned,
+        modules=modules,
+        unit_modules=unit_modules(side.trace, host.steps),
         names=names,
         categories=work["category"].cast(pl.String).to_list(),
         durations=work["dur_ns"].to_numpy(),
@@ -61,6 +68,11 @@ def read_side(side: LedgerSide) -> ReadSide:
         n_rows=work.height,
         has_backward=any(unit.backward for step in host.steps for unit in step.units),
     )
+
+
+def _modules(graph: CompiledGraph) -> dict[str, str]:
+    modules = node_modules(graph)
+    return backward_modules(graph, modules) if graph.direction == "backward" else modules
 
 
 def step_classes(sides: tuple[ReadSide, ReadSide]) -> list[StepClass]:

@@ -29,8 +29,11 @@ _CALL = re.compile(r"([A-Za-z_][\w.]*)\(")
 _METHOD = re.compile(r"[\w.\]\[]+\.(\w+)\(")
 _INFIX = re.compile(r"[\w.\[\]]+ (\*\*|//|>=|<=|==|!=|<<|>>|[-+*/@><&|^%]) ")
 _PREFIX = re.compile(r"([-~])\w+")
+_OF_PLACEHOLDER = re.compile(r"[lLgG]_\w+(?=[.\[])")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _TYPE = re.compile(r"(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>[^\]]*)\]")
+_SIGNATURE = re.compile(r"\bdef forward\((?P<arguments>[^\n]*)\):")
+_ARGUMENT = re.compile(r"\b([LG]_\w+)(?=\s*[:,)=]|$)")
 _PLACEHOLDER = re.compile(r'(\w+)\s*: "([a-z]+\d*\w*\[[^"]*)"')
 
 
@@ -47,6 +50,12 @@ def placeholder_shapes(text: str) -> dict[str, tuple[tuple[int, ...], str]]:
         if shape is not None and dtype is not None:
             shapes[name] = (shape, dtype)
     return shapes
+
+
+def placeholder_names(text: str) -> tuple[str, ...]:
+    """Names in the signature of a dynamo graph, which keep the case that the body's lose."""
+    found = _SIGNATURE.search(text)
+    return tuple(_ARGUMENT.findall(found["arguments"])) if found else ()
 
 
 def parse_type(annotation: str | None) -> tuple[tuple[int, ...] | None, str | None]:
@@ -107,4 +116,6 @@ def _target(value: str) -> str:
 
 def _arguments(value: str) -> tuple[str, ...]:
     inner = value.partition("(")[2] or value
+    if owner := _OF_PLACEHOLDER.match(value):  # `l_self_parameters_weight_[…]`: a use of it as well
+        inner = f"{owner[0]} {inner}"
     return tuple(_NAME.findall(re.sub(r"torch\.[\w.]+|\w+ = ", " ", inner)))

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
-from profiler_core.ingest.inductor.graphs import placeholder_shapes, read_graph
+from profiler_core.ingest.inductor.graphs import placeholder_names, placeholder_shapes, read_graph
 from profiler_core.ingest.torch_trace.records import payload_text, records
 from profiler_core.model.inductor import (
     CompiledGraph,
@@ -154,6 +154,7 @@ def _build(graph: _Graph) -> CompiledGraph:
         aot_nodes=read_graph(aot),
         post_to_pre=_string_lists(graph.mappings.get("postToPre"))
         or ({} if direction == "backward" else _post_to_pre(calls, graph.dynamo, kernels)),
+        placeholders=placeholder_names(graph.dynamo),
         kernels=kernels,
         buffers={
             **placeholder_shapes(graph.post),

@@ -1,0 +1,234 @@
+"""In which nn.Module a node of a graph, an operator or a whole group lies.
+
+Dynamo's graphs name parameters by their path (`L_self_modules_layer1_modules_0_modules_conv1_…`,
+torch 2.5 on) and the source line that uses them. A line that says `self.conv1(x)` and is handed
+`layer1.0.conv1`'s weight ran in the frame of `layer1.0`; lines without a parameter belong to the
+frame of their neighbours. A trace with Python calls names modules by class and number instead.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from profiler_core.analysis.ledger.alignment import align_codes
+from profiler_core.analysis.ledger.work_units import HostStep
+from profiler_core.model.inductor import CompiledGraph, GraphNode
+from profiler_core.model.trace import Trace
+
+ROOT = "(model)"  # the module that was compiled: its own path is empty
+
+Path = tuple[str, ...]
+
+# `l_self_modules_layer1_modules_0_parameters_weight_`, `l_model_parameters_position_`. Without
+# inlined modules (torch before 2.5) it is `l__self___layer1_0`, which cannot be split again.
+_PARAMETER = re.compile(
+    r"^[lLgG]_.*?(?:_modules_(?P<path>.+))?_(?:parameters|buffers)_(?P<leaf>\w+?)_$"
+)
+_MEMBERS = re.compile(r"\b[A-Za-z_]\w*\.([A-Za-z_][\w.]*)")  # self is not always called so
+_ONE_CALL = re.compile(r"^(?:[\w, ]+ = |return )?self\.([A-Za-z_]\w*)\([^()]*\)$")
+_MODULE_RANGE = "nn.Module: "
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A line that was traced, and the module in whose frame."""
+
+    place: int
+    file: str
+    function: str
+    line: int
+    frame: Path
+
+
+def node_modules(graph: CompiledGraph) -> dict[str, str]:
+    """Dynamo node -> path of its module; {} where the graph has no parameters with a path."""
+    nodes = graph.dynamo_nodes
+    spelled = {_key(name): name for name in graph.placeholders}
+    own = {node.name: path for node in nodes if (path := _own_module(node, spelled)) is not None}
+    if not own:
+        return {}
+    visits = [
+        _Visit(place, node.file, node.function, node.line, frame)
+        for place, node in enumerate(nodes)
+        if node.name in own and (frame := _frame(node, *own[node.name])) is not None
+    ]
+    frames = _frames(nodes, visits)
+    modules = {}
+    for node, frame in zip(nodes, frames, strict=True):
+        if node.name in own:
+            modules[node.name] = ".".join(own[node.name][0]) or ROOT
+        elif frame is not None:
+            # The innermost line of user code hides torch.nn's own frames: it calls such a module.
+            call = _ONE_CALL.match(node.code)
+            modules[node.name] = ".".join((*frame, call[1]) if call else frame) or ROOT
+    return modules
+
+
+def backward_modules(graph: CompiledGraph, forward: Mapping[str, str]) -> dict[str, str]:
+    """Node of a backward graph -> path of its forward operator's module, by their source lines.
+
+    A backward visits the lines of the forward in reverse; of a line of several modules it is what
+    holds them all.
+
+    Args:
+        graph: the backward's, with the dynamo graph that it was made from.
+        forward: module of each dynamo node.
+    """
+    lines: list[tuple[str, list[str]]] = []
+    for node in reversed(graph.dynamo_nodes):
+        if node.name in forward and node.source:
+            if not lines or lines[-1][0] != node.source:
+                lines.append((node.source, []))
+            lines[-1][1].append(forward[node.name])
+    visits: list[tuple[str, list[str]]] = []
+    source = ""
+    for node in graph.post_nodes:
+        source = node.source or source  # a nameless node goes with the last
+        if not visits or visits[-1][0] != source:
+            visits.append((source, []))
+        visits[-1][1].append(node.name)
+    numbers = {name: place for place, name in enumerate(dict.fromkeys(line for line, _ in lines))}
+    modules = {}
+    table = np.eye(len(numbers) + 1, dtype=np.int32)
+    table[-1, -1] = 0  # a line that the forward does not have
+    codes = np.array([numbers[line] for line, _ in lines], dtype=np.int32)
+    others = np.array([numbers.get(line, len(numbers)) for line, _ in visits], dtype=np.int32)
+    for i, j in align_codes(codes, others, table) if lines and visits else ():
+        module, _ = module_of_all(lines[i][1])
+        if module is not None:
+            modules.update(dict.fromkeys(visits[j][1], module))
+    return modules
+
+
+def _own_module(node: GraphNode, spelled: Mapping[str, str]) -> tuple[Path, str] | None:
+    """The module whose parameter the node is handed, and the parameter's name."""
+    for argument in node.arguments:
+        found = _PARAMETER.match(spelled.get(_key(argument), argument))
+        if found is not None:
+            path = found["path"]
+            return tuple(path.split("_modules_")) if path else (), found["leaf"]
+    return None
+
+
+def _key(name: str) -> str:
+    """In the graph's body `LayerNorm` is written `layer_norm`."""
+    return name.replace("_", "").lower()
+
+
+def _frame(node: GraphNode, path: Path, leaf: str) -> Path | None:
+    """The module whose `forward` has the node's line, as far as the line names its member."""
+    if not node.code:  # torch.nn alone, such as the members of a Sequential that was compiled
+        return path[:-1]
+    best: Path | None = None
+    for member in _MEMBERS.findall(node.code):
+        parts = tuple(member.split("."))
+        if parts[0] == leaf:
+            return path
+        for start in range(len(path) - 1, -1, -1):
+            if path[start] == parts[0] and (best is None or start > len(best)):
+                best = path[:start]
+                break
+    return best
+
+
+def _frames(nodes: Sequence[GraphNode], visits: Sequence[_Visit]) -> list[Path | None]:
+    """The frame of every node: its own, that of its function's lines around it, or what holds both.
+
+    Lines of one call of a function ascend, so a known line before it that is lower, or one after
+    it that is higher, is of the same call; where both are and differ, the nearer line is.
+    """
+    by_function: dict[tuple[str, str], list[_Visit]] = {}
+    for visit in visits:
+        by_function.setdefault((visit.file, visit.function), []).append(visit)
+    places = {key: [visit.place for visit in every] for key, every in by_function.items()}
+    all_places = [visit.place for visit in visits]
+    at = {visit.place: visit.frame for visit in visits}
+    frames: list[Path | None] = []
+    for place, node in enumerate(nodes):
+        if place in at:
+            frames.append(at[place])
+            continue
+        key = (node.file, node.function)
+        same = by_function.get(key, [])
+        number = bisect_right(places.get(key, []), place)
+        near = [
+            visit
+            for visit in (*same[max(0, number - 1) : number], *same[number : number + 1])
+            if (visit.line <= node.line if visit.place < place else visit.line >= node.line)
+        ]
+        if near:
+            frames.append(min(near, key=lambda visit: abs(visit.line - node.line)).frame)
+            continue
+        number = bisect_right(all_places, place)
+        around = (*visits[max(0, number - 1) : number], *visits[number : number + 1])
+        frames.append(_common([visit.frame for visit in around]) if around else None)
+    return frames
+
+
+def _common(paths: Sequence[Path]) -> Path:
+    shared: list[str] = []
+    for parts in zip(*paths, strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return tuple(shared)
+
+
+def module_of_all(modules: Iterable[str]) -> tuple[str | None, str]:
+    """The deepest module that holds all of these, and a note where that would be the whole model.
+
+    Then it is the one that most of them lie in: a filter by module needs an answer.
+    """
+    counts = Counter(modules)
+    if not counts:
+        return None, ""
+    paths = [() if name == ROOT else tuple(name.split(".")) for name in counts]
+    shared = _common(paths)
+    if shared:
+        return ".".join(shared), ""
+    deep = {name: n for name, n in counts.items() if name != ROOT}
+    if not deep:
+        return ROOT, ""
+    most = max(deep, key=deep.__getitem__)
+    others = [name for name in counts if name != most]
+    return most, f"also does a part of {', '.join(others[:3])}" if others else ""
+
+
+def unit_modules(trace: Trace, steps: Sequence[HostStep]) -> list[dict[int, str]]:
+    """For each step: unit -> "ResNet_0.Sequential_1.Bottleneck_3", from a trace with Python calls.
+
+    torch names a module by its class and a number (with_stack or with_modules); ranges nest.
+    """
+    if trace.python.height == 0:
+        return [{} for _ in steps]
+    ranges: dict[tuple[int, int], list[tuple[int, int, str]]] = {}
+    found = trace.python.with_columns(pl.col("name").cast(pl.String)).filter(
+        pl.col("name").str.starts_with(_MODULE_RANGE)
+    )
+    for pid, tid, ts, dur, name in found.select(
+        "pid", "tid", "ts_ns", "dur_ns", "name"
+    ).iter_rows():
+        every = ranges.setdefault((pid or 0, tid or 0), [])
+        every.append((ts, ts + dur, name.removeprefix(_MODULE_RANGE)))
+    result: list[dict[int, str]] = []
+    for step in steps:
+        modules: dict[int, str] = {}
+        for thread, every in ranges.items():
+            mine = [(unit.ts_ns, n) for n, unit in enumerate(step.units) if unit.thread == thread]
+            open_: list[tuple[int, int, str]] = []
+            place = 0
+            for ts, number in sorted(mine):
+                while place < len(every) and every[place][0] <= ts:
+                    open_ = [one for one in open_ if one[1] > every[place][0]]
+                    open_.append(every[place])
+                    place += 1
+                open_ = [one for one in open_ if one[1] > ts]
+                if open_:
+                    modules[number] = ".".join(one[2] for one in open_)
+        result.append(modules)
+    return result

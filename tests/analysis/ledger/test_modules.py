@@ -1,0 +1,128 @@
+"""Modules of groups: paths from graphs, classes from Python calls, None where nothing says it."""
+
+import pytest
+
+from profiler_core.analysis.ledger.modules import ROOT, module_of_all, node_modules
+from profiler_core.ingest.inductor.graphs import placeholder_names, read_graph
+from profiler_core.model.inductor import CompiledGraph
+from tests.analysis.ledger.pairs import SHARED, TRAINING, ledger, side, small
+
+# Two blocks as torch 2.11 prints them: a parameter of the frame itself, one used by a member, a
+# function of another file between, and a second block whose class has a `forward` as well.
+GRAPH = """
+class GraphModule(torch.nn.Module):
+    def forward(self, L_self_modules_Block_modules_0_modules_Norm_parameters_weight_: "f32[8]", \
+L_x_: "f32[8]", L_self_modules_Block_modules_0_modules_up_parameters_weight_: "f32[8, 8]", \
+L_self_modules_Block_modules_1_modules_up_parameters_weight_: "f32[8, 8]"):
+        # File: /m/net.py:10 in forward, code: y = x.float()
+        y: "f32[8]" = l_x_.float();  l_x_ = None
+        # File: /m/net.py:11 in forward, code: return self.weight * y
+        h: "f32[8]" = l_self_modules_block_modules_0_modules_norm_parameters_weight_ * y;  y = None
+        # File: /m/net.py:20 in forward, code: h = self.act(self.up(h))
+        u: "f32[8]" = torch.nn.linear(h, l_self_modules_block_modules_0_modules_up_parameters_weight_)
+        # File: /m/act.py:5 in gate, code: return torch.sigmoid(x) * x
+        s: "f32[8]" = torch.sigmoid(u);  u = None
+        # File: /m/net.py:21 in forward, code: h = self.drop(h)
+        d: "f32[8]" = torch.nn.functional.dropout(s, 0.1, False, False);  s = None
+        # File: /m/net.py:20 in forward, code: h = self.act(self.up(h))
+        w: "f32[8]" = torch.nn.linear(d, l_self_modules_block_modules_1_modules_up_parameters_weight_)
+        return (w,)
+"""
+
+
+def test_nodes_lie_in_the_module_whose_frame_has_their_line():
+    graph = CompiledGraph(
+        "0/0", "inference", (), read_graph(GRAPH), placeholders=placeholder_names(GRAPH)
+    )
+    assert node_modules(graph) == {
+        "y": "Block.0.Norm",
+        "h": "Block.0.Norm",
+        "u": "Block.0.up",
+        "s": "Block",  # between two blocks, in a file that has no parameter
+        "d": "Block.0.drop",
+        "w": "Block.1.up",
+    }
+
+
+def test_a_graph_without_paths_says_nothing():
+    old = GRAPH.replace("_modules_", "_").replace("_parameters_", "_")
+    assert node_modules(CompiledGraph("0/0", "inference", (), read_graph(old))) == {}
+
+
+@pytest.mark.parametrize(
+    ("modules", "found"),
+    [
+        ([], None),
+        (["a.b.c", "a.b.d"], "a.b"),
+        (["a.b", "a.b.c"], "a.b"),
+        ([ROOT, ROOT], ROOT),
+        (["a.x", "a.x", "b.y"], "a.x"),
+        ([ROOT, "b.y"], "b.y"),
+    ],
+)
+def test_the_deepest_module_that_holds_all(modules, found):
+    assert module_of_all(modules)[0] == found
+    assert bool(module_of_all(modules)[1]) == (len({m.split(".")[0] for m in modules}) > 1)
+
+
+def test_layers_of_bert_and_blocks_of_resnet():
+    """Read off the models' own definition; each of BERT's layers has the same modules."""
+    by_layer: dict[str, list[str]] = {}
+    for group in small("bert.eager", "bert.default").of_kind("matched"):
+        parts = group.module.split(".")
+        if parts[:2] == ["encoder", "layer"]:
+            by_layer.setdefault(parts[2], []).append(".".join(parts[3:]))
+    assert {
+        "attention.self.query",
+        "attention.self.key",
+        "attention.self.value",
+        "attention.output.dense",
+        "attention.output",  # add and LayerNorm
+        "intermediate.dense",
+        "output.dense",
+    } <= set(by_layer["0"])
+    inner = [tuple(by_layer[layer]) for layer in list(by_layer)[:-1]]
+    assert len(set(inner)) == 1
+    convolutions = [
+        group.module
+        for group in small("resnet50.eager", "resnet50.default").of_kind("matched")
+        if "conv2d" in group.title
+    ]
+    assert convolutions[:4] == ["conv1", "layer1.0.conv1", "layer1.0.conv2", "layer1.0.conv3"]
+
+
+def test_without_logs_no_module_and_the_reason():
+    result = small("bert.eager", "bert.default", logs=False)
+    assert all(group.module is None for group in result.groups)
+    assert any("No group has a module" in note for note in result.notes)
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here")
+def test_a_backward_is_of_its_forwards_module():
+    result = ledger(SHARED / TRAINING[0][0], SHARED / TRAINING[0][1])
+    gradients = [g for g in result.of_kind("matched") if g.phase == "backward"]
+    with_module = [g for g in gradients if g.module is not None]
+    assert len(with_module) > 0.95 * len(gradients)
+    for line, member in (("resnet.py:146", "conv1"), ("resnet.py:154", "conv3")):
+        blocks = [
+            g.module
+            for g in with_module
+            if g.sources and g.sources[0][0] == line and "convolution_backward" in g.title
+        ]
+        assert len(blocks) == 16
+        assert len(set(blocks)) == 16
+        assert all(name.startswith("layer") and name.endswith(member) for name in blocks)
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here")
+def test_python_calls_name_classes():
+    with_stack = side(SHARED / "resnet50_b1.eager+stack")
+    plain = side(SHARED / "resnet50_b32.eager")
+    from profiler_core.analysis.ledger.ledger import fusion_ledger
+
+    result = fusion_ledger(plain, with_stack)
+    names = [g.module for g in result.of_kind("matched")]
+    assert "ResNet_0.Sequential_0.Bottleneck_0.Conv2d_1" in names
+    assert sum(name is not None for name in names) > 0.95 * len(names)
