@@ -3,10 +3,16 @@
     allow_capture = true                 # on a server that others can reach; sign-in is needed too
     open_below = ["/data/traces"]        # folders from which files may be opened by their path
     largest_upload_gb = 8.0
+    database_url = "postgresql://…"      # of the history; SQLite in the home without it
+    artifacts_url = "s3://bucket/runs"   # where run directories are kept for the whole team
+    keep_captures = 50                   # of each workload, the newest; see docs/history.md
+    keep_days = 90                       # files of older captures are deleted
 
-Decisions, not preferences: what a person picks on a page lives in the URL.
+FUSIONSCOPE_DATABASE_URL and FUSIONSCOPE_ARTIFACTS_URL win over the file: a URL may hold a
+password. Decisions, not preferences: what a person picks on a page lives in the URL.
 """
 
+import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +24,7 @@ from profiler_core.home import home_directory
 
 FILE = "settings.toml"
 _GB = 10**9
+_DATABASE, _ARTIFACTS = "FUSIONSCOPE_DATABASE_URL", "FUSIONSCOPE_ARTIFACTS_URL"
 
 
 @dataclass(frozen=True)
@@ -27,12 +34,20 @@ class Settings:
     allow_capture: bool = False
     open_below: tuple[Path, ...] | None = None  # None: the user's home, on a local server only
     largest_upload_bytes: int = 8 * _GB
+    database_url: str | None = None  # None: SQLite in the home
+    artifacts_url: str | None = None  # None: run directories stay where they are
+    keep_captures: int | None = None  # None: this rule does not hold
+    keep_days: int | None = None
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_capture: bool = False
     open_below: list[str] | None = None
     largest_upload_gb: float = 8.0
+    database_url: str | None = None
+    artifacts_url: str | None = None
+    keep_captures: int | None = None
+    keep_days: int | None = None
 
 
 def settings() -> Settings:
@@ -46,15 +61,24 @@ def settings() -> Settings:
     try:
         said = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
     except FileNotFoundError:
-        return Settings()
+        said = _File()
     except (OSError, ValueError) as error:  # both decoders raise kinds of ValueError
         raise BadInput(
             f"{path} cannot be used: {error}.",
-            remedy="Correct it; it may hold allow_capture, open_below and largest_upload_gb.",
+            remedy=f"Correct it; it may hold {', '.join(_File.__struct_fields__)}.",
         ) from error
+    for name, number in (("keep_captures", said.keep_captures), ("keep_days", said.keep_days)):
+        if number is not None and number < 1:
+            raise BadInput(
+                f"{path} cannot be used: {name} is {number}.", remedy="Write 1 or more, or nothing."
+            )
     below = said.open_below
     return Settings(
         allow_capture=said.allow_capture,
         open_below=None if below is None else tuple(Path(p).expanduser() for p in below),
         largest_upload_bytes=int(said.largest_upload_gb * _GB),
+        database_url=os.environ.get(_DATABASE) or said.database_url,
+        artifacts_url=os.environ.get(_ARTIFACTS) or said.artifacts_url,
+        keep_captures=said.keep_captures,
+        keep_days=said.keep_days,
     )

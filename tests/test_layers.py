@@ -17,9 +17,12 @@ HOMES = {
     "torchvision": ("profiler_core/capture/child/",),
     "transformers": ("profiler_core/capture/child/",),
     "pynvml": ("profiler_core/capture/nvml.py",),
-    "plotly": ("profiler_core/figures/",),
+    "plotly": ("profiler_core/figures/", "profiler_core/report/"),
     "streamlit": ("profiler_core/ui/", "pages/", "app.py"),
     "starlette": ("profiler_core/ui/",),
+    "sqlalchemy": ("profiler_core/store/history/",),
+    "alembic": ("profiler_core/store/history/",),
+    "fsspec": ("profiler_core/store/history/",),
 }
 
 # Stage -> the stages of profiler_core that it may import (itself always).
@@ -29,14 +32,15 @@ STAGES = {
     "ingest": {"model"},
     "analysis": {"model"},
     "figures": {"model", "analysis"},
-    "store": {"model", "ingest"},
+    "store": {"model", "ingest", "analysis"},  # the history keeps headline numbers
     "timeline": {"model", "ingest", "analysis"},
-    "cli": {"capture", "model", "ingest", "analysis", "store"},
+    "report": {"model", "ingest", "analysis", "figures", "store"},
+    "cli": {"capture", "model", "ingest", "analysis", "store", "report"},
     "ui": {"capture", "model", "ingest", "analysis", "figures", "store", "timeline"},
 }
 
 # Modules of the package's root that every stage may use: words, not work.
-COMMON = {"errors", "units", "run_directory", "home", "resources", "settings"}
+COMMON = {"errors", "units", "run_directory", "home", "resources", "settings", "spreadsheet"}
 
 
 def _modules() -> list[Path]:

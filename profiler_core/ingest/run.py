@@ -46,6 +46,21 @@ def open_run(path: Path, *more: Path) -> Run:
         raise NotARun(f"{path} cannot be read: {error.strerror}.", remedy=_REMEDY) from error
 
 
+def unpacked_run(file: Path) -> Path:
+    """The run directory inside a .zip, unpacked into the cache on its first opening.
+
+    Raises:
+        BadInput: the archive is damaged or hostile.
+        NotARun: it holds no run.json, at its top or in its only folder.
+    """
+    folder = _unpacked(file)
+    inside = [entry for entry in folder.iterdir() if entry.is_dir()]
+    for candidate in [folder, *(inside if len(inside) == 1 else [])]:
+        if (candidate / names.RUN_JSON).is_file():
+            return candidate
+    raise NotARun(f"{file.name} holds no run.", remedy=_REMEDY)
+
+
 def _open_folder(folder: Path, name: str, *, is_copy: bool) -> Run:
     record_file = _present(folder, names.RUN_JSON)
     if record_file is not None:
@@ -83,6 +98,7 @@ def _by_name(folder: Path, record: RunRecord) -> Run:
         torch_logs=(logs,) if logs else (),
         torch_trace=structured or ((single,) if single else ()),
         nvml=_present(folder, names.NVML),
+        host=_present(folder, names.HOST),
         memory_snapshot=_present(folder, names.MEMORY_SNAPSHOT, "snapshot.pickle"),
         counters=_present(folder, "counters.csv"),
         sources=_present(folder, names.SOURCES),

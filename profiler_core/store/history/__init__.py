@@ -1,0 +1,65 @@
+"""The history: which runs there were, their numbers over time, and what people said about them.
+
+    record(run_directory)            -> RecordedRun; makes the headline numbers, keeps the files
+    run(run_id), runs(RunFilter(workload=("bert",))), choices()
+    directory_of(recorded)           -> Path of its run directory, fetched where it must be
+    set_baseline("main", run_id), baseline("main") -> RecordedRun, baselines(), remove_baseline
+    tag(run_id, "nightly"), untag
+    reconcile()                      -> records what lies here and is not recorded yet
+    delete(run_id), retention(Rules(...)), packed(directory)
+
+`RecordedRun` is in model/history.py: numbers in `.metrics`, raw rounds in `.rounds`,
+`.as_record()` for analyses that take a RunRecord. SQLite below the home by default, PostgreSQL
+by FUSIONSCOPE_DATABASE_URL; the schema is brought up by itself. Tables for reviews, notes,
+sign-offs and the audit are in tables.py, `audit.note` belongs into the transaction of the deed:
+
+    with writing() as connection:
+        connection.execute(insert(reviews).values(...))
+        audit.note(connection, person, "review", review_id)
+
+Every error is a FusionscopeError. The web process may ask (`runs`, `choices`), but `record` and
+`reconcile` read traces: `python -m profiler_core.store.history` does it in a process of its own.
+"""
+
+from profiler_core.model.history import Baseline, HeadlineMetrics, RecordedRun
+from profiler_core.store.history.database import HistoryUnavailable, reading, where, writing
+from profiler_core.store.history.files import directory_of, has_files
+from profiler_core.store.history.marks import (
+    baseline,
+    baselines,
+    remove_baseline,
+    set_baseline,
+    tag,
+    untag,
+)
+from profiler_core.store.history.moments import person
+from profiler_core.store.history.packing import packed
+from profiler_core.store.history.query import FILTERS, RunFilter, choices, n_runs, run, runs
+from profiler_core.store.history.recording import record
+
+__all__ = [
+    "FILTERS",
+    "Baseline",
+    "HeadlineMetrics",
+    "HistoryUnavailable",
+    "RecordedRun",
+    "RunFilter",
+    "baseline",
+    "baselines",
+    "choices",
+    "directory_of",
+    "has_files",
+    "n_runs",
+    "packed",
+    "person",
+    "reading",
+    "record",
+    "remove_baseline",
+    "run",
+    "runs",
+    "set_baseline",
+    "tag",
+    "untag",
+    "where",
+    "writing",
+]

@@ -1,0 +1,161 @@
+"""Run directories for a whole team, below one URL: file://, s3://, gs://, whatever fsspec opens.
+
+Each is one .zip, `<capture>/<run>.zip`, that appears whole or not at all: fsspec writes it aside
+(a file is renamed, an object store completes its upload) when it is committed. Reading unpacks
+it into the local cache, through the same checks as an upload: who can write to a bucket need not
+be trusted.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fsspec
+
+from profiler_core.errors import BadInput
+from profiler_core.home import cache_directory
+from profiler_core.ingest.run import unpacked_run
+from profiler_core.settings import settings
+from profiler_core.store.history.packing import packed
+from profiler_core.store.library import decode_part, encode_part
+
+_BLOCK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Artifacts:
+    """The folder of all artifacts, somewhere."""
+
+    files: Any  # an fsspec file system
+    root: str
+
+    def put(self, name: str, directory: Path) -> None:
+        """Keep a run directory under this name; one that is there is replaced at once."""
+        with _telling("written"):
+            path = self._path(name)
+            self.files.makedirs(path.rpartition("/")[0], exist_ok=True)
+            with self.files.open(path, "wb", autocommit=False) as target:
+                try:
+                    for block in packed(directory):
+                        target.write(block)
+                except BaseException:
+                    target.close()
+                    target.discard()
+                    raise
+            target.commit()
+
+    def fetch(self, name: str) -> Path:
+        """The run directory of an artifact, below the local cache; fetched the first time.
+
+        Raises:
+            BadInput: there is none of this name, or it is hostile.
+        """
+        local = _cached(name)
+        if not local.is_file():
+            local.parent.mkdir(parents=True, exist_ok=True)
+            aside = local.with_name(f".{local.name}.{os.getpid()}.{secrets.token_hex(4)}")
+            try:
+                with (
+                    _telling("read"),
+                    self.files.open(self._path(name), "rb") as source,
+                    aside.open("xb") as sink,
+                ):
+                    while block := source.read(_BLOCK_BYTES):
+                        sink.write(block)
+                aside.replace(local)
+            finally:
+                aside.unlink(missing_ok=True)
+        return unpacked_run(local)
+
+    def delete(self, name: str) -> None:
+        """Delete an artifact; one that is gone is no error."""
+        _cached(name).unlink(missing_ok=True)
+        with _telling("deleted"):
+            try:
+                self.files.rm_file(self._path(name))
+            except FileNotFoundError:
+                return
+
+    def names(self) -> tuple[str, ...]:
+        """Every artifact, by name."""
+        with _telling("listed"):
+            try:
+                # A listing that fsspec remembers would miss what others have written since.
+                self.files.invalidate_cache()
+                found: Sequence[str] = self.files.find(self.root)
+            except FileNotFoundError:
+                return ()
+        start = len(self.root.rstrip("/")) + 1
+        named = (str(path)[start:] for path in found)
+        return tuple(sorted(name for name in named if _is_name(name)))
+
+    def _path(self, name: str) -> str:
+        if not _is_name(name):
+            raise BadInput(
+                f"{name[:200]!r} is no artifact.", remedy="Ask the history anew for its runs."
+            )
+        return f"{self.root.rstrip('/')}/{name}"
+
+
+def artifacts() -> Artifacts | None:
+    """Where the settings say; None: run directories stay in the home, nothing is copied.
+
+    Raises:
+        BadInput: the URL is of a kind that cannot be opened here.
+    """
+    url = settings().artifacts_url
+    if url is None:
+        return None
+    try:
+        files, root = fsspec.url_to_fs(url)
+    except (ValueError, ImportError) as error:  # an unknown protocol, or its package is missing
+        raise BadInput(
+            f"The artifacts' URL cannot be opened: {error}.",
+            remedy="Install what it names (s3fs for s3://, gcsfs for gs://), or correct the URL.",
+        ) from error
+    return Artifacts(files, str(root))
+
+
+def name_of(capture_id: str, directory: str) -> str:
+    """The artifact's name of a run; safe as a path everywhere."""
+    return f"{encode_part(capture_id) or '~'}/{encode_part(directory)}.zip"
+
+
+def run_name_of(name: str) -> str:
+    """The run directory's name inside an artifact's."""
+    return decode_part(name.rpartition("/")[2].removesuffix(".zip"))
+
+
+def _is_name(name: str) -> bool:
+    parts = name.split("/")
+    return (
+        len(parts) == 2
+        and name.endswith(".zip")
+        and all(part and not part.startswith(".") and "\\" not in part for part in parts)
+    )
+
+
+def _cached(name: str) -> Path:
+    return cache_directory() / "artifacts" / name
+
+
+@contextmanager
+def _telling(what: str) -> Iterator[None]:
+    try:
+        yield
+    except BadInput:
+        raise
+    except FileNotFoundError as error:
+        raise BadInput(
+            "The files of this run are not where the history says.",
+            remedy="Look whether somebody deleted them, or whether the artifacts' URL changed.",
+        ) from error
+    except Exception as error:  # each file system of fsspec brings its own kinds
+        raise BadInput(
+            f"The artifacts cannot be {what}: {type(error).__name__}: {str(error)[:300]}.",
+            remedy="Check the artifacts' URL, the network and the rights on it.",
+        ) from error

@@ -1,0 +1,48 @@
+"""Who did what to the history: written in the same transaction as the deed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from profiler_core.store.history.database import reading
+from profiler_core.store.history.moments import now
+from profiler_core.store.history.rows import stored
+from profiler_core.store.history.tables import audit
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """One deed."""
+
+    at: str
+    person: str
+    action: str
+    subject: str
+    detail: Mapping[str, Any]
+
+
+def note(connection: Connection, person: str, action: str, subject: str, **detail: Any) -> None:
+    """Add an entry to the transaction."""
+    connection.execute(
+        insert(audit).values(
+            at=now(),
+            person=stored(person),
+            action=action,
+            subject=stored(subject),
+            detail=stored(detail),
+        )
+    )
+
+
+def entries(limit: int = 200, subject: str | None = None) -> tuple[AuditEntry, ...]:
+    """The newest first."""
+    asked = select(audit).order_by(audit.c.entry_id.desc()).limit(limit)
+    if subject is not None:
+        asked = asked.where(audit.c.subject == subject)
+    with reading() as connection:
+        return tuple(
+            AuditEntry(row.at, row.person, row.action, row.subject, row.detail)
+            for row in connection.execute(asked)
+        )

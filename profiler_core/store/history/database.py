@@ -1,0 +1,162 @@
+"""Which database the history lies in, and transactions on it.
+
+SQLite below the home without any set-up: write-ahead log, so that readers never wait for a
+writer, and writers wait for each other instead of failing. One URL names a PostgreSQL for a team.
+Every error of a database leaves here as a problem and a remedy, without the password.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
+
+from profiler_core.errors import BadInput
+from profiler_core.home import home_directory
+from profiler_core.settings import settings
+from profiler_core.store.history.migrate import migrate
+
+_WAIT_S = 30.0  # for another writer; a transaction of ours takes milliseconds
+_WRITING = "fusionscope_writing"
+
+
+class HistoryUnavailable(BadInput):
+    """The database cannot be reached, or cannot be used by this version."""
+
+
+def database_url() -> URL:
+    """Of the environment or the settings; without either, `<home>/history.sqlite3`.
+
+    Raises:
+        BadInput: it is no URL, or of a database that is not supported.
+    """
+    said = settings().database_url
+    if said is None:
+        return URL.create("sqlite", database=str(home_directory() / "history.sqlite3"))
+    try:
+        url = make_url(said)
+    except ArgumentError as error:
+        raise BadInput(
+            "The URL of the history's database cannot be understood.",
+            remedy="Write it as postgresql://user:password@host/database.",
+        ) from error
+    kind = url.get_backend_name()
+    if kind in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    if kind != "sqlite" or not url.database:
+        raise BadInput(
+            f"The history cannot be kept in {kind}.",
+            remedy="Use a postgresql:// URL, or leave it out for SQLite.",
+        )
+    return url
+
+
+def where() -> str:
+    """The database, as it may be shown: without a password."""
+    return database_url().render_as_string(hide_password=True)
+
+
+@contextmanager
+def reading() -> Iterator[Connection]:
+    """A transaction that only reads: one moment of the history.
+
+    Raises:
+        HistoryUnavailable: the database cannot be used.
+    """
+    with _telling(), _engine().connect() as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def writing() -> Iterator[Connection]:
+    """A transaction that is kept whole or not at all, also under kill -9.
+
+    Raises:
+        HistoryUnavailable: the database cannot be used. What a constraint refuses
+            (`sqlalchemy.exc.IntegrityError`) is for the caller.
+    """
+    with _telling(), _engine().connect() as plain:
+        connection = plain.execution_options(**{_WRITING: True})
+        with connection.begin():
+            yield connection
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except SQLAlchemyError as error:
+        cause = getattr(error, "orig", None) or error
+        first_line = next(iter(str(cause).strip().splitlines()), type(cause).__name__)
+        raise HistoryUnavailable(
+            f"The history in {where()} cannot be used: {first_line[:300]}.",
+            remedy="Check that the database runs, that it may be written to, and its URL.",
+        ) from error
+
+
+def _engine() -> Engine:
+    return _migrated(database_url().render_as_string(hide_password=False), os.getpid())
+
+
+# A connection must not be shared with a forked child, so the process is part of the key.
+@lru_cache(maxsize=8)
+def _migrated(url: str, process: int) -> Engine:
+    del process
+    engine = _new_engine(make_url(url))
+    with engine.connect() as plain:
+        migrate(plain.execution_options(**{_WRITING: True}))
+    return engine
+
+
+def _new_engine(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        return _sqlite(url)
+    try:
+        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+    except ModuleNotFoundError as error:
+        raise HistoryUnavailable(
+            "The driver of PostgreSQL is not installed.",
+            remedy='Install it: pip install "psycopg[binary]".',
+        ) from error
+
+
+def _sqlite(url: URL) -> Engine:
+    if url.database:
+        home_directory().mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, connect_args={"timeout": _WAIT_S})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _: Any) -> None:
+        # Python's module would begin transactions by itself, and not around DDL.
+        connection.isolation_level = None
+        connection.execute("PRAGMA foreign_keys = ON")
+        _use_write_ahead_log(connection)
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A writer takes its lock first: upgrading a reader's lock later could only fail.
+        mine = connection.get_execution_options().get(_WRITING)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if mine else "BEGIN")
+
+    return engine
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Once for a file, which keeps it. SQLite does not wait here by itself when two try at once."""
+    deadline = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)

@@ -1,0 +1,41 @@
+"""From a recorded run to its files: the directory of this machine, else the team's artifact."""
+
+from pathlib import Path
+
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.model.history import RecordedRun
+from profiler_core.store.history import places
+from profiler_core.store.history.artifacts import artifacts
+
+
+def directory_of(recorded: RecordedRun) -> Path:
+    """The run directory; an artifact is fetched into the cache the first time.
+
+    Raises:
+        NothingToAnalyse: retention deleted the files, or they lie on another machine only.
+        BadInput: the artifact cannot be read.
+    """
+    local = places.directory_of_key(recorded.key)
+    if local is not None and places.has_run(local):
+        return local
+    if recorded.files_deleted_at is not None:
+        raise NothingToAnalyse(
+            f"The files of the run “{recorded.run_id}” were deleted "
+            f"on {recorded.files_deleted_at[:10]}; its numbers are kept.",
+            remedy="Tag runs that must stay, or raise keep_days.",
+        )
+    kept = artifacts() if recorded.artifact is not None else None
+    if kept is None or recorded.artifact is None:
+        raise NothingToAnalyse(
+            f"The files of the run “{recorded.run_id}” are not on this machine; "
+            f"they were recorded on {recorded.host or 'another one'}.",
+            remedy="Open it there, or keep artifacts under a URL that both machines reach.",
+        )
+    return kept.fetch(recorded.artifact)
+
+
+def has_files(recorded: RecordedRun) -> bool:
+    """Can `directory_of` be expected to find something? Asks no network."""
+    if places.has_run(places.directory_of_key(recorded.key)):
+        return True
+    return recorded.artifact is not None and recorded.files_deleted_at is None

@@ -1,0 +1,68 @@
+"""Bring a database to the newest schema: by itself, once, however many servers start at once.
+
+The whole upgrade is one transaction that holds a lock (SQLite: the writer's, PostgreSQL: an
+advisory one), and the version is asked for again once the lock is held.
+"""
+
+from pathlib import Path
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError, ProgrammingError
+
+from profiler_core.errors import BadInput
+
+HEAD = "0002"  # the newest file in migrations/versions
+_VERSION_TABLE = "alembic_version"
+_LOCK = 0x46_53_43_50  # any number, the same for all servers: "FSCP"
+
+
+def migrate(connection: Connection, target: str = HEAD) -> None:
+    """Upgrade to `target`; nothing to do where the database is there already.
+
+    Raises:
+        BadInput: a newer version of Fusionscope wrote this database.
+    """
+    if _version(connection) == target:
+        return
+    with connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        found = _version_now(connection)
+        if found == target:
+            return  # another server was faster
+        if found is not None and found > HEAD:
+            raise BadInput(
+                f"The history was written by a newer Fusionscope (its schema is {found}, "
+                f"this version knows {HEAD}).",
+                remedy="Update Fusionscope on this machine.",
+            )
+        _upgrade(connection, target)
+
+
+def _upgrade(connection: Connection, target: str) -> None:
+    from alembic import command  # 0.2 s that only an upgrade pays
+    from alembic.config import Config
+
+    config = Config()
+    # Alembic reads % as the beginning of a variable.
+    folder = str(Path(__file__).parent / "migrations").replace("%", "%%")
+    config.set_main_option("script_location", folder)
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, target)
+
+
+def _version(connection: Connection) -> str | None:
+    """Outside of the lock: a missing table is no error, it only means that all is to be done."""
+    try:
+        with connection.begin():
+            return _version_now(connection)
+    except (OperationalError, ProgrammingError):
+        return None
+
+
+def _version_now(connection: Connection) -> str | None:
+    if not connection.dialect.has_table(connection, _VERSION_TABLE):
+        return None
+    row = connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).first()  # noqa: S608
+    return None if row is None else str(row[0])

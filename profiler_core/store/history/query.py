@@ -1,0 +1,131 @@
+"""Asking the history: one run, those that a filter lets through, and what one can filter by."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, select
+
+from profiler_core.errors import BadInput
+from profiler_core.model.history import RecordedRun
+from profiler_core.store.history.database import reading
+from profiler_core.store.history.rows import run_of
+from profiler_core.store.history.tables import runs as table
+from profiler_core.store.history.tables import tags as tag_table
+
+_MOST = 10_000
+_MOST_NAMES = 500  # PostgreSQL and SQLite limit how many values a question may hold
+
+# What the page and the command line filter by -> the column.
+_COLUMNS = {
+    "workload": table.c.workload,
+    "variant": table.c.variant,
+    "gpu": table.c.gpu,
+    "torch": table.c.torch,
+    "branch": table.c.git_branch,
+    "person": table.c.person,
+}
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """Which runs; an empty tuple lets everything through, several values are alternatives."""
+
+    workload: tuple[str, ...] = ()
+    variant: tuple[str, ...] = ()
+    gpu: tuple[str, ...] = ()
+    torch: tuple[str, ...] = ()
+    branch: tuple[str, ...] = ()
+    person: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
+    commit: str = ""  # the beginning of a commit's id
+    capture_id: str = ""
+    since: str = ""  # ISO 8601; runs made then or later
+
+
+FILTERS = tuple(f.name for f in fields(RunFilter) if f.type == tuple[str, ...])
+
+
+def runs(wanted: RunFilter | None = None, *, limit: int = _MOST) -> tuple[RecordedRun, ...]:
+    """The newest first, at most `limit`."""
+    asked = _filtered(select(table), wanted or RunFilter())
+    with reading() as connection:
+        return _with_tags(
+            connection, asked.order_by(table.c.created_at.desc(), table.c.run_id).limit(limit)
+        )
+
+
+def run(run_id: str) -> RecordedRun:
+    """One run.
+
+    Raises:
+        BadInput: the history has none of this id.
+    """
+    with reading() as connection:
+        found = _with_tags(connection, select(table).where(table.c.run_id == run_id))
+    if not found:
+        raise BadInput(
+            f"The history has no run “{run_id[:200]}”.",
+            remedy="List them: python -m profiler_core runs list.",
+        )
+    return found[0]
+
+
+def known_runs() -> Mapping[str, tuple[int, str | None]]:
+    """run_id -> (version of its metrics, when its files were deleted), of every run."""
+    asked = select(table.c.run_id, table.c.metrics_version, table.c.files_deleted_at)
+    with reading() as connection:
+        return {row[0]: (row[1], row[2]) for row in connection.execute(asked)}
+
+
+def choices() -> Mapping[str, tuple[str, ...]]:
+    """Filter -> the values that occur, for the lists of a page; "" is left out."""
+    with reading() as connection:
+        found = {
+            name: _distinct(connection, select(column).distinct())
+            for name, column in _COLUMNS.items()
+        }
+        found["tag"] = _distinct(connection, select(tag_table.c.tag).distinct())
+    return found
+
+
+def n_runs() -> int:
+    """How many runs the history has."""
+    from sqlalchemy import func
+
+    with reading() as connection:
+        return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def _distinct(connection: Connection, asked: Select[Any]) -> tuple[str, ...]:
+    return tuple(sorted(value for value in connection.scalars(asked) if value))
+
+
+def _filtered(asked: Select[Any], wanted: RunFilter) -> Select[Any]:
+    conditions: list[ColumnElement[bool]] = []
+    for name, column in _COLUMNS.items():
+        values: Sequence[str] = getattr(wanted, name)
+        if values:
+            conditions.append(column.in_(values))
+    if wanted.tag:
+        tagged = select(tag_table.c.run_id).where(tag_table.c.tag.in_(wanted.tag))
+        conditions.append(table.c.run_id.in_(tagged))
+    if wanted.commit:
+        conditions.append(table.c.git_commit.startswith(wanted.commit, autoescape=True))
+    if wanted.capture_id:
+        conditions.append(table.c.capture_id == wanted.capture_id)
+    if wanted.since:
+        conditions.append(table.c.created_at >= wanted.since)
+    return asked.where(*conditions)
+
+
+def _with_tags(connection: Connection, asked: Select[Any]) -> tuple[RecordedRun, ...]:
+    rows = connection.execute(asked).all()
+    tags: dict[str, list[str]] = {}
+    ids = [row.run_id for row in rows]
+    for start in range(0, len(ids), _MOST_NAMES):
+        some = ids[start : start + _MOST_NAMES]
+        question = select(tag_table.c.run_id, tag_table.c.tag).where(tag_table.c.run_id.in_(some))
+        for run_id, tag in connection.execute(question):
+            tags.setdefault(run_id, []).append(tag)
+    return tuple(run_of(row, tuple(sorted(tags.get(row.run_id, ())))) for row in rows)

@@ -1,0 +1,200 @@
+"""A run directory into the history: its numbers made once, its files kept, then one row.
+
+The row comes last and in one transaction, so a run is in the history only when it is complete;
+whatever a crash leaves behind, `reconciliation.py` finds.
+"""
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from profiler_core.analysis.headline_metrics import headline_metrics
+from profiler_core.analysis.summary import Summary, summarise
+from profiler_core.errors import BadInput, FusionscopeError, NotARun
+from profiler_core.home import runs_directory
+from profiler_core.ingest.compile_log.reader import read_compile_log
+from profiler_core.ingest.open import open_trace
+from profiler_core.ingest.run import open_run
+from profiler_core.model.compilation import CompileLog
+from profiler_core.model.history import METRICS, HeadlineMetrics, RecordedRun
+from profiler_core.model.run import Run, RunRecord
+from profiler_core.store.history import artifacts as artifact_store
+from profiler_core.store.history import places
+from profiler_core.store.history.database import reading, writing
+from profiler_core.store.history.marks import tag
+from profiler_core.store.history.moments import now, utc
+from profiler_core.store.history.moments import person as this_person
+from profiler_core.store.history.query import run as recorded_run
+from profiler_core.store.history.rows import row_of
+from profiler_core.store.history.tables import runs as table
+from profiler_core.store.history.upsert import insert_or_update
+from profiler_core.store.records import read_record
+
+METRICS_VERSION = 1  # counted up when a headline number changes its meaning: runs are read anew
+_LONGEST_ID = 300
+_FILES = ("key", "artifact", "files_deleted_at")  # what a second recording may change
+
+
+def record(
+    run_directory: Path, *, person: str | None = None, tags: tuple[str, ...] = ()
+) -> RecordedRun:
+    """Put a finished (or failed, cancelled, lost) run into the history, or find it there.
+
+    Reads the trace and the logs, so it belongs into a process of its own in a server. A directory
+    outside of the home is copied into it first. Recording a run again changes none of its
+    numbers, unless this version makes better ones.
+
+    Args:
+        run_directory: as a capture makes it.
+        person: whose it is; by default FUSIONSCOPE_PERSON, else the system's user.
+        tags: put on it at once.
+
+    Raises:
+        NotARun: no run.json lies there, or it cannot be understood.
+        BadInput: the run is still running, or the history cannot be written.
+    """
+    found, problem = read_record(run_directory, may_be_alive=True)
+    if problem is not None or not places.has_run(run_directory):
+        raise NotARun(
+            f"{run_directory} is no run: {problem or 'it has no run.json'}",
+            remedy="Pass a run directory.",
+        )
+    if found.status == "running":
+        raise BadInput(
+            f"The run {run_directory} is still running.", remedy="Record it when it has ended."
+        )
+    directory = _kept(run_directory, found)
+    key = places.key_of(directory)
+    assert key is not None  # noqa: S101 - _kept has just put it below a folder of ours
+    run_id = found.run_id or key
+    if not 0 < len(run_id) <= _LONGEST_ID or not run_id.isprintable():
+        raise NotARun(f"{run_directory} has no usable run_id.", remedy="Capture it again.")
+
+    artifact = _uploaded(directory, found)
+    moment = now()
+    made = _described(msgspec.structs.replace(found, run_id=run_id), key, artifact, moment, person)
+    if _is_up_to_date(run_id):
+        changed: tuple[str, ...] = _FILES
+    else:
+        made = replace(made, metrics=metrics_of(directory, found))
+        changed = (*_FILES, *METRICS, "metrics_version")
+    with writing() as connection:
+        values = {**row_of(made), "metrics_version": METRICS_VERSION}
+        insert_or_update(connection, table, values, changed)
+    if tags:
+        tag(run_id, *tags, person=made.person)
+    return recorded_run(run_id)
+
+
+def metrics_of(directory: Path, record: RunRecord) -> HeadlineMetrics:
+    """The headline numbers, as far as the files can be read: a damaged trace costs only its own."""
+    run = open_run(directory)
+    return headline_metrics(record, _summary(run), _log(run))
+
+
+def _summary(run: Run) -> Summary | None:
+    if run.trace is None:
+        return None
+    try:
+        return summarise(open_trace(run.trace), run.record.measurement)
+    except FusionscopeError:
+        return None  # the pages say what is wrong with it
+
+
+def _log(run: Run) -> CompileLog | None:
+    try:
+        return read_compile_log(run)
+    except FusionscopeError:
+        return None
+
+
+def _described(
+    found: RunRecord, key: str, artifact: str | None, moment: str, person: str | None
+) -> RecordedRun:
+    environment = found.environment
+
+    def said(name: str) -> str:
+        value = environment.get(name)
+        return value[:_LONGEST_ID] if isinstance(value, str) else ""
+
+    return RecordedRun(
+        run_id=found.run_id,
+        capture_id=found.capture_id[:_LONGEST_ID] or key.rpartition("/")[0],
+        baseline_run_id=(found.baseline_run_id or "")[:_LONGEST_ID] or None,
+        role=found.role,
+        name=found.name,
+        workload=found.workload,
+        variant=found.variant,
+        status=found.status,
+        error=found.error,
+        created_at=utc(found.created_at, moment),
+        recorded_at=moment,
+        origin=places.origin_of(key),
+        gpu=said("gpu") or said("cpu"),
+        torch=said("torch").split("+")[0],
+        git_branch=said("git_branch"),
+        git_commit=said("git_commit"),
+        host=said("host"),
+        person=this_person() if person is None else person,
+        metrics=HeadlineMetrics(),
+        rounds=found.measurement.rounds if found.measurement else (),
+        spec=found.spec,
+        environment=environment,
+        key=key,
+        artifact=artifact,
+    )
+
+
+def _is_up_to_date(run_id: str) -> bool:
+    with reading() as connection:
+        found = connection.execute(
+            table.select()
+            .with_only_columns(table.c.metrics_version)
+            .where(table.c.run_id == run_id)
+        ).scalar()
+    return found is not None and int(found) >= METRICS_VERSION
+
+
+def _kept(run_directory: Path, found: RunRecord) -> Path:
+    """The directory below our folders: itself, or a copy that appears there at once."""
+    if places.key_of(run_directory) is not None:
+        return run_directory
+    resolved = run_directory.resolve()
+    capture = found.capture_id or resolved.parent.name
+    name = resolved.name
+    for part in (capture, name):
+        if not part or part.startswith((".", "_")) or set(part) & {"/", "\\", "\0"}:
+            raise NotARun(
+                f"{part[:100]!r} cannot be the name of a folder of runs.",
+                remedy="Rename the run's folder, or pack it as a .zip and import that.",
+            )
+    target = runs_directory() / capture / name
+    if places.has_run(target):
+        return target
+    aside = target.parent / f".{name}.{os.getpid()}"
+    try:
+        shutil.copytree(resolved, aside, symlinks=False, ignore=shutil.ignore_patterns(".*"))
+        aside.rename(target)
+    except OSError as error:
+        if not places.has_run(target):  # else another process was faster
+            raise BadInput(
+                f"{run_directory} cannot be copied into {runs_directory()}: {error}.",
+                remedy="Make room on the disk, or check the rights.",
+            ) from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return target
+
+
+def _uploaded(directory: Path, found: RunRecord) -> str | None:
+    kept = artifact_store.artifacts()
+    if kept is None:
+        return None
+    capture = found.capture_id or directory.parent.name
+    name = artifact_store.name_of(capture, directory.name)
+    if name not in kept.names():
+        kept.put(name, directory)
+    return name

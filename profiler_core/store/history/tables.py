@@ -1,0 +1,148 @@
+"""The tables. A change here needs a new file in migrations/versions, which a test compares.
+
+Moments are texts, ISO 8601 in UTC with a Z: they sort by time in every database. Numbers that
+may be missing are nullable doubles, exact for whole numbers up to 2**53.
+"""
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+from profiler_core.model.history import METRICS
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_label)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+KEY = String(300)  # of what is looked up by its name; longer ones are refused, never cut
+MOMENT = String(40)
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, default="", server_default="")
+
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("run_id", KEY, primary_key=True),
+    Column("capture_id", KEY, nullable=False, index=True),
+    Column("baseline_run_id", KEY),
+    Column("role", String(20)),
+    _text("name"),
+    _text("workload"),
+    _text("variant"),
+    Column("status", String(20), nullable=False),
+    Column("error", Text),
+    Column("created_at", MOMENT, nullable=False),
+    Column("recorded_at", MOMENT, nullable=False),
+    Column("origin", String(20), nullable=False),
+    _text("gpu"),
+    _text("torch"),
+    _text("git_branch"),
+    _text("git_commit"),
+    _text("host"),
+    _text("person"),
+    *(Column(name, Double) for name in METRICS),
+    Column("metrics_version", Integer, nullable=False),
+    Column("rounds", JSON, nullable=False),
+    Column("spec", JSON, nullable=False),
+    Column("environment", JSON, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("artifact", Text),
+    Column("files_deleted_at", MOMENT),
+    Index("ix_runs_workload_created_at", "workload", "created_at"),
+    Index("ix_runs_created_at", "created_at"),
+)
+
+tags = Table(
+    "tags",
+    metadata,
+    Column("run_id", KEY, ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", String(100), primary_key=True, index=True),
+    Column("set_at", MOMENT, nullable=False),
+    _text("person"),
+)
+
+# A run that is a baseline, or part of a review, cannot be deleted: the database itself refuses.
+baselines = Table(
+    "baselines",
+    metadata,
+    Column("name", String(100), primary_key=True),
+    Column("run_id", KEY, ForeignKey("runs.run_id"), nullable=False, index=True),
+    Column("set_at", MOMENT, nullable=False),
+    _text("person"),
+    _text("note"),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("entry_id", Integer, primary_key=True, autoincrement=True),
+    Column("at", MOMENT, nullable=False, index=True),
+    _text("person"),
+    Column("action", String(40), nullable=False),  # "delete", "baseline", "capture" …
+    _text("subject"),  # a run_id, a baseline's name, a review_id
+    Column("detail", JSON, nullable=False),
+)
+
+reviews = Table(
+    "reviews",
+    metadata,
+    Column("review_id", KEY, primary_key=True),
+    _text("title"),
+    _text("template"),  # "weekly", or empty
+    _text("summary"),  # what is written at the top
+    Column("verdict", String(20)),  # "accept", "regression", "needs work", "can't tell"; None: open
+    Column("created_at", MOMENT, nullable=False, index=True),
+    Column("changed_at", MOMENT, nullable=False),
+    _text("person"),
+)
+
+review_runs = Table(
+    "review_runs",
+    metadata,
+    Column("review_id", KEY, ForeignKey("reviews.review_id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),  # 0 is the baseline, candidates follow
+    Column("run_id", KEY, ForeignKey("runs.run_id"), nullable=False, index=True),
+)
+
+review_notes = Table(
+    "review_notes",
+    metadata,
+    Column("note_id", Integer, primary_key=True, autoincrement=True),
+    Column(
+        "review_id",
+        KEY,
+        ForeignKey("reviews.review_id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    Column("finding", Text),  # the finding it is about; None: the review as a whole
+    Column("text", Text, nullable=False),
+    Column("written_at", MOMENT, nullable=False),
+    _text("person"),
+)
+
+sign_offs = Table(
+    "sign_offs",
+    metadata,
+    Column("review_id", KEY, ForeignKey("reviews.review_id", ondelete="CASCADE"), primary_key=True),
+    Column("person", String(200), primary_key=True),
+    Column("decision", String(20), nullable=False),
+    Column("signed_at", MOMENT, nullable=False),
+    _text("note"),
+)
