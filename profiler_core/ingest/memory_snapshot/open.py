@@ -1,0 +1,60 @@
+"""The door: a snapshot's path in, its tables out. The pickle is read by another process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import profiler_core
+from profiler_core.errors import BadInput
+from profiler_core.ingest.memory_snapshot import columns
+from profiler_core.ingest.memory_snapshot.opcodes import REMEDY
+from profiler_core.model.memory_snapshot import MemorySnapshot
+
+MODULE = "profiler_core.ingest.memory_snapshot"
+_TIME_LIMIT_S = 600.0  # of the wall clock; the process limits its processor time itself
+
+
+def open_snapshot(path: Path) -> MemorySnapshot:
+    """Read a snapshot, from its columns where it was read before; waits for the process.
+
+    Raises:
+        BadInput: there is no such file, or it is no snapshot, hostile or damaged.
+    """
+    cached = load_cached(path)
+    if cached is not None:
+        return cached
+    problem, remedy = _read_elsewhere(path)
+    snapshot = load_cached(path)
+    if snapshot is None:
+        raise BadInput(problem, remedy=remedy)
+    return snapshot
+
+
+def is_cached(path: Path) -> bool:
+    """Would `open_snapshot` answer at once?"""
+    return columns.load(columns.folder_of(path), path.name) is not None
+
+
+def load_cached(path: Path) -> MemorySnapshot | None:
+    """The snapshot from its columns; None where they are absent or damaged. Reads no pickle."""
+    return columns.load(columns.folder_of(path), path.name)
+
+
+def _read_elsewhere(path: Path) -> tuple[str, str]:
+    """What the process says that went wrong; a sentence for its own end without a word."""
+    ended = f"{path.name} cannot be read within the limits of memory and time for a snapshot."
+    try:
+        finished = subprocess.run(
+            [sys.executable, "-m", MODULE, str(path.absolute())],
+            cwd=Path(profiler_core.__file__).resolve().parents[1],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_TIME_LIMIT_S,
+            check=False,
+        )
+        said = json.loads(finished.stdout.splitlines()[-1])
+    except (subprocess.TimeoutExpired, IndexError, json.JSONDecodeError):
+        return ended, REMEDY
+    return said.get("problem", ended), said.get("remedy", REMEDY)
