@@ -11,6 +11,7 @@ import streamlit as st
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.figures.names import plain_kernel_name
+from profiler_core.spreadsheet import harmless
 from profiler_core.ui.style import colors
 
 _KERNEL = "kernel"  # the URL parameter of the selected one
@@ -63,7 +64,7 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow]) -> str:
     heads = ("n_per_step", "time_ns_per_step", "mean_ns", "min_ns", "max_ns")
     writer.writerow(["name", "category", *(f"{r}: {h}" for r in labels for h in heads)])
     for row in rows:
-        cells: list[Any] = [_harmless(row.name), row.category]
+        cells: list[Any] = [harmless(row.name), row.category]
         for side in row.sides:
             cells += (
                 [""] * len(heads)
@@ -72,11 +73,6 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow]) -> str:
             )
         writer.writerow(cells)
     return out.getvalue()
-
-
-def _harmless(name: str) -> str:
-    """A name that a spreadsheet does not take for a formula: names come from uploads."""
-    return f"'{name}" if name[:1] in "=+-@\t\r" else name
 
 
 def _styled(labels: Sequence[str], rows: Sequence[KernelRow]) -> Any:

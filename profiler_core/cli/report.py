@@ -1,0 +1,70 @@
+"""`report BASELINE CANDIDATE… -o report.html`: a comparison as something to hand around."""
+
+import argparse
+from pathlib import Path
+
+from profiler_core.analysis.compare import compare
+from profiler_core.cli.runs import paths_by_role, sides_of
+from profiler_core.errors import BadInput
+from profiler_core.report.contents import gather
+from profiler_core.report.redaction import redacted
+from profiler_core.report.write import FORMATS, TABLE_FORMATS, write_report, write_tables
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("report", help="a comparison as HTML, Markdown, PDF or tables")
+    parser.add_argument(
+        "baseline",
+        type=Path,
+        metavar="BASELINE_OR_FOLDER",
+        help="a run, a trace, or the folder of a capture (sides by their role)",
+    )
+    parser.add_argument("candidates", type=Path, nargs="*", metavar="CANDIDATE")
+    parser.add_argument(
+        "-o", "--output", type=Path, action="append", default=[], metavar="FILE",
+        help=f"the report; its ending says the format ({', '.join(FORMATS)}); may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--tables", type=Path, metavar="FOLDER", help="every table as a file")
+    parser.add_argument(
+        "--format", choices=TABLE_FORMATS, default="csv", help="of the tables (default: csv)"
+    )
+    parser.add_argument(
+        "--redact",
+        action="store_true",
+        help="leave out folders, host, user and source excerpts",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the files.
+
+    Raises:
+        BadInput: no file is asked for, an ending is unknown, or a file cannot be written.
+    """
+    outputs: list[Path] = arguments.output
+    if not outputs and arguments.tables is None:
+        raise BadInput(
+            "report was not told what to write.",
+            remedy="Add -o report.html (or .md, .pdf), or --tables FOLDER.",
+        )
+    for path in outputs:
+        if path.suffix.lower() not in FORMATS:
+            raise BadInput(
+                f"The ending of {path} is none that report writes.",
+                remedy=f"Use {', '.join(FORMATS)}.",
+            )
+    baseline, candidates = arguments.baseline, arguments.candidates
+    if not candidates:
+        baseline, candidates = paths_by_role(baseline)
+    (first, *others), materials = sides_of([baseline, *candidates])
+    contents = gather(compare(first, others), materials)
+    if arguments.redact:
+        contents = redacted(contents)
+    for path in outputs:
+        write_report(contents, path)
+        print(path)
+    if arguments.tables is not None:
+        for path in write_tables(contents, arguments.tables, arguments.format):
+            print(path)
+    return 0

@@ -1,0 +1,7 @@
+"""A comparison as something to hand around: one HTML file, Markdown, a PDF, tables.
+
+    contents = gather(comparison, materials)          # or redacted(gather(…), secrets)
+    write_html(contents) -> str · markdown(contents) -> str · pdf(html) -> bytes · tables(contents)
+
+Every number and sentence comes from `analysis`, as on the pages; nothing is computed here.
+"""

@@ -1,0 +1,142 @@
+"""The first page: what was run, is it worth it, the numbers, where the time of a step went."""
+
+import re
+from html import escape
+
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.headline import split_headline
+from profiler_core.analysis.measure_text import change_text, value_text
+from profiler_core.analysis.measures import Judgement, Measure, common_clock, measures, step_ns
+from profiler_core.analysis.run_labels import run_facts
+from profiler_core.analysis.step_parts import StepParts, step_parts
+from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.figures.step_bars import step_bars, step_legend
+from profiler_core.figures.theme import LIGHT
+from profiler_core.report.contents import Contents
+from profiler_core.report.html.charts import Charts
+from profiler_core.report.html.pieces import legend, paragraph, table
+from profiler_core.units import format_duration
+
+_FACTOR = re.compile(r"\d+(?:\.\d+)? times")
+_CLASS: dict[Judgement, str] = {"better": "better", "worse": "worse", "same": "", "unjudged": ""}
+_FIRST = 3  # findings on the first page; all of them stand in their candidate's chapter
+
+
+def summary_page(contents: Contents, charts: Charts) -> str:
+    """Headline, table, bars, and the first findings of the leading candidate."""
+    return (
+        f'<section class="summary" id="summary">{headline(contents)}{measure_table(contents)}'
+        f"{_bars(contents, charts)}{_first_findings(contents)}</section>"
+    )
+
+
+def headline(contents: Contents) -> str:
+    """Facts, the verdict on the leading candidate, one sentence on each other."""
+    comparison = contents.comparison
+    record = comparison.baseline.run.record
+    html = paragraph(" · ".join(run_facts(record)), "eyebrow")
+    lead = contents.lead
+    if lead is None:
+        sentences = [verdict_sentence(c).headline for c in comparison.candidates]
+        time = format_duration(comparison.baseline.step_time_ns)
+        title = f"{comparison.baseline.label}: {time} a step."
+        return html + f"<h1>{escape(title)}</h1>" + "".join(map(_lead, sentences))
+    verdict = verdict_sentence(lead)
+    first, evidence = split_headline(verdict.headline, (lead.label, lead.baseline_label))
+    bad = ' class="bad"' if verdict.kind in ("wrong_numerics", "slower") else ""
+    html += f"<h1{bad}>{_emphasised(first, lead.label)}</h1>"
+    html += _lead(" ".join((evidence, *verdict.details)).strip())
+    for other in comparison.candidates:
+        if other is not lead:
+            html += _lead(verdict_sentence(other).headline)
+    return html
+
+
+def measure_table(contents: Contents) -> str:
+    """Runs as columns, measures as rows, the change beside the value."""
+    rows = [_row(measure) for measure in measures(contents.comparison)]
+    checked = [c.numerics for c in contents.comparison.candidates]
+    if any(n is not None for n in checked):
+        cells = ["Results", "reference<span class=change></span>"]
+        for numerics in checked:
+            word = "not checked" if numerics is None else numerics.verdict
+            kind = ' class="worse"' if word == "wrong" else ""
+            cells.append(f"<span{kind}>{escape(word)}</span><span class=change></span>")
+        rows.append(cells)
+    return table(["", *contents.labels], rows)
+
+
+def finding_html(finding: Finding) -> str:
+    """What stands out, what is at stake, what to try."""
+    if finding.at_stake_ns is not None:
+        stake, unit = format_duration(finding.at_stake_ns), "a step"
+    elif finding.one_off_ns is not None:
+        stake, unit = format_duration(finding.one_off_ns), "once"
+    else:
+        stake, unit = "–", "to know" if finding.weight == "note" else ""
+    bad = ' class="bad-text"' if finding.weight in ("first of all", "first") else ""
+    return (
+        f'<div class="finding"><div class=stake><b>{escape(stake)}</b><small>{unit}</small></div>'
+        f"<div><b{bad}>{escape(finding.title)}</b>"
+        f"<p>{escape(finding.evidence)} <span>{escape(finding.advice)}</span></p></div></div>"
+    )
+
+
+def _first_findings(contents: Contents) -> str:
+    for number in contents.order[:1]:
+        found = contents.explanations[number].findings
+        if found:
+            label = contents.labels[number + 1]
+            rows = "".join(finding_html(one) for one in found[:_FIRST])
+            return f'<div class="keep"><h3>What to do next in {escape(label)}</h3>{rows}</div>'
+    return ""
+
+
+def _bars(contents: Contents, charts: Charts) -> str:
+    labels, parts = step_bar_parts(contents)
+    if not parts:
+        return paragraph("No run has a trace, so nobody knows where the time went.", "muted")
+    alt = "; ".join(
+        f"{label}: {format_duration(p.step_ns)} a step, idle {format_duration(p.idle_ns)}"
+        for label, p in zip(labels, parts, strict=True)
+    )
+    return (
+        '<div class="keep"><h3>Where the time of a step went</h3>'
+        f"{charts.html(step_bars(labels, parts, LIGHT), alt)}{legend(step_legend(parts, LIGHT))}"
+        "</div>"
+    )
+
+
+def step_bar_parts(contents: Contents) -> tuple[list[str], list[StepParts]]:
+    """(labels, parts) of the runs that have a trace, all on one clock."""
+    clock = common_clock(contents.sides)
+    known = [side for side in contents.sides if side.summary is not None]
+    parts = [
+        step_parts(side.summary, step_ns(side, clock), clock or "profiled")
+        for side in known
+        if side.summary is not None
+    ]
+    return [side.label for side in known], parts
+
+
+def _row(measure: Measure) -> list[str]:
+    cells = [escape(measure.label), f"{escape(value_text(measure, 0))}<span class=change></span>"]
+    for run in range(1, len(measure.values)):
+        kind = _CLASS[measure.judgements[run - 1]]
+        cells.append(
+            f"{escape(value_text(measure, run))}"
+            f'<span class="change {kind}">{escape(change_text(measure, run))}</span>'
+        )
+    return cells
+
+
+def _lead(text: str) -> str:
+    return paragraph(text, "lead")
+
+
+def _emphasised(text: str, label: str) -> str:
+    """The candidate's name and the factor in the accent colour."""
+    html, name = escape(text), escape(label)
+    if html.startswith(name):
+        html = f"<em>{name}</em>{html[len(name) :]}"
+    return _FACTOR.sub(lambda m: f"<em>{m.group()}</em>", html, count=1)

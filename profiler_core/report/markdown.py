@@ -1,0 +1,122 @@
+"""A comparison as a comment on a pull request: verdict, table, what stands out, below 60 lines.
+
+GitHub-flavoured. Foreign names cannot make links, mentions, references to issues or HTML of it.
+"""
+
+import re
+from html import escape
+
+from profiler_core import __version__
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.measure_text import change_text, value_text
+from profiler_core.analysis.measures import Measure, measures
+from profiler_core.analysis.run_labels import run_facts
+from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.report.contents import Contents
+from profiler_core.units import format_difference, format_duration
+
+MOST_LINES = 59
+_FINDINGS, _CHANGES, _NOTES, _RUNS = 3, 5, 6, 4
+_LONGEST = 400  # characters of one sentence
+# The comment must not notify people, refer to issues, or link anywhere by what a name says.
+_ACTIVE = re.compile(r"[\\`*_{}\[\]|~@#]|:(?=//|[\w+-]+:)")
+
+
+def markdown(contents: Contents) -> str:
+    """The comment."""
+    comparison = contents.comparison
+    lines = [f"## {plain(_title(contents))}", ""]
+    facts = " · ".join(run_facts(comparison.baseline.run.record))
+    if facts:
+        lines += [plain(facts), ""]
+    for number in contents.order[:_RUNS]:
+        verdict = verdict_sentence(comparison.candidates[number])
+        mark = {"wrong_numerics": "❌", "slower": "🔻", "faster": "✅"}.get(verdict.kind, "➖")
+        lines.append(f"- {mark} {plain(' '.join((verdict.headline, *verdict.details)))}")
+    lines += ["", *_table(contents)]
+    for number in contents.order[:1]:
+        lines += _why(contents, number)
+    notes = list(dict.fromkeys(note for c in comparison.candidates for note in c.notes))
+    if notes:
+        more = [f"- and {len(notes) - _NOTES} more."] if len(notes) > _NOTES else []
+        lines += [
+            "",
+            "<details><summary>What these numbers leave out</summary>",
+            "",
+            *(f"- {plain(note)}" for note in notes[:_NOTES]),
+            *more,
+            "",
+            "</details>",
+        ]
+    lines += ["", f"<sub>Fusionscope {escape(__version__)}, {contents.made_at[:10]}</sub>", ""]
+    return "\n".join(lines)
+
+
+def plain(text: str, longest: int = _LONGEST) -> str:
+    """Text on one line that Markdown shows as it is."""
+    flat = " ".join(text.split())
+    if len(flat) > longest:
+        flat = flat[: longest - 1] + "…"
+    return _ACTIVE.sub(_harmless, escape(flat, quote=False)).replace("www.", "www&#46;")
+
+
+def _harmless(found: re.Match[str]) -> str:
+    """An entity for what would be active even behind a backslash, else a backslash."""
+    character = found.group()
+    return f"&#{ord(character)};" if character in "@#:" else f"\\{character}"
+
+
+def _title(contents: Contents) -> str:
+    record = contents.comparison.baseline.run.record
+    return f"{record.workload or record.name or 'Comparison'}: against {contents.labels[0]}"
+
+
+def _table(contents: Contents) -> list[str]:
+    labels = contents.labels[: _RUNS + 1]
+    rows = [
+        f"| | {' | '.join(plain(label, 60) for label in labels)} |",
+        f"|---|{'---:|' * len(labels)}",
+    ]
+    for measure in measures(contents.comparison):
+        cells = [_cell(measure, run) for run in range(len(labels))]
+        rows.append(f"| {plain(measure.label)} | {' | '.join(cells)} |")
+    return rows
+
+
+def _cell(measure: Measure, run: int) -> str:
+    value = plain(value_text(measure, run))
+    change = plain(change_text(measure, run)) if run else ""
+    if not change:
+        return value
+    judged = measure.judgements[run - 1]
+    return f"{value} (**{change}**)" if judged in ("better", "worse") else f"{value} ({change})"
+
+
+def _why(contents: Contents, number: int) -> list[str]:
+    one, label = contents.explanations[number], plain(contents.labels[number + 1], 60)
+    lines = []
+    if one.waterfall is not None:
+        rows = sorted(one.waterfall.rows, key=lambda row: -abs(row.delta_ns))
+        changes = [
+            f"{plain(row.label)} {'≈ ' if row.estimated else ''}{format_difference(row.delta_ns)}"
+            for row in rows
+            if row.delta_ns
+        ]
+        if changes:
+            lines += ["", f"**Where the difference comes from:** {'; '.join(changes[:_CHANGES])}."]
+    if one.findings:
+        lines += ["", f"**What to do next in {label}**", ""]
+        lines += [
+            f"{place}. {_finding(finding)}"
+            for place, finding in enumerate(one.findings[:_FINDINGS], start=1)
+        ]
+    return lines
+
+
+def _finding(finding: Finding) -> str:
+    stake = ""
+    if finding.at_stake_ns is not None:
+        stake = f" ({format_duration(finding.at_stake_ns)} a step at stake)"
+    elif finding.one_off_ns is not None:
+        stake = f" ({format_duration(finding.one_off_ns)} once)"
+    return f"**{plain(finding.title)}**{stake} {plain(finding.advice)}"

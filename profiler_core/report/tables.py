@@ -1,0 +1,217 @@
+"""Every table of a report as a frame: long, one row a fact, times in ns, sizes in bytes."""
+
+import json
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from profiler_core.analysis.measures import measures
+from profiler_core.report.contents import Contents
+from profiler_core.spreadsheet import harmless
+
+Row = dict[str, Any]
+
+
+def tables(contents: Contents) -> Mapping[str, pl.DataFrame]:
+    """The tables that have at least one row, by name."""
+    made = {name: make(contents) for name, make in _TABLES.items()}
+    return {
+        name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in made.items() if rows
+    }
+
+
+def to_csv(frame: pl.DataFrame) -> bytes:
+    """CSV; text that a spreadsheet would take for a formula gets a quote in front."""
+    text = [name for name, kind in frame.schema.items() if kind == pl.String]
+    safe = frame.with_columns(
+        pl.col(name).map_elements(harmless, return_dtype=pl.String) for name in text
+    )
+    return safe.write_csv().encode("utf-8")
+
+
+def to_parquet(frame: pl.DataFrame) -> bytes:
+    """Parquet, text as it is."""
+    out = BytesIO()
+    frame.write_parquet(out)
+    return out.getvalue()
+
+
+def _measures(contents: Contents) -> list[Row]:
+    return [
+        {
+            "measure": measure.label,
+            "unit": measure.unit,
+            "run": label,
+            "value": None if value is None else float(value),
+            "change": measure.change(run) if run else None,
+            "judgement": measure.judgements[run - 1] if run else None,
+        }
+        for measure in measures(contents.comparison)
+        for run, (label, value) in enumerate(zip(contents.labels, measure.values, strict=True))
+    ]
+
+
+def _rounds(contents: Contents) -> list[Row]:
+    return [
+        {"run": side.label, **msgspec.to_builtins(one)}
+        for side in contents.sides
+        if side.run.record.measurement is not None
+        for one in side.run.record.measurement.rounds
+    ]
+
+
+def _waterfall(contents: Contents) -> list[Row]:
+    return [
+        {
+            "candidate": contents.labels[number + 1],
+            "class": row.key,
+            "label": row.label,
+            "baseline_ns": row.baseline_ns,
+            "candidate_ns": row.candidate_ns,
+            "delta_ns": row.delta_ns,
+            "estimated": row.estimated,
+        }
+        for number, one in enumerate(contents.explanations)
+        if one.waterfall is not None
+        for row in one.waterfall.rows
+    ]
+
+
+def _groups(contents: Contents) -> list[Row]:
+    return [
+        {
+            "candidate": contents.labels[number + 1],
+            "group": place,
+            "kind": group.kind,
+            "phase": group.phase,
+            "title": group.title,
+            "module": group.module,
+            "source": ", ".join(label for label, _ in group.sources),
+            "baseline_ns": group.baseline_step_ns,
+            "candidate_ns": group.candidate_step_ns,
+            "baseline_kernels": group.baseline.n_kernels / max(1, group.n_steps[0]),
+            "candidate_kernels": group.candidate.n_kernels / max(1, group.n_steps[1]),
+            "evidence": ", ".join(group.evidence),
+            "confidence": group.confidence,
+        }
+        for number, one in enumerate(contents.explanations)
+        if one.ledger is not None
+        for place, group in enumerate(one.ledger.groups)
+    ]
+
+
+def _findings(contents: Contents) -> list[Row]:
+    return [
+        {
+            "candidate": contents.labels[number + 1],
+            "key": finding.key,
+            "title": finding.title,
+            "evidence": finding.evidence,
+            "advice": finding.advice,
+            "at_stake_ns": finding.at_stake_ns,
+            "one_off_ns": finding.one_off_ns,
+        }
+        for number, one in enumerate(contents.explanations)
+        for finding in one.findings or ()
+    ]
+
+
+def _kernels(contents: Contents) -> list[Row]:
+    labels = [contents.labels[run] for run in contents.kernel_runs]
+    return [
+        {
+            "kernel": row.name,
+            "category": row.category,
+            "run": label,
+            "n_per_step": side.n,
+            "time_ns_per_step": side.time_ns,
+            "mean_ns": side.mean_ns,
+            "min_ns": side.min_ns,
+            "max_ns": side.max_ns,
+        }
+        for row in contents.kernels
+        for label, side in zip(labels, row.sides, strict=True)
+        if side is not None
+    ]
+
+
+def _categories(contents: Contents) -> list[Row]:
+    return [
+        {
+            "run": side.label,
+            "category": category,
+            "n_per_step": n,
+            "time_ns_per_step": side.per_step.category_time_ns[category],
+        }
+        for side in contents.sides
+        if side.per_step is not None
+        for category, n in side.per_step.category_n.items()
+    ]
+
+
+def _breaks(contents: Contents) -> list[Row]:
+    return [
+        {
+            "run": label,
+            "file": one.place.file,
+            "line": one.place.line,
+            "function": one.place.function,
+            "reason": one.found.reason,
+            "cause": one.cause.label,
+            "n": one.found.n,
+            "cost_ns": one.cost_ns,
+            "remedy": one.cause.change,
+        }
+        for label, report in zip(contents.labels, contents.compilations, strict=True)
+        if report is not None
+        for one in report.breaks
+    ]
+
+
+def _recompiles(contents: Contents) -> list[Row]:
+    return [
+        {
+            "run": label,
+            "file": one.found.file,
+            "line": one.found.line,
+            "function": one.found.function,
+            "compile_id": one.found.compile_id,
+            "guard": one.found.reasons[0].guard if one.found.reasons else None,
+            "cause": one.cause.label,
+            "step": one.step,
+            "cost_ns": one.cost_ns,
+            "remedy": one.cause.change,
+        }
+        for label, report in zip(contents.labels, contents.compilations, strict=True)
+        if report is not None
+        for one in report.recompiles
+    ]
+
+
+def _environment(contents: Contents) -> list[Row]:
+    return [
+        {"run": side.label, "key": key, "value": _text(value)}
+        for side in contents.sides
+        for key, value in side.run.record.environment.items()
+    ]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+_TABLES: Mapping[str, Callable[[Contents], list[Row]]] = {
+    "measures": _measures,
+    "rounds": _rounds,
+    "waterfall": _waterfall,
+    "fusion_groups": _groups,
+    "findings": _findings,
+    "kernels": _kernels,
+    "categories": _categories,
+    "graph_breaks": _breaks,
+    "recompiles": _recompiles,
+    "environment": _environment,
+}
