@@ -12,6 +12,7 @@ TORCH_LOGS = "torch_logs.txt"
 TORCH_TRACE = "torch_trace"  # a folder of *.log
 SOURCES = "sources.json"
 NVML = "nvml.jsonl"
+HOST = "host.jsonl"  # the process that computed, beside nvml.jsonl
 MEMORY_SNAPSHOT = "memory_snapshot.pickle"
 COUNTERS = "counters.csv"  # raw page of Nsight Compute
 STDOUT = "stdout.txt"

@@ -19,12 +19,13 @@ from profiler_core import home
 from profiler_core.capture.context import Context
 from profiler_core.capture.device_lock import device_lock, lock_path
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
-from profiler_core.capture.nvml import Gpu, load_nvml
 from profiler_core.capture.progress import ProgressLine, ProgressLog
 from profiler_core.capture.provenance import code_version
 from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
 from profiler_core.capture.run_writer import Heartbeat, RunWriter, write_json
 from profiler_core.capture.spec import TIMING_CAP_SECONDS, CaptureSpec
+from profiler_core.capture.telemetry.sampler import WHILE_TIMED_PERIOD_S
+from profiler_core.capture.telemetry.sampling import telemetry_of
 from profiler_core.capture.variant_run import VariantRun
 from profiler_core.errors import Cancelled, CaptureFailed
 
@@ -105,10 +106,9 @@ def run_capture(
                         look,
                     )
                 )
+            telemetry = telemetry_of(device, [gpu.get("gpu_uuid") for gpu in interpreter.gpus])
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fusionscope-")))
-            context = Context(
-                spec, interpreter, device, _gpu(interpreter, device), progress, work, look
-            )
+            context = Context(spec, interpreter, device, telemetry, progress, work, look)
             for run in runs:
                 run.attach(context)
             _measure(runs, context)
@@ -208,7 +208,9 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
         )
 
     if runs:
-        interleave(runs, plan, time.monotonic, turn_done)
+        sampled = [run.sampled() for run in runs]
+        with context.telemetry.sampling(sampled, WHILE_TIMED_PERIOD_S):
+            interleave(runs, plan, time.monotonic, turn_done)
     for run in runs:
         run.writer.write()
 
@@ -275,17 +277,6 @@ def _devices(spec: CaptureSpec, device: str, interpreter: Interpreter) -> list[s
             remedy=f"Pass --ranks {len(interpreter.gpus)}, or --device cpu.",
         )
     return [f"cuda:{rank}" for rank in range(spec.n_ranks)]
-
-
-def _gpu(interpreter: Interpreter, device: str) -> Gpu | None:
-    """NVML's view of the device; by UUID, since CUDA_VISIBLE_DEVICES renumbers torch's."""
-    if not device.startswith("cuda"):
-        return None
-    nvml = load_nvml()
-    index = int(device.partition(":")[2] or 0)
-    if nvml is None or index >= len(interpreter.gpus):
-        return None
-    return Gpu(nvml, interpreter.gpus[index].get("gpu_uuid"), index)
 
 
 def _ended(run: VariantRun) -> FinishedRun:

@@ -9,7 +9,6 @@ from typing import Any
 
 from profiler_core import run_directory as names
 from profiler_core.capture.context import Context
-from profiler_core.capture.nvml import Sampler
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
 from profiler_core.capture.ranks import RankGroup, directory_of
@@ -18,6 +17,7 @@ from profiler_core.capture.run_writer import RunWriter, write_json
 from profiler_core.capture.sources import collect_sources
 from profiler_core.capture.spec import VariantSpec
 from profiler_core.capture.start_variant import Place, cache_of, start_variant
+from profiler_core.capture.telemetry.sampling import Sampled
 
 # Warm-up: floor and ceiling of steps, and seconds after the last compilation. A CPU's step times
 # seldom agree within 5 %, so it meets the ceiling: keep that one low.
@@ -75,8 +75,10 @@ class VariantRun:
             result = self._the_child().answer()
             environment = self.writer.record["environment"]
             environment.update(result["environment"])
-            if self._context.gpu is not None:
-                environment.update(self._context.gpu.facts())
+            telemetry = self._context.telemetry
+            self.writer.measurement.update(telemetry.facts())
+            if telemetry.gpu is not None:
+                environment.update(telemetry.gpu.facts())
 
     def prepare(self) -> None:
         """Build, first call, warm-up."""
@@ -123,6 +125,7 @@ class VariantRun:
                     "index": index,
                     "order": order,
                     "n_steps": self._round_steps,
+                    "started_ns": result["started_ns"],
                     "wall_ns": result["wall_ns"],
                 }
             )
@@ -135,16 +138,20 @@ class VariantRun:
             )
         return self.is_alive
 
+    def sampled(self) -> Sampled:
+        """Where telemetry of this variant goes."""
+        return Sampled(self.writer.directory, self._the_child().pid)
+
     def telemetry(self) -> None:
-        """Run alone in steady state while NVML is sampled; nothing where there is no NVML."""
+        """Run alone in steady state on the GPU while it is sampled."""
         context = self._context
-        if context.gpu is None or context.spec.telemetry_seconds <= 0 or not self.is_alive:
+        if not context.is_cuda or context.spec.telemetry_seconds <= 0 or not self.is_alive:
             return
         if context.spec.n_ranks > 1:  # ranks that each look at the clock would part
             return
         with (
             self._phase("telemetry", f"Runs {self.label} alone for the telemetry"),
-            Sampler(context.gpu, self.writer.directory / names.NVML),
+            context.telemetry.sampling([self.sampled()]),
         ):
             self.writer.measurement["telemetry"] = self._the_child().ask(
                 "steady",
@@ -275,7 +282,7 @@ class VariantRun:
         record.update(status="running", error=None)
         if "first_call_ns" not in record["measurement"]:
             shutil.rmtree(self._cache(), ignore_errors=True)  # a failed compilation filled it
-        for name in (names.TORCH_LOGS, names.STDOUT):
+        for name in (names.TORCH_LOGS, names.STDOUT, names.NVML, names.HOST):
             (self.writer.directory / name).unlink(missing_ok=True)
         shutil.rmtree(self.writer.directory / names.TORCH_TRACE, ignore_errors=True)
         self.writer.write()
@@ -305,8 +312,16 @@ class VariantRun:
             "warmup": spec.profile_warmup,
             "active": spec.steps,
         }
-        done = self._the_child().ask("profile", path=str(path), schedule=schedule, stacks=stacks)
+        with self._context.telemetry.sampling([] if stacks else [self.sampled()]):
+            done = self._the_child().ask(
+                "profile", path=str(path), schedule=schedule, stacks=stacks
+            )
         if not stacks:
+            self.writer.measurement["profiled"] = {
+                "started_ns": done["started_ns"],
+                "wall_ns": done["wall_ns"],
+                "n_steps": done["n_active_steps"],
+            }
             for key in ("peak_allocated_bytes", "peak_reserved_bytes"):
                 self.writer.measurement[f"profiled_{key}"] = done[key]
 

@@ -25,6 +25,7 @@ class Kind(Enum):
     TORCH_TRACE = "a TORCH_TRACE log"
     MEMORY_SNAPSHOT = "a memory snapshot"
     NVML = "NVML samples"
+    HOST = "process samples"
     COUNTERS = "an Nsight Compute CSV"
     ARCHIVE = "a zip archive"
 
@@ -78,6 +79,11 @@ def _is_nvml(head: bytes) -> bool:
     return first.startswith(b"{") and b'"t_ns"' in first and b'"gpu_index"' in first
 
 
+def _is_host(head: bytes) -> bool:
+    first = head.lstrip().split(b"\n", 1)[0]
+    return first.startswith(b"{") and b'"t_ns"' in first and b'"cpu_ns"' in first
+
+
 def _is_snapshot(head: bytes) -> bool:
     # Pickle protocol 2 and later opens with PROTO; the dict's first keys name what it is.
     return head[:1] == b"\x80" and (b"segments" in head or b"device_traces" in head)
@@ -111,6 +117,7 @@ _TESTS: tuple[tuple[Kind, Callable[[bytes], bool]], ...] = (
     (Kind.MEMORY_SNAPSHOT, _is_snapshot),
     (Kind.RUN_RECORD, _is_run_record),
     (Kind.NVML, _is_nvml),
+    (Kind.HOST, _is_host),
     (Kind.TRACE, _is_trace),
     (Kind.COUNTERS, _is_counters),
     (Kind.TORCH_TRACE, _is_torch_trace),

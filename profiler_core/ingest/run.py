@@ -148,6 +148,7 @@ def _by_content(path: Path, files: Sequence[Path], name: str) -> Run:
         torch_logs=tuple(found.torch_logs),
         torch_trace=tuple(found.torch_trace),
         nvml=found.one(Kind.NVML),
+        host=found.one(Kind.HOST),
         memory_snapshot=found.one(Kind.MEMORY_SNAPSHOT),
         counters=found.one(Kind.COUNTERS),
     )

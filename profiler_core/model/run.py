@@ -16,10 +16,11 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     order: int  # place within the turn
     n_steps: int
     wall_ns: int
+    started_ns: int | None = None  # epoch
 
 
 class Telemetry(msgspec.Struct, frozen=True, kw_only=True):
-    """The phase that nvml.jsonl covers: the variant alone, in steady state."""
+    """A phase of telemetry: steady state of the variant alone, or the profiled pass."""
 
     started_ns: int  # epoch, as t_ns of the samples
     wall_ns: int
@@ -48,6 +49,10 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     child_pid: int | None = None  # who computed: its own entry in process_memory_bytes
     n_compilations_while_timed: int | None = None  # above 0: the rounds hold compile time
     telemetry: Telemetry | None = None
+    profiled: Telemetry | None = None  # all steps of the profiled pass; n_steps: the active ones
+    telemetry_source: str | None = None  # "nvml" or "amdsmi"
+    telemetry_missing: str | None = None  # why no GPU was sampled, a sentence
+    host_missing: str | None = None  # why the process was not sampled, a sentence
     phase_seconds: dict[str, float] = {}  # how long each phase of the capture took
 
 
@@ -99,6 +104,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     torch_logs: tuple[Path, ...] = ()
     torch_trace: tuple[Path, ...] = ()
     nvml: Path | None = None
+    host: Path | None = None  # samples of the process beside nvml
     memory_snapshot: Path | None = None
     counters: Path | None = None
     sources: Path | None = None

@@ -18,6 +18,7 @@ _STORED_AS: dict[Kind, str] = {
     Kind.TORCH_LOGS: names.TORCH_LOGS,
     Kind.MEMORY_SNAPSHOT: names.MEMORY_SNAPSHOT,
     Kind.NVML: names.NVML,
+    Kind.HOST: names.HOST,
     Kind.COUNTERS: names.COUNTERS,
 }
 

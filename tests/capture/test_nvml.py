@@ -1,12 +1,11 @@
-"""The NVML sampler against a fake NVML and a fake clock."""
+"""One GPU against a fake NVML."""
 # ruff: noqa: N802 - the fake has the names of pynvml
 
-import json
 from types import SimpleNamespace
 
 import pytest
 
-from profiler_core.capture.nvml import Gpu, Sampler
+from profiler_core.capture.nvml import Gpu
 
 KEYS = {
     "t_ns", "gpu_index", "utilization_gpu_pct", "utilization_memory_pct", "memory_used_bytes",
@@ -37,6 +36,9 @@ class FakeNvml:
 
             return refuse
         return object.__getattribute__(self, name)
+
+    def nvmlDeviceGetName(self, handle):
+        return "NVIDIA Made Up"
 
     def nvmlDeviceGetHandleByIndex(self, index):
         return f"handle {index}"
@@ -75,35 +77,6 @@ class FakeNvml:
         return {0: 11504, 1: 700}[counter]
 
 
-class FakeTime:
-    """A clock that moves by waiting, and by `costs` for each sample; stops after `n` waits."""
-
-    def __init__(self, n, costs=()):
-        self.now, self.n, self.waits, self.costs = 100.0, n, [], list(costs)
-
-    def monotonic(self):
-        return self.now
-
-    def wall_ns(self):
-        at = round((self.now - 100.0) * 1e9)
-        self.now += self.costs.pop(0) if self.costs else 0.0
-        return at
-
-    def wait(self, seconds):
-        self.waits.append(seconds)
-        self.now += seconds
-        return len(self.waits) >= self.n
-
-
-def sampled(tmp_path, time, **more):
-    path = tmp_path / "nvml.jsonl"
-    sampler = Sampler(Gpu(FakeNvml(), None, 0), path, 0.05, time.monotonic, time.wall_ns)
-    for name, value in more.items():
-        setattr(sampler, name, value)
-    sampler.run(time.wait)
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 def test_a_sample_has_all_keys():
     sample = Gpu(FakeNvml(), None, 0).sample(5)
     assert set(sample) == KEYS
@@ -138,28 +111,21 @@ def test_the_uuid_finds_the_device_that_cuda_visible_devices_renumbered():
     assert Gpu(FakeNvml(["nvmlDeviceGetHandleByUUID"]), "GPU-x", 1).index == 1
 
 
-def test_samples_keep_their_rate_though_each_takes_time(tmp_path):
-    time = FakeTime(n=4, costs=[0.008] * 4)
-    samples = sampled(tmp_path, time)
-    assert [round(s["t_ns"] / 1e6) for s in samples] == [0, 50, 100, 150]
-    assert time.waits == pytest.approx([0.042] * 4)
+def test_each_null_has_its_reason_and_a_later_answer_takes_it_back():
+    nvml = FakeNvml(["nvmlDeviceGetPowerUsage"])
+    gpu = Gpu(nvml, None, 0)
+    gpu.sample(0)
+    assert gpu.reasons == {"power_w": "nvmlDeviceGetPowerUsage: Not Supported"}
+    nvml._broken = ()
+    assert gpu.sample(1)["power_w"] == 159.842
+    assert gpu.reasons == {}
 
 
-def test_a_missed_deadline_is_left_out_and_the_others_keep_their_place(tmp_path):
-    samples = sampled(tmp_path, FakeTime(n=4, costs=[0.0, 0.12, 0.0, 0.0]))
-    assert [round(s["t_ns"] / 1e6) for s in samples] == [0, 50, 200, 250]
-
-
-def test_pcie_is_in_the_next_sample_only(tmp_path):
-    samples = sampled(tmp_path, FakeTime(n=3), _pcie=(11504, 700))
-    assert [s["pcie_tx_kbps"] for s in samples] == [11504, None, None]
-    assert [s["pcie_rx_kbps"] for s in samples] == [700, None, None]
-
-
-def test_the_threads_sample_until_the_phase_ends(tmp_path):
-    path = tmp_path / "nvml.jsonl"
-    with Sampler(Gpu(FakeNvml(), None, 0), path, period_s=0.001):
-        while not path.exists() or len(path.read_text().splitlines()) < 3:
-            pass
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert all(set(line) == KEYS for line in lines)
+def test_processes_without_their_memory_are_named_and_said_to_be():
+    nvml = FakeNvml()
+    nvml.nvmlDeviceGetComputeRunningProcesses = lambda handle: [
+        SimpleNamespace(pid=7, usedGpuMemory=None)
+    ]
+    gpu = Gpu(nvml, None, 0)
+    assert gpu.sample(0)["process_memory_bytes"] == {"7": None}
+    assert "not their memory" in gpu.reasons["process_memory_bytes"]

@@ -33,6 +33,7 @@ CONTENTS: dict[Kind, bytes] = {
     ),
     Kind.MEMORY_SNAPSHOT: pickle.dumps({"segments": [], "device_traces": []}, protocol=4),
     Kind.NVML: b'{"t_ns": 1795247221058417049, "gpu_index": 0, "power_w": 118.919}\n',
+    Kind.HOST: b'{"t_ns": 1795247221058417049, "pid": 7, "cpu_ns": 10000000}\n',
     Kind.COUNTERS: (
         b"==PROF== Connected to process 13825 (/usr/bin/python3.12)\n"
         b'"ID","Process ID","Kernel Name","dram__bytes_read.sum"\n"","","","byte"\n'

@@ -7,6 +7,7 @@ They come after every timed round, because the profiler slows a process down eve
 from __future__ import annotations
 
 import gc
+import time
 from typing import Any, Dict
 
 from .step import Step
@@ -22,6 +23,7 @@ def profile(
 
     repeat=1 and on_trace_ready, both: a schedule that starts over makes a late export empty.
     The allocator's own peaks are those of the active steps, the very span of the [memory] events.
+    started_ns (epoch) and wall_ns are of all steps on the host, without the export.
     """
     from torch import profiler
 
@@ -50,15 +52,23 @@ def profile(
         with_modules=stacks,
     ) as running:
         measured = {}
+        started_ns, before = time.time_ns(), time.perf_counter_ns()
         for index in range(wait + warmup + active):
             if index == wait + warmup:
                 _reset_peaks(device)
             step(index)
             if index == wait + warmup + active - 1:
+                wall_ns = time.perf_counter_ns() - before
                 measured = _peaks(device)
             running.step()
     clock.synchronize()
-    return {"n_active_steps": active, "exported": bool(exported), **measured}
+    return {
+        "n_active_steps": active,
+        "exported": bool(exported),
+        "started_ns": started_ns,
+        "wall_ns": wall_ns,
+        **measured,
+    }
 
 
 def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:

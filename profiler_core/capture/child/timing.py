@@ -37,7 +37,8 @@ class Clock:
         """One round: wall time of all its steps, and each step's own time.
 
         Returns:
-            wall_ns, and step_ns: between CUDA events on a GPU, by the host's clock on a CPU.
+            started_ns (epoch), wall_ns, and step_ns: between CUDA events on a GPU, by the host's
+            clock on a CPU.
         """
         gc.collect()
         was_enabled = gc.isenabled()
@@ -57,7 +58,7 @@ class Clock:
             self._events.append(self._torch.cuda.Event(enable_timing=True))
         events = self._events
         self.synchronize()
-        before = time.perf_counter_ns()
+        started_ns, before = time.time_ns(), time.perf_counter_ns()
         events[0].record()
         for index in range(n_steps):
             step(first + index)
@@ -65,7 +66,7 @@ class Clock:
         self.synchronize()
         wall_ns = time.perf_counter_ns() - before
         times = [round(events[i].elapsed_time(events[i + 1]) * 1e6) for i in range(n_steps)]
-        return {"wall_ns": wall_ns, "step_ns": times}
+        return {"started_ns": started_ns, "wall_ns": wall_ns, "step_ns": times}
 
     def steady(self, step: Step, seconds: float, step_ns: int) -> Dict[str, Any]:
         """Keep the device busy for at least so long; batches of about 0.1 s between two waits."""
@@ -84,9 +85,9 @@ class Clock:
 
 
 def _cpu_round(step: Step, first: int, n_steps: int) -> Dict[str, Any]:
-    stamps = [time.perf_counter_ns()]
+    started_ns, stamps = time.time_ns(), [time.perf_counter_ns()]
     for index in range(n_steps):
         step(first + index)
         stamps.append(time.perf_counter_ns())
     step_ns = [after - before for before, after in zip(stamps, stamps[1:])]  # noqa: RUF007
-    return {"wall_ns": stamps[-1] - stamps[0], "step_ns": step_ns}
+    return {"started_ns": started_ns, "wall_ns": stamps[-1] - stamps[0], "step_ns": step_ns}

@@ -1,0 +1,95 @@
+"""What a sampler writes of GPUs: one at full rate, PCIe apart, the others once a second."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from profiler_core.capture.telemetry.sampler import Loop, Series, Wait
+
+OTHERS_EVERY_S = 1.0  # one reading takes 8 ms: eight GPUs at full rate would miss every deadline
+PCIE_PERIOD_S = 1.0  # a pair of calls takes 40 ms
+
+
+class Device(Protocol):
+    """A GPU, whoever's library reads it."""
+
+    index: int
+    reasons: dict[str, str]
+
+    @property
+    def name(self) -> str | None:
+        """What people call it."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """What does not change while a capture runs."""
+        ...
+
+    def sample(self, t_ns: int) -> dict[str, Any]:
+        """One row without PCIe; a null has a sentence in `reasons`."""
+        ...
+
+    def pcie(self) -> tuple[int | None, int | None]:
+        """(tx, rx) in kB/s; slow."""
+        ...
+
+
+class GpuReader:
+    """Rows of one GPU.
+
+    The first has a key `sampler` {source, gpu, period_s}; a row after whose reading the reasons
+    for nulls differ from what was said has them in a key `reasons` {key: sentence}. All other
+    keys are those of design section 6.7.
+    """
+
+    def __init__(self, device: Device, source: str, period_s: float) -> None:
+        self._device = device
+        self._sampler: dict[str, Any] | None = {
+            "source": source,
+            "gpu": device.name,
+            "period_s": period_s,
+        }
+        self._said: dict[str, str] = {}
+        self._pcie: tuple[int | None, int | None] | None = None
+
+    def __call__(self, t_ns: int) -> dict[str, Any]:
+        """A row; with PCIe where it was read since the last one."""
+        row = self._device.sample(t_ns)
+        if self._pcie is not None:
+            (row["pcie_tx_kbps"], row["pcie_rx_kbps"]), self._pcie = self._pcie, None
+        if self._sampler is not None:
+            row["sampler"], self._sampler = self._sampler, None
+        if self._device.reasons != self._said:
+            self._said = dict(self._device.reasons)
+            row["reasons"] = self._said
+        return row
+
+    def read_pcie(self, wait: Wait) -> None:
+        """Read PCIe once a second until `wait(seconds)` says True."""
+        while True:
+            self._pcie = self._device.pcie()
+            if wait(PCIE_PERIOD_S):
+                return
+
+
+def gpu_series(
+    devices: Sequence[Device], source: str, paths: Sequence[Path], period_s: float
+) -> tuple[list[Series], list[Loop]]:
+    """(series, loops beside them) for the first device at full rate and the others once a second.
+
+    Args:
+        devices: the one that is measured first.
+        source: "nvml" or "amdsmi".
+        paths: all rows go into each of these files.
+        period_s: of the first.
+    """
+    series: list[Series] = []
+    beside: list[Loop] = []
+    rarely = max(1, round(OTHERS_EVERY_S / period_s))
+    for place, device in enumerate(devices):
+        every = rarely if place else 1
+        reader = GpuReader(device, source, period_s * every)
+        series.append(Series(reader, tuple(paths), every))
+        if not place:
+            beside.append(reader.read_pcie)
+    return series, beside
