@@ -2,32 +2,36 @@
 
 import streamlit as st
 
-from profiler_core.ui.fusion.data import fused
+from profiler_core.ui.fusion.coverage import show_coverage, show_filtered
+from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.detail import show_group
-from profiler_core.ui.fusion.view import (
-    choose_candidate,
-    choose_groups,
-    show_coverage,
-    show_map,
-    show_table,
-)
+from profiler_core.ui.fusion.filters import choose_filters, filtered
+from profiler_core.ui.fusion.map import choose_candidates, show_map
+from profiler_core.ui.fusion.table import choose_listed, show_table
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import page
 from profiler_core.ui.run_picker import choose_runs
 
 with page("Fusion", "What became of each operator, and what did that save?"):
     choice = choose_runs()
-    number = choose_candidate(choice)
+    drawn, listed = choose_candidates(choice)
     with st.skeleton(height=640):
-        found = fused(choice, number)
+        found = all_fused(choice, drawn)
+    if not found:
+        st.stop()
+    listed = listed if listed in found else next(iter(found))
 
     show_coverage(found)
-    shown = choose_groups(found.ledger)
+    filters = choose_filters([one.ledger for one in found.values()])
+    show_filtered(found[listed], filters)
+    shown = filtered(found[listed].ledger, filters)
+    if any(filtered(one.ledger, filters) for one in found.values()):
+        show_map(found, listed, filters)
+    choose_listed(found, listed)
     if shown:
-        show_map(found, shown)
-        opened = show_table(found, shown)
+        opened = show_table(found[listed], shown, listed)
         if opened is not None:
-            show_group(found, opened)
+            show_group(found[listed], opened)
     else:
         st.html("<p class=fs-note>No group is left by these filters.</p>")
-    show_notes(found.ledger.notes)
+    show_notes(note for one in found.values() for note in one.ledger.notes)

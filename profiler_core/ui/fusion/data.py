@@ -10,13 +10,14 @@ from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusio
 from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import with_known_categories
 from profiler_core.analysis.summary import Summary
-from profiler_core.errors import NothingToAnalyse
+from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.model.inductor import InductorLog
 from profiler_core.model.trace import Trace
 from profiler_core.store.library import Entry
 from profiler_core.ui.analyses import summary_of
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.compilation.data import generated_code
+from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import read_run, read_trace, trace_path
 
 
@@ -27,6 +28,8 @@ class Fused:
     labels: tuple[str, str]
     ledger: FusionLedger
     log: InductorLog | None  # the candidate's, for its generated code
+    entry: Entry  # the candidate, which kept the source lines
+    devices: tuple[str | None, str | None]  # names, as the traces say them
     time: str = "GPU time"  # what its times are, in words
 
 
@@ -53,7 +56,31 @@ def fused(choice: Choice, number: int) -> Fused:
     summaries = [summary_of(entry) for entry in entries]
     known = known_categories(summaries)
     ledger = _ledger(paths, stamps, (traces[0], traces[1]), (logs[0], logs[1]), known)
-    return Fused((choice.labels[0], choice.labels[number + 1]), ledger, logs[1], _time(summaries))
+    return Fused(
+        labels=(choice.labels[0], choice.labels[number + 1]),
+        ledger=ledger,
+        log=logs[1],
+        entry=entries[1],
+        devices=(summaries[0].device.name, summaries[1].device.name),
+        time=_time(summaries),
+    )
+
+
+def all_fused(choice: Choice, numbers: Sequence[int]) -> dict[int, Fused]:
+    """Each of these candidates that can be matched; a card for each that cannot.
+
+    Raises:
+        NothingToAnalyse: there is no candidate.
+    """
+    if not numbers:
+        fused(choice, 0)
+    found = {}
+    for number in numbers:
+        try:
+            found[number] = fused(choice, number)
+        except FusionscopeError as error:
+            problem_card(f"{choice.labels[number + 1]}: {error.problem}", error.remedy)
+    return found
 
 
 def _time(summaries: Sequence[Summary]) -> str:

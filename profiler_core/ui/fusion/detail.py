@@ -1,110 +1,145 @@
-"""One fusion group opened: its operators and kernels on both sides, source, evidence, code."""
+"""One fusion group opened: what ran on both sides, how fast, how sure, and the code of both."""
 
 from html import escape
 
-import pandas as pd
 import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
+from profiler_core.analysis.ledger.bandwidth import Bandwidth, bandwidth
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.analysis.ledger.result import FusionGroup, GroupSide
+from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, short_name
 from profiler_core.figures.names import plain_kernel_name
-from profiler_core.model.inductor import InductorLog
+from profiler_core.ui.fusion.code import show_generated, show_source
 from profiler_core.ui.fusion.data import Fused
+from profiler_core.ui.fusion.words import how_known, what_kind
 from profiler_core.ui.page import section
-from profiler_core.units import format_bytes, format_duration
+from profiler_core.ui.style import colors
+from profiler_core.units import (
+    format_bytes,
+    format_change,
+    format_count,
+    format_difference,
+    format_duration,
+    format_share,
+)
 
-_MOST_PX = 320
+_MOST_KERNELS = 12
+_MOST_MODULES = 3
 
 
 def show_group(found: Fused, folded: FoldedGroup) -> None:
     """Draw the first of the folded groups; the others are like it."""
     group = folded.first
-    section("Open group", folded.title)
-    if len(folded.groups) > 1:
-        st.html(
-            f"<p class=fs-note>The first of {len(folded.groups)} equal groups; all together "
-            f"{format_duration(folded.baseline_ns)} → {format_duration(folded.candidate_ns)} "
-            "a step.</p>"
-        )
+    section(folded.title, _summary(folded))
+    st.html(f"<p class=fs-note>{_about(folded)}</p>")
     left, right = st.columns(2, gap="large")
-    for place, label, side, n_steps in (
-        (left, found.labels[0], group.baseline, group.n_steps[0]),
-        (right, found.labels[1], group.candidate, group.n_steps[1]),
-    ):
+    for place, side in ((left, 0), (right, 1)):
         with place:
-            _show_side(label, side, max(1, n_steps))
-    st.html(_evidence(group))
-    if found.log is not None:
-        _show_code(found.log, group)
+            _show_side(found, group, side)
+    left, right = st.columns(2, gap="large")
+    with left:
+        show_source(found, group)
+    with right:
+        show_generated(found, group)
 
 
-def _show_side(label: str, side: GroupSide, n_steps: int) -> None:
-    operators = ", ".join(
-        f"{one.op} ×{one.n / n_steps:.4g}" if one.n > n_steps else one.op for one in side.operators
+def _summary(folded: FoldedGroup) -> str:
+    before, after = folded.baseline_ns, folded.candidate_ns
+    change = f", {format_change(after / before)}" if before and after else ""
+    together = f" for all {len(folded.groups)} together" if len(folded.groups) > 1 else ""
+    return (
+        f"{format_duration(before)} → {format_duration(after)} a step{together} "
+        f"({format_difference(after - before)}{change})."
     )
-    moved = ""
-    if side.bytes_moved is not None and side.bytes_per_s is not None:
-        moved = (
-            f" · at least {format_bytes(side.bytes_moved / n_steps)} moved, "
-            f"{format_bytes(side.bytes_per_s)}/s"
-        )
-    what = (
-        f"{format_duration(side.time_ns / n_steps)} a step in "
-        f"{side.n_kernels / n_steps:.4g} kernels{moved}"
-        if side.n_kernels
-        else "No kernel."
-    )
-    st.html(
-        f"<h3 class=fs-h>{escape(label)}</h3><p class=fs-note>{what}</p>"
-        f"<p class=fs-mono>{escape(operators)}</p>"
-    )
+
+
+def _about(folded: FoldedGroup) -> str:
+    group = folded.first
+    parts = []
+    if len(folded.groups) > 1:
+        parts.append(f"Below is the first of {len(folded.groups)} equal groups.")
+    modules = list(dict.fromkeys(one.module for one in folded.groups if one.module))
+    if modules:
+        more = f" and {len(modules) - _MOST_MODULES} more" if len(modules) > _MOST_MODULES else ""
+        names = ", ".join(f"<b>{escape(name)}</b>" for name in modules[:_MOST_MODULES])
+        parts.append(f"Part of {names}{more}.")
+    parts.append(escape(how_known(group) if group.kind == "matched" else what_kind(group)))
+    parts.extend(f"{escape(note[:1].upper() + note[1:])}." for note in group.notes[:8])
+    return " ".join(parts)
+
+
+def _show_side(found: Fused, group: FusionGroup, which: int) -> None:
+    side = (group.baseline, group.candidate)[which]
+    n_steps = max(1, group.n_steps[which])
+    html = f"<h3 class=fs-h>{escape(found.labels[which])}</h3>"
     if not side.kernels:
+        st.html(f"{html}<p class=fs-note>Nothing runs here for it.</p>")
         return
+    html += f"<p class=fs-note>{_counts(side, n_steps)}</p>"
+    if which == 0 or not all(one.op.startswith("triton_") for one in side.operators):
+        operators = ", ".join(
+            f"{short_name(one.op)} ×{one.n / n_steps:.4g}"
+            if one.n > n_steps
+            else short_name(one.op)
+            for one in side.operators
+        )
+        html += f"<p class=fs-mono>{escape(operators)}</p>"
+    html += _kernel_table(side, n_steps)
+    peaks = peaks_of(found.devices[which])
+    html += f"<p class=fs-note>{_moved(bandwidth(side, n_steps, peaks), peaks)}</p>"
+    st.html(html)
+
+
+def _counts(side: GroupSide, n_steps: int) -> str:
+    copies = sum(one.n for one in side.kernels if one.category in ("memcpy", "memset")) / n_steps
+    kernels = sum(one.n for one in side.kernels) / n_steps - copies
+    parts = [f"{format_count(kernels)} kernel{'' if kernels == 1 else 's'}"] if kernels else []
+    if copies:
+        parts.append(f"{format_count(copies)} {'copies or memsets' if copies > 1 else 'copy'}")
+    return f"<b>{format_duration(side.time_ns / n_steps)}</b> a step in {' and '.join(parts)}"
+
+
+def _kernel_table(side: GroupSide, n_steps: int) -> str:
+    palette = colors()
     kernels = sorted(side.kernels, key=lambda one: -one.time_ns)
-    frame = pd.DataFrame(
-        {
-            "name": [plain_kernel_name(one.name) for one in kernels],
-            "kind": [CATEGORIES.get(one.category, one.category) for one in kernels],
-            "n": [one.n / n_steps for one in kernels],
-            "time": [one.time_ns / n_steps / 1e3 for one in kernels],
-        }
+    rows = "".join(
+        f"<tr><td class='fs-mono fs-free'>{escape(plain_kernel_name(one.name)[:160])}<br>"
+        f'<small><span class=fs-swatch style="background:{palette.category(one.category)}"></span>'
+        f"{escape(CATEGORIES.get(one.category, one.category))}</small></td>"
+        f"<td>{format_count(one.n / n_steps)}</td>"
+        f"<td>{format_duration(one.time_ns / n_steps)}</td></tr>"
+        for one in kernels[:_MOST_KERNELS]
     )
-    st.dataframe(
-        frame,
-        hide_index=True,
-        height=min(_MOST_PX, 40 + 35 * len(kernels)),
-        column_config={
-            "name": st.column_config.TextColumn("kernel", width=150),
-            "kind": st.column_config.TextColumn("kind", width=96),
-            "n": st.column_config.NumberColumn("n", format="%.4g", width=44),
-            "time": st.column_config.NumberColumn("µs", format="%.1f", width=62),
-        },
+    more = len(kernels) - _MOST_KERNELS
+    if more > 0:
+        rest = sum(one.time_ns for one in kernels[_MOST_KERNELS:]) / n_steps
+        rows += f"<tr><td>and {more} more</td><td></td><td>{format_duration(rest)}</td></tr>"
+    return (
+        '<table class="fs-t fs-detail fs-kernels"><thead><tr><th>kernel</th><th>a step</th>'
+        f"<th>time</th></tr></thead><tbody>{rows}</tbody></table>"
     )
 
 
-def _evidence(group: FusionGroup) -> str:
-    lines = "".join(
-        f"<p class=fs-mono>{escape(label)}&emsp;{escape(code)}</p>" for label, code in group.sources
+def _moved(found: Bandwidth | None, peaks: DevicePeaks | None) -> str:
+    """Bytes and speed in words; why they are not known, where they are not."""
+    if found is None:
+        return "How many bytes it moves is not known: the trace has not all of the shapes."
+    text = (
+        f"Moves at least {format_bytes(found.bytes_moved)} a step, "
+        f"{format_bytes(found.bytes_per_s)}/s"
     )
-    notes = " · ".join(escape(note) for note in group.notes[:8])
-    how = (
-        f"Matched by {escape(', '.join(group.evidence))}; confidence {group.confidence}."
-        if group.kind == "matched"
-        else escape(group.kind.capitalize()) + "."
+    if found.share is None or peaks is None:
+        return f"{text}. The peak of this device is not known."
+    text += (
+        f": {format_share(found.share)} of the memory's peak on {escape(peaks.name)} "
+        f"({format_bytes(peaks.memory_bytes_per_s)}/s)."
     )
-    return f"{lines}<p class=fs-note>{how}{' ' + notes + '.' if notes else ''}</p>"
-
-
-def _show_code(log: InductorLog, group: FusionGroup) -> None:
-    """Generated code of the group's kernels."""
-    names = {one.op.split("graph_0_")[-1] for one in group.candidate.operators}
-    sources = {
-        name: graph.kernels[name].source
-        for graph in log.graphs
-        for name in names
-        if name in graph.kernels
-    }
-    for name, source in list(sources.items())[:4]:
-        with st.expander(f"Generated code: {name}"):
-            st.code(source, language="python")
+    if found.fits_cache and peaks.l2_bytes:
+        return (
+            f"{text} One kernel's data fits into the L2 cache ({format_bytes(peaks.l2_bytes)}), "
+            "so it need not come from memory, and the share is no limit."
+        )
+    if found.at_peak:
+        return f"{text} <b>At the memory's limit</b>: only moving fewer bytes makes it faster."
+    return text

@@ -1,0 +1,47 @@
+"""How fast a group moves its bytes, and against which memory's peak that may be held.
+
+Bytes are those that the shapes demand at least; over the time they give an effective bandwidth.
+What fits into the L2 cache need not reach the memory at all, so that its bandwidth says nothing
+about it (design 6.10).
+"""
+
+from dataclasses import dataclass
+
+from profiler_core.analysis.device_peaks import DevicePeaks
+from profiler_core.analysis.ledger.result import GroupSide
+
+AT_PEAK = 0.7  # share of the data sheet's: pointwise kernels reach 85 to 89 % (design 6.10)
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """Of one side of a group."""
+
+    bytes_moved: float  # a step
+    bytes_per_s: float
+    peak_bytes_per_s: float | None  # None: the device is not known
+    fits_cache: bool | None  # is a kernel's data smaller than the L2? None: not known
+
+    @property
+    def share(self) -> float | None:
+        """Of the memory's peak; above 1 it must be a cache's. None: the peak is not known."""
+        return None if self.peak_bytes_per_s is None else self.bytes_per_s / self.peak_bytes_per_s
+
+    @property
+    def at_peak(self) -> bool:
+        """Is it at the memory's limit?"""
+        return self.share is not None and not self.fits_cache and self.share >= AT_PEAK
+
+
+def bandwidth(side: GroupSide, n_steps: int, peaks: DevicePeaks | None) -> Bandwidth | None:
+    """The effective bandwidth of one side; None where a shape or the time is not known."""
+    moved, per_s = side.bytes_moved, side.bytes_per_s
+    if moved is None or per_s is None or not side.n_kernels:
+        return None
+    cache = None if peaks is None else peaks.l2_bytes
+    return Bandwidth(
+        bytes_moved=moved / max(1, n_steps),
+        bytes_per_s=per_s,
+        peak_bytes_per_s=None if peaks is None else peaks.memory_bytes_per_s,
+        fits_cache=None if cache is None else moved / side.n_kernels <= cache,
+    )

@@ -1,0 +1,97 @@
+"""The code behind a group: the user's lines with their context, and what Inductor made of them."""
+
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.model.compilation import Frame
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
+from profiler_core.ui.compilation.breaks import code_html
+from profiler_core.ui.compilation.code import all_kernels, readable
+from profiler_core.ui.compilation.data import source_lines
+from profiler_core.ui.fusion.data import Fused
+
+_MOST_LINES, _MOST_KERNELS = 4, 4
+_CODE_PX = 420
+
+
+def show_source(found: Fused, group: FusionGroup) -> None:
+    """The lines that the operators come from, with what the capture kept around them."""
+    st.html("<h3 class=fs-h>Source</h3>")
+    if not group.sources:
+        st.html(
+            "<p class=fs-note>Which line this comes from is not known: that needs the compiled "
+            "run's structured log (TORCH_TRACE).</p>"
+        )
+        return
+    files = _files(found.log) if found.log else {}
+    html = ""
+    for label, code in group.sources[:_MOST_LINES]:
+        file = files.get(label, "")
+        line = label.rpartition(":")[2]
+        frame = Frame(file=file, line=int(line) if line.isdigit() else 0, function="", code=code)
+        lines = source_lines(found.entry, file) if file else {}
+        html += f"<p class='fs-note fs-mono'>{escape(label)}</p>{code_html(frame, lines)}"
+    more = len(group.sources) - _MOST_LINES
+    if more > 0:
+        html += f"<p class=fs-note>and {more} more lines</p>"
+    st.html(html)
+
+
+def show_generated(found: Fused, group: FusionGroup) -> None:
+    """The generated kernels and library calls of the candidate's side."""
+    st.html("<h3 class=fs-h>Generated code</h3>")
+    calls = generated_calls(found.log, group) if found.log else []
+    if not calls:
+        why = (
+            "the log names no call for it"
+            if found.log
+            else "that needs the compiled run's structured log (TORCH_TRACE)"
+        )
+        st.html(f"<p class=fs-note>What was generated for this is not known: {why}.</p>")
+        return
+    library = [call for graph, call in calls if call.name not in graph.kernels]
+    if library:
+        names = ", ".join(dict.fromkeys(call.name for call in library))
+        st.html(f"<p class=fs-note>Calls the library: <b>{escape(names)}</b></p>")
+    sources = {
+        kernel.name: kernel.source
+        for kernel in (all_kernels(found.log) if found.log else [])
+        if any(graph is kernel.graph and call.name == kernel.name for graph, call in calls)
+    }
+    for place, (name, source) in enumerate(list(sources.items())[:_MOST_KERNELS]):
+        language, text = readable(source)
+        with st.expander(name, expanded=place == 0):
+            n_lines = text.count("\n") + 2
+            st.code(text, language=language, height=min(_CODE_PX, 24 * n_lines + 20))
+    more = len(sources) - _MOST_KERNELS
+    if more > 0:
+        st.html(f"<p class=fs-note>and {more} more kernels, see the page Compilation</p>")
+
+
+def generated_calls(
+    log: InductorLog, group: FusionGroup
+) -> list[tuple[CompiledGraph, GeneratedCall]]:
+    """The calls of the generated code that are the candidate's side of a group."""
+    wanted = set(group.candidate.calls)
+    found = [
+        (graph, call)
+        for graph in log.graphs
+        for call in graph.calls
+        if (f"{graph.compile_id} {graph.direction}", call.index) in wanted
+    ]
+    if found:
+        return found
+    names = {one.op for one in group.candidate.operators}
+    return [(g, call) for g in log.graphs for call in g.calls if call.name in names]
+
+
+def _files(log: InductorLog) -> dict[str, str]:
+    """`modeling_bert.py:84` -> its full path as logged; where two share a name, the first."""
+    files: dict[str, str] = {}
+    for graph in log.graphs:
+        for node in (*graph.dynamo_nodes, *graph.post_nodes, *graph.aot_nodes):
+            if node.file:
+                files.setdefault(node.source, node.file)
+    return files

@@ -1,0 +1,50 @@
+"""How much of the time is matched, in a sentence a candidate, and what the filters leave of it."""
+
+from collections.abc import Mapping
+from html import escape
+
+import streamlit as st
+
+from profiler_core.figures.names import clipped
+from profiler_core.ui.fusion.data import Fused
+from profiler_core.ui.fusion.filters import Filters, filtered
+from profiler_core.units import format_count, format_duration, format_share
+
+_LONGEST = 40  # characters of a run's name in a sentence
+
+
+def show_coverage(found: Mapping[int, Fused]) -> None:
+    """One sentence for each candidate that is drawn."""
+    st.html("".join(f"<p class=fs-note>{coverage_sentence(one)}</p>" for one in found.values()))
+
+
+def coverage_sentence(found: Fused) -> str:
+    """As HTML: shares of both sides, number of groups, and what only one side has."""
+    ledger = found.ledger
+    baseline, candidate = (escape(clipped(label, _LONGEST)) for label in found.labels)
+    text = (
+        f"<b>{format_share(ledger.coverage_baseline)}</b> of {baseline}'s and "
+        f"<b>{format_share(ledger.coverage_candidate)}</b> of {candidate}'s {found.time} is "
+        f"placed, in {format_count(sum(1 for _ in ledger.of_kind('matched')))} groups."
+    )
+    if ledger.compiled_only_ns:
+        only = ledger.compiled_only_ns / max(1, ledger.n_candidate_steps)
+        text += f" {format_duration(only)} a step is spent by {candidate} alone."
+    return text
+
+
+def show_filtered(found: Fused, filters: Filters) -> None:
+    """What share of the step the filters leave; nothing where they leave all."""
+    if not filters.are_set:
+        return
+    ledger = found.ledger
+    shown = filtered(ledger, filters)
+    n = sum(len(one.groups) for one in shown)
+    before = sum(one.baseline_ns for one in shown)
+    after = sum(one.candidate_ns for one in shown)
+    st.html(
+        f"<p class=fs-note>The filters leave {format_count(n)} of "
+        f"{format_count(len(ledger.groups))} groups of "
+        f"{escape(clipped(found.labels[1], _LONGEST))}: "
+        f"<b>{format_duration(before)} → {format_duration(after)}</b> a step.</p>"
+    )

@@ -1,0 +1,168 @@
+"""Which groups the fusion page shows, and in which order; every choice lies in the URL."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.ledger.folding import FoldedGroup, fold, in_program_order
+from profiler_core.analysis.ledger.ledger import FusionLedger
+from profiler_core.analysis.ledger.result import FusionGroup
+
+FOLDED, PROGRAM = "equal groups together", "in program order"
+ALL, SAVED, LOST, ALONE = "all", "time saved", "time lost", "without counterpart"
+_ANY_KIND, _ANY_MODULE = "any kind", "any module"
+_MOST_MODULES = 400
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What to show."""
+
+    order: str = FOLDED
+    change: str = ALL
+    kinds: frozenset[str] = frozenset()  # categories, one of which a kernel must have; empty: any
+    module: str = ""  # a module, everything below it included; * is any number; "": any
+    words: str = ""  # all of which must be in names, source lines or the module
+
+    @property
+    def are_set(self) -> bool:
+        """Is anything left out by them?"""
+        return self.change != ALL or bool(self.kinds or self.module or self.words.split())
+
+
+def choose_filters(ledgers: Sequence[FusionLedger]) -> Filters:
+    """Draw the controls; what the ledgers have nothing for is not offered."""
+    groups = [group for ledger in ledgers for group in ledger.groups]
+    modules = module_choices(groups)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        words = st.text_input(
+            "Search", key="find", bind="query-params", width=250, max_chars=200,
+            placeholder="operator, kernel, source line",
+        )  # fmt: skip
+        change = st.selectbox(
+            "Change", [ALL, SAVED, LOST, ALONE], key="change", bind="query-params", width=180
+        )
+        labels = _kind_labels(groups)
+        kind = st.selectbox(
+            "Kind of kernel", [_ANY_KIND, *labels], key="kernels", bind="query-params", width=200
+        )
+        module = _ANY_MODULE
+        if modules:
+            module = st.selectbox(
+                "Module", [_ANY_MODULE, *modules], key="module", bind="query-params", width=260
+            )
+        order = st.segmented_control(
+            "Order", [FOLDED, PROGRAM], default=FOLDED, required=True, key="order",
+            bind="query-params",
+        )  # fmt: skip
+    if not modules:
+        st.html(
+            "<p class=fs-note>No group knows its module: that needs the structured log of the "
+            "compiled run (TORCH_TRACE) with torch 2.5 or later, so there is no filter by module."
+            "</p>"
+        )
+    return Filters(
+        order=order or FOLDED,
+        change=change,
+        kinds=frozenset(key for key, label in CATEGORIES.items() if label == kind),
+        module="" if module == _ANY_MODULE else module,
+        words=words,
+    )
+
+
+def filtered(ledger: FusionLedger, filters: Filters) -> tuple[FoldedGroup, ...]:
+    """The groups that the filters leave, as the order wants them; times are of an average step."""
+    n_steps = (ledger.n_baseline_steps, ledger.n_candidate_steps)
+    wanted = filters.words.lower().split()
+    numbers = [
+        number
+        for number, group in enumerate(ledger.groups)
+        if (not filters.module or is_in_module(group.module, filters.module))
+        and (not filters.kinds or _has_kind(group, filters.kinds))
+        and (not wanted or _has_words(group, wanted))
+    ]
+    shown = fold(ledger.groups, numbers, n_steps=n_steps)
+    if filters.order == PROGRAM:
+        kept = set(numbers)
+        every = in_program_order(ledger.groups, n_steps=n_steps)
+        shown = tuple(one for one in every if one.numbers[0] in kept)
+    return tuple(one for one in shown if _changed(one, filters.change))
+
+
+def module_choices(groups: Iterable[FusionGroup]) -> list[str]:
+    """Modules to choose from: each path with those above it; numbered siblings also as one `*`."""
+    found: dict[str, None] = {}
+    members: dict[str, set[str]] = {}
+    for module in dict.fromkeys(group.module for group in groups if group.module):
+        parts = module.split(".")
+        for end in range(1, len(parts) + 1):
+            path = ".".join(parts[:end])
+            found[path] = None
+            starred = _NUMBER.sub("*", path)
+            if starred != path:
+                members.setdefault(starred, set()).add(path)
+    stars = {starred for starred, paths in members.items() if len(paths) > 1}
+    return sorted({*found, *stars}, key=_natural)[:_MOST_MODULES]
+
+
+def is_in_module(module: str | None, chosen: str) -> bool:
+    """Does a module lie in the chosen one?"""
+    if not module:
+        return False
+    parts, wanted = module.split("."), chosen.split(".")
+    return len(parts) >= len(wanted) and all(
+        want == part or (want == "*" and part.isdigit())
+        for part, want in zip(parts, wanted, strict=False)
+    )
+
+
+def _natural(path: str) -> list[tuple[bool, int, str]]:
+    """Layer 2 before layer 10, all layers (*) before the first."""
+    return [
+        (not part.isdigit() and part != "*", -1 if part == "*" else int(part), "")
+        if part == "*" or (part.isascii() and part.isdigit())
+        else (True, 0, part)
+        for part in path.split(".")
+    ]
+
+
+def _kind_labels(groups: Iterable[FusionGroup]) -> list[str]:
+    present = {
+        kernel.category
+        for group in groups
+        for side in (group.baseline, group.candidate)
+        for kernel in side.kernels
+    }
+    return list(dict.fromkeys(label for key, label in CATEGORIES.items() if key in present))
+
+
+def _has_kind(group: FusionGroup, kinds: frozenset[str]) -> bool:
+    return any(
+        kernel.category in kinds
+        for side in (group.baseline, group.candidate)
+        for kernel in side.kernels
+    )
+
+
+def _has_words(group: FusionGroup, wanted: Sequence[str]) -> bool:
+    names = [group.title, group.module or "", group.phase]
+    for side in (group.baseline, group.candidate):
+        names += [one.op for one in side.operators]
+        names += [one.name for one in side.kernels]
+    names += [part for source in group.sources for part in source]
+    text = " ".join(names).lower()
+    return all(word in text for word in wanted)
+
+
+def _changed(group: FoldedGroup, change: str) -> bool:
+    if change == SAVED:
+        return group.kind in ("matched", "removed") and group.delta_ns < 0
+    if change == LOST:
+        return group.delta_ns > 0
+    if change == ALONE:
+        return group.kind in ("unmatched", "only in the candidate")
+    return True

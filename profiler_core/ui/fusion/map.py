@@ -1,0 +1,121 @@
+"""The picture of the fusion page: which candidates it shows, and what a click on it opens."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from profiler_core.analysis.ledger.beside import in_the_order_of
+from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.figures.fusion_map import Panel, fusion_legend, fusion_maps
+from profiler_core.figures.template import CONFIG
+from profiler_core.ui.charts import show_legend
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.fusion.address import (
+    beside_in_url,
+    candidate_in_url,
+    group_in_url,
+    open_group,
+    show_candidate,
+)
+from profiler_core.ui.fusion.data import Fused
+from profiler_core.ui.fusion.filters import PROGRAM, Filters, filtered
+from profiler_core.ui.style import colors
+
+MOST_BESIDE = 4  # more have no room for a ribbon
+_BESIDE = -1
+_LEAST_PX = 640  # width that a map of one or two candidates needs; a narrower window scrolls it
+
+
+def choose_candidates(choice: Choice) -> tuple[tuple[int, ...], int]:
+    """Which candidates are drawn, and whose groups are listed, counted from 0."""
+    n = len(choice.candidates)
+    listed = candidate_in_url(n)
+    if n < 2:
+        return tuple(range(n)), 0
+    st.session_state["fusion_shown"] = _BESIDE if beside_in_url() else listed
+    st.segmented_control(
+        "Candidate",
+        [_BESIDE, *range(n)],
+        format_func=lambda k: "Beside each other" if k == _BESIDE else choice.labels[k + 1],
+        required=True,
+        key="fusion_shown",
+        label_visibility="collapsed",
+        on_change=_from_control,
+    )
+    if not beside_in_url():
+        return (listed,), listed
+    drawn = tuple(range(min(n, MOST_BESIDE)))
+    return drawn, listed if listed in drawn else 0
+
+
+def _from_control() -> None:
+    number = st.session_state["fusion_shown"]
+    show_candidate(None if number == _BESIDE else number)
+
+
+def show_map(found: dict[int, Fused], listed: int, filters: Filters) -> None:
+    """All given candidates on one scale; a click on a ribbon opens its group below."""
+    opened = group_in_url()
+    shown: dict[int, Sequence[FoldedGroup]] = {}
+    for number, one in found.items():
+        groups = filtered(one.ledger, filters)
+        first = next(iter(shown.values()), None)
+        is_first = first is None or filters.order == PROGRAM
+        shown[number] = groups if is_first else in_the_order_of(first or (), groups)
+    panels = [
+        Panel(
+            found[number].labels[1],
+            groups,
+            next(
+                (
+                    place
+                    for place, group in enumerate(groups)
+                    if number == listed and opened in group.numbers
+                ),
+                None,
+            ),
+        )
+        for number, groups in shown.items()
+    ]
+    one = found[listed] if listed in found else next(iter(found.values()))
+    palette = colors()
+    figure = fusion_maps(
+        panels,
+        one.labels[0],
+        palette,
+        height_px=_height_px(panels),
+        time=one.time,
+        program_order=filters.order == PROGRAM,
+    )
+    width_px = _LEAST_PX * max(1.0, len(panels) / 2)
+    st.html(f"<style>.st-key-fs_map_scroll > div {{ min-width:{width_px:.0f}px; }}</style>")
+    with st.container(key="fs_map_scroll"):
+        st.plotly_chart(
+            figure,
+            theme=None,
+            config=CONFIG,
+            key="fusion_map",
+            on_select=lambda: _from_map(shown),
+            selection_mode="points",
+            alt=f"{one.time} of a step, baseline left, candidate right, with ribbons for what "
+            "became what; the table below has the numbers.",
+        )
+    show_legend(fusion_legend([group for panel in panels for group in panel.groups], palette))
+
+
+def _height_px(panels: Sequence[Panel]) -> int:
+    """Few groups need no tall picture."""
+    n = max(len(panel.groups) for panel in panels)
+    return max(300, min(720, 200 + 40 * n))
+
+
+def _from_map(shown: dict[int, Sequence[FoldedGroup]]) -> None:
+    points = st.session_state["fusion_map"]["selection"]["points"]
+    data: Any = points[0].get("customdata") if points else None
+    if not isinstance(data, list | tuple) or len(data) < 2:
+        return
+    place, panel = int(data[0]), int(data[1])
+    candidates = list(shown)
+    if 0 <= panel < len(candidates) and 0 <= place < len(shown[candidates[panel]]):
+        open_group(candidates[panel], shown[candidates[panel]][place].numbers[0])

@@ -1,0 +1,123 @@
+"""The groups of one candidate as rows; the selected one is open."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.figures.names import clipped
+from profiler_core.ui.fusion.address import group_in_url, open_group
+from profiler_core.ui.fusion.data import Fused
+from profiler_core.ui.style import colors
+
+_MOST_ROWS = 2000
+_NO_NEWS_US = 0.5  # a step; what two runs of the same code differ by
+
+
+def choose_listed(found: Mapping[int, Fused], listed: int) -> None:
+    """Whose groups the table lists, where several candidates are drawn."""
+    if len(found) < 2:
+        return
+    st.session_state["fusion_listed"] = listed
+    st.segmented_control(
+        "Groups of",
+        list(found),
+        format_func=lambda number: found[number].labels[1],
+        required=True,
+        key="fusion_listed",
+        on_change=lambda: open_group(st.session_state["fusion_listed"], None),
+    )
+
+
+def show_table(found: Fused, shown: Sequence[FoldedGroup], candidate: int) -> FoldedGroup | None:
+    """Draw the rows; the open group, or None.
+
+    Args:
+        found: the ledger.
+        shown: its groups that the filters leave.
+        candidate: which one it is, for the URL.
+    """
+    rows = list(shown[:_MOST_ROWS])
+    opened = group_in_url()
+    place = next((i for i, group in enumerate(rows) if opened in group.numbers), None)
+    st.dataframe(
+        _styled(rows),
+        hide_index=True,
+        height=min(420, 38 + 35 * max(1, len(rows))),
+        column_config=_columns(found),
+        on_select=lambda: _from_table(rows, candidate),
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [] if place is None else [place]}},
+        placeholder="·",
+        key=_key(candidate),
+    )
+    if len(shown) > _MOST_ROWS:
+        st.caption(f"The first {_MOST_ROWS} of {len(shown)} rows; the filters find the others.")
+    return next((group for group in shown if opened in group.numbers), None)
+
+
+def _key(candidate: int) -> str:
+    return f"fusion_table_{candidate}_{group_in_url()}"
+
+
+def _from_table(rows: Sequence[FoldedGroup], candidate: int) -> None:
+    picked = st.session_state[_key(candidate)]["selection"]["rows"]
+    group = rows[picked[0]].numbers[0] if picked and picked[0] < len(rows) else None
+    open_group(candidate, group)
+
+
+def _styled(rows: Sequence[FoldedGroup]) -> Any:
+    columns: dict[str, list[Any]] = {
+        "group": [group.title for group in rows],
+        "t0": [group.baseline_ns / 1e3 for group in rows],
+        "t1": [group.candidate_ns / 1e3 for group in rows],
+        "delta": [group.delta_ns / 1e3 for group in rows],
+        "n": [_kernels(group) for group in rows],
+        "source": [", ".join(label for label, _ in g.first.sources[:3]) for g in rows],
+    }
+    if any(group.first.module for group in rows):
+        columns["module"] = [_module(group) for group in rows]
+    if len({group.phase for group in rows}) > 1:
+        columns["phase"] = [group.phase for group in rows]
+    columns["how"] = [_how(group) for group in rows]
+    palette = colors()
+
+    def colour(change_us: float) -> str:
+        if abs(change_us) < _NO_NEWS_US:
+            return f"color:{palette.muted}"
+        return f"color:{palette.better if change_us < 0 else palette.worse}"
+
+    styled: Any = pd.DataFrame(columns).style
+    return styled.map(colour, subset=["delta"])
+
+
+def _kernels(group: FoldedGroup) -> str:
+    return " → ".join(f"{n:.4g}" for n in group.n_kernels)
+
+
+def _module(group: FoldedGroup) -> str:
+    modules = list(dict.fromkeys(one.module for one in group.groups if one.module))
+    return modules[0] if len(modules) == 1 else f"{modules[0]}, …" if modules else ""
+
+
+def _how(group: FoldedGroup) -> str:
+    return f"{group.first.confidence} confidence" if group.kind == "matched" else group.kind
+
+
+def _columns(found: Fused) -> dict[str, Any]:
+    number = st.column_config.NumberColumn
+    text = st.column_config.TextColumn
+    baseline, candidate = (clipped(label, 16) for label in found.labels)
+    return {
+        "group": text("operators of the baseline", width=230, pinned=True),
+        "t0": number(f"{baseline}, µs", format="%.1f", width=96, help=f"{found.time} a step."),
+        "t1": number(f"{candidate}, µs", format="%.1f", width=96, help=f"{found.time} a step."),
+        "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
+        "n": text("kernels", width=80, help="Kernels a step, copies and memsets not among them."),
+        "source": text("source line", width=170),
+        "module": text("module", width=170),
+        "phase": text("phase", width=80),
+        "how": text("known with", width=130),
+    }

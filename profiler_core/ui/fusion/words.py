@@ -1,0 +1,36 @@
+"""Evidence, confidence and kind of a group, said to somebody who does not know the ledger."""
+
+from profiler_core.analysis.ledger.result import FusionGroup
+
+_SURE = {
+    "high": "This match is sure",
+    "medium": "This match is likely",
+    "low": "This match is a guess",
+}
+_EVIDENCE = {
+    "operator in order": "the same operator stands at the same place in both programs",
+    "operator and shapes": "operator and input shapes are the same on both sides",
+    "source line": "both sides come from the same line of the code",
+    "composite": "the compiler is known to make one of the other",
+    "optimizer step": "both are the optimizer's step",
+    "kernel name": "the compiled kernel's name lists these operators",
+    "position": "both stand between the same neighbours, and nothing else tells",
+}
+_KINDS = {
+    "removed": "The candidate runs no kernel for this any more.",
+    "only in the candidate": "Only the candidate runs this: a cost that compiling brings along.",
+    "unmatched": "Nobody could tell what this is on the other side.",
+}
+
+
+def how_known(group: FusionGroup) -> str:
+    """For instance: This match is sure: both sides come from the same line of the code."""
+    reasons = [_EVIDENCE.get(one, one) for one in group.evidence]
+    if not reasons:
+        return f"{_SURE[group.confidence]}."
+    return f"{_SURE[group.confidence]}: {'; '.join(reasons)}."
+
+
+def what_kind(group: FusionGroup) -> str:
+    """Why a group has only one side."""
+    return _KINDS.get(group.kind, group.kind)
