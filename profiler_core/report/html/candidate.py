@@ -15,7 +15,7 @@ from profiler_core.report.html.summary import finding_html
 from profiler_core.units import format_change, format_difference, format_duration, format_share
 
 _MAP_PX = 460
-_GROUPS = 15  # the biggest changes; --tables has all groups
+_GROUPS = 10  # the biggest changes; --tables has all groups
 _CLOCK = {
     "unprofiled": "timed without the profiler",
     "profiled": "on the profiler's clock",

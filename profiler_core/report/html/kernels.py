@@ -11,7 +11,7 @@ from profiler_core.report.html.charts import Charts
 from profiler_core.report.html.pieces import chapter, mono, paragraph, short, table
 from profiler_core.units import format_count, format_duration
 
-_MOST = 25  # kernels in the table; --tables has all
+_MOST = 16  # kernels in the table; --tables has all
 
 
 def kernels_chapter(contents: Contents, charts: Charts) -> str:
@@ -24,7 +24,7 @@ def kernels_chapter(contents: Contents, charts: Charts) -> str:
     body = []
     for row in rows[:_MOST]:
         cells = [
-            f"{mono(short(plain_kernel_name(row.name)))}<br>"
+            f"{mono(short(plain_kernel_name(row.name), 72))}<br>"
             f"<small>{escape(CATEGORIES.get(row.category, row.category))}</small>"
         ]
         for side in row.sides:

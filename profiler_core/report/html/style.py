@@ -56,9 +56,9 @@ td small, th small { color:var(--muted); font-size:12px; }
   print-color-adjust:exact; }
 .legend { font-size:12.5px; margin:2px 0 0; max-width:none; }
 .legend span.key { display:inline-block; margin-right:16px; white-space:nowrap; }
-.finding { display:grid; grid-template-columns:92px minmax(0,1fr); gap:18px; padding:11px 0;
+.finding { display:grid; grid-template-columns:104px minmax(0,1fr); gap:18px; padding:11px 0;
   border-top:1px solid var(--line); break-inside:avoid; }
-.finding:first-of-type { border-top:0; }
+.finding:first-of-type { border-top:0; } .finding.brief { padding:5px 0; border-top:0; }
 .finding p { color:var(--muted); margin:2px 0 0; } .finding p span { color:var(--ink); }
 .stake { text-align:right; font-variant-numeric:tabular-nums; }
 .stake b { font-size:15px; } .stake small { display:block; color:var(--muted); font-size:12px; }
@@ -73,15 +73,24 @@ footer { margin-top:56px; padding-top:12px; border-top:1px solid var(--line); co
   font-size:12.5px; }
 @media (max-width:640px) { main { padding:24px 16px; } h1 { font-size:23px; } nav { columns:1; }
   .change { display:block; margin:0; } header.top { display:block; } }
-@page { size:A4; margin:14mm 14mm 16mm; }
+@page { size:A4; margin:13mm 14mm 14mm; }
 @media print {
-  body { font-size:10.5pt; } main { max-width:none; padding:0; }
-  h1 { font-size:21pt; } h2 { font-size:15pt; } h3 { break-after:avoid; } h2 { break-after:avoid; }
+  body { font-size:9.6pt; line-height:1.42; } main { max-width:none; padding:0; }
+  header.top { margin-bottom:12px; padding-bottom:6px; font-size:8.5pt; }
+  h1 { font-size:19pt; margin:2px 0 5px; } h2 { font-size:14pt; } .lead { font-size:10pt; }
+  h3 { margin-top:15px; font-size:11pt; }
+  h2, h3, section > p.muted, .keep > p.muted { break-after:avoid; }
   section { break-before:page; border-top:0; margin-top:0; padding-top:0; }
   section.summary, section.flow { break-before:auto; }
-  section.flow { margin-top:34px; padding-top:0; }
-  tr, .chart, .keep { break-inside:avoid; } thead { display:table-header-group; }
-  .scroll { overflow:visible; } table { font-size:9.2pt; } th, td { padding:4px 7px; }
+  section.flow { margin-top:30px; padding-top:0; }
+  tr, .chart, .keep, dt + dd { break-inside:avoid; } dt { break-after:avoid; }
+  thead { display:table-header-group; }
+  .scroll { overflow:visible; } table { font-size:8.8pt; margin:6px 0 2px; }
+  th, td { padding:2.6px 6px; } thead th { font-size:8.3pt; } .mono { font-size:7.8pt; }
+  td small, th small, .change { font-size:7.8pt; } .legend { font-size:8.3pt; }
+  .finding { padding:5px 0; } .stake b { font-size:10.5pt; }
+  dl { columns:2; column-gap:26px; font-size:8.8pt; } dt { margin-top:5px; }
+  footer { margin-top:24px; }
   nav { display:none; } a { color:inherit; }
   .swatch, .chart * { -webkit-print-color-adjust:exact; print-color-adjust:exact; }
 }

@@ -57,7 +57,7 @@ def measure_table(contents: Contents) -> str:
     rows = [_row(measure) for measure in measures(contents.comparison)]
     checked = [c.numerics for c in contents.comparison.candidates]
     if any(n is not None for n in checked):
-        cells = ["Results", "reference<span class=change></span>"]
+        cells = ["Results", "reference"]
         for numerics in checked:
             word = "not checked" if numerics is None else numerics.verdict
             kind = ' class="worse"' if word == "wrong" else ""
@@ -66,8 +66,8 @@ def measure_table(contents: Contents) -> str:
     return table(["", *contents.labels], rows)
 
 
-def finding_html(finding: Finding) -> str:
-    """What stands out, what is at stake, what to try."""
+def finding_html(finding: Finding, *, brief: bool = False) -> str:
+    """What stands out, what is at stake, what to try; `brief` is the first and second alone."""
     if finding.at_stake_ns is not None:
         stake, unit = format_duration(finding.at_stake_ns), "a step"
     elif finding.one_off_ns is not None:
@@ -75,9 +75,13 @@ def finding_html(finding: Finding) -> str:
     else:
         stake, unit = "–", "to know" if finding.weight == "note" else ""
     bad = ' class="bad-text"' if finding.weight in ("first of all", "first") else ""
+    title = f"<b{bad}>{escape(finding.title)}</b>"
+    if brief:
+        amount = f"<b>{escape(stake)}</b> {unit}"
+        return f'<div class="finding brief"><div class=stake>{amount}</div><div>{title}</div></div>'
     return (
         f'<div class="finding"><div class=stake><b>{escape(stake)}</b><small>{unit}</small></div>'
-        f"<div><b{bad}>{escape(finding.title)}</b>"
+        f"<div>{title}"
         f"<p>{escape(finding.evidence)} <span>{escape(finding.advice)}</span></p></div></div>"
     )
 
@@ -87,7 +91,7 @@ def _first_findings(contents: Contents) -> str:
         found = contents.explanations[number].findings
         if found:
             label = contents.labels[number + 1]
-            rows = "".join(finding_html(one) for one in found[:_FIRST])
+            rows = "".join(finding_html(one, brief=True) for one in found[:_FIRST])
             return f'<div class="keep"><h3>What to do next in {escape(label)}</h3>{rows}</div>'
     return ""
 
@@ -120,7 +124,7 @@ def step_bar_parts(contents: Contents) -> tuple[list[str], list[StepParts]]:
 
 
 def _row(measure: Measure) -> list[str]:
-    cells = [escape(measure.label), f"{escape(value_text(measure, 0))}<span class=change></span>"]
+    cells = [escape(measure.label), f"{escape(value_text(measure, 0))}"]
     for run in range(1, len(measure.values)):
         kind = _CLASS[measure.judgements[run - 1]]
         cells.append(
