@@ -8,7 +8,7 @@ from profiler_core.analysis.causes import Cause, cudagraph_cause
 from profiler_core.analysis.compiled_calls import CompiledCall, compiled_calls
 from profiler_core.analysis.launches import is_graph_launch
 from profiler_core.analysis.step_time import Clock
-from profiler_core.analysis.two_queues import host_scale, queues, replay_ns
+from profiler_core.analysis.two_queues import profiler_event_ns, queues, replay_ns
 from profiler_core.analysis.work import device_work, host_steps
 from profiler_core.model.compilation import CudaGraphEvent
 from profiler_core.model.trace import KERNEL, Trace
@@ -97,11 +97,10 @@ def _at_stake(
     two = queues(trace, inside) if inside else None
     if two is None:
         return None
-    step_ns = unprofiled_step_ns or replay_ns(two, host_scale=1.0)
-    scale = host_scale(two, step_ns) if unprofiled_step_ns else 1.0
-    if scale is None:
+    step_ns = unprofiled_step_ns or replay_ns(two)
+    event_ns = profiler_event_ns(two, step_ns) if unprofiled_step_ns else 0.0
+    if event_ns is None:
         return 0.0
-    now = replay_ns(two, host_scale=scale)
-    # Launch calls are what the profiler slows most, so this work shrinks like all of the host's.
-    then = replay_ns(two, host_scale=scale, removed=scale)
+    now = replay_ns(two, event_ns=event_ns)
+    then = replay_ns(two, event_ns=event_ns, removed=True, removed_event_ns=event_ns)
     return step_ns * max(0.0, 1 - then / now)

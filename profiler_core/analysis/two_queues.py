@@ -1,9 +1,12 @@
 """Replay host and device as two queues: what would a step take if the host had less to do?
 
 The host works through its launches in order and waits where it synchronises; the device runs what
-was launched, in order, one piece after the other. Device durations are as measured, the host's
-work is scaled to the unprofiled clock. What overlaps on the device (streams, dependent launches)
-counts once.
+was launched, in order, one piece after the other. Device durations are as measured. The profiler
+makes the host slower by writing down each operator, range and runtime call: that costs about the
+same for each of them (2.8 to 5.4 µs on the hosts of the H200s measured, docs/graph_break_cost.md),
+while code that it does not see runs at its own speed. So the cost of one event is what brings the
+replay to the unprofiled step time. What overlaps on the device (streams, dependent launches) counts
+once.
 """
 
 import re
@@ -23,6 +26,9 @@ SYNCHRONISING = re.compile(
 DEFAULT_GAP_NS = 1000
 MAX_GAP_NS = 10_000  # longer gaps are the host's
 MAX_ITEMS = 200_000
+# Work of the host without the profiler is at least this part of what was recorded: where more is
+# missing, the number of events cannot be the reason, and the host is not what the step waits for.
+MIN_HOST_SHARE = 0.1
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,13 +38,16 @@ class Queues:
     """What happened on both sides, as arrays over the host's launches and waits, in order.
 
     host_ns: work of the host from the item before (or the step's start) to this one.
-    removable_ns: the part of it that a question would take away.
+    host_events: how many operators, ranges and runtime calls the profiler wrote down in it.
+    removable_ns, removable_events: the part of both that a question would take away.
     device_ns: device work that this item starts, 0 for a wait.
     waits: True where the host waits for the device.
     """
 
     host_ns: Floats
+    host_events: Floats
     removable_ns: Floats
+    removable_events: Floats
     device_ns: Floats
     waits: npt.NDArray[np.bool_]
     step: npt.NDArray[np.int64]
@@ -57,13 +66,17 @@ class Queues:
         return float(self.removable_ns.sum() / self.n_steps)
 
 
-def queues(trace: Trace, removable: list[tuple[int, int]]) -> Queues | None:
+def queues(
+    trace: Trace, removable: list[tuple[int, int]], slower: list[tuple[int, int]] | None = None
+) -> Queues | None:
     """Lay a trace out as two queues.
 
     Args:
         trace: with ProfilerStep annotations.
         removable: intervals of the host's time, ns, in order and disjoint. Launches inside stay,
             waits inside go.
+        slower: further such intervals, none inside the others: time that would go although what
+            happens in it (its events, too) stays.
 
     Returns:
         None without steps.
@@ -74,7 +87,9 @@ def queues(trace: Trace, removable: list[tuple[int, int]]) -> Queues | None:
     items = _items(trace, steps)
     ends = steps["end_ns"].to_numpy()
     starts = steps["ts_ns"].to_numpy()
-    cover = _Cover(removable)
+    cover = _Cover(sorted([*removable, *(slower or [])]))
+    seen = _Seen(trace, _Cover(removable))
+    spans: list[tuple[int, int, int]] = []  # from, to for all of the work, to for what may go
     host, taken, device, waits, number = [], [], [], [], []
     for step in range(steps.height):
         at = int(starts[step])
@@ -84,19 +99,24 @@ def queues(trace: Trace, removable: list[tuple[int, int]]) -> Queues | None:
             inside = wait and cover.holds(begins)
             work_until = begins if wait else call_ends
             host.append(max(0, work_until - at))
+            spans.append((at, work_until, begins))
             taken.append(cover.within(at, begins))
             device.append(device_ns)
             waits.append(wait and not inside)
             number.append(step)
             at = max(at, call_ends)
         host.append(max(0, until - at))
+        spans.append((at, until, until))
         taken.append(cover.within(at, until))
         device.append(0.0)
         waits.append(False)
         number.append(step)
+    events, gone = seen.counts(np.array(spans, dtype=np.int64).reshape(-1, 3))
     return Queues(
         host_ns=np.array(host, dtype=np.float64),
+        host_events=events,
         removable_ns=np.array(taken, dtype=np.float64),
+        removable_events=gone,
         device_ns=np.array(device, dtype=np.float64),
         waits=np.array(waits, dtype=np.bool_),
         step=np.array(number, dtype=np.int64),
@@ -105,18 +125,23 @@ def queues(trace: Trace, removable: list[tuple[int, int]]) -> Queues | None:
     )
 
 
-def replay_ns(two: Queues, *, host_scale: float, removed: float = 0.0) -> float:
+def replay_ns(
+    two: Queues, *, event_ns: float = 0.0, removed: bool = False, removed_event_ns: float = 0.0
+) -> float:
     """Time of a step in the steady state.
 
     Args:
         two: the queues.
-        host_scale: unprofiled over profiled duration of the host's work.
-        removed: how much of the removable work is taken away, as a factor on its profiled length.
+        event_ns: what the profiler costs the host for each event that it writes down.
+        removed: take the removable work away.
+        removed_event_ns: the same cost for the events of the removable work.
     """
     host = device = clock = ready = 0.0
     ends: list[float] = []
     repeats = 2 if two.n_steps > 1 else 4
-    work = two.host_ns * host_scale - two.removable_ns * removed
+    work = _unprofiled(two.host_ns, two.host_events, event_ns)
+    if removed:
+        work = work - _unprofiled(two.removable_ns, two.removable_events, removed_event_ns)
     rows = list(
         zip(
             work.tolist(),
@@ -143,23 +168,45 @@ def replay_ns(two: Queues, *, host_scale: float, removed: float = 0.0) -> float:
     return (ends[-1] - ends[half]) / (len(ends) - 1 - half)
 
 
-def host_scale(two: Queues, step_ns: float) -> float | None:
-    """The scale at which the replay takes `step_ns`; None where the host never matters.
+def profiler_event_ns(two: Queues, step_ns: float) -> float | None:
+    """The cost of one event at which the replay takes `step_ns`; None where the host never matters.
 
-    Profiling does not make the host faster, so the scale is at most 1.
+    Profiling does not make the host faster, so the cost is at least 0.
     """
-    if replay_ns(two, host_scale=0.02) >= 0.99 * step_ns:
+    low, high = 0.0, float(two.host_ns.sum() / max(1.0, two.host_events.sum())) * 8
+    if replay_ns(two, event_ns=high) >= 0.99 * step_ns:
         return None
-    low, high = 0.02, 1.0
-    if replay_ns(two, host_scale=high) <= step_ns:
-        return high
-    for _ in range(14):
+    if replay_ns(two) <= step_ns:
+        return 0.0
+    for _ in range(16):
         middle = (low + high) / 2
-        if replay_ns(two, host_scale=middle) < step_ns:
+        if replay_ns(two, event_ns=middle) > step_ns:
             low = middle
         else:
             high = middle
     return (low + high) / 2
+
+
+def _unprofiled(work_ns: Floats, events: Floats, event_ns: float) -> Floats:
+    return np.maximum(work_ns - events * event_ns, MIN_HOST_SHARE * work_ns)
+
+
+class _Seen:
+    """The events that the profiler wrote down on the host, by the moment at which they begin."""
+
+    def __init__(self, trace: Trace, cover: "_Cover") -> None:
+        tables = (trace.ops, trace.annotations, trace.runtime)
+        self._at = np.sort(np.concatenate([table["ts_ns"].to_numpy() for table in tables]))
+        self._inside = np.concatenate(([0], np.cumsum(cover.hold(self._at))))
+
+    def counts(self, spans: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """(events, events inside what may go) for rows of (from, to, to for what may go)."""
+        first, last, last_gone = (
+            np.searchsorted(self._at, spans[:, column], side="left") for column in range(3)
+        )
+        events = np.maximum(0, last - first).astype(np.float64)
+        gone = np.maximum(0, self._inside[last_gone] - self._inside[first]).astype(np.float64)
+        return events, gone
 
 
 class _Cover:
@@ -180,8 +227,14 @@ class _Cover:
         return self._until(end) - self._until(start) if end > start else 0.0
 
     def holds(self, moment: int) -> bool:
-        n = int(np.searchsorted(self._starts, moment, side="right"))
-        return n > 0 and moment < int(self._ends[n - 1])
+        return bool(self.hold(np.array([moment]))[0])
+
+    def hold(self, moments: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """The same for many moments at once."""
+        if self._starts.size == 0:
+            return np.zeros(moments.size, dtype=np.bool_)
+        n = np.searchsorted(self._starts, moments, side="right")
+        return (n > 0) & (moments < self._ends[n - 1])
 
 
 def _items(trace: Trace, steps: pl.DataFrame) -> dict[int, list[tuple[int, int, float, bool]]]:

@@ -41,7 +41,7 @@ def device_work(trace: Trace) -> pl.DataFrame:
         null for events that count in no total (left over from before, or launched after).
     """
     if not trace.has_device_events:
-        return _assign_steps(_operators(trace), host_steps(trace), moment="ts_ns")
+        return _assign_steps(outermost_operators(trace), host_steps(trace), moment="ts_ns")
     return _assign_steps(_with_launches(trace), host_steps(trace), moment="launch_ts_ns")
 
 
@@ -87,7 +87,7 @@ def _with_launches(trace: Trace) -> pl.DataFrame:
     return joined
 
 
-def _operators(trace: Trace) -> pl.DataFrame:
+def outermost_operators(trace: Trace) -> pl.DataFrame:
     """Outermost operators below the wrappers, each as a kernel on the "stream" of its thread."""
     names = trace.ops.select(pl.col("name").unique())
     wrappers = [is_wrapper(name) for name in names["name"].cast(pl.String)]
