@@ -117,6 +117,19 @@ PYTHON_SCHEMA: dict[str, pl.DataType] = {
     "python_parent_id": pl.Int64(),
     "python_module_id": pl.Int64(),
 }
+COLLECTIVE_SCHEMA: dict[str, pl.DataType] = {
+    "ts_ns": pl.Int64(),
+    "dur_ns": pl.Int64(),
+    "pid": pl.Int64(),
+    "tid": pl.Int64(),
+    "collective": pl.String(),  # "allreduce", as torch calls it
+    "dtype": pl.String(),  # "Float"
+    "in_elements": pl.Int64(),
+    "out_elements": pl.Int64(),
+    "group_size": pl.Int64(),
+    "group_name": pl.String(),
+    "group_ranks": pl.String(),  # JSON text; may be cut short by torch
+}
 OTHER_SCHEMA: dict[str, pl.DataType] = {  # overhead, cuda_sync, Trace, anything unknown
     "ts_ns": pl.Int64(),
     "dur_ns": pl.Int64(),
@@ -136,8 +149,11 @@ TABLE_SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "gpu_annotations": GPU_ANNOTATION_SCHEMA,
     "memory": MEMORY_SCHEMA,
     "python": PYTHON_SCHEMA,
+    "collectives": COLLECTIVE_SCHEMA,
     "other": OTHER_SCHEMA,
 }
+# The calls of torch.distributed: rows of `ops` again, with what only these carry.
+COLLECTIVE_NAME = "record_param_comms"
 
 
 @dataclass(frozen=True)
@@ -156,6 +172,7 @@ class Trace:
     gpu_annotations: pl.DataFrame  # their shadows on the device; never kernels
     memory: pl.DataFrame  # [memory] instants
     python: pl.DataFrame  # python_function
+    collectives: pl.DataFrame  # the COLLECTIVE_NAME rows of ops, with what each moves
     other: pl.DataFrame
     metadata: Mapping[str, Any] = field(default_factory=dict)  # top-level keys but traceEvents
     tally: Tally = field(default_factory=Tally)
@@ -163,7 +180,7 @@ class Trace:
     @property
     def n_events(self) -> int:
         """Events in the tables."""
-        return sum(getattr(self, table).height for table in TABLE_SCHEMAS)
+        return sum(getattr(self, name).height for name in TABLE_SCHEMAS if name != "collectives")
 
     @property
     def has_device_events(self) -> bool:

@@ -140,6 +140,9 @@ def check_neighbours_only(
     how=st.sampled_from(["replace", "insert", "delete"]),
     chunk_bytes=CHUNKS,
 )
+@example(place=0, offset=len(TEXTS[0]) - 1, byte=b"\0", how="replace", chunk_bytes=(2000,))
+@example(place=0, offset=len(TEXTS[0]) - 1, byte=b"x", how="replace", chunk_bytes=(1 << 20,))
+@example(place=3, offset=len(TEXTS[3]) - 2, byte=b"x", how="replace", chunk_bytes=(1 << 20,))
 def test_a_corrupt_byte_touches_its_event_alone(tmp_path, place, offset, byte, how, chunk_bytes):
     text = bytearray(TEXTS[place])
     offset %= len(text)

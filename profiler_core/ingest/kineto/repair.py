@@ -29,6 +29,7 @@ STRAY_BRACKET = "stray bracket between events"
 _KEYS = r"(?:ph|name|cat|pid|tid|ts|dur|args|id|bp|s|cname|sf|tts|tdur)"
 _EVENT_START = re.compile(r'\{\s*"' + _KEYS + r'"\s*:')
 _BORDER = re.compile(r"\}\s*,\s*(?=" + _EVENT_START.pattern + r")")
+_NEXT_EVENT = re.compile(r",\s*(?=" + _EVENT_START.pattern + r")")
 _ARRAY_END = re.compile(r'\}\s*(?=\]\s*(?:\}|,\s*"|$))')
 # What `Chunks` leaves out between two pieces.
 SEPARATOR = b","
@@ -157,6 +158,10 @@ class Mender:
         event = self._mended(text[start : end.start() + 1])
         if event is None:
             self.skipped[UNREADABLE] += 1
+            # Its own closing brace may be what is damaged: the event after it is whole.
+            following = _NEXT_EVENT.search(text, start, end.start())
+            if following is not None:
+                return None, following.end()
         return event, end.end()
 
     def _mended(self, text: str) -> Event | None:

@@ -87,6 +87,11 @@ class Dealer:
         for name in placed["table"].unique():
             part = placed.filter(pl.col("table") == name)
             rows.tables[name] = pack(self._narrow(part, name))
+        calls = usable.filter(
+            pl.col("name") == model.COLLECTIVE_NAME, pl.col("collective").is_not_null()
+        )
+        if calls.height:
+            rows.tables["collectives"] = pack(self._narrow(calls, "collectives"))
         memory = wide.filter(
             pl.col("ph").is_in(("i", "I")),
             pl.col("name") == _MEMORY_NAME,

@@ -54,6 +54,14 @@ ARGUMENTS = (
     Argument("python_id", "Python id", "integer"),
     Argument("python_parent_id", "Python parent id", "integer"),
     Argument("python_module_id", "Python module id", "integer"),
+    # torch/csrc/distributed/c10d/ParamCommsUtils.hpp; in traces since torch 2.1.
+    Argument("collective", "Collective name", "text"),
+    Argument("dtype", "dtype", "text"),
+    Argument("in_elements", "In msg nelems", "integer"),
+    Argument("out_elements", "Out msg nelems", "integer"),
+    Argument("group_size", "Group size", "integer"),
+    Argument("group_name", "Process Group Name", "text"),
+    Argument("group_ranks", "Process Group Ranks", "text"),
     # Read only to count the inf and nan that old Kineto wrote here (kineto#105).
     Argument("bandwidth", "memory bandwidth (GB/s)", "number"),
 )
