@@ -1,0 +1,22 @@
+"""Which frames of a Python stack are the framework's own, and how a place in a file is written."""
+
+import re
+
+# A folder named torch may be anybody's (/opt/torch/model.py); with what torch keeps in it, it is
+# the framework. Generated code lies in Inductor's cache, our own child in capture/child.
+_FRAMEWORK = re.compile(
+    r"(^|/)torch/(_\w+|nn|autograd|optim|utils|cuda|amp|ao|jit|fx|func|distributed|profiler"
+    r"|functional\.py)(/|\.py|$)"
+    r"|(^|/)(site|dist)-packages/torch/|torchinductor|/inductor/|profiler_core/capture/child/"
+    r"|^<|(^|/)(threading|contextlib|runpy)\.py$"
+)
+
+
+def is_framework(file: str) -> bool:
+    """Is this no line that a user of torch, or a library on it, wrote?"""
+    return _FRAMEWORK.search(file.replace("\\", "/")) is not None
+
+
+def place(file: str, line: int | str) -> str:
+    """`modeling_bert.py:176`."""
+    return f"{file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line}"

@@ -1,0 +1,100 @@
+"""What was held when the allocated peak was reached, by operator, module and source line."""
+
+import re
+from dataclasses import dataclass
+
+import polars as pl
+
+from profiler_core.analysis.memory.curve import MemoryCurve
+from profiler_core.analysis.memory.frames import is_framework, place
+from profiler_core.model.trace import Trace
+
+_MOST_LOOKED_UP = 400  # allocations whose Python frames are looked for, the largest first
+_FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
+_MODULE = "nn.Module: "
+
+
+@dataclass(frozen=True)
+class LiveRow:
+    """Allocations of one origin that were alive. None: the trace does not say it."""
+
+    operator: str  # the outermost operator, or the compiled kernel that the buffer was made for
+    module: str | None
+    source: str | None  # `model.py:12 forward`: where the function begins
+    n: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class LiveSet:
+    """Allocated at the peak. before_bytes + the sum over rows == peak_bytes."""
+
+    ts_ns: int
+    peak_bytes: int
+    before_bytes: int  # held since before the profiled steps: weights, inputs, optimizer state
+    rows: tuple[LiveRow, ...]  # largest first
+
+
+def live_at_peak(trace: Trace, curve: MemoryCurve, made: pl.DataFrame) -> LiveSet:
+    """The live set at the first moment of the allocated peak.
+
+    Args:
+        trace: of the curve.
+        curve: not decimated.
+        made: `allocations` of the curve's device.
+    """
+    at = curve.peak_ts_ns
+    # At one time stamp the allocation that made the peak comes last; frees come after it.
+    alive = made.filter(
+        pl.col("ts_ns") <= at, pl.col("freed_ns").is_null() | (pl.col("freed_ns") > at)
+    )
+    named = _with_frames(alive, trace).with_columns(operator=origin())
+    rows = (
+        named.group_by("operator", "module", "source")
+        .agg(n=pl.len(), bytes=pl.col("bytes").sum())
+        .sort("bytes", "operator", descending=[True, False])
+    )
+    held = int(alive["bytes"].sum())
+    peak = curve.peak_allocated_bytes
+    return LiveSet(
+        at, peak, peak - held, tuple(LiveRow(**row) for row in rows.iter_rows(named=True))
+    )
+
+
+def origin() -> pl.Expr:
+    """What to call the origin of an allocation."""
+    return pl.coalesce("operator", pl.col("kernel"), pl.lit("(outside of operators)"))
+
+
+def _with_frames(alive: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """Module and source of the largest allocations, where the trace has Python frames."""
+    if trace.python.height == 0:
+        missing = pl.lit(None, pl.String)
+        return alive.with_columns(module=missing, source=missing)
+    frames = trace.python.select(
+        "ts_ns", "tid", end_ns=pl.col("ts_ns") + pl.col("dur_ns"), name=pl.col("name")
+    )
+    largest = alive.sort("bytes", descending=True).head(_MOST_LOOKED_UP)
+    found = []
+    for row in largest.iter_rows(named=True):
+        around = frames.filter(
+            pl.col("ts_ns") <= row["ts_ns"],
+            pl.col("end_ns") > row["ts_ns"],
+            pl.col("tid") == row["tid"],
+        ).sort("ts_ns", descending=True)  # the innermost first
+        found.append(_module_and_source(around["name"].cast(pl.String).to_list()))
+    named = largest.with_columns(
+        module=pl.Series([one[0] for one in found], dtype=pl.String),
+        source=pl.Series([one[1] for one in found], dtype=pl.String),
+    )
+    rest = alive.sort("bytes", descending=True).slice(_MOST_LOOKED_UP)
+    return pl.concat([named, rest], how="diagonal")
+
+
+def _module_and_source(names: list[str]) -> tuple[str | None, str | None]:
+    module = next((n.removeprefix(_MODULE) for n in names if n.startswith(_MODULE)), None)
+    for name in names:
+        frame = _FRAME.match(name)
+        if frame is not None and not is_framework(frame["file"]):
+            return module, f"{place(frame['file'], frame['line'])} {frame['function']}"
+    return module, None

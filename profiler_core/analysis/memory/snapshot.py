@@ -1,0 +1,137 @@
+"""What a snapshot's history tells: live bytes along time, and the live set at their peak by stack.
+
+The history begins somewhere: what was allocated before is known as a sum alone, from the segments
+at the end. A free counts when it is requested, as torch.cuda.memory_allocated counts it. Bytes are
+those that were asked for; the allocator rounds them up to 512 and more.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from profiler_core.analysis.memory.curve import MemoryCurve
+from profiler_core.analysis.memory.frames import is_framework, place
+from profiler_core.model.memory_snapshot import MemorySnapshot
+
+_CUDA = 1
+_ALLOC, _FREE = "alloc", "free_requested"
+_OPERATOR = re.compile(r"^at::_ops::(?P<name>\w+)::call")
+_ALLOCATES = re.compile(r"^(empty|new_empty|resize|to|_to_copy|clone|contiguous)")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an allocation comes from, in the words of its stack."""
+
+    source: str | None  # `modeling_bert.py:176`, the innermost line outside of the framework
+    operator: str | None  # from C++ frames, where they were recorded
+    path: tuple[str, ...]  # frames outside of the framework, the outermost first
+
+    @property
+    def label(self) -> str:
+        """The best name there is."""
+        return self.source or self.operator or "(no stack)"
+
+
+@dataclass(frozen=True)
+class SnapshotLive:
+    """The live set at the peak of the history, bytes. before + the sum over rows == peak."""
+
+    peak_bytes: int
+    before_bytes: int  # allocated before the history began, or without a record of it
+    rows: tuple[tuple[Origin, int, int], ...]  # (origin, number, bytes), largest first
+
+
+@dataclass(frozen=True)
+class SnapshotHistory:
+    """One device's history; None where none was recorded."""
+
+    device: int
+    curve: MemoryCurve  # reserved is not in the history; ts_ns from its first event
+    live: SnapshotLive
+    largest: tuple[tuple[Origin, int, int], ...]  # (origin, number, bytes) of all allocations
+
+
+def origins(snapshot: MemorySnapshot) -> dict[int, Origin]:
+    """The origin behind each number of a stack."""
+    found = {}
+    for (number,), frames in snapshot.stacks.sort("stack", "depth").group_by(
+        "stack", maintain_order=True
+    ):
+        listed = list(zip(frames["function"], frames["file"], frames["line"], strict=True))
+        own = [
+            (function, file, line)
+            for function, file, line in listed
+            if file and not is_framework(file)
+        ]
+        operators = [m["name"] for f, file, _ in listed if not file and (m := _OPERATOR.match(f))]
+        found[int(str(number))] = Origin(
+            source=place(own[0][1], own[0][2]) if own else None,
+            operator=next((o for o in operators if not _ALLOCATES.match(o)), None),
+            path=tuple(f"{place(file, line)} {function}" for function, file, line in own[::-1]),
+        )
+    return found
+
+
+def history_of(snapshot: MemorySnapshot) -> SnapshotHistory | None:
+    """The history of the device with the most events; None where nothing was recorded."""
+    changes = snapshot.events.filter(
+        pl.col("action").is_in([_ALLOC, _FREE]), pl.col("bytes").is_not_null()
+    )
+    if changes.height == 0:
+        return None
+    device = int(changes["device"].mode()[0])
+    changes = changes.filter(pl.col("device") == device).with_row_index("order")
+    delta = np.where(changes["action"] == _ALLOC, 1, -1) * changes["bytes"].to_numpy()
+    # Events carry what was asked for, not what it was rounded up to (CUDACachingAllocator.cpp,
+    # record_trace with orig_size), so the level is counted in that too.
+    segments = snapshot.segments.filter(pl.col("device") == device)
+    asked = segments["requested_bytes"]
+    now = (segments["allocated_bytes"] if asked.null_count() else asked).sum()
+    start = int(now) - int(delta.sum())
+    level = np.concatenate([[start], start + np.cumsum(delta)]).astype(np.int64)
+    curve = MemoryCurve(_CUDA, device, _clock(changes), level, None, ())
+    named = origins(snapshot)
+    made = changes.filter(pl.col("action") == _ALLOC)
+    return SnapshotHistory(device, curve, _live(changes, level, named), _by_origin(made, named))
+
+
+def _live(
+    changes: pl.DataFrame, level: "np.typing.NDArray[np.int64]", named: dict[int, Origin]
+) -> SnapshotLive:
+    until = int(level.argmax())  # so many changes were made
+    alive: dict[int, int] = {}  # address -> row
+    for row, (action, address) in enumerate(
+        changes.head(until).select("action", "address").iter_rows()
+    ):
+        if action == _ALLOC:
+            alive[address] = row
+        else:
+            alive.pop(address, None)
+    rows = _by_origin(changes[sorted(alive.values())], named)
+    peak = int(level.max())
+    return SnapshotLive(peak, peak - sum(size for _, _, size in rows), rows)
+
+
+def _by_origin(made: pl.DataFrame, named: dict[int, Origin]) -> tuple[tuple[Origin, int, int], ...]:
+    nothing = Origin(None, None, ())
+    sums: dict[Origin, tuple[int, int]] = {}
+    for stack, n, size in (
+        made.group_by("stack").agg(n=pl.len(), bytes=pl.col("bytes").sum()).iter_rows()
+    ):
+        origin = nothing if stack is None else named.get(stack, nothing)
+        before = sums.get(origin, (0, 0))
+        sums[origin] = (before[0] + n, before[1] + size)
+    listed = [(origin, n, size) for origin, (n, size) in sums.items()]
+    return tuple(sorted(listed, key=lambda one: (-one[2], one[0].label, one[0].path)))
+
+
+def _clock(changes: pl.DataFrame) -> "np.typing.NDArray[np.int64]":
+    """Times from the first event; before torch 2.2 there are none, and the order stands in."""
+    times = changes["time_ns"]
+    if times.null_count():
+        return np.arange(changes.height + 1, dtype=np.int64)
+    since = (times - times.min()).to_numpy()
+    return np.concatenate([[0], np.maximum.accumulate(since)]).astype(np.int64)
