@@ -107,7 +107,11 @@ def _around(found: pl.DataFrame, operators: pl.DataFrame, moment: str, column: s
 
 def _with_kernels(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     if not trace.has_device_events:
-        return found.with_columns(kernel=pl.lit(None, pl.String), work_row=pl.lit(None, pl.UInt32))
+        return found.with_columns(
+            kernel=pl.lit(None, pl.String),
+            work_row=pl.lit(None, pl.UInt32),
+            launch_ts_ns=pl.lit(None, pl.Int64),
+        )
     launched = (
         device_work(trace)
         .with_row_index("work_row")
@@ -133,6 +137,9 @@ def _with_kernels(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
             strategy="forward",
             check_sortedness=False,
         )
-        .with_columns(kernel=pl.when(same).then("kernel"), work_row=pl.when(same).then("work_row"))
-        .drop("launch_ts_ns", "kernel_step")
+        .with_columns(
+            pl.when(same).then(column).alias(column)
+            for column in ("kernel", "work_row", "launch_ts_ns")
+        )
+        .drop("kernel_step")
     )

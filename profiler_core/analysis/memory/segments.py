@@ -101,12 +101,12 @@ def _device(snapshot: MemorySnapshot, device: int) -> Segments:
         device=device,
         reserved_bytes=int(segments["total_bytes"].sum()),
         allocated_bytes=int(segments["allocated_bytes"].sum()),
-        rounding_bytes=int(asked["bytes"].sum() - asked["requested_bytes"].sum())
+        rounding_bytes=int(asked["bytes"].sum()) - int(asked["requested_bytes"].sum())
         if asked.height
         else None,
         split_free_bytes=int(free.filter(pl.col("used") > 0)["bytes"].sum()),
         whole_free_bytes=int(free.filter(pl.col("used") == 0)["bytes"].sum()),
-        largest_free_bytes=int(free["bytes"].max() or 0),  # type: ignore[call-overload]
+        largest_free_bytes=max(free["bytes"], default=0),
         n_free_blocks=free.height,
         pools=tuple(
             Pool(pool_name(row["pool"]), row["pool"] != DEFAULT_POOL, row["n"], row["reserved"],
