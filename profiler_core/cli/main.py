@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "compare": ("profiler_core.cli.compare", "a baseline and its candidates, per step"),
     "logs": ("profiler_core.cli.logs", "what the compiler said, and what it costs"),
     "report": ("profiler_core.cli.report", "a comparison as HTML, Markdown, PDF or tables"),
+    "runs": ("profiler_core.cli.history", "the history: list, import, tag, baselines, delete"),
 }
 
 _CANCELLED = 130  # what a shell says of a process that SIGINT ended

@@ -16,14 +16,24 @@ def can_be_deleted(group: Comparable) -> bool:
 def delete(group: Comparable) -> None:
     """Delete a comparison with all its runs, for good.
 
+    Its runs leave the history too.
+
     Raises:
-        BadInput: it is no capture or upload of ours, it is being captured, or the disk refuses.
+        BadInput: it is no capture or upload of ours, it is being captured, one of its runs is a
+            baseline or part of a review, or the disk refuses.
     """
+    from profiler_core.store import history  # late: it brings the database along
+
     if not can_be_deleted(group):
         raise BadInput(
             f"{group.title} cannot be deleted: it is a sample, or a capture that still runs.",
             remedy="Cancel the capture first.",
         )
+    with history.forgetting_places([entry.key for entry in group.entries]):
+        _delete_files(group)
+
+
+def _delete_files(group: Comparable) -> None:
     try:
         # A link is not followed: only the entry in our own folder goes.
         if group.path.is_symlink():

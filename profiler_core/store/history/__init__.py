@@ -6,7 +6,8 @@
     set_baseline("main", run_id), baseline("main") -> RecordedRun, baselines(), remove_baseline
     tag(run_id, "nightly"), untag
     reconcile()                      -> records what lies here and is not recorded yet
-    delete(run_id), retention(Rules(...)), packed(directory)
+    delete_run(run_id), outdated(Rules(...)), delete_files(...)
+    receive(path), packed(directory) import and export a run as one .zip
 
 `RecordedRun` is in model/history.py: numbers in `.metrics`, raw rounds in `.rounds`,
 `.as_record()` for analyses that take a RunRecord. SQLite below the home by default, PostgreSQL
@@ -35,24 +36,38 @@ from profiler_core.store.history.marks import (
 from profiler_core.store.history.moments import person
 from profiler_core.store.history.packing import packed
 from profiler_core.store.history.query import FILTERS, RunFilter, choices, n_runs, run, runs
+from profiler_core.store.history.receiving import receive
+from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile
 from profiler_core.store.history.recording import record
+from profiler_core.store.history.removal import delete_run, forgetting_places
+from profiler_core.store.history.retention import Rules, configured_rules, delete_files, outdated
 
 __all__ = [
     "FILTERS",
     "Baseline",
     "HeadlineMetrics",
     "HistoryUnavailable",
+    "Reconciled",
     "RecordedRun",
+    "Rules",
     "RunFilter",
     "baseline",
     "baselines",
     "choices",
+    "configured_rules",
+    "delete_files",
+    "delete_run",
     "directory_of",
+    "forgetting_places",
     "has_files",
     "n_runs",
+    "outdated",
     "packed",
+    "pending",
     "person",
     "reading",
+    "receive",
+    "reconcile",
     "record",
     "remove_baseline",
     "run",

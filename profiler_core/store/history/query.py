@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, select
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from profiler_core.errors import BadInput
 from profiler_core.model.history import RecordedRun
@@ -71,11 +71,18 @@ def run(run_id: str) -> RecordedRun:
     return found[0]
 
 
-def known_runs() -> Mapping[str, tuple[int, str | None]]:
-    """run_id -> (version of its metrics, when its files were deleted), of every run."""
-    asked = select(table.c.run_id, table.c.metrics_version, table.c.files_deleted_at)
+def known_runs() -> Mapping[str, int]:
+    """run_id -> version of its headline numbers, of every run."""
     with reading() as connection:
-        return {row[0]: (row[1], row[2]) for row in connection.execute(asked)}
+        rows = connection.execute(select(table.c.run_id, table.c.metrics_version))
+        return {row[0]: row[1] for row in rows}
+
+
+def known_artifacts() -> frozenset[str]:
+    """Names of all artifacts that the history knows."""
+    asked = select(table.c.artifact).where(table.c.artifact.is_not(None))
+    with reading() as connection:
+        return frozenset(str(name) for name in connection.scalars(asked))
 
 
 def choices() -> Mapping[str, tuple[str, ...]]:
@@ -91,8 +98,6 @@ def choices() -> Mapping[str, tuple[str, ...]]:
 
 def n_runs() -> int:
     """How many runs the history has."""
-    from sqlalchemy import func
-
     with reading() as connection:
         return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 

@@ -56,7 +56,27 @@ def record(
         NotARun: no run.json lies there, or it cannot be understood.
         BadInput: the run is still running, or the history cannot be written.
     """
-    found, problem = read_record(run_directory, may_be_alive=True)
+    found = _ended(run_directory)
+    directory = _kept(run_directory, found)
+    key = places.key_of(directory)
+    assert key is not None  # noqa: S101 - _kept has just put it below a folder of ours
+    return _write(directory, found, key, _uploaded(directory, found), person, tags)
+
+
+def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
+    """Put a run into the history that lies only among the team's artifacts. As `record`."""
+    kept = artifact_store.artifacts()
+    if kept is None:
+        raise BadInput("No artifacts are kept.", remedy="Set FUSIONSCOPE_ARTIFACTS_URL.")
+    directory = kept.fetch(name)
+    key = f"run/{name.removesuffix('.zip')}"
+    return _write(directory, _ended(directory, is_copy=True), key, name, person, ())
+
+
+def _ended(run_directory: Path, *, is_copy: bool = False) -> RunRecord:
+    key = places.key_of(run_directory)
+    may_be_alive = not is_copy and (key is None or places.origin_of(key) == "capture")
+    found, problem = read_record(run_directory, may_be_alive=may_be_alive)
     if problem is not None or not places.has_run(run_directory):
         raise NotARun(
             f"{run_directory} is no run: {problem or 'it has no run.json'}",
@@ -66,19 +86,24 @@ def record(
         raise BadInput(
             f"The run {run_directory} is still running.", remedy="Record it when it has ended."
         )
-    directory = _kept(run_directory, found)
-    key = places.key_of(directory)
-    assert key is not None  # noqa: S101 - _kept has just put it below a folder of ours
-    run_id = found.run_id or key
-    if not 0 < len(run_id) <= _LONGEST_ID or not run_id.isprintable():
-        raise NotARun(f"{run_directory} has no usable run_id.", remedy="Capture it again.")
+    return found
 
-    artifact = _uploaded(directory, found)
-    moment = now()
-    made = _described(msgspec.structs.replace(found, run_id=run_id), key, artifact, moment, person)
-    if _is_up_to_date(run_id):
-        changed: tuple[str, ...] = _FILES
-    else:
+
+def _write(
+    directory: Path,
+    found: RunRecord,
+    key: str,
+    artifact: str | None,
+    person: str | None,
+    tags: tuple[str, ...],
+) -> RecordedRun:
+    run_id = run_id_of(found, key)
+    if not 0 < len(run_id) <= _LONGEST_ID or not run_id.isprintable():
+        raise NotARun(f"{directory} has no usable run_id.", remedy="Capture it again.")
+    described = msgspec.structs.replace(found, run_id=run_id)
+    made = _described(described, key, artifact, now(), person)
+    changed: tuple[str, ...] = _FILES
+    if not _is_up_to_date(run_id):
         made = replace(made, metrics=metrics_of(directory, found))
         changed = (*_FILES, *METRICS, "metrics_version")
     with writing() as connection:
@@ -87,6 +112,11 @@ def record(
     if tags:
         tag(run_id, *tags, person=made.person)
     return recorded_run(run_id)
+
+
+def run_id_of(found: RunRecord, key: str) -> str:
+    """By what the history knows a run: its own id, or its place where it has none."""
+    return found.run_id or key
 
 
 def metrics_of(directory: Path, record: RunRecord) -> HeadlineMetrics:

@@ -1,0 +1,187 @@
+"""`runs …`: the history of runs: list, import, export, tag, keep baselines, delete."""
+
+import argparse
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from profiler_core.cli.history_text import runs_table
+from profiler_core.cli.json_output import write_json
+from profiler_core.errors import BadInput
+from profiler_core.model.history import RecordedRun
+from profiler_core.store import history
+
+Action = Callable[[argparse.Namespace], dict[str, object]]
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the actions and their arguments."""
+    parser = subparsers.add_parser("runs", help="the history: list, import, tag, baselines, delete")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    def action(name: str, does: Action, help_text: str) -> argparse.ArgumentParser:
+        made = actions.add_parser(name, help=help_text, description=help_text)
+        made.add_argument("--json", action="store_true", help="see docs/json.md")
+        made.set_defaults(does=does)
+        return made
+
+    listed = action("list", _list, "recorded runs, the newest first")
+    for name in history.FILTERS:
+        listed.add_argument(f"--{name}", action="append", default=[], metavar="VALUE")
+    listed.add_argument("--commit", default="", help="the beginning of a commit's id")
+    listed.add_argument("--since", default="", metavar="DATE", help="2026-11-21")
+    listed.add_argument("--limit", type=int, default=50)
+
+    received = action("import", _import, "record a run, a capture's folder or a .zip")
+    received.add_argument("path", type=Path, nargs="+", metavar="PATH")
+    received.add_argument("--tag", action="append", default=[])
+
+    export = action("export", _export, "one run as one .zip")
+    export.add_argument("run", metavar="RUN_ID")
+    export.add_argument("-o", "--output", type=Path, help="default: RUN_ID.zip here")
+
+    for name, does, what in (
+        ("tag", _tag, "put tags on a run"),
+        ("untag", _untag, "take tags off a run"),
+    ):
+        marked = action(name, does, what)
+        marked.add_argument("run", metavar="RUN_ID")
+        marked.add_argument("tag", nargs="+")
+
+    kept = action("baseline", _baseline, "list the baselines, or keep a run under a name")
+    kept.add_argument("name", nargs="?", metavar="NAME")
+    kept.add_argument("run", nargs="?", metavar="RUN_ID_OR_DIRECTORY")
+    kept.add_argument("--note", default="")
+    kept.add_argument("--remove", action="store_true", help="forget NAME; the run stays")
+
+    deleted = action("delete", _delete, "delete runs with their numbers and files, for good")
+    deleted.add_argument("run", nargs="+", metavar="RUN_ID")
+
+    retention = action("retention", _retention, "which files are outdated; delete them")
+    retention.add_argument("--keep-captures", type=int, metavar="N", help="newest of a workload")
+    retention.add_argument("--keep-days", type=int, metavar="N")
+    retention.add_argument("--apply", action="store_true", help="delete; without it only listed")
+
+    action("reconcile", _reconcile, "record what lies here and is not in the history yet")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it."""
+    does: Action = arguments.does
+    answer = does(arguments)
+    text = answer.pop("text")
+    if arguments.json:
+        write_json(answer)
+    elif text:
+        print(text)
+    return 0
+
+
+def _list(arguments: argparse.Namespace) -> dict[str, object]:
+    chosen: dict[str, Any] = {name: tuple(getattr(arguments, name)) for name in history.FILTERS}
+    wanted = history.RunFilter(**chosen, commit=arguments.commit, since=arguments.since)
+    found = history.runs(wanted, limit=arguments.limit)
+    return {"runs": [_run(one) for one in found], "text": runs_table(found)}
+
+
+def _import(arguments: argparse.Namespace) -> dict[str, object]:
+    found: list[RecordedRun] = []
+    notes: list[str] = []
+    for path in arguments.path:
+        runs, said = history.receive(path, tags=tuple(arguments.tag))
+        found += runs
+        notes += said
+    text = "\n".join([runs_table(found), *notes])
+    return {"runs": [_run(one) for one in found], "notes": notes, "text": text}
+
+
+def _export(arguments: argparse.Namespace) -> dict[str, object]:
+    directory = history.directory_of(history.run(arguments.run))
+    target: Path = arguments.output or Path(f"{arguments.run.replace('/', '-')}.zip")
+    aside = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        with aside.open("xb") as sink:
+            for block in history.packed(directory):
+                sink.write(block)
+        aside.replace(target)
+    except OSError as error:
+        raise BadInput(
+            f"{target} cannot be written: {error.strerror}.", remedy="Name another file with -o."
+        ) from error
+    finally:
+        aside.unlink(missing_ok=True)
+    size = target.stat().st_size
+    return {"run_id": arguments.run, "path": target, "size_bytes": size, "text": str(target)}
+
+
+def _tag(arguments: argparse.Namespace) -> dict[str, object]:
+    history.tag(arguments.run, *arguments.tag)
+    return {"runs": [_run(history.run(arguments.run))], "text": ""}
+
+
+def _untag(arguments: argparse.Namespace) -> dict[str, object]:
+    history.untag(arguments.run, *arguments.tag)
+    return {"runs": [_run(history.run(arguments.run))], "text": ""}
+
+
+def _baseline(arguments: argparse.Namespace) -> dict[str, object]:
+    if arguments.remove:
+        if arguments.name is None:
+            raise BadInput("No baseline was named.", remedy="Pass its name with --remove.")
+        history.remove_baseline(arguments.name)
+    elif arguments.run is not None:
+        run_id = arguments.run
+        if (Path(run_id) / "run.json").is_file():
+            run_id = history.record(Path(run_id)).run_id
+        history.set_baseline(arguments.name, run_id, note=arguments.note)
+    found = history.baselines()
+    if arguments.name is not None and not arguments.remove and arguments.run is None:
+        history.baseline(arguments.name)
+        found = tuple(one for one in found if one.name == arguments.name)
+    text = "\n".join(f"{one.name}  {one.run_id}  {one.set_at}  {one.person}" for one in found)
+    return {"baselines": found, "text": text or "No baseline is kept yet."}
+
+
+def _delete(arguments: argparse.Namespace) -> dict[str, object]:
+    for run_id in arguments.run:
+        history.delete_run(run_id)
+    return {"deleted": arguments.run, "text": f"Deleted {', '.join(arguments.run)}."}
+
+
+def _retention(arguments: argparse.Namespace) -> dict[str, object]:
+    rules = history.configured_rules()
+    if arguments.keep_captures is not None or arguments.keep_days is not None:
+        rules = history.Rules(arguments.keep_captures, arguments.keep_days)
+    if (rules.keep_captures or 1) < 1 or (rules.keep_days or 1) < 1:
+        raise BadInput("A rule keeps at least 1.", remedy="Pass 1 or more.")
+    if rules == history.Rules():
+        raise BadInput("No rule says what may go.", remedy="Pass --keep-captures or --keep-days.")
+    found = history.outdated(rules)
+    n_deleted = history.delete_files(found) if arguments.apply else 0
+    said = (
+        f"The files of {n_deleted} runs were deleted; their numbers are kept."
+        if arguments.apply
+        else f"The files of {len(found)} runs may go; --apply deletes them."
+    )
+    return {
+        "rules": rules,
+        "runs": [_run(one) for one in found],
+        "n_deleted": n_deleted,
+        "text": "\n".join([*([runs_table(found)] if found else []), said]),
+    }
+
+
+def _reconcile(_: argparse.Namespace) -> dict[str, object]:
+    done = history.reconcile()
+    lines = [f"{len(done.recorded)} runs were recorded."]
+    lines += [f"{place}: {sentence}" for place, sentence in done.problems]
+    return {"recorded": done.recorded, "problems": done.problems, "text": "\n".join(lines)}
+
+
+def _run(one: RecordedRun) -> dict[str, object]:
+    """The keys of a run in docs/json.md; the environment stays in run.json."""
+    left_out = ("rounds", "spec", "environment", "metrics")
+    plain = {name: getattr(one, name) for name in one.__dataclass_fields__ if name not in left_out}
+    return {**plain, "metrics": one.metrics, "n_rounds": len(one.rounds)}

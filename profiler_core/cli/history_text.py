@@ -1,0 +1,36 @@
+"""Recorded runs as a table for the terminal."""
+
+from collections.abc import Sequence
+
+from profiler_core.cli.table import shorten, table
+from profiler_core.model.history import RecordedRun
+from profiler_core.units import format_bytes, format_count, format_duration
+
+_HEAD = ["run", "when", "workload", "variant", "status", "tags"]
+_NUMBERS = ["step time", "kernels", "breaks", "recompiles", "compile", "memory"]
+
+
+def runs_table(runs: Sequence[RecordedRun]) -> str:
+    """One line for each run."""
+    if not runs:
+        return "No runs."
+    return table([*_HEAD, *_NUMBERS], [_row(run) for run in runs], n_text=len(_HEAD))
+
+
+def _row(run: RecordedRun) -> list[str]:
+    metrics = run.metrics
+    compile_ns = None if metrics.compile_s is None else metrics.compile_s * 1e9
+    return [
+        run.run_id,
+        run.created_at.replace("T", " ").rstrip("Z")[:16],
+        shorten(run.workload, 24),
+        shorten(run.variant, 28),
+        run.status,
+        ", ".join(run.tags),
+        format_duration(metrics.step_time_ns),
+        format_count(metrics.n_kernels),
+        format_count(metrics.n_graph_breaks),
+        format_count(metrics.n_recompiles),
+        format_duration(compile_ns),
+        format_bytes(metrics.peak_reserved_bytes),
+    ]

@@ -1,0 +1,69 @@
+"""Runs from elsewhere into the history: a folder, or a .zip, checked as an upload is."""
+
+import shutil
+from pathlib import Path
+
+from profiler_core import run_directory as names
+from profiler_core.errors import BadInput, NotARun
+from profiler_core.model.history import RecordedRun
+from profiler_core.store import incoming, uploads
+from profiler_core.store.history import places
+from profiler_core.store.history.recording import record
+
+
+def receive(
+    path: Path, *, person: str | None = None, tags: tuple[str, ...] = ()
+) -> tuple[tuple[RecordedRun, ...], tuple[str, ...]]:
+    """Record the run, or all runs of a capture, at `path`.
+
+    Args:
+        path: a run directory, the folder of a capture, or a .zip (or a trace) as people send it.
+        person: whose they are.
+        tags: put on each of them.
+
+    Returns:
+        The runs, and a sentence for each file that is in none.
+
+    Raises:
+        NotARun: nothing we know lies there.
+        BadInput: an archive is damaged or hostile, or the history cannot be written.
+    """
+    if not path.exists():
+        raise NotARun(f"{path} does not exist.", remedy="Pass a run, a capture or a .zip.")
+    notes: tuple[str, ...] = ()
+    if path.is_dir():
+        directories = _runs_in(path)
+    else:
+        directories, notes = _uploaded(path)
+    return tuple(record(one, person=person, tags=tags) for one in directories), notes
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    if places.has_run(folder):
+        return [folder]
+    found = sorted(file.parent for file in folder.glob(f"*/{names.RUN_JSON}"))
+    if not found:
+        raise NotARun(
+            f"{folder} holds no run.", remedy="Pass a run directory or the folder of a capture."
+        )
+    return found
+
+
+def _uploaded(path: Path) -> tuple[list[Path], tuple[str, ...]]:
+    upload_id = incoming.new_upload_id()
+    try:
+        partial = incoming.place_for(upload_id, 0)
+        shutil.copyfile(path, partial)
+    except OSError as error:
+        incoming.forget(upload_id)
+        raise BadInput(
+            f"{path} cannot be read: {error.strerror}.", remedy="Check the path and its rights."
+        ) from error
+    incoming.keep(partial, path.name)
+    accepted = uploads.accept(upload_id, (0,), _in_silence)
+    found = [places.directory_of_key(key) for key in accepted.keys]
+    return [directory for directory in found if directory is not None], accepted.notes
+
+
+def _in_silence(_text: str, _done: int | None, _total: int | None) -> None:
+    """Progress that nobody looks at."""

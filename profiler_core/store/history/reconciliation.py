@@ -1,0 +1,104 @@
+"""What lies here and is not in the history yet: after a crash, a copy by hand, a CLI capture.
+
+Safe to run at any time, at once from several processes, and again: a run is recorded once.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.model.history import RecordedRun
+from profiler_core.store.history import places
+from profiler_core.store.history.artifacts import artifacts
+from profiler_core.store.history.query import known_artifacts, known_runs
+from profiler_core.store.history.recording import (
+    METRICS_VERSION,
+    record,
+    record_artifact,
+    run_id_of,
+)
+from profiler_core.store.history.removal import DELETED
+from profiler_core.store.records import read_record
+
+Say = Callable[[str, int, int], None]  # a run's name, how many are done, of how many
+_LEFT_OVER_AFTER_S = 3600.0
+_Task = TypeVar("_Task", Path, str)  # a run directory, or an artifact's name
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """What was found. problems: (a place, why it could not be recorded)."""
+
+    recorded: tuple[str, ...]  # run ids
+    problems: tuple[tuple[str, str], ...]
+
+
+def pending() -> tuple[Path, ...]:
+    """Ended run directories of this machine that the history lacks; decodes run.json only."""
+    known = known_runs()
+    found = []
+    for directory in places.run_directories():
+        key = places.key_of(directory)
+        if key is None:
+            continue
+        may_be_alive = places.origin_of(key) == "capture"
+        run, problem = read_record(directory, may_be_alive=may_be_alive)
+        is_known = known.get(run_id_of(run, key), 0) >= METRICS_VERSION
+        if problem is None and run.status != "running" and not is_known:
+            found.append(directory)
+    return tuple(found)
+
+
+def reconcile(say: Say | None = None) -> Reconciled:
+    """Record all that is pending, here and among the artifacts; sweep what crashes left.
+
+    Raises:
+        BadInput: the history or the artifacts cannot be reached at all.
+    """
+    _sweep()
+    recorded: list[str] = []
+    problems: list[tuple[str, str]] = []
+
+    def work_off(tasks: Sequence[_Task], task: Callable[[_Task], RecordedRun]) -> None:
+        for done, what in enumerate(tasks):
+            name = what if isinstance(what, str) else f"{what.parent.name}/{what.name}"
+            if say is not None:
+                say(name, done, len(tasks))
+            try:
+                recorded.append(task(what).run_id)
+            except FusionscopeError as error:
+                problems.append((name, error.problem))
+
+    work_off(pending(), record)
+    kept = artifacts()
+    if kept is not None:
+        there = set(kept.names())  # what was just recorded is known by now
+        work_off(sorted(there - known_artifacts()), record_artifact)
+    return Reconciled(tuple(recorded), tuple(problems))
+
+
+def _sweep() -> None:
+    """Folders that were being deleted, and copies whose process died long ago."""
+    for root in places.roots().values():
+        for folder in root.glob(f"**/{DELETED}*") if root.is_dir() else ():
+            shutil.rmtree(folder, ignore_errors=True)
+        for aside in root.glob("*/.*.*") if root.is_dir() else ():
+            pid = aside.name.rpartition(".")[2]
+            old = time.time() - aside.stat().st_mtime > _LEFT_OVER_AFTER_S
+            if aside.is_dir() and pid.isdigit() and old and not _exists(int(pid)):
+                shutil.rmtree(aside, ignore_errors=True)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
