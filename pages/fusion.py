@@ -5,7 +5,7 @@ import streamlit as st
 from profiler_core.ui.fusion.coverage import show_coverage, show_filtered
 from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.detail import show_group
-from profiler_core.ui.fusion.filters import choose_filters, filtered
+from profiler_core.ui.fusion.filters import choose_filters, choose_order, filtered
 from profiler_core.ui.fusion.map import choose_candidates, show_map
 from profiler_core.ui.fusion.table import choose_listed, show_table
 from profiler_core.ui.notes import show_notes
@@ -14,7 +14,9 @@ from profiler_core.ui.run_picker import choose_runs
 
 with page("Fusion", "What became of each operator, and what did that save?"):
     choice = choose_runs()
-    drawn, listed = choose_candidates(choice)
+    with st.container(horizontal=True, gap="medium"):
+        drawn, listed = choose_candidates(choice)
+        order = choose_order()
     with st.skeleton(height=640):
         found = all_fused(choice, drawn)
     if not found:
@@ -22,7 +24,7 @@ with page("Fusion", "What became of each operator, and what did that save?"):
     listed = listed if listed in found else next(iter(found))
 
     show_coverage(found)
-    filters = choose_filters([one.ledger for one in found.values()])
+    filters = choose_filters([one.ledger for one in found.values()], order)
     show_filtered(found[listed], filters)
     shown = filtered(found[listed].ledger, filters)
     if any(filtered(one.ledger, filters) for one in found.values()):

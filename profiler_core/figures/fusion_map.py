@@ -22,7 +22,7 @@ _GAP = 0.035  # between panels, of the whole
 _LEAST_PX = 1.6  # of a group on its longer side; smaller ones are joined
 _LABEL_PX = 17  # a ribbon as high as this has room for its name
 _HEAD_PX = 50
-_WIDTH_CHARACTERS = 136  # of 12 px letters in the whole picture, at 1280 px
+_WIDTH_CHARACTERS = 120  # of 12 px letters in the whole picture, at 1280 px
 _SAME = 0.05  # changes within this are "alike"
 _RIBBON, _FAINT, _STRONG = 0.26, 0.1, 0.5  # opacities: all, not selected, selected
 _CURVE = tuple((i / 12, 3 * (i / 12) ** 2 - 2 * (i / 12) ** 3) for i in range(13))
@@ -298,9 +298,9 @@ def _draw_saving(
         type="rect", x0=x[0], x1=x[1], y0=min(totals), y1=max(totals),
         line={"width": 1, "dash": "dot", "color": colour}, fillcolor=_translucent(colour, 0.07),
     )  # fmt: skip
-    if abs(after - before) > frame.per_px * 40:
+    if abs(after - before) > frame.per_px * 44:
         change = format_change(after / before)
-        wide = frame.characters > 40
+        wide = frame.characters > 60
         figure.add_annotation(
             x=sum(x) / 2, y=sum(totals) / 2, showarrow=False, font={"size": 13, "color": colour},
             text=f"<b>{format_duration(abs(after - before))}</b>"

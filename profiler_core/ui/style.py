@@ -106,6 +106,10 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-counts td { padding-top:5px; padding-bottom:5px; }
 .fs-detail td, .fs-detail tbody th { vertical-align:top; white-space:normal; }
 .fs-detail small { color:var(--fs-muted); }
+.fs-kernels { table-layout:fixed; }
+.fs-t.fs-kernels td:first-child { white-space:normal; color:var(--fs-ink); }
+.fs-kernels th:nth-child(2) { width:4.6em; }
+.fs-kernels th:nth-child(3) { width:5.6em; }
 .fs-told td, .fs-told th, .fs-nodes td, .fs-nodes th { text-align:left; }
 .fs-told td:last-child, td.fs-nowrap { white-space:nowrap; overflow-wrap:normal; }
 .fs-wide { min-width:20ch; }

@@ -12,7 +12,7 @@ from profiler_core.ui.compilation.code import all_kernels, readable
 from profiler_core.ui.compilation.data import source_lines
 from profiler_core.ui.fusion.data import Fused
 
-_MOST_LINES, _MOST_KERNELS = 4, 4
+_MOST_LINES, _MOST_KERNELS, _MOST_CALLS = 4, 4, 12
 _CODE_PX = 420
 
 
@@ -51,10 +51,10 @@ def show_generated(found: Fused, group: FusionGroup) -> None:
         )
         st.html(f"<p class=fs-note>What was generated for this is not known: {why}.</p>")
         return
-    library = [call for graph, call in calls if call.name not in graph.kernels]
-    if library:
-        names = ", ".join(dict.fromkeys(call.name for call in library))
-        st.html(f"<p class=fs-note>Calls the library: <b>{escape(names)}</b></p>")
+    lines = [_line(graph, call) for graph, call in calls if call.name not in graph.kernels]
+    if lines:
+        st.html("<p class=fs-note>Calls of a library:</p>")
+        st.code("\n".join(dict.fromkeys(lines[:_MOST_CALLS])), language="python")
     sources = {
         kernel.name: kernel.source
         for kernel in (all_kernels(found.log) if found.log else [])
@@ -79,12 +79,23 @@ def generated_calls(
         (graph, call)
         for graph in log.graphs
         for call in graph.calls
-        if (f"{graph.compile_id} {graph.direction}", call.index) in wanted
+        if (f"{graph.compile_id} {_half(graph)}", call.index) in wanted
     ]
     if found:
         return found
     names = {one.op for one in group.candidate.operators}
     return [(g, call) for g in log.graphs for call in g.calls if call.name in names]
+
+
+def _half(graph: CompiledGraph) -> str:
+    """As the trace's regions say it: they do not tell inference from forward."""
+    return "backward" if graph.direction == "backward" else "forward"
+
+
+def _line(graph: CompiledGraph, call: GeneratedCall) -> str:
+    """The call as it stands in the generated module; its name where that was not logged."""
+    lines = graph.code.splitlines()
+    return lines[call.line - 1].strip() if 0 < call.line <= len(lines) else call.name
 
 
 def _files(log: InductorLog) -> dict[str, str]:

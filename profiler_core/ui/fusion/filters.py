@@ -34,31 +34,36 @@ class Filters:
         return self.change != ALL or bool(self.kinds or self.module or self.words.split())
 
 
-def choose_filters(ledgers: Sequence[FusionLedger]) -> Filters:
+def choose_order() -> str:
+    """Draw the control of the order."""
+    picked = st.segmented_control(
+        "Order", [FOLDED, PROGRAM], default=FOLDED, required=True, key="order",
+        bind="query-params", label_visibility="collapsed",
+    )  # fmt: skip
+    return picked or FOLDED
+
+
+def choose_filters(ledgers: Sequence[FusionLedger], order: str) -> Filters:
     """Draw the controls; what the ledgers have nothing for is not offered."""
     groups = [group for ledger in ledgers for group in ledger.groups]
     modules = module_choices(groups)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         words = st.text_input(
-            "Search", key="find", bind="query-params", width=250, max_chars=200,
+            "Search", key="find", bind="query-params", width=220, max_chars=200,
             placeholder="operator, kernel, source line",
         )  # fmt: skip
         change = st.selectbox(
-            "Change", [ALL, SAVED, LOST, ALONE], key="change", bind="query-params", width=180
+            "Change", [ALL, SAVED, LOST, ALONE], key="change", bind="query-params", width=170
         )
         labels = _kind_labels(groups)
         kind = st.selectbox(
-            "Kind of kernel", [_ANY_KIND, *labels], key="kernels", bind="query-params", width=200
+            "Kind of kernel", [_ANY_KIND, *labels], key="kernels", bind="query-params", width=180
         )
         module = _ANY_MODULE
         if modules:
             module = st.selectbox(
-                "Module", [_ANY_MODULE, *modules], key="module", bind="query-params", width=260
+                "Module", [_ANY_MODULE, *modules], key="module", bind="query-params", width=220
             )
-        order = st.segmented_control(
-            "Order", [FOLDED, PROGRAM], default=FOLDED, required=True, key="order",
-            bind="query-params",
-        )  # fmt: skip
     if not modules:
         st.html(
             "<p class=fs-note>No group knows its module: that needs the structured log of the "
@@ -66,7 +71,7 @@ def choose_filters(ledgers: Sequence[FusionLedger]) -> Filters:
             "</p>"
         )
     return Filters(
-        order=order or FOLDED,
+        order=order,
         change=change,
         kinds=frozenset(key for key, label in CATEGORIES.items() if label == kind),
         module="" if module == _ANY_MODULE else module,
