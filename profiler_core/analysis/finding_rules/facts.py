@@ -8,6 +8,7 @@ from typing import Literal
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.compilation import CompilationReport
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
+from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.step_time import Clock, step_time_ns
@@ -36,6 +37,7 @@ class Finding:
     at_stake_ns: float | None = None  # a step
     one_off_ns: float | None = None  # once, not each step
     weight: Weight = "by time"
+    at_most: bool = False  # at_stake_ns is an upper bound: what is won lies between 0 and it
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,11 @@ class Facts:
     def peaks(self) -> DevicePeaks | None:
         """What the device can do at best."""
         return peaks_of(self.summary.device.name)
+
+    @cached_property
+    def products(self) -> tuple[OpWork, ...]:
+        """Matrix products and convolutions with their shapes; () where graphs are replayed."""
+        return op_work(self.trace, PRODUCTS)
 
     def kernels(self, *categories: str) -> tuple[KernelTotal, ...]:
         """Kernels of some categories, longest first."""

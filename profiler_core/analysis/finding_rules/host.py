@@ -27,10 +27,11 @@ def launch_bound(facts: Facts) -> Finding | None:
         title="The device waits for the host.",
         evidence=f"{format_duration(facts.host_idle_ns)} of "
         f"{format_duration(facts.step_ns)} a step ({share}), {n:.0f} launches a step "
-        f"({facts.clock}).",
+        f"({facts.clock}). At most all of this idle time can go.",
         advice=advice,
         page="timeline",
         at_stake_ns=facts.host_idle_ns,
+        at_most=True,
     )
 
 
@@ -49,7 +50,8 @@ def synchronisations(facts: Facts) -> Finding | None:
         key="synchronisations",
         title="The host stops to wait for a value from the device.",
         evidence=f"{copies.height / facts.n_steps:.0f} reads of the device by .item(), .cpu() or "
-        f"an `if` on a tensor, {format_duration(idle)} of idle device a step.",
+        f"an `if` on a tensor, {format_duration(idle)} of idle device a step ({facts.clock}), "
+        "which is what is at stake.",
         advice="Keep the value on the device (torch.where instead of if), or read it later and "
         "less often.",
         page="timeline",
@@ -68,10 +70,12 @@ def pageable_copies(facts: Facts) -> Finding | None:
         key="pageable_copies",
         title="Data goes through pageable host memory.",
         evidence=f"{found.height / facts.n_steps:.0f} copies, "
-        f"{format_bytes(size)}, {format_duration(time)} a step.",
+        f"{format_bytes(size)}, {format_duration(time)} a step. At most that: pinned copies are "
+        "faster and run beside the host's work, but do not vanish.",
         advice="Use pin_memory=True in the DataLoader and .to(device, non_blocking=True).",
         page="timeline",
         at_stake_ns=time,
+        at_most=True,
     )
 
 
@@ -88,10 +92,11 @@ def small_copies(facts: Facts) -> Finding | None:
         key="small_copies",
         title="Many small copies between host and device.",
         evidence=f"{n:.0f} copies of {format_bytes(found['bytes'].mean())} on average, "  # type: ignore[arg-type]
-        f"{format_duration(time)} a step.",
+        f"{format_duration(time)} a step. At most that: together they move the same bytes.",
         advice="Make these tensors on the device, or send them together.",
         page="timeline",
         at_stake_ns=time,
+        at_most=True,
     )
 
 
@@ -114,10 +119,13 @@ def host_threads(facts: Facts) -> Finding | None:
     return Finding(
         key="host_threads",
         title="More threads than processors.",
-        evidence=f"{threads} threads on {cores} processors.",
+        evidence=f"{threads} threads on {cores} processors. At most the "
+        f"{format_duration(late)} a step in which the device waits for the host "
+        f"({facts.clock}).",
         advice="Set OMP_NUM_THREADS to the processors at hand, and pin processes to them.",
         page="overview",
         at_stake_ns=late,
+        at_most=True,
     )
 
 

@@ -1,23 +1,18 @@
 """Findings about matrix products: TF32, half precision, shapes, layouts, max-autotune."""
 
 import re
-from collections.abc import Iterator
-
-import msgspec
-import polars as pl
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.op_work import OpWork, headroom
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.units import format_duration, format_share
 
 _PRODUCTS = ("gemm", "conv", "triton_template_gemm", "triton_template_conv")
 _HALF = re.compile(r"bf16|f16|half|Bf16|_h_|hhh|bfloat", re.IGNORECASE)
 _LAYOUT = re.compile(r"nchwToNhwc|nhwcToNchw", re.IGNORECASE)
+_NO_SHAPES = "What it would bring is not known: the trace has no shapes of these products."
 # Below this share of a step nobody needs to act.
 _LEAST_SHARE = 0.05
-# What TF32 brings a GEMM that was in fp32, as measured on an H200 for BERT's: at least this.
-_TF32_GAIN = 3.0
-_HALF_GAIN = 2.0  # dense peak of bf16 over TF32, on every product since A100
 
 
 def _plain_fp32(facts: Facts) -> tuple[KernelTotal, ...]:
@@ -37,17 +32,40 @@ def tf32_off(facts: Facts) -> Finding | None:
     time = facts.per_step(found)
     if time < _LEAST_SHARE * facts.step_ns:
         return None
+    names = {one.name for one in found}
+    peak = facts.peaks.tf32_flops if facts.peaks else None
+    stake, how = _roofline(
+        facts, [(op, peak, 4) for op in facts.products if op.kernel in names], "TF32"
+    )
     return Finding(
         key="tf32_off",
         title="Matrix products run in plain fp32, without Tensor Cores.",
         evidence=f"{format_duration(time)} a step "
         f"({format_share(time / facts.step_ns)}) in {sum(k.n for k in found) // facts.n_steps} "
-        f"kernels such as {found[0].name[:60]}.",
+        f"kernels such as {found[0].name[:60]}. {how}",
         advice="If TF32's 10-bit mantissa is enough: "
         "torch.backends.cuda.matmul.fp32_precision = 'tf32' (or "
         "torch.set_float32_matmul_precision('high')).",
         page="kernels",
-        at_stake_ns=time * (1 - 1 / _TF32_GAIN),
+        at_stake_ns=stake,
+        at_most=True,
+    )
+
+
+def _roofline(
+    facts: Facts, products: list[tuple[OpWork, float | None, int]], type_: str
+) -> tuple[float | None, str]:
+    """(At most this much, ns a step, and the sentence that says how it was found)."""
+    if facts.peaks is None:
+        device = facts.summary.device.name or "this device"
+        return None, f"What it would bring is not known: no peak of {device} is."
+    room = headroom(products, facts.peaks, facts.n_steps)
+    if room is None:
+        return None, _NO_SHAPES
+    return room.at_most_ns, (
+        f"At most {format_duration(room.at_most_ns)}: of {format_duration(room.time_ns)} the shapes "
+        f"are known, {room.flops / 1e9:.3g} GFLOP that need {format_duration(room.floor_ns)} "
+        f"at the peak of {facts.peaks.name} in {type_}, or to read their tensors."
     )
 
 
@@ -61,67 +79,68 @@ def half_precision(facts: Facts) -> Finding | None:
     precision = str(facts.record.spec.get("precision") or "")
     if "16" in precision or time < 0.3 * facts.step_ns:
         return None
+    peak = facts.peaks.half_flops if facts.peaks else None
+    stake, how = _roofline(
+        facts, [(op, peak, 2) for op in facts.products if not op.in_halves], "16 bits"
+    )
     return Finding(
         key="half_precision",
         title="Most of the step is matrix products in 32 bits.",
         evidence=f"{format_duration(time)} a step ({format_share(time / facts.step_ns)}) in "
-        "kernels without a half type in their name.",
+        f"kernels without a half type in their name. {how}",
         advice="Try torch.autocast('cuda', torch.bfloat16), and check the results.",
         page="kernels",
-        at_stake_ns=time * (1 - 1 / _HALF_GAIN),
+        at_stake_ns=stake,
+        at_most=True,
     )
 
 
 def odd_shapes(facts: Facts) -> Finding | None:
-    """Products in halves or TF32 with a size that is no multiple of 8 (halves) or 4 (TF32)."""
-    if not facts.on_gpu or facts.ledger is None:
-        return None
-    odd = dict(_odd_products(facts))
-    if not odd:
-        return None
-    time = 0.0
-    for group in facts.ledger.groups:
-        for one in group.candidate.operators:
-            if one.op in ("aten::mm", "aten::addmm", "aten::bmm", "aten::linear"):
-                share = odd.get(one.op, (0.0, ""))[0]
-                time += one.time_ns * share / facts.n_steps
+    """Products in halves with a size that is no multiple of 8, against those that have none."""
+    matrices = [op for op in facts.products if op.in_halves and len(op.matrices) == 2]
+    odd = [op for op in matrices if any(n % 8 for matrix in op.matrices for n in matrix[-2:])]
+    time = sum(op.time_ns for op in odd) / facts.n_steps
     if time < 0.02 * facts.step_ns:
         return None
-    shapes = "; ".join(sorted({text for _, text in odd.values()}))[:160]
+    shapes = "; ".join(
+        sorted({" x ".join(str(list(matrix)) for matrix in op.matrices) for op in odd})
+    )[:160]
+    stake, bound, how = _as_fast_as_even(facts, odd, [op for op in matrices if op not in odd])
     return Finding(
         key="odd_shapes",
         title="Matrix sizes do not suit the Tensor Cores.",
-        evidence=f"Sizes that are no multiple of 8: {shapes}; {format_duration(time)} a step.",
+        evidence=f"Sizes that are no multiple of 8: {shapes}; {format_duration(time)} a step. "
+        f"{how}",
         advice="Pad these sizes (vocabulary, classes, heads) to multiples of 8, better of 64.",
-        page="fusion",
-        at_stake_ns=time * 0.5,
+        page="kernels",
+        at_stake_ns=stake,
+        at_most=bound,
     )
 
 
-def _odd_products(facts: Facts) -> Iterator[tuple[str, tuple[float, str]]]:
-    """(operator, (share of its calls with an odd size, an example))."""
-    ops = facts.trace.ops.select(pl.col("name").cast(pl.String), "input_dims", "input_types")
-    calls = ops.filter(pl.col("name").is_in(["aten::mm", "aten::addmm", "aten::bmm"]))
-    for name in calls["name"].unique().to_list():
-        mine = calls.filter(pl.col("name") == name)
-        n_odd, example = 0, ""
-        for dims, types in mine.select("input_dims", "input_types").iter_rows():
-            half = any(kind in (types or "") for kind in ("Half", "BFloat16"))
-            matrices = _matrices(dims)
-            if half and any(size % 8 for matrix in matrices for size in matrix[-2:]):
-                n_odd += 1
-                example = " x ".join(str(list(matrix)) for matrix in matrices)
-        if n_odd:
-            yield name, (n_odd / mine.height, example)
+def _as_fast_as_even(
+    facts: Facts, odd: list[OpWork], even: list[OpWork]
+) -> tuple[float | None, bool, str]:
+    """What is won if the odd products ran as fast as the others of this run; else the roofline."""
+    rates = [_rate(odd), _rate(even)]
+    if rates[0] and rates[1] and rates[1] > rates[0]:
+        won = sum(op.time_ns for op in odd) / facts.n_steps * (1 - rates[0] / rates[1])
+        return (
+            won,
+            False,
+            (
+                f"They reach {rates[0] / 1e12:.3g} TFLOPS, the other products of this run "
+                f"{rates[1] / 1e12:.3g}: as fast as these they would save {format_duration(won)}."
+            ),
+        )
+    peak = facts.peaks.half_flops if facts.peaks else None
+    stake, how = _roofline(facts, [(op, peak, 2) for op in odd], "16 bits")
+    return stake, True, how
 
 
-def _matrices(dims: str | None) -> list[tuple[int, ...]]:
-    try:
-        value = msgspec.json.decode((dims or "[]").encode())
-    except msgspec.DecodeError:
-        return []
-    shapes = [item for item in value if isinstance(item, list) and len(item) >= 2]
-    return [tuple(item) for item in shapes if all(isinstance(n, int) for n in item)][-2:]
+def _rate(ops: list[OpWork]) -> float | None:
+    time = sum(op.time_ns for op in ops if op.flops)
+    return sum(op.flops or 0 for op in ops) / time * 1e9 if time else None
 
 
 def layout_copies(facts: Facts) -> Finding | None:
@@ -136,7 +155,7 @@ def layout_copies(facts: Facts) -> Finding | None:
         key="layout_copies",
         title="Tensors are copied between NCHW and NHWC around convolutions.",
         evidence=f"{sum(one.n for one in found) / facts.n_steps:.0f} layout kernels, "
-        f"{format_duration(time)} a step.",
+        f"{format_duration(time)} a step, all of it theirs to lose.",
         advice="Keep model and inputs in memory_format=torch.channels_last.",
         page="kernels",
         at_stake_ns=time,
@@ -150,16 +169,31 @@ def max_autotune(facts: Facts) -> Finding | None:
     time = facts.per_step(facts.kernels("gemm", "conv"))
     if time < 0.6 * facts.step_ns:
         return None
+    plain = {one.name for one in _plain_fp32(facts)}
+    stake, how = _roofline(
+        facts,
+        [(op, _peak_in_use(facts, op, plain), 2 if op.in_halves else 4) for op in facts.products],
+        "the type that each is in",
+    )
     return Finding(
         key="max_autotune",
         title="The step is bound by matrix products and convolutions.",
         evidence=f"{format_duration(time)} a step ({format_share(time / facts.step_ns)}); fusion "
-        "has little left to gain.",
-        advice="Try mode='max-autotune': it measures Triton's templates against the libraries. "
-        "Expect some per cent.",
+        f"has little left to gain. {how}",
+        advice="Try mode='max-autotune': it measures Triton's templates against the libraries, "
+        "which are rarely far from what can be reached.",
         page="fusion",
-        at_stake_ns=time * 0.05,
+        at_stake_ns=stake,
+        at_most=True,
     )
+
+
+def _peak_in_use(facts: Facts, op: OpWork, plain: set[str]) -> float | None:
+    if facts.peaks is None:
+        return None
+    if op.in_halves:
+        return facts.peaks.half_flops
+    return facts.peaks.fp32_flops if op.kernel in plain else facts.peaks.tf32_flops
 
 
 RULES: tuple[Rule, ...] = (tf32_off, half_precision, odd_shapes, layout_copies, max_autotune)

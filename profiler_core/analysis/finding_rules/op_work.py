@@ -1,0 +1,206 @@
+"""Operators with the device time that they launched: what stakes are estimated from.
+
+A product's floor is the roofline: its floating-point operations at the device's dense peak, or its
+tensors once through the memory, whichever takes longer. Under a CUDA graph there are no operators,
+and so no shapes.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from profiler_core.analysis.device_peaks import DevicePeaks
+from profiler_core.analysis.work import device_work
+from profiler_core.model.trace import Trace
+
+PRODUCTS = (
+    "aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_scaled_mm",
+    "aten::convolution", "aten::convolution_backward",
+)  # fmt: skip
+_HALF = frozenset(("c10::Half", "c10::BFloat16"))
+
+
+@dataclass(frozen=True, slots=True)
+class OpWork:
+    """One call of an operator in a profiled step. Operators without device work are left out."""
+
+    name: str
+    dims: tuple[tuple[int, ...], ...]  # of every argument; () for what is no tensor
+    types: tuple[str, ...]
+    concrete: tuple[str, ...]
+    time_ns: int  # of all device events that it launched
+    kernel: str  # the longest of them
+
+    @property
+    def in_halves(self) -> bool:
+        """Is it computed on fp16 or bf16 tensors?"""
+        return any(kind in _HALF for kind in self.types)
+
+    @property
+    def matrices(self) -> tuple[tuple[int, ...], ...]:
+        """The two factors of a matrix product; what follows them may be its result (`out=`)."""
+        first = 1 if self.name in ("aten::addmm", "aten::baddbmm") else 0
+        return tuple(dim for dim in self.dims[first : first + 2] if len(dim) >= 2)
+
+    @property
+    def flops(self) -> int | None:
+        """Multiplications and additions; None where the shapes do not say."""
+        if not self.name.startswith("aten::convolution"):
+            return _matrix_flops(self.matrices)
+        if self.name.endswith("_backward"):
+            return self._backward_flops()
+        if len(self.dims) < 2 or min(len(self.dims[0]), len(self.dims[1])) < 3:
+            return None
+        (batch, _, *size), (n_out, n_in, *window) = self.dims[0], self.dims[1]
+        stride, padding, dilation = (_numbers(self._argument(place)) for place in (3, 4, 5))
+        if self._argument(6) == "True" or not stride:
+            return None  # transposed
+        out = [
+            (n + 2 * _at(padding, i, 0) - _at(dilation, i, 1) * (k - 1) - 1) // _at(stride, i, 1)
+            + 1
+            for i, (n, k) in enumerate(zip(size, window, strict=False))
+        ]
+        return 2 * batch * n_out * prod(out) * n_in * prod(window)
+
+    def _backward_flops(self) -> int | None:
+        if len(self.dims) < 3 or min(len(dim) for dim in self.dims[:3]) < 3:
+            return None
+        gradient, weight = self.dims[0], self.dims[2]
+        wanted = self._argument(10).strip("[]").split(",")[:2]
+        n_results = sum(item.strip() == "True" for item in wanted) or 2
+        return n_results * 2 * prod(gradient) * prod(weight[1:])
+
+    def _argument(self, place: int) -> str:
+        return self.concrete[place] if place < len(self.concrete) else ""
+
+    def least_bytes(self, item: int) -> int:
+        """Its arguments once, at `item` bytes an element; the result is not counted."""
+        return sum(prod(dim) for dim in self.dims if dim) * item
+
+
+def _matrix_flops(matrices: tuple[tuple[int, ...], ...]) -> int | None:
+    if len(matrices) < 2 or len(matrices[0]) != len(matrices[1]):
+        return None
+    left, right = matrices
+    return 2 * prod(left) * right[-1]
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.strip("[]").split(",") if part.strip().lstrip("-").isdigit()]
+
+
+def _at(values: list[int], place: int, default: int) -> int:
+    if not values:
+        return default
+    return values[min(place, len(values) - 1)]
+
+
+def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
+    """Calls of these operators with the device events that were launched inside of them."""
+    work = device_work(trace).filter(
+        pl.col("launch_ts_ns").is_not_null(), pl.col("step").is_not_null()
+    )
+    ops = trace.ops.filter(pl.col("name").cast(pl.String).is_in(list(names)))
+    if work.height == 0 or ops.height == 0:
+        return ()
+    found: list[OpWork] = []
+    launches = work.select(
+        "launch_pid", "launch_tid", "launch_ts_ns", "dur_ns", pl.col("name").cast(pl.String)
+    ).sort("launch_ts_ns")
+    for (pid, tid), mine in launches.group_by("launch_pid", "launch_tid", maintain_order=True):
+        times = mine["launch_ts_ns"].to_numpy()
+        durations, kernels = mine["dur_ns"].to_list(), mine["name"].to_list()
+        here = ops.filter(pl.col("pid") == pid, pl.col("tid") == tid)
+        starts = here["ts_ns"].to_numpy()
+        first = np.searchsorted(times, starts, side="left")
+        last = np.searchsorted(times, starts + here["dur_ns"].to_numpy(), side="right")
+        columns = ("name", "input_dims", "input_types", "concrete_inputs")
+        for row, a, b in zip(here.select(columns).iter_rows(), first, last, strict=True):
+            if b > a:
+                longest = max(range(a, b), key=durations.__getitem__)
+                found.append(
+                    OpWork(
+                        str(row[0]), _dims(row[1]), _texts(row[2]), _texts(row[3]),
+                        sum(durations[a:b]), kernels[longest],
+                    )
+                )  # fmt: skip
+    return tuple(found)
+
+
+def _dims(text: str | None) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        tuple(item) if isinstance(item, list) and all(isinstance(n, int) for n in item) else ()
+        for item in _list(text)
+    )
+
+
+def _texts(text: str | None) -> tuple[str, ...]:
+    return tuple(str(item) for item in _list(text))
+
+
+def _list(text: str | None) -> list[object]:
+    try:
+        value = msgspec.json.decode((text or "[]").encode())
+    except msgspec.DecodeError:
+        return []
+    return value if isinstance(value, list) else []
+
+
+def floor_ns(op: OpWork, flops_per_s: float, peaks: DevicePeaks, item: int) -> float | None:
+    """The least time that a product can take; None where its shapes are not known.
+
+    Args:
+        op: the product.
+        flops_per_s: the device's dense peak in the type that it is to be computed in.
+        peaks: of the device.
+        item: bytes an element of that type.
+    """
+    flops = op.flops
+    if flops is None:
+        return None
+    return 1e9 * max(flops / flops_per_s, op.least_bytes(item) / peaks.memory_bytes_per_s)
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """Products against their floors, ns a step."""
+
+    time_ns: float  # of those whose shapes are known
+    floor_ns: float
+    flops: float
+
+    @property
+    def at_most_ns(self) -> float:
+        """What could be won if every product ran at its floor."""
+        return max(0.0, self.time_ns - self.floor_ns)
+
+
+def headroom(
+    ops: Iterable[tuple[OpWork, float | None, int]], peaks: DevicePeaks, n_steps: int
+) -> Headroom | None:
+    """Add up products, each with the peak and the bytes of the type it is to be computed in.
+
+    A product that already is at its floor counts with its own time. None: no shape is known.
+    """
+    time = floor = flops = 0.0
+    for op, peak, item in ops:
+        least = None if peak is None else floor_ns(op, peak, peaks, item)
+        if least is not None:
+            time += op.time_ns
+            floor += min(least, op.time_ns)
+            flops += op.flops or 0
+    if time == 0:
+        return None
+    return Headroom(time / n_steps, floor / n_steps, flops / n_steps)
+
+
+def per_call(ops: Iterable[OpWork]) -> Mapping[str, int]:
+    """Device time by operator, ns."""
+    sums: dict[str, int] = {}
+    for op in ops:
+        sums[op.name] = sums.get(op.name, 0) + op.time_ns
+    return sums
