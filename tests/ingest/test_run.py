@@ -110,7 +110,7 @@ def test_a_folder_without_a_record_is_told_by_content(tmp_path):
     run = open_run(folder)
     files = (run.trace, *run.torch_logs, *run.torch_trace, run.memory_snapshot, run.nvml)
     assert [file.name for file in files if file] == [f"{n}.bin" for n in range(5)]
-    assert run.counters == folder / "5.bin"
+    assert (run.host, run.counters) == (folder / "5.bin", folder / "6.bin")
     assert run.record.name == "mixed"
 
 
@@ -143,6 +143,7 @@ def test_a_single_file_is_a_run(kind, tmp_path):
         run.trace,
         run.memory_snapshot,
         run.nvml,
+        run.host,
         run.counters,
         *run.torch_logs,
         *run.torch_trace,
