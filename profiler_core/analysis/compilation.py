@@ -17,6 +17,7 @@ from profiler_core.analysis.compiled_calls import RegionTax, region_taxes
 from profiler_core.analysis.cudagraph_coverage import CudaGraphCoverage, cudagraph_coverage
 from profiler_core.analysis.graph_break_cost import BreakCost, graph_break_cost
 from profiler_core.analysis.recompiles import RecompileReport, recompile_reports
+from profiler_core.analysis.skipped_frames import LostGain, Other, lost_gain
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.model.compilation import (
     CompileLog,
@@ -72,6 +73,7 @@ class CompilationReport:
     cudagraphs: tuple[tuple[CudaGraphEvent, Cause], ...]  # all but what was simply recorded
     coverage: CudaGraphCoverage | None
     regions: tuple[RegionTax, ...]
+    lost: LostGain | None  # by all skipped frames together; None: none was skipped
     eager_only: bool | None  # frames were skipped and no compiled region is left in the trace
 
 
@@ -81,6 +83,7 @@ def compilation_report(
     trace: Trace | None = None,
     measurement: Measurement | None = None,
     saved_ns: float | None = None,
+    others: Sequence[Other] = (),
 ) -> CompilationReport:
     """Judge one run's logs.
 
@@ -89,6 +92,7 @@ def compilation_report(
         trace: of the same run, for costs.
         measurement: of the same run: its unprofiled step time puts costs on that clock.
         saved_ns: baseline - candidate per step, for the break-even; None: not known.
+        others: runs of the same workload, to tell what skipped frames lost.
     """
     step_ns = step_time_ns(measurement)
     cost = graph_break_cost(trace, step_ns) if trace else None
@@ -114,6 +118,7 @@ def compilation_report(
         ),
         coverage=cudagraph_coverage(trace, log.cudagraph_events, step_ns) if trace else None,
         regions=regions,
+        lost=lost_gain(trace, measurement, others) if log.frame_skips else None,
         eager_only=(bool(log.frame_skips) and not regions) if trace else None,
     )
 

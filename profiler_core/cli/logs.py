@@ -5,6 +5,8 @@ from pathlib import Path
 
 from profiler_core.analysis.causes import Cause
 from profiler_core.analysis.compilation import CompilationReport, compilation_report
+from profiler_core.analysis.compile_cost import is_compiled
+from profiler_core.analysis.skipped_frames import other_run
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.logs_answer import logs_answer, warning_lines
@@ -31,7 +33,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="TORCH_LOGS_OR_TRACE_FILE_OR_RUN",
         help="a run, or log files of one run: stderr with TORCH_LOGS, TORCH_TRACE files",
     )
-    parser.add_argument("--baseline", type=Path, metavar="RUN", help="for the break-even")
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="RUN",
+        help="for the break-even, and what skipped functions lost",
+    )
     parser.add_argument("--json", action="store_true", help="all of it, see docs/json.md")
 
 
@@ -63,16 +70,25 @@ def _of_run(opened: Run, baseline: Path | None) -> CompilationReport:
             f"{opened.path} holds no log of the compiler.",
             remedy="Capture with logs, or pass the stderr of a run with TORCH_LOGS set.",
         )
-    saved = None
+    saved, others = None, []
     if baseline is not None:
+        against = open_run(baseline)
         ours = step_time_ns(opened.record.measurement)
-        theirs = step_time_ns(open_run(baseline).record.measurement)
+        theirs = step_time_ns(against.record.measurement)
         saved = theirs - ours if ours is not None and theirs is not None else None
+        other = other_run(
+            against.record.variant or against.path.name,
+            against.record.measurement,
+            read_compile_log(against),
+            compiled=is_compiled(against.record),
+        )
+        others = [other] if other else []
     return compilation_report(
         log,
         trace=open_trace(opened.trace) if opened.trace else None,
         measurement=opened.record.measurement,
         saved_ns=saved,
+        others=others,
     )
 
 
@@ -136,8 +152,18 @@ def _headline(report: CompilationReport) -> str:
 
 
 def _skips(report: CompilationReport) -> str:
+    if not report.skips:
+        return ""
+    lost = ""
+    if report.lost is not None:
+        gain = f"Lost gain: {format_duration(report.lost.ns)} a step. " if report.lost.ns else ""
+        lost = f"\n  {gain}{report.lost.sentence}"
+    return _skip_lines(report) + lost
+
+
+def _skip_lines(report: CompilationReport) -> str:
     return "\n".join(
-        f"  {skip.found.function or 'a function'}: {skip.found.reason} "
+        f"  {skip.found.function or 'a function'}: frame skipped, {skip.found.reason} "
         f"({_frame(skip.place)})\n    {skip.change}\n    {skip.url}"
         for skip in report.skips[:_SHOWN]
     )

@@ -18,6 +18,7 @@ def logs_answer(report: CompilationReport) -> dict[str, Any]:
         "sources": log.sources,
         "graph_breaks": [_break(one) for one in report.breaks],
         "frame_skips": [_skip(one) for one in report.skips],
+        "skipped_frames_lost": report.lost,
         "recompiles": [_recompile(one) for one in report.recompiles],
         "recompile_limit_hits": [
             {

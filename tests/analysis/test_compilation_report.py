@@ -1,5 +1,8 @@
 """Causes, compile seconds, steps of recompiles, and the whole report."""
 
+import gzip
+import json
+import statistics
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from profiler_core.analysis.causes import (
 from profiler_core.analysis.compilation import compilation_report, user_frame
 from profiler_core.analysis.compile_time import compile_seconds, compile_time
 from profiler_core.analysis.recompiles import recompile_reports
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
@@ -190,3 +194,33 @@ def test_breaks_without_a_trace_are_ranked_by_how_often_they_were_met():
     report = compilation_report(CompileLog(graph_breaks=(rare, often)))
     assert [r.found.line for r in report.breaks] == [2, 1]
     assert report.breaks[0].cost_ns is None
+
+
+def test_break_even_by_hand_on_a_shipped_sample():
+    """Compile seconds / (baseline - candidate seconds a step), from the raw files alone."""
+    folder = Path(__file__).resolve().parents[2] / "sample_traces" / "bert"
+
+    def median_step_s(variant):
+        rounds = json.loads((folder / variant / "run.json").read_text())["measurement"]["rounds"]
+        return statistics.median(r["wall_ns"] / r["n_steps"] for r in rounds) / 1e9
+
+    # Inference without recompiles: each forward compilation says what it took.
+    took = []
+    for path in (folder / "default" / "torch_trace").iterdir():
+        text = gzip.decompress(path.read_bytes()).decode()
+        records = [r for r in text.splitlines() if '"compilation_metrics": {' in r]
+        metrics = [json.loads(r[r.index("{") :])["compilation_metrics"] for r in records]
+        took += [m["duration_us"] / 1e6 for m in metrics if m["is_forward"]]
+    seconds = sum(took)
+    saved = median_step_s("eager") - median_step_s("default")
+    by_hand = seconds / saved
+
+    run, eager = open_run(folder / "default"), open_run(folder / "eager")
+    report = compilation_report(
+        read_compile_log(run),
+        measurement=run.record.measurement,
+        saved_ns=step_time_ns(eager.record.measurement) - step_time_ns(run.record.measurement),
+    )
+    assert len(took) == 1
+    assert report.compile_time.seconds == pytest.approx(seconds, rel=0.01)
+    assert report.break_even_steps == pytest.approx(by_hand, rel=0.01)

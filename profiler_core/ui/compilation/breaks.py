@@ -6,6 +6,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.compilation import BreakReport, SkipReport
+from profiler_core.analysis.skipped_frames import LostGain
 from profiler_core.model.compilation import Frame, LimitHit
 from profiler_core.store.library import Entry
 from profiler_core.ui.compilation.data import Compiled, source_lines
@@ -25,6 +26,8 @@ def show_eager(compiled: Compiled) -> None:
         "Functions that run eager",
         "Worse than a break: the whole function is lost, in every step.",
     )
+    if report.lost is not None:
+        _lost(report.lost)
     for skip in report.skips[:_MOST]:
         _skip(compiled.entry, skip)
     for hit in report.log.limit_hits[:_MOST]:
@@ -64,9 +67,18 @@ def short_place(file: str | None, line: int | None) -> str:
     return f"{'/'.join(file.replace(chr(92), '/').split('/')[-2:])}:{line}"
 
 
+def _lost(lost: LostGain) -> None:
+    """One line for all of them: the trace does not tell them apart."""
+    words = {"compared": "Frames skipped: lost", "estimated": "Frames skipped: lost up to"}
+    price = (
+        f"<b>{words[lost.source]} {format_duration(lost.ns)} a step.</b> " if lost.source else ""
+    )
+    st.html(f"<p class=fs-note>{price}{escape(lost.sentence)}</p>")
+
+
 def _skip(entry: Entry, skip: SkipReport) -> None:
     found = skip.found
-    title = f"{found.function or 'a function'} · {skip.cause.label}"
+    title = f"Frame skipped · {found.function or 'a function'} · {skip.cause.label}"
     with st.container(border=True):
         st.html(
             f"<p class=fs-card-head><b>{escape(title)}</b><span class=fs-w>runs eager</span></p>"

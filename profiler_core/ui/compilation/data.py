@@ -9,6 +9,8 @@ import msgspec
 import streamlit as st
 
 from profiler_core.analysis.compilation import CompilationReport, compilation_report
+from profiler_core.analysis.compile_cost import is_compiled
+from profiler_core.analysis.skipped_frames import Other, other_run
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.inductor.reader import read_inductor
@@ -45,7 +47,8 @@ def compiled_runs(choice: Choice) -> tuple[Compiled, ...]:
         log = compile_log_of(run)
         if log is not None and _says_something(log):
             baseline = choice.baseline if entry is not choice.baseline else None
-            found.append(_report(label, entry, run, log, baseline))
+            others = _others(choice, entry) if log.frame_skips else ()
+            found.append(_report(label, entry, run, log, baseline, others))
     return tuple(found)
 
 
@@ -80,8 +83,31 @@ def _says_something(log: CompileLog) -> bool:
     )
 
 
+def _others(choice: Choice, entry: Entry) -> tuple[Other, ...]:
+    """The other chosen runs of the same workload, timed."""
+    found = []
+    for label, one in zip(choice.labels, choice.entries, strict=True):
+        run = read_run(one)
+        if one is entry or run.record.workload != entry.run.workload:
+            continue
+        other = other_run(
+            label,
+            run.record.measurement,
+            compile_log_of(run),
+            compiled=is_compiled(run.record),
+        )
+        if other is not None:
+            found.append(other)
+    return tuple(found)
+
+
 def _report(
-    label: str, entry: Entry, run: Run, log: CompileLog, baseline: Entry | None
+    label: str,
+    entry: Entry,
+    run: Run,
+    log: CompileLog,
+    baseline: Entry | None,
+    others: tuple[Other, ...],
 ) -> Compiled:
     ours = step_time_ns(run.record.measurement)
     theirs = step_time_ns(baseline.run.measurement) if baseline else None
@@ -96,7 +122,7 @@ def _report(
             reason = f"{error.problem} So nothing here has a price."
     paths = (*run.torch_logs, *run.torch_trace, *((run.trace,) if trace else ()))
     measured = msgspec.json.encode(run.record.measurement)
-    report = _judged(paths, stamps(paths), measured, saved, log, trace, run)
+    report = _judged(paths, stamps(paths), measured, saved, others, log, trace, run)
     return Compiled(label, entry, report, reason)
 
 
@@ -107,6 +133,7 @@ def _judged(
     stamped: tuple[int, ...],
     measured: bytes,
     saved_ns: float | None,
+    others: tuple[Other, ...],
     _log: CompileLog,
     _trace: object,
     _run: Run,
@@ -117,6 +144,7 @@ def _judged(
         trace=_trace,  # type: ignore[arg-type]  # object: Streamlit would hash a Trace's annotation
         measurement=_run.record.measurement,
         saved_ns=saved_ns,
+        others=others,
     )
 
 

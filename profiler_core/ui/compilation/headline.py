@@ -93,6 +93,11 @@ def _evidence(report: CompilationReport, without_trace: str | None) -> list[str]
         if report.break_even_steps is not None:
             text += f"; paid back after {format_count(report.break_even_steps)} steps"
         lines.append(text + ".")
+    if report.lost is not None and report.lost.ns:
+        most = "up to " if report.lost.source == "estimated" else ""
+        lines.insert(
+            0, f"The skipped functions lose {most}{format_duration(report.lost.ns)} in every step."
+        )
     if without_trace:
         lines.append(without_trace)
     return lines
