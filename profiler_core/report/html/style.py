@@ -58,7 +58,10 @@ td small, th small { color:var(--muted); font-size:12px; }
 .legend span.key { display:inline-block; margin-right:16px; white-space:nowrap; }
 .finding { display:grid; grid-template-columns:104px minmax(0,1fr); gap:18px; padding:11px 0;
   border-top:1px solid var(--line); break-inside:avoid; }
-.finding:first-of-type { border-top:0; } .finding.brief { padding:5px 0; border-top:0; }
+.finding:first-of-type { border-top:0; } .finding.brief { padding:4px 0; border-top:0; }
+.brief .stake { white-space:nowrap; color:var(--muted); font-size:12px; }
+.brief .stake b { color:var(--ink); }
+.text td { min-width:9ch; } .text th:first-child { min-width:14ch; }
 .finding p { color:var(--muted); margin:2px 0 0; } .finding p span { color:var(--ink); }
 .stake { text-align:right; font-variant-numeric:tabular-nums; }
 .stake b { font-size:15px; } .stake small { display:block; color:var(--muted); font-size:12px; }

@@ -1,0 +1,1 @@
+"""Is the candidate still good enough: limits on numbers, judged with the noise in mind."""

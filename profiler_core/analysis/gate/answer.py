@@ -1,0 +1,122 @@
+"""The answer of a gate for machines and for people: JSON, JUnit, a summary in Markdown."""
+
+import re
+from typing import Any
+from xml.etree import ElementTree as ET  # only written: nothing is parsed
+
+from profiler_core.analysis.gate.judgement import Check, Gate
+from profiler_core.analysis.gate.limits import value_text
+
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+_MARK = {"pass": "✅", "regression": "❌", "cannot judge": "❔"}
+_ACTIVE = re.compile(r"[\\`*_{}\[\]|~@#<>&]")
+_TITLE = {
+    "pass": "The gate is passed",
+    "regression": "Regression",
+    "cannot judge": "The gate cannot judge",
+}
+
+
+def gate_json(found: Gate) -> dict[str, Any]:
+    """The keys of `gate` in docs/json.md."""
+    noise = found.noise
+    return {
+        "outcome": found.outcome,
+        "checks": [
+            {
+                "quantity": check.quantity.key,
+                "outcome": check.outcome,
+                "baseline": check.baseline,
+                "candidate": check.candidate,
+                "change": check.change,
+                "limit": check.limit,
+                "sentence": check.sentence,
+            }
+            for check in found.checks
+        ],
+        "noise": None
+        if noise is None
+        else {
+            "floor": noise.floor,
+            "of_rounds": noise.of_rounds,
+            "drift": noise.drift,
+            "of_repeats": noise.of_repeats,
+        },
+        "interleaved": found.interleaved,
+        "notes": list(found.notes),
+    }
+
+
+def junit_xml(found: Gate, name: str) -> str:
+    """One test case a limit; what cannot be judged is an error, a regression a failure."""
+    outcomes = [check.outcome for check in found.checks]
+    suite = ET.Element(
+        "testsuite",
+        name=_xml(f"fusionscope gate {name}"),
+        tests=str(len(outcomes)),
+        failures=str(outcomes.count("regression")),
+        errors=str(outcomes.count("cannot judge")),
+        skipped="0",
+    )
+    for check in found.checks:
+        title = f"{check.quantity.label} {check.limit}".strip()
+        case = ET.SubElement(suite, "testcase", classname=_xml(name), name=_xml(title))
+        if check.outcome == "regression":
+            ET.SubElement(case, "failure", message=_xml(check.sentence))
+        elif check.outcome == "cannot judge":
+            ET.SubElement(case, "error", message=_xml(check.sentence), type="cannot judge")
+        else:
+            ET.SubElement(case, "system-out").text = _xml(check.sentence)
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def summary_markdown(found: Gate, name: str) -> str:
+    """A table for the summary of a job."""
+    lines = [
+        f"### {_MARK[found.outcome]} {_TITLE[found.outcome]}: {_plain(name)}",
+        "",
+        "| | | baseline | candidate | limit | |",
+        "|---|---|---:|---:|---:|---|",
+    ]
+    for check in found.checks:
+        values = [_value(check, check.baseline), _value(check, check.candidate)]
+        lines.append(
+            f"| {_MARK[check.outcome]} | {check.quantity.label} | {' | '.join(values)} "
+            f"| {_plain(check.limit)} | {_plain(check.sentence)} |"
+        )
+    lines += ["", *(f"- {_plain(note)}" for note in found.notes)]
+    return "\n".join(lines).rstrip() + "\n\n"
+
+
+def annotations(found: Gate) -> list[str]:
+    """Workflow commands of GitHub Actions; empty where everything passed."""
+    commands = []
+    for check in found.checks:
+        if check.outcome == "pass":
+            continue
+        kind = "error" if check.outcome == "regression" else "warning"
+        title = _escaped(f"{check.quantity.label}: {check.outcome}", ":,")
+        commands.append(f"::{kind} title={title}::{_escaped(check.sentence)}")
+    return commands
+
+
+def _escaped(text: str, also: str = "") -> str:
+    """As the toolkit of GitHub Actions escapes values and properties of workflow commands."""
+    for character in f"%\r\n{also}":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+def _value(check: Check, value: float | None) -> str:
+    return value_text(check.quantity.kind, value)
+
+
+def _plain(text: str) -> str:
+    return _ACTIVE.sub(lambda m: f"&#{ord(m.group())};", " ".join(text.split()))
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

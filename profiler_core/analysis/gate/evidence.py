@@ -1,0 +1,76 @@
+"""The numbers of one run that a gate can limit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from profiler_core.analysis.compile_cost import is_compiled
+from profiler_core.analysis.cudagraph_coverage import cudagraph_coverage
+from profiler_core.analysis.headline_metrics import headline_metrics
+from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.analysis.summary import Summary
+from profiler_core.model.compilation import CompileLog
+from profiler_core.model.run import RunRecord
+from profiler_core.model.trace import Trace
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One run. A missing value is None, and `missing` says why where more is known than that."""
+
+    values: Mapping[str, float | None]  # by the key of the quantity
+    missing: Mapping[str, str]
+    break_bounds: tuple[str, ...]  # what its logs cannot show of graph breaks
+
+
+def evidence(
+    record: RunRecord,
+    summary: Summary | None,
+    trace: Trace | None,
+    log: CompileLog | None,
+    *,
+    energy_per_step_j: float | None = None,
+) -> Evidence:
+    """Collect what the files of one run say. A run that does not compile has no break."""
+    numbers = headline_metrics(record, summary, log, energy_per_step_j=energy_per_step_j)
+    compiled = is_compiled(record)
+    measured = record.measurement
+    values: dict[str, float | None] = {
+        "step_time": numbers.step_time_ns,
+        "kernels": numbers.n_kernels,
+        "launches": numbers.n_launches,
+        "graph_breaks": 0.0 if compiled is False else numbers.n_graph_breaks,
+        "recompiles": measured.n_compilations_while_timed if measured else None,
+        "compile_time": _compile_ns(numbers.compile_s, compiled),
+        "peak_memory": numbers.peak_reserved_bytes,
+        "energy": numbers.energy_per_step_j,
+        "cudagraph_coverage": _coverage(trace, log, step_time_ns(measured)),
+    }
+    no_trace = "it has no trace" if summary is None else "its trace has no GPU events"
+    return Evidence(
+        values,
+        {
+            "step_time": "it was not timed without the profiler",
+            "kernels": no_trace,
+            "launches": no_trace,
+            "graph_breaks": "it has no logs of the compiler",
+            "recompiles": "its capture did not count compilations while it was timed",
+            "compile_time": "it has neither logs of the compiler nor a timed first call",
+            "peak_memory": "its capture did not measure it",
+            "energy": "its energy was not measured",
+            "cudagraph_coverage": no_trace,
+        },
+        tuple(b.sentence for b in log.lower_bound if b.about == "graph_breaks") if log else (),
+    )
+
+
+def _compile_ns(seconds: float | None, compiled: bool | None) -> float | None:
+    if compiled is False:
+        return 0.0
+    return None if seconds is None else seconds * 1e9
+
+
+def _coverage(trace: Trace | None, log: CompileLog | None, step_ns: float | None) -> float | None:
+    if trace is None:
+        return None
+    found = cudagraph_coverage(trace, log.cudagraph_events if log else (), step_ns)
+    return found.kernel_share if found is not None else None

@@ -1,0 +1,226 @@
+"""Pass, regression, or cannot judge: one answer for each limit, then one for all.
+
+Counts, memory and shares are held against their limit as they are. Step time is judged with its
+noise: the interval of the change is the bootstrap interval of the comparison, at least as wide as
+the noise floor (`noise.py`). It is a regression when the whole interval lies beyond the limit; it
+passes when the change keeps the limit and the interval does not reach beyond twice of it; all
+else cannot be judged from these rounds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from profiler_core.analysis.compare import CandidateComparison, Side
+from profiler_core.analysis.gate.evidence import Evidence
+from profiler_core.analysis.gate.limits import Limit, Quantity, value_text
+from profiler_core.analysis.gate.noise import MIN_ROUNDS, Noise, noise_floor
+from profiler_core.model.run import Measurement
+
+Outcome = Literal["pass", "regression", "cannot judge"]
+
+# Properties of run.json that make it another question, so that no number may be held against
+# another one. Other software (torch, the driver) is what a gate is there to judge.
+_SAME_QUESTION = ("gpu", "gpu_memory_bytes", "power_limit_w", "workload")
+_CANNOT: Outcome = "cannot judge"
+_RESULTS = Quantity("results", "Results", "count", "")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One limit, or the check of the results."""
+
+    quantity: Quantity
+    outcome: Outcome
+    baseline: float | None
+    candidate: float | None
+    limit: str  # as written; "" for the results
+    sentence: str  # why
+
+    @property
+    def change(self) -> float | None:
+        """Candidate / baseline − 1; of a share the difference; None: not known."""
+        if self.baseline is None or self.candidate is None:
+            return None
+        if self.quantity.kind == "share":
+            return self.candidate - self.baseline
+        return self.candidate / self.baseline - 1 if self.baseline else None
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The answer. A regression outweighs what cannot be judged, and that outweighs a pass."""
+
+    checks: tuple[Check, ...]
+    noise: Noise | None
+    interleaved: bool
+    notes: tuple[str, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """Of all checks together."""
+        outcomes = {check.outcome for check in self.checks}
+        if "regression" in outcomes:
+            return "regression"
+        return "cannot judge" if "cannot judge" in outcomes or not outcomes else "pass"
+
+
+def gate(
+    comparison: CandidateComparison,
+    sides: tuple[Side, Side],
+    found: tuple[Evidence, Evidence],
+    limits: Sequence[Limit],
+    *,
+    repeats: Sequence[Measurement] = (),
+) -> Gate:
+    """Hold a candidate against its limits.
+
+    Args:
+        comparison: of the two.
+        sides: baseline and candidate.
+        found: the numbers of both.
+        limits: at least one.
+        repeats: further runs of the baseline's code, for the noise floor.
+    """
+    measured = [side.run.record.measurement for side in sides]
+    noise = None
+    if measured[0] is not None and measured[1] is not None:
+        noise = noise_floor(
+            measured[0], measured[1], interleaved=bool(comparison.interleaved), repeats=repeats
+        )
+    obstacle = _obstacle(comparison, sides)
+    checks = []
+    for limit in limits:
+        key = limit.quantity.key
+        values = (found[0].values[key], found[1].values[key])
+        if obstacle is not None:
+            outcome, sentence = _CANNOT, obstacle
+        elif key == "step_time":
+            outcome, sentence = _step_time(limit, comparison, measured, noise)
+        else:
+            outcome, sentence = _plain(limit, values, found)
+        checks.append(Check(limit.quantity, outcome, *values, limit.text, sentence))
+    if comparison.numerics is not None and comparison.numerics.verdict == "wrong":
+        checks.append(
+            Check(_RESULTS, "regression", None, None, "", "The candidate's results are wrong.")
+        )
+    return Gate(tuple(checks), noise, bool(comparison.interleaved), _notes(comparison))
+
+
+def _obstacle(comparison: CandidateComparison, sides: tuple[Side, Side]) -> str | None:
+    """Why nothing can be judged; None: it can."""
+    for side in sides:
+        record = side.run.record
+        if record.status != "finished":
+            return f"The run of {side.label} is {record.status}{_because(record.error)}"
+    differs = [
+        d
+        for d in comparison.environment_differs
+        if d.key in _SAME_QUESTION or d.key.startswith("spec.")
+    ]
+    if set(comparison.device_kinds) == {"gpu", "cpu"}:
+        return "One run is on a GPU, the other on a CPU."
+    if not differs and None not in comparison.device_kinds and "gpu" not in comparison.device_kinds:
+        differs = [d for d in comparison.environment_differs if d.key == "cpu"]
+    if differs:
+        first = differs[0]
+        return (
+            f"The runs do not ask the same question: {first.key} is {first.baseline} in the "
+            f"baseline and {first.candidate} in the candidate."
+        )
+    return None
+
+
+def _because(error: str | None) -> str:
+    return f": {error}" if error else "."
+
+
+def _step_time(
+    limit: Limit,
+    comparison: CandidateComparison,
+    measured: Sequence[Measurement | None],
+    noise: Noise | None,
+) -> tuple[Outcome, str]:
+    time = comparison.step_time
+    if time.clock != "unprofiled" or time.baseline_ns is None or time.candidate_ns is None:
+        return "cannot judge", "At least one run was not timed without the profiler."
+    for which, one in zip(("baseline", "candidate"), measured, strict=True):
+        n = one.n_compilations_while_timed if one else None
+        if n:
+            return "cannot judge", (
+                f"The timed rounds of the {which} hold {n} compilation{'s' if n > 1 else ''}."
+            )
+    if noise is None or time.interval is None:
+        return "cannot judge", (
+            f"There are {min(time.n_rounds)} rounds, and at least {MIN_ROUNDS} are needed."
+        )
+    change = time.candidate_ns / time.baseline_ns - 1
+    low = min(1 / time.interval[1] - 1, change - noise.floor)
+    high = max(1 / time.interval[0] - 1, change + noise.floor)
+    most = (limit.bound(time.baseline_ns) or 0.0) / time.baseline_ns - 1
+    about = f"{_percent(change)} (between {_percent(low)} and {_percent(high)} with its noise)"
+    if low > most:
+        return "regression", f"The change is {about}, the limit {limit.text}."
+    if change > most:
+        return "cannot judge", (
+            f"The change is {about}: above the limit {limit.text}, but not by more than the noise. "
+            f"{_more_rounds(comparison)}"
+        )
+    # A bound on the candidate itself has no size of change that must be seen.
+    if limit.is_change and high > most + abs(most):
+        return "cannot judge", (
+            f"The change is {about}: twice the limit {limit.text} would not have been seen. "
+            f"{_more_rounds(comparison)}"
+        )
+    return "pass", f"The change is {about}, the limit {limit.text}."
+
+
+def _more_rounds(comparison: CandidateComparison) -> str:
+    if comparison.interleaved:
+        return "Time more rounds, or on a quieter machine."
+    return "Time both in turns in one capture, more rounds, or on a quieter machine."
+
+
+def _plain(
+    limit: Limit, values: tuple[float | None, float | None], found: tuple[Evidence, Evidence]
+) -> tuple[Outcome, str]:
+    quantity = limit.quantity
+    ours, theirs = values
+    for which, value, one in zip(("baseline", "candidate"), values, found, strict=True):
+        if value is None and (which == "candidate" or limit.is_change):
+            return "cannot judge", f"The {which} has no such number: {one.missing[quantity.key]}."
+    bound = limit.bound(ours)
+    if bound is None or theirs is None:
+        return "cannot judge", "The baseline has no such number."
+    # Averages over steps carry rounding errors; a limit that is met exactly is met.
+    slack = 1e-9 * max(abs(bound), 1.0)
+    is_beyond = theirs > bound + slack if quantity.lower_is_better else theirs < bound - slack
+    before, after = value_text(quantity.kind, ours), value_text(quantity.kind, theirs)
+    worst = value_text(quantity.kind, bound)
+    said = f"{before} → {after}, the limit {limit.text}" + (
+        f" is {worst}." if limit.is_change else "."
+    )
+    if is_beyond:
+        return "regression", said
+    if quantity.key == "graph_breaks" and found[0].break_bounds != found[1].break_bounds:
+        hidden = next(iter((*found[1].break_bounds, *found[0].break_bounds)))
+        return "cannot judge", f"{said} The logs of the two do not show the same: {hidden}"
+    return "pass", said
+
+
+def _notes(comparison: CandidateComparison) -> tuple[str, ...]:
+    notes = []
+    if comparison.interleaved is False:
+        notes.append(
+            "The runs were not timed in turns, so the noise floor holds the drift within each "
+            "run; a difference between the two sessions is not in it."
+        )
+    notes += [
+        f"{d.key} differs: {d.baseline} in the baseline, {d.candidate} in the candidate."
+        for d in comparison.environment_differs
+    ]
+    return tuple(notes)
+
+
+def _percent(fraction: float) -> str:
+    return f"{fraction * 100:+.1f} %".replace("-", "−")

@@ -1,0 +1,162 @@
+"""`gate BASELINE CANDIDATE --max-step-time +3%`: is the candidate still good enough?"""
+
+import argparse
+import os
+from pathlib import Path
+
+from profiler_core.analysis.compare import Side, compare
+from profiler_core.analysis.explanation import Material
+from profiler_core.analysis.gate.answer import (
+    annotations,
+    gate_json,
+    junit_xml,
+    summary_markdown,
+)
+from profiler_core.analysis.gate.evidence import Evidence, evidence
+from profiler_core.analysis.gate.judgement import Gate, gate
+from profiler_core.analysis.gate.limits import QUANTITIES, Limit, parse_limit, value_text
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.runs import sides_of
+from profiler_core.cli.table import table
+from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.ingest.run import open_run
+from profiler_core.model.run import Measurement
+from profiler_core.store import history
+
+_EXIT = {"pass": 0, "regression": 1, "cannot judge": 3}
+_DEFAULT = "+3%"  # on step time, where no limit is given
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser(
+        "gate",
+        help="is a candidate within its limits",
+        epilog="A limit with a sign is a change against the baseline (+3%, +100us, +2), one "
+        "without a sign bounds the candidate (5ms, 1.2GB). Exit status: 0 pass, 1 regression, "
+        "2 usage, 3 cannot judge.",
+    )
+    parser.add_argument(
+        "baseline", metavar="BASELINE", help="a run, or the name of a kept baseline"
+    )
+    parser.add_argument("candidate", type=Path, metavar="CANDIDATE", help="a run")
+    for quantity in QUANTITIES:
+        parser.add_argument(
+            quantity.option,
+            dest=quantity.key,
+            metavar="LIMIT",
+            help=quantity.label.lower()
+            + (f" (default where no limit is given: {_DEFAULT})" if _is_default(quantity) else ""),
+        )
+    parser.add_argument(
+        "--same", type=Path, action="append", default=[], metavar="RUN",
+        help="a further run of the baseline's code: what it differs by is noise; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="the answer as JUnit XML")
+    parser.add_argument(
+        "--summary", type=Path, metavar="FILE",
+        help="append a table in Markdown (default: $GITHUB_STEP_SUMMARY where it is set)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="the answer, see docs/json.md")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Judge, write what is asked for, and exit by the answer.
+
+    Raises:
+        BadInput: a limit or a run cannot be read, or a file cannot be written.
+    """
+    limits = _limits(arguments)
+    paths = [_baseline(arguments.baseline), arguments.candidate]
+    (first, second), materials = sides_of(paths)
+    comparison = compare(first, [second]).candidates[0]
+    repeats = [_repeat(path) for path in arguments.same]
+    found = gate(
+        comparison,
+        (first, second),
+        (_evidence(first, materials[0]), _evidence(second, materials[1])),
+        limits,
+        repeats=repeats,
+    )
+    name = second.run.record.workload or second.run.record.name or second.label
+    if arguments.junit is not None:
+        _write(arguments.junit, junit_xml(found, name), "w")
+    summary = arguments.summary or os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        _write(Path(summary), summary_markdown(found, name), "a")
+    if arguments.json:
+        write_json({"baseline": first.label, "candidate": second.label, **gate_json(found)})
+    else:
+        print(_text(found, first.label, second.label))
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            for command in annotations(found):
+                print(command)
+    return _EXIT[found.outcome]
+
+
+def _is_default(quantity: object) -> bool:
+    return quantity is QUANTITIES[0]
+
+
+def _limits(arguments: argparse.Namespace) -> list[Limit]:
+    given = [(q, text) for q in QUANTITIES if (text := getattr(arguments, q.key)) is not None]
+    return [parse_limit(q, text) for q, text in given or [(QUANTITIES[0], _DEFAULT)]]
+
+
+def _baseline(name: str) -> Path:
+    """The path of the run; what is no path is the name of a baseline that the history keeps."""
+    path = Path(name)
+    if path.exists():
+        return path
+    try:
+        return history.directory_of(history.baseline(name))
+    except FusionscopeError as error:
+        raise BadInput(
+            f"{name} is neither a run nor a baseline that can be opened: {error.problem}",
+            remedy="Pass the path of a run, or keep one as a baseline of this name.",
+        ) from error
+
+
+def _repeat(path: Path) -> Measurement:
+    measured = open_run(path).record.measurement
+    if measured is None or not measured.rounds:
+        raise BadInput(
+            f"The run {path} was not timed, so it tells nothing about noise.",
+            remedy="Pass a run that was captured with timed rounds.",
+        )
+    return measured
+
+
+def _evidence(side: Side, material: Material) -> Evidence:
+    return evidence(side.run.record, side.summary, material.trace, material.compile_log)
+
+
+def _write(path: Path, text: str, mode: str) -> None:
+    try:
+        with path.open(mode, encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be written: {error.strerror}.", remedy="Choose another place."
+        ) from error
+
+
+def _text(found: Gate, baseline: str, candidate: str) -> str:
+    rows = [
+        [
+            check.quantity.label,
+            check.outcome,
+            value_text(check.quantity.kind, check.baseline),
+            value_text(check.quantity.kind, check.candidate),
+            check.limit,
+        ]
+        for check in found.checks
+    ]
+    parts = [found.outcome.upper(), table(["", "", baseline, candidate, "limit"], rows, n_text=2)]
+    parts.append("\n".join(f"{c.quantity.label}: {c.sentence}" for c in found.checks))
+    if found.noise is not None:
+        turns = "timed in turns" if found.interleaved else "not timed in turns"
+        parts.append(f"Noise floor of the step time {found.noise.floor * 100:.1f} %, {turns}.")
+    if found.notes:
+        parts.append("\n".join(found.notes))
+    return "\n\n".join(parts)
