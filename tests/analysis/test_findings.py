@@ -1,11 +1,13 @@
 """Each finding on a real capture in which it fires, and on one in which it must not.
 
-What no capture here shows (wrong numbers, a full memory, CUDA graphs skipped, odd sizes, pageable
-copies) is a real capture edited in that one place.
+The captures are the repository's own samples; the trace of an optimizer is cut from a larger one
+(tests/fixtures/findings). What none of them shows (wrong numbers, a full memory, CUDA graphs
+skipped, odd sizes, pageable copies) is a real capture edited in that one place.
 """
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import msgspec
 import polars as pl
@@ -13,32 +15,46 @@ import pytest
 
 from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.compilation import compilation_report
-from profiler_core.analysis.findings import RULES, Facts, findings
+from profiler_core.analysis.findings import RULES, Facts, findings, run_findings
+from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.summary import summarise
 from profiler_core.ingest.compile_log.reader import read_compile_log
+from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.torch_logs.reader import read_torch_logs
 from profiler_core.model.compilation import CudaGraphEvent
 from profiler_core.model.run import Numerics
-from tests.analysis.ledger.pairs import FIXTURES, SHARED, ledger, side
 
-pytestmark = [
-    pytest.mark.shared,
-    pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here"),
-]
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
+
+
+def folder(name: str) -> Path:
+    """`fixtures/…` beside the tests, anything else a sample of the repository."""
+    return ROOT / "tests" / name if name.startswith("fixtures/") else ROOT / "sample_traces" / name
+
+
+@cache
+def read(name: str):
+    run = open_run(folder(name))
+    trace = read_kineto(run.trace)
+    return run, trace, summarise(trace, run.record.measurement)
+
+
+def ledger_side(name: str) -> LedgerSide:
+    run, trace, _ = read(name)
+    return LedgerSide(trace, read_inductor(run.torch_trace) if run.torch_trace else None)
 
 
 @cache
 def facts(candidate: str, baseline: str | None = None) -> Facts:
-    run = open_run(SHARED / candidate)
-    trace = side(SHARED / candidate).trace
-    summary = summarise(trace, run.record.measurement)
+    run, trace, summary = read(candidate)
     comparison = groups = None
     if baseline is not None:
-        other = open_run(SHARED / baseline)
-        ours = summarise(side(SHARED / baseline).trace, other.record.measurement)
+        other, _, ours = read(baseline)
         comparison = compare(make_side(other, ours), [make_side(run, summary)]).candidates[0]
-        groups = ledger(SHARED / baseline, SHARED / candidate)
+        groups = fusion_ledger(ledger_side(baseline), ledger_side(candidate))
     log = read_compile_log(run)
     report = (
         compilation_report(log, trace=trace, measurement=run.record.measurement) if log else None
@@ -46,24 +62,26 @@ def facts(candidate: str, baseline: str | None = None) -> Facts:
     return Facts(trace, summary, run.record, comparison, groups, report)
 
 
-BERT = ("bert.default", "bert.eager")
-BERT_AMP = ("bert.default+amp", "bert.eager+amp")
-GRAPHS = ("bert.reduce-overhead", "bert.eager")
-RESNET = ("resnet50_b32.default", "resnet50_b32.eager")
-TRAIN = ("resnet50_train.default+amp+cl", "resnet50_train.eager+amp+cl")
-BREAKY = ("breaky.default", "breaky.eager")
+BERT = ("bert/default", "bert/eager")
+GRAPHS = ("bert/reduce-overhead", "bert/eager")
+RESNET = ("resnet50/default", "resnet50/eager")
+BF16 = tuple(f"resnet50-bf16/{mode}+bf16-autocast+channels_last" for mode in ("default", "eager"))
+BREAKY = ("breaky/default", "breaky/eager")
+SHAPES = ("dynshape/default", "dynshape/eager")
+ADAM = ("fixtures/findings/adamw_foreach.json.gz",)
+TRAINING = ("simplecnn-training/default", "simplecnn-training/eager")
 
 CASES = {
     "slower": (BREAKY, RESNET),
     "tf32_off": (BERT, RESNET),
-    "half_precision": (BERT, BERT_AMP),
+    "half_precision": (BERT, BF16),
     "max_autotune": (BERT, BREAKY),
-    "launch_bound": (BERT_AMP, GRAPHS),
+    "launch_bound": (BREAKY, BERT),
     "synchronisations": (BREAKY, BERT),
     "graph_breaks": (BREAKY, BERT),
-    "recompiles": (BREAKY, RESNET),
-    "unfused_optimizer": (TRAIN, RESNET),
-    "layout_copies": (("resnet50_b1.eager+stack", None), TRAIN),
+    "recompiles": (SHAPES, RESNET),
+    "unfused_optimizer": (ADAM, TRAINING),
+    "layout_copies": (("resnet50/eager",), BF16),
     "memory_roof": (RESNET, BERT),
 }
 
@@ -87,8 +105,8 @@ def test_fires_and_must_not(key):
 
 
 def test_launch_bound_goes_by_the_unprofiled_clock():
-    """Profiled, this run waits 13 ms of 25 for the host; in truth nearly nothing."""
-    one = facts(*TRAIN)
+    """Profiled, this run waits for the host half of the time; in truth hardly at all."""
+    one = facts(*BF16)
     assert one.summary.idle_ns > 0.4 * one.summary.window_ns
     assert "launch_bound" not in keys(one)
 
@@ -105,7 +123,7 @@ def test_wrong_numbers_come_first_of_all():
 
 
 def test_memory_close_to_the_limit():
-    one = facts(*TRAIN)
+    one = facts(*TRAINING)
     assert "memory_limit" not in keys(one)
     peak = one.summary.memory.peak_reserved_bytes
     device = replace(one.summary.device, memory_bytes=int(peak / 0.95))
@@ -113,7 +131,7 @@ def test_memory_close_to_the_limit():
 
 
 def test_more_threads_than_processors():
-    one = facts("smallcnn_cpu.default", "smallcnn_cpu.eager")
+    one = facts("fixtures/captures/smallcnn_cpu.default", "fixtures/captures/smallcnn_cpu.eager")
 
     def with_threads(n_threads):
         environment = {**one.record.environment, "n_threads": n_threads, "cpu_count": 2}
@@ -123,7 +141,7 @@ def test_more_threads_than_processors():
     assert "host_threads" not in keys(with_threads(2))
 
 
-LOGS = FIXTURES.parent / "torch_logs" / "2.13.0"
+LOGS = FIXTURES / "torch_logs" / "2.13.0"
 
 
 def test_a_skipped_frame_by_a_real_log_that_has_one():
@@ -177,7 +195,7 @@ def _with_copies(one: Facts, name: str, n_bytes: int) -> Facts:
 
 
 def test_pageable_and_small_copies():
-    one = facts(*BERT_AMP)
+    one = facts(*BF16)
     assert not {"pageable_copies", "small_copies"} & set(keys(one))
     small = keys(_with_copies(one, "Memcpy HtoD (Pageable -> Device)", 4096))
     assert {"pageable_copies", "small_copies"} <= set(small)
@@ -186,10 +204,17 @@ def test_pageable_and_small_copies():
 
 
 def test_sizes_that_do_not_suit_tensor_cores():
-    one = facts(*BERT_AMP)
+    """ResNet's last layer has 1000 classes; 1001 do not suit."""
+    one = facts(*BF16)
     assert "odd_shapes" not in keys(one)
-    dims = pl.col("input_dims").str.replace_all("3072", "3071")
+    dims = pl.col("input_dims").str.replace_all("1000", "1001")
     edited = replace(one, trace=replace(one.trace, ops=one.trace.ops.with_columns(dims)))
+    product = edited.products[-1]
+    assert any(1001 in matrix for matrix in product.matrices)
+    # It is a small part of this step: as if the step were only ten times as long.
+    summary = replace(one.summary, steps=one.summary.steps)
+    edited = replace(edited, summary=summary)
+    edited.__dict__["step_ns"] = 10 * product.time_ns
     assert "odd_shapes" in keys(edited)
 
 
@@ -200,3 +225,35 @@ def test_every_rule_has_a_case():
         "pageable_copies", "small_copies", "odd_shapes", "frame_skipped",
     }  # fmt: skip
     assert len(tested) == len(RULES)
+
+
+def test_one_run_alone_has_findings():
+    one = facts("bert/default")
+    found = run_findings(one.trace, one.summary, one.record, one.compilation)
+    assert [finding.key for finding in found] == [
+        finding.key for finding in findings(facts(*BERT)) if finding.key not in _NEEDS_A_PAIR
+    ]
+    assert {"tf32_off", "half_precision"} <= {finding.key for finding in found}
+
+
+_NEEDS_A_PAIR = ("slower", "memory_roof")
+
+
+@pytest.mark.parametrize("key", ["tf32_off", "half_precision", "max_autotune"])
+def test_a_bound_rests_on_the_runs_own_shapes(key):
+    """Between nothing and the whole time; a replay has no shapes, and so no stake."""
+    finding = keys(facts(*BERT))[key]
+    assert finding.at_most
+    assert "At most" in finding.evidence
+    assert "GFLOP" in finding.evidence
+    replayed = keys(facts(*GRAPHS))[key]
+    assert replayed.at_stake_ns is None
+    assert "not known" in replayed.evidence
+
+
+def test_an_unknown_device_has_no_bound():
+    one = facts(*BERT)
+    device = replace(one.summary.device, name="NVIDIA Quadro P620")
+    finding = keys(replace(one, summary=replace(one.summary, device=device)))["half_precision"]
+    assert finding.at_stake_ns is None
+    assert "Quadro P620" in finding.evidence

@@ -45,8 +45,8 @@ def graph_breaks(facts: Facts) -> Finding | None:
         low, high = report.break_cost.range_ns
         how = (
             f" {format_duration(report.break_cost.cost_ns)} a step "
-            f"({format_duration(low)} to {format_duration(high)}): host and device replayed without "
-            "the host's work for the breaks."
+            f"({format_duration(low)} to {format_duration(high)}): host and device replayed "
+            "without the host's work for the breaks."
         )
     return Finding(
         key="graph_breaks",

@@ -63,9 +63,10 @@ def _roofline(
     if room is None:
         return None, _NO_SHAPES
     return room.at_most_ns, (
-        f"At most {format_duration(room.at_most_ns)}: of {format_duration(room.time_ns)} the shapes "
-        f"are known, {room.flops / 1e9:.3g} GFLOP that need {format_duration(room.floor_ns)} "
-        f"at the peak of {facts.peaks.name} in {type_}, or to read their tensors."
+        f"At most {format_duration(room.at_most_ns)}: of {format_duration(room.time_ns)} the "
+        f"shapes are known, {room.flops / 1e9:.3g} GFLOP that need "
+        f"{format_duration(room.floor_ns)} at the peak of {facts.peaks.name} in {type_}, or to "
+        "read their tensors."
     )
 
 
@@ -97,7 +98,11 @@ def half_precision(facts: Facts) -> Finding | None:
 
 def odd_shapes(facts: Facts) -> Finding | None:
     """Products in halves with a size that is no multiple of 8, against those that have none."""
-    matrices = [op for op in facts.products if op.in_halves and len(op.matrices) == 2]
+    matrices = [
+        op
+        for op in facts.products
+        if op.in_halves and len(op.matrices) == 2 and not op.name.startswith("aten::convolution")
+    ]
     odd = [op for op in matrices if any(n % 8 for matrix in op.matrices for n in matrix[-2:])]
     time = sum(op.time_ns for op in odd) / facts.n_steps
     if time < 0.02 * facts.step_ns:
