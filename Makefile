@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-dev browser test test-fast test-gpu test-browser lint format types samples golden bench clean
+.PHONY: help run install install-dev browser database test test-fast test-gpu test-browser lint format types samples golden bench clean
 
 ##@ Everyday
 
@@ -17,7 +17,7 @@ help:  ## Show this list
 run: $(VENV)/.run  ## Make the environment and open the dashboard on the shipped samples
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
-test: $(VENV)/.dev browser  ## Everything that needs no GPU: lint, types, tests, real browser
+test: $(VENV)/.dev browser database  ## Everything that needs no GPU: lint, types, tests, real browser and database
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -25,7 +25,7 @@ test: $(VENV)/.dev browser  ## Everything that needs no GPU: lint, types, tests,
 
 ##@ Parts of it
 
-test-fast: $(VENV)/.dev  ## Only the tests that need neither a browser nor a child process with torch
+test-fast: $(VENV)/.dev database  ## Only the tests that need neither a browser nor a child process with torch
 	$(PY) -m pytest -m "not gpu and not browser and not torch" -q
 
 test-browser: $(VENV)/.dev browser  ## Only the real-browser tests
@@ -77,6 +77,9 @@ $(VENV)/.dev: requirements.txt requirements-dev.txt | $(PY)
 
 browser: $(VENV)/.dev  ## Find a Chrome or Chromium for the tests, install one where there is none
 	$(PY) -m tests.browser.chromium --install
+
+database: $(VENV)/.dev  ## Find a PostgreSQL for the tests, install one where there is none
+	$(PY) -m tests.store.history.postgres --install
 
 clean:  ## Remove the environment and what tools left behind
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/golden/actual

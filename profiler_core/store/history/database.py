@@ -23,6 +23,7 @@ from profiler_core.store.history.migrate import migrate
 
 _WAIT_S = 30.0  # for another writer; a transaction of ours takes milliseconds
 _WRITING = "fusionscope_writing"
+_ENGINES: list[Engine] = []
 
 
 class HistoryUnavailable(BadInput):
@@ -86,6 +87,14 @@ def writing() -> Iterator[Connection]:
             yield connection
 
 
+def close_all() -> None:
+    """Close the connections of this process; the next transaction opens new ones."""
+    for engine in _ENGINES:
+        engine.dispose()
+    _ENGINES.clear()
+    _migrated.cache_clear()
+
+
 @contextmanager
 def _telling() -> Iterator[None]:
     try:
@@ -110,6 +119,7 @@ def _engine() -> Engine:
 def _migrated(url: str, process: int) -> Engine:
     del process
     engine = _new_engine(make_url(url))
+    _ENGINES.append(engine)
     with engine.connect() as plain:
         migrate(plain.execution_options(**{_WRITING: True}))
     return engine

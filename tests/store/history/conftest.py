@@ -1,0 +1,51 @@
+"""Every test of the history runs twice: on SQLite and on a real PostgreSQL."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from profiler_core.store.history import database
+from tests.store.history import postgres
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A server for the whole session. None on this machine is a failure, never a skip."""
+    try:
+        with postgres.running_postgres() as url:
+            yield url
+    except postgres.NoPostgresError as error:
+        pytest.fail(str(error))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def home(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Path]:
+    """A home of its own, and an empty database of the kind in question."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("FUSIONSCOPE_PERSON", "Ada")
+    monkeypatch.delenv("FUSIONSCOPE_ARTIFACTS_URL", raising=False)
+    monkeypatch.delenv("FUSIONSCOPE_DATABASE_URL", raising=False)
+    if kind == "postgresql":
+        server = request.getfixturevalue("postgres_url")
+        name = f"history_{next(_NUMBERS)}"
+        engine = create_engine(
+            server.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
+        )
+        with engine.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+        engine.dispose()
+        monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", f"{server.rpartition('/')[0]}/{name}")
+    yield tmp_path / "home"
+    database.close_all()

@@ -1,0 +1,129 @@
+"""A PostgreSQL of its own for the tests: Debian's, in a temporary folder, on a free port.
+
+`python -m tests.store.history.postgres` prints where its programs are, `--install` fetches them
+first if it must. A missing PostgreSQL is a failure, never a skip: teams keep their history in one.
+"""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_DEBIAN = Path("/usr/lib/postgresql")
+_START_TIMEOUT_S = 60
+# Nothing here must survive the machine: without syncing to the disk the tests take half the time.
+_FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200")
+
+
+class NoPostgresError(RuntimeError):
+    """No PostgreSQL on this machine."""
+
+
+def find() -> Path:
+    """The folder of initdb and pg_ctl: the newest of Debian's, or of the PATH.
+
+    Raises:
+        NoPostgresError: there is none; the message says how to get one.
+    """
+    versions = _DEBIAN.glob("*/bin/initdb")
+    newest = sorted(versions, key=lambda path: float(path.parents[1].name))
+    if newest:
+        return newest[-1].parent
+    on_path = shutil.which("initdb")
+    if on_path:
+        return Path(on_path).resolve().parent
+    raise NoPostgresError(
+        "No PostgreSQL found. Run `make database` as root, "
+        "or install it (Debian: apt-get install postgresql)."
+    )
+
+
+def install() -> Path:
+    """The folder of its programs, after installing it where there was none."""
+    try:
+        return find()
+    except NoPostgresError:
+        pass
+    if not shutil.which("apt-get"):
+        raise NoPostgresError("No PostgreSQL and no apt-get found. Install PostgreSQL 13 or newer.")
+    if os.geteuid() != 0:
+        raise NoPostgresError(
+            "PostgreSQL is missing, and only root can install it: "
+            "sudo apt-get install -y postgresql"
+        )
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for argv in (["apt-get", "update", "-q"], ["apt-get", "install", "-y", "-q", "postgresql"]):
+        print("+", " ".join(argv), flush=True)
+        subprocess.run(argv, check=False, timeout=900, env=environment)
+    return find()
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """The URL of a fresh server's database `postgres`; the server ends with the block."""
+    programs = find()
+    user = _user()
+    # Not below pytest's folder: root's is closed to the user that the server runs as.
+    folder = Path(tempfile.mkdtemp(prefix="fusionscope-postgres-"))
+    try:
+        if user is not None:
+            shutil.chown(folder, user)
+        data, log = folder / "data", folder / "log.txt"
+        _run(
+            [programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8"],
+            user,
+            folder,
+        )
+        port = _free_port()
+        options = [f"-p {port}", f"-k {folder}", "-h 127.0.0.1", *(f"-c {o}" for o in _FAST)]
+        control = [programs / "pg_ctl", "-D", data, "-w", "-t", str(_START_TIMEOUT_S)]
+        _run([*control, "-l", log, "-o", " ".join(options), "start"], user, folder)
+        try:
+            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        finally:
+            _run([*control, "-m", "immediate", "stop"], user, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _user() -> str | None:
+    """initdb refuses root: then the user that Debian's package made, or nobody."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name).pw_name
+        except KeyError:
+            continue
+    raise NoPostgresError("PostgreSQL does not run as root, and there is no other user here.")
+
+
+def _run(argv: list[object], user: str | None, folder: Path) -> None:
+    words = [str(word) for word in argv]
+    # To a file, not a pipe: the server that pg_ctl leaves behind would keep a pipe open.
+    with (folder / "output.txt").open("wb") as output:
+        done = subprocess.run(
+            words, user=user, cwd=folder, stdout=output, stderr=subprocess.STDOUT, timeout=120
+        )
+    if done.returncode != 0:
+        said = "".join(p.read_text("utf-8", "replace") for p in folder.glob("*.txt"))
+        raise NoPostgresError(f"{' '.join(words)} ended with {done.returncode}:\n{said}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    try:
+        print(install() if "--install" in sys.argv[1:] else find())
+    except NoPostgresError as error:
+        sys.exit(str(error))
