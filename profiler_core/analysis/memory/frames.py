@@ -7,7 +7,7 @@ import re
 _FRAMEWORK = re.compile(
     r"(^|/)torch/(_\w+|nn|autograd|optim|utils|cuda|amp|ao|jit|fx|func|distributed|profiler"
     r"|functional\.py)(/|\.py|$)"
-    r"|(^|/)(site|dist)-packages/torch/|torchinductor|/inductor/|profiler_core/capture/child/"
+    r"|(^|/)(site|dist)-packages/torch/|torchinductor|/inductor/|profiler_core/capture/child/(?!models|workloads)"
     r"|^<|(^|/)(threading|contextlib|runpy)\.py$"
 )
 

@@ -35,8 +35,8 @@ class Segment:
 class Segments:
     """The segments of one device when the snapshot was taken.
 
-    reserved == allocated + free; free == split_free + whole_free (segments with nothing in them,
-    which empty_cache gives back) + rounding_bytes == 0. Rounding is inside allocated.
+    reserved == allocated + free; free == split_free + whole_free + private_free. What was rounded
+    up is inside allocated.
     """
 
     device: int
@@ -44,7 +44,8 @@ class Segments:
     allocated_bytes: int
     rounding_bytes: int | None  # allocated beyond what was asked for; None: not in the file
     split_free_bytes: int  # free blocks in segments that are partly in use: cannot be given back
-    whole_free_bytes: int
+    whole_free_bytes: int  # segments with nothing in them: empty_cache gives them back
+    private_free_bytes: int  # in private pools: kept for the next replay
     largest_free_bytes: int
     n_free_blocks: int
     pools: tuple[Pool, ...]  # largest first
@@ -79,9 +80,10 @@ def _device(snapshot: MemorySnapshot, device: int) -> Segments:
         pl.col("pool").fill_null(DEFAULT_POOL),
     )
     blocks = snapshot.blocks.join(
-        segments.select("segment", used="allocated_bytes"), on="segment"
+        segments.select("segment", "pool", used="allocated_bytes"), on="segment"
     ).with_columns(is_live=pl.col("state").is_in(LIVE_STATES), bytes=pl.col("bytes").fill_null(0))
-    free = blocks.filter(~pl.col("is_live"))
+    all_free = blocks.filter(~pl.col("is_live"))
+    free = all_free.filter(pl.col("pool") == DEFAULT_POOL)
     live = blocks.filter("is_live")
     asked = live.filter(pl.col("requested_bytes").is_not_null())
     by_segment = {
@@ -106,6 +108,7 @@ def _device(snapshot: MemorySnapshot, device: int) -> Segments:
         else None,
         split_free_bytes=int(free.filter(pl.col("used") > 0)["bytes"].sum()),
         whole_free_bytes=int(free.filter(pl.col("used") == 0)["bytes"].sum()),
+        private_free_bytes=int(all_free["bytes"].sum()) - int(free["bytes"].sum()),
         largest_free_bytes=max(free["bytes"], default=0),
         n_free_blocks=free.height,
         pools=tuple(

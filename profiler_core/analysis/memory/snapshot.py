@@ -52,6 +52,7 @@ class SnapshotHistory:
     curve: MemoryCurve  # reserved is not in the history; ts_ns from its first event
     live: SnapshotLive
     largest: tuple[tuple[Origin, int, int], ...]  # (origin, number, bytes) of all allocations
+    sizes: dict[int, float]  # size of an allocation -> how many
 
 
 def origins(snapshot: MemorySnapshot) -> dict[int, Origin]:
@@ -95,7 +96,10 @@ def history_of(snapshot: MemorySnapshot) -> SnapshotHistory | None:
     curve = MemoryCurve(_CUDA, device, _clock(changes), level, None, ())
     named = origins(snapshot)
     made = changes.filter(pl.col("action") == _ALLOC)
-    return SnapshotHistory(device, curve, _live(changes, level, named), _by_origin(made, named))
+    sizes = {size: float(n) for size, n in made.group_by("bytes").len().iter_rows()}
+    return SnapshotHistory(
+        device, curve, _live(changes, level, named), _by_origin(made, named), sizes
+    )
 
 
 def _live(

@@ -1,0 +1,195 @@
+"""Everything about one run's memory, from as many of its files as there are."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from profiler_core.analysis.memory.allocations import allocations
+from profiler_core.analysis.memory.churn import Churn, churn
+from profiler_core.analysis.memory.curve import MemoryCurve, memory_curves
+from profiler_core.analysis.memory.live import LiveSet, live_at_peak
+from profiler_core.analysis.memory.segments import Segments, segments_of
+from profiler_core.analysis.memory.snapshot import SnapshotHistory, history_of
+from profiler_core.analysis.work import host_steps
+from profiler_core.model.memory_snapshot import MemorySnapshot
+from profiler_core.model.run import Measurement
+from profiler_core.model.trace import Trace
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """Both peaks of a run, bytes, and where they come from; None: no file says it."""
+
+    reserved_bytes: int | None
+    allocated_bytes: int | None
+    source: str | None  # in words, for the page
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """One run. None: see `notes` for why it is not there."""
+
+    peaks: Peaks
+    device_bytes: int | None  # memory of the device
+    n_steps: int
+    curve: MemoryCurve | None = None
+    live: LiveSet | None = None
+    churn: Churn | None = None
+    made: pl.DataFrame | None = None  # `allocations`, for the comparison
+    segments: Segments | None = None
+    history: SnapshotHistory | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def before_bytes(self) -> int | None:
+        """Held at the peak since before the steps: no compiler changes it."""
+        if self.live is not None:
+            return self.live.before_bytes
+        return self.history.live.before_bytes if self.history else None
+
+    @property
+    def is_empty(self) -> bool:
+        """No file says anything about this run's memory."""
+        return self.peaks.source is None and self.curve is None and self.segments is None
+
+
+def memory_report(
+    trace: Trace | None,
+    stacks: Trace | None = None,
+    snapshot: MemorySnapshot | None = None,
+    measurement: Measurement | None = None,
+    device_bytes: int | None = None,
+) -> MemoryReport:
+    """What the files of one run say.
+
+    Args:
+        trace: of the timing pass.
+        stacks: of the pass with Python stacks; names modules and lines where it has [memory]
+            events too. Its sizes are those of the same steps.
+        snapshot: of the allocator.
+        measurement: its peaks are preferred: they know a CUDA graph's pool.
+        device_bytes: memory of the device, where known.
+    """
+    curves = memory_curves(trace) if trace is not None else ()
+    curve = curves[0] if curves else None
+    n_steps = max(1, host_steps(trace).height) if trace is not None else 1
+    made = allocations(trace, curve.device_type, curve.device_id) if trace and curve else None
+    segments = segments_of(snapshot) if snapshot is not None else ()
+    history = history_of(snapshot) if snapshot is not None else None
+    return MemoryReport(
+        peaks=_peaks(measurement, curve, segments[0] if segments else None, history),
+        device_bytes=device_bytes or _device_bytes(trace),
+        n_steps=n_steps,
+        curve=curve,
+        live=_live(trace, stacks, curve, made),
+        churn=churn(made, n_steps) if made is not None else None,
+        made=made,
+        segments=segments[0] if segments else None,
+        history=history,
+        notes=tuple(_notes(trace, curves, snapshot, segments, history)),
+    )
+
+
+def _peaks(
+    measurement: Measurement | None,
+    curve: MemoryCurve | None,
+    segments: Segments | None,
+    history: SnapshotHistory | None,
+) -> Peaks:
+    if measurement is not None and measurement.peak_reserved_bytes is not None:
+        return Peaks(
+            measurement.peak_reserved_bytes,
+            measurement.peak_allocated_bytes,
+            "measured by the allocator over steady steps",
+        )
+    if curve is not None:
+        where = "the [memory] events of the profiled steps"
+        return Peaks(curve.peak_reserved_bytes, curve.peak_allocated_bytes, where)
+    if segments is not None:
+        return Peaks(
+            segments.reserved_bytes,
+            history.live.peak_bytes if history else None,
+            "the snapshot: reserved when it was taken"
+            + (", allocated at the peak of its history" if history else ""),
+        )
+    return Peaks(None, None, None)
+
+
+def _live(
+    trace: Trace | None, stacks: Trace | None, curve: MemoryCurve | None, made: pl.DataFrame | None
+) -> LiveSet | None:
+    if stacks is not None:
+        with_stacks = memory_curves(stacks)
+        if with_stacks and not with_stacks[0].is_of_cpu:
+            one = with_stacks[0]
+            return live_at_peak(stacks, one, allocations(stacks, one.device_type, one.device_id))
+    if trace is None or curve is None or made is None:
+        return None
+    return live_at_peak(trace, curve, made)
+
+
+def _device_bytes(trace: Trace | None) -> int | None:
+    devices = trace.metadata.get("deviceProperties") if trace is not None else None
+    if not isinstance(devices, list) or not devices or not isinstance(devices[0], dict):
+        return None
+    size = devices[0].get("totalGlobalMem")
+    return size if isinstance(size, int) and size > 0 else None
+
+
+def _notes(
+    trace: Trace | None,
+    curves: tuple[MemoryCurve, ...],
+    snapshot: MemorySnapshot | None,
+    segments: tuple[Segments, ...],
+    history: SnapshotHistory | None,
+) -> list[str]:
+    """One sentence for each thing that the files do not allow."""
+    notes = []
+    on_device = [curve for curve in curves if not curve.is_of_cpu]
+    if trace is None:
+        notes.append("There is no trace, so no curve along the steps.")
+    elif not curves and _replays(trace):
+        notes.append(
+            "Its steps replay a CUDA graph, and a replay allocates nothing: there are no [memory] "
+            "events. What it holds lies in the graph's private pool."
+        )
+    elif not curves:
+        notes.append(
+            "The trace has no [memory] events: record it with profile_memory=True to see the curve."
+        )
+    elif _replays(trace):
+        notes.append(
+            "Part of its steps replays a CUDA graph, whose memory lies in a private pool and makes "
+            "no [memory] events: the curve shows what is allocated beside it."
+        )
+    if curves and not on_device:
+        notes.append(
+            "Measured on the CPU: its allocator has no pool, and only what was allocated while the "
+            "profiler ran counts."
+        )
+    if len(on_device) > 1:
+        notes.append(
+            f"{len(on_device)} devices have [memory] events; shown is number "
+            f"{on_device[0].device_id}, with the highest peak."
+        )
+    if snapshot is None:
+        notes.append(
+            "There is no memory snapshot, so no segments, pools or fragmentation: capture without "
+            "--no-memory on a GPU, or call torch.cuda.memory._dump_snapshot."
+        )
+    elif history is None:
+        notes.append(
+            "The snapshot recorded no allocation: either no history was kept, or the step only "
+            "replays a CUDA graph."
+        )
+    if len(segments) > 1:
+        notes.append(
+            f"The snapshot has {len(segments)} devices; shown is number {segments[0].device}."
+        )
+    return notes
+
+
+def _replays(trace: Trace) -> bool:
+    return (
+        trace.runtime.filter(pl.col("name").cast(pl.String).str.contains("GraphLaunch")).height > 0
+    )

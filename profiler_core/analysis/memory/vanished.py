@@ -1,0 +1,159 @@
+"""Which intermediate buffers the candidate no longer makes.
+
+Two ways, each exact in what it counts. Through the ledger: a buffer is made for the kernel that is
+launched next, a kernel belongs to one fusion group, so each group has its buffers on either side.
+Through two snapshots: by the source line, which Inductor's buffers carry too (torch >= 2.9 puts
+the model's frames below those of the generated code).
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from profiler_core.analysis.ledger.folding import fold
+from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.memory.snapshot import SnapshotHistory
+
+How = Literal["fusion group", "source line"]
+_ELSEWHERE = "(no kernel follows)"
+
+
+@dataclass(frozen=True)
+class VanishedRow:
+    """Buffers of one origin, a step on either side: (baseline, candidate)."""
+
+    label: str  # the group's operators, or the source line
+    sources: tuple[str, ...]
+    n: tuple[float, float]
+    bytes: tuple[float, float]
+
+    @property
+    def vanished_bytes(self) -> float:
+        """Allocated by the baseline and not by the candidate; below 0: the other way round."""
+        return self.bytes[0] - self.bytes[1]
+
+
+@dataclass(frozen=True)
+class Vanished:
+    """Every allocation of a step of both runs is in one row, so the rows sum to n and bytes."""
+
+    how: How
+    n: tuple[float, float]
+    bytes: tuple[float, float]
+    rows: tuple[VanishedRow, ...]  # what vanished most first
+    largest: tuple[tuple[int, float, float], ...]  # (size, baseline's number, candidate's)
+
+    @property
+    def vanished_bytes(self) -> float:
+        """Fewer bytes allocated a step; below 0: more."""
+        return self.bytes[0] - self.bytes[1]
+
+    @property
+    def vanished_n(self) -> float:
+        """Fewer allocations a step; below 0: more."""
+        return self.n[0] - self.n[1]
+
+
+def vanished_by_group(
+    ledger: FusionLedger,
+    baseline: pl.DataFrame,
+    candidate: pl.DataFrame,
+    n_steps: tuple[int, int],
+) -> Vanished:
+    """What each fusion group allocates on either side.
+
+    Args:
+        ledger: of the two runs.
+        baseline: its `allocations`.
+        candidate: its `allocations`.
+        n_steps: profiled steps on either side.
+    """
+    sides = [
+        _by_group(made, groups, steps)
+        for made, groups, steps in zip(
+            (baseline, candidate),
+            (ledger.baseline_group, ledger.candidate_group),
+            n_steps,
+            strict=True,
+        )
+    ]
+    rows = []
+    for folded in fold(ledger.groups):
+        counts = [_sum(side.get(number) for number in folded.numbers) for side in sides]
+        if any(n for n, _ in counts):
+            rows.append(
+                VanishedRow(
+                    folded.title,
+                    tuple(label for label, _ in folded.first.sources),
+                    (counts[0][0], counts[1][0]),
+                    (counts[0][1], counts[1][1]),
+                )
+            )
+    rest = [side.get(-1, (0.0, 0.0)) for side in sides]
+    if any(n for n, _ in rest):
+        rows.append(VanishedRow(_ELSEWHERE, (), (rest[0][0], rest[1][0]), (rest[0][1], rest[1][1])))
+    sizes = tuple(_sizes(made, n) for made, n in zip((baseline, candidate), n_steps, strict=True))
+    return _vanished("fusion group", rows, (sizes[0], sizes[1]))
+
+
+def vanished_by_source(baseline: SnapshotHistory, candidate: SnapshotHistory) -> Vanished:
+    """What each source line allocates in the steps that either snapshot recorded.
+
+    Both must have recorded equally many steps, as the two runs of one capture have.
+    """
+    sides = []
+    for history in (baseline, candidate):
+        sums: dict[str, tuple[float, float]] = {}
+        for origin, n, size in history.largest:
+            before = sums.get(origin.label, (0.0, 0.0))
+            sums[origin.label] = (before[0] + n, before[1] + size)
+        sides.append(sums)
+    rows = []
+    for label in dict.fromkeys((*sides[0], *sides[1])):
+        (n0, b0), (n1, b1) = (side.get(label, (0.0, 0.0)) for side in sides)
+        rows.append(VanishedRow(label, (label,), (n0, n1), (b0, b1)))
+    return _vanished("source line", rows, (baseline.sizes, candidate.sizes))
+
+
+def _by_group(
+    made: pl.DataFrame, group_of_row: "Iterable[int]", n_steps: int
+) -> dict[int, tuple[float, float]]:
+    groups = pl.Series("group", group_of_row, dtype=pl.Int32)
+    rows = groups.to_frame().with_row_index("work_row")
+    inside = made.filter(pl.col("step").is_not_null()).join(rows, on="work_row", how="left")
+    totals = inside.group_by(pl.col("group").fill_null(-1)).agg(
+        n=pl.len(), bytes=pl.col("bytes").sum()
+    )
+    return {group: (n / n_steps, size / n_steps) for group, n, size in totals.iter_rows()}
+
+
+def _sizes(made: pl.DataFrame, n_steps: int) -> dict[int, float]:
+    inside = made.filter(pl.col("step").is_not_null())
+    return {size: n / n_steps for size, n in inside.group_by("bytes").len().iter_rows()}
+
+
+def _sum(found: Iterable[tuple[float, float] | None]) -> tuple[float, float]:
+    known = [one for one in found if one is not None]
+    return sum(n for n, _ in known), sum(size for _, size in known)
+
+
+def _vanished(
+    how: How, rows: list[VanishedRow], sizes: tuple[dict[int, float], dict[int, float]]
+) -> Vanished:
+    difference = Counter({size: sizes[0].get(size, 0) - sizes[1].get(size, 0)
+                          for size in {*sizes[0], *sizes[1]}})  # fmt: skip
+    largest = sorted(difference, key=lambda size: (-size * difference[size], size))[:12]
+    return Vanished(
+        how,
+        (sum(row.n[0] for row in rows), sum(row.n[1] for row in rows)),
+        (sum(row.bytes[0] for row in rows), sum(row.bytes[1] for row in rows)),
+        tuple(sorted(rows, key=lambda row: (-row.vanished_bytes, row.label))),
+        tuple(
+            (size, sizes[0].get(size, 0.0), sizes[1].get(size, 0.0))
+            for size in largest
+            if difference[size] > 0
+        ),
+    )

@@ -1,0 +1,175 @@
+"""`memory RUN_OR_TRACE_OR_SNAPSHOT`: where the memory of one run went."""
+
+import argparse
+from pathlib import Path
+
+from profiler_core.analysis.memory.report import MemoryReport, memory_report
+from profiler_core.analysis.memory.segments import Segments
+from profiler_core.analysis.memory.snapshot import Origin
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.table import shorten, table
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.ingest.memory_snapshot.open import open_snapshot
+from profiler_core.ingest.open import open_trace
+from profiler_core.ingest.run import open_run
+from profiler_core.model.run import Run
+from profiler_core.units import format_bytes, format_count, format_share
+
+_NAME_WIDTH = 60
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("memory", help="where the memory of a run went")
+    parser.add_argument("path", type=Path, metavar="RUN_OR_TRACE_OR_SNAPSHOT")
+    parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
+    parser.add_argument("--top", type=int, default=10, help="rows to list (default 10)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it."""
+    opened = open_run(arguments.path)
+    report = memory_report(
+        open_trace(opened.trace) if opened.trace else None,
+        open_trace(opened.trace_stacks) if opened.trace_stacks else None,
+        open_snapshot(opened.memory_snapshot) if opened.memory_snapshot else None,
+        opened.record.measurement,
+    )
+    if report.is_empty:
+        raise NothingToAnalyse(
+            f"No file of {arguments.path.name} says anything about memory.",
+            remedy="Record with profile_memory=True, or add a memory snapshot.",
+        )
+    if arguments.json:
+        write_json(memory_answer(opened, report))
+    else:
+        print(_text(opened, report, arguments.top))
+    return 0
+
+
+def memory_answer(opened: Run, report: MemoryReport) -> dict[str, object]:
+    """The keys of `memory` in docs/json.md."""
+    return {
+        "run": {"name": opened.record.name, "variant": opened.record.variant},
+        "peak_reserved_bytes": report.peaks.reserved_bytes,
+        "peak_allocated_bytes": report.peaks.allocated_bytes,
+        "source": report.peaks.source,
+        "before_bytes": report.before_bytes,
+        "n_steps": report.n_steps,
+        "live_at_peak": None
+        if report.live is None
+        else {
+            "ts_ns": report.live.ts_ns,
+            "peak_bytes": report.live.peak_bytes,
+            "before_bytes": report.live.before_bytes,
+            "rows": report.live.rows,
+        },
+        "churn": report.churn,
+        "segments": None if report.segments is None else _segments(report.segments),
+        "snapshot": None
+        if report.history is None
+        else {
+            "device": report.history.device,
+            "peak_bytes": report.history.live.peak_bytes,
+            "before_bytes": report.history.live.before_bytes,
+            "live": [_origin(*row) for row in report.history.live.rows],
+            "allocations": [_origin(*row) for row in report.history.largest],
+        },
+        "notes": report.notes,
+    }
+
+
+def _segments(found: Segments) -> dict[str, object]:
+    return {
+        "device": found.device,
+        "reserved_bytes": found.reserved_bytes,
+        "allocated_bytes": found.allocated_bytes,
+        "free_bytes": found.free_bytes,
+        "split_free_bytes": found.split_free_bytes,
+        "whole_free_bytes": found.whole_free_bytes,
+        "private_free_bytes": found.private_free_bytes,
+        "largest_free_bytes": found.largest_free_bytes,
+        "rounding_bytes": found.rounding_bytes,
+        "n_segments": len(found.segments),
+        "n_free_blocks": found.n_free_blocks,
+        "pools": found.pools,
+    }
+
+
+def _origin(origin: Origin, n: int, size: int) -> dict[str, object]:
+    return {
+        "label": origin.label,
+        "operator": origin.operator,
+        "path": origin.path,
+        "n": n,
+        "bytes": size,
+    }
+
+
+def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
+    peaks = [
+        ["reserved", format_bytes(report.peaks.reserved_bytes)],
+        ["allocated", format_bytes(report.peaks.allocated_bytes)],
+        ["there before the steps", format_bytes(report.before_bytes)],
+    ]
+    parts = [
+        f"{opened.record.name or opened.path.name} · peaks: {report.peaks.source or 'not known'}",
+        table(["at the peak", ""], peaks),
+    ]
+    if report.live is not None and report.live.rows:
+        parts.append(
+            table(
+                ["live at the peak, made for", "module", "line", "n", "bytes"],
+                [
+                    [
+                        shorten(row.operator, _NAME_WIDTH),
+                        row.module or "",
+                        row.source or "",
+                        format_count(row.n),
+                        format_bytes(row.bytes),
+                    ]
+                    for row in report.live.rows[:n_top]
+                ],
+                n_text=3,
+            )
+        )
+    if report.churn is not None:
+        rows = [
+            [shorten(row.operator, _NAME_WIDTH), format_count(row.n), format_bytes(row.bytes)]
+            for row in report.churn.rows[:n_top]
+        ]
+        total = ["all", format_count(report.churn.n), format_bytes(report.churn.bytes)]
+        parts.append(table(["allocated a step, for", "n", "bytes"], [*rows, total]))
+    if report.segments is not None:
+        parts.append(_segments_text(report.segments))
+    if report.history is not None and report.history.live.rows:
+        parts.append(
+            table(
+                ["live at the snapshot's peak", "n", "bytes"],
+                [
+                    [origin.label, format_count(n), format_bytes(size)]
+                    for origin, n, size in report.history.live.rows[:n_top]
+                ],
+            )
+        )
+    return "\n\n".join([*parts, *report.notes])
+
+
+def _segments_text(found: Segments) -> str:
+    rows = [
+        ["reserved", format_bytes(found.reserved_bytes), ""],
+        ["allocated", format_bytes(found.allocated_bytes), ""],
+        [
+            "free, locked in by neighbours",
+            format_bytes(found.split_free_bytes),
+            format_share(found.fragmented_fraction),
+        ],
+        ["free, whole segments", format_bytes(found.whole_free_bytes), ""],
+        ["free, in private pools", format_bytes(found.private_free_bytes), ""],
+        ["largest free block", format_bytes(found.largest_free_bytes), ""],
+    ]
+    pools = [
+        [f"pool {pool.name}", format_bytes(pool.reserved_bytes), f"{pool.n_segments} segments"]
+        for pool in found.pools
+    ]
+    return table(["when the snapshot was taken", "", ""], [*rows, *pools])
