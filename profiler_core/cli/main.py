@@ -20,6 +20,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "summary": ("profiler_core.cli.summary", "one run or trace in numbers"),
     "compare": ("profiler_core.cli.compare", "a baseline and its candidates, per step"),
     "logs": ("profiler_core.cli.logs", "what the compiler said, and what it costs"),
+    "memory": ("profiler_core.cli.memory", "where the memory of a run went"),
     "gate": ("profiler_core.cli.gate", "is a candidate within its limits, for CI"),
     "report": ("profiler_core.cli.report", "a comparison as HTML, Markdown, PDF or tables"),
     "runs": ("profiler_core.cli.history", "the history: list, import, tag, baselines, delete"),
