@@ -4,10 +4,11 @@ import streamlit as st
 
 from profiler_core.ui.analyses import look_at
 from profiler_core.ui.overview.category_table import show_categories
+from profiler_core.ui.overview.difference import show_difference
 from profiler_core.ui.overview.headline import show_headline
 from profiler_core.ui.overview.measure_table import show_definitions, show_measures, table_width_px
 from profiler_core.ui.overview.parts import show_step_bars, show_way_on, show_what_is_missing
-from profiler_core.ui.overview.why import show_difference, show_why
+from profiler_core.ui.overview.why import show_run_findings, show_why
 from profiler_core.ui.page import page, section, two_columns
 from profiler_core.ui.run_picker import choose_runs
 
@@ -27,6 +28,7 @@ with page("Overview"):
         show_way_on(choice)
 
     number = show_difference(choice, looked.comparison)
+    below_chart = st.container()
     why = st.container()  # filled last: ledger and logs take longer than all the rest
 
     section("Kernels a step and their time, by what they do")
@@ -35,6 +37,8 @@ with page("Overview"):
     show_what_is_missing(looked)
     show_definitions(looked.comparison)
 
-    if number is not None:
-        with why:
-            show_why(choice, looked, number)
+    with why:
+        if number is not None:
+            show_why(choice, looked, number, below_chart)
+        elif not choice.candidates:
+            show_run_findings(choice, looked)

@@ -29,6 +29,7 @@ class Bar:
     sides_ns: tuple[int, int]  # what the two steps spend on it
     estimated: bool
     total: int | None  # 0: the baseline's step, 1: the candidate's; None: a change
+    keys: tuple[str, ...] = ()  # of the waterfall's rows in it
 
 
 def bars(result: Waterfall, labels: tuple[str, str]) -> tuple[Bar, ...]:
@@ -39,22 +40,37 @@ def bars(result: Waterfall, labels: tuple[str, str]) -> tuple[Bar, ...]:
     least = _SHOWN_SHARE * max(result.baseline_ns, result.candidate_ns)
     large = [row for row in result.rows if row.delta_ns and abs(row.delta_ns) >= least]
     small = [row for row in result.rows if row.delta_ns and abs(row.delta_ns) < least]
-    changes = [(row.label, row.baseline_ns, row.candidate_ns, row.estimated) for row in large]
+    changes: list[tuple[str, int, int, bool, tuple[str, ...]]] = [
+        (row.label, row.baseline_ns, row.candidate_ns, row.estimated, (row.key,)) for row in large
+    ]
     if small:
         name = small[0].label if len(small) == 1 else f"{len(small)} smaller changes"
-        changes.append((name, *_sums(small), any(row.estimated for row in small)))
+        estimated = any(row.estimated for row in small)
+        changes.append((name, *_sums(small), estimated, tuple(row.key for row in small)))
     at = result.baseline_ns
     drawn = [Bar(labels[0], 0, at, (at, at), estimated=False, total=0)]
-    for label, before, after, estimated in changes:
-        drawn.append(Bar(label, at, at + after - before, (before, after), estimated, None))
+    for label, before, after, estimated, keys in changes:
+        drawn.append(Bar(label, at, at + after - before, (before, after), estimated, None, keys))
         at += after - before
     end = result.candidate_ns
     drawn.append(Bar(labels[1], 0, end, (end, end), estimated=False, total=1))
     return tuple(drawn)
 
 
-def waterfall_figure(result: Waterfall, labels: tuple[str, str], palette: Palette) -> Figure:
-    """Draw it, from the top down; blue saves time, orange costs time."""
+def waterfall_figure(
+    result: Waterfall, labels: tuple[str, str], palette: Palette, *, opened: str = ""
+) -> Figure:
+    """Draw it, from the top down; blue saves time, orange costs time.
+
+    The trace named "rows" is as wide as the picture and takes clicks: customdata is the key of a
+    bar's first row, "" for the two steps.
+
+    Args:
+        result: whose rows are drawn.
+        labels: of baseline and candidate.
+        palette: of the mode.
+        opened: key of the row that is open below, which is marked.
+    """
     drawn = bars(result, labels)
     furthest = max((max(bar.start_ns, bar.end_ns) for bar in drawn), default=1) or 1
     factor, unit = next(
@@ -78,11 +94,30 @@ def waterfall_figure(result: Waterfall, labels: tuple[str, str], palette: Palett
             },
             "line": {"width": 0},
         },
+        hoverinfo="skip",
+    )
+    # The bars are thin where a change is small: clicks and hovers go to the whole row.
+    figure.add_bar(
+        name="rows",
+        orientation="h",
+        y=list(range(len(drawn))),
+        base=0,
+        x=[furthest * factor] * len(drawn),
+        width=0.94,
+        marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
+        customdata=[[bar.keys[0] if bar.keys else ""] for bar in drawn],
         hovertext=[_hover(bar, labels) for bar in drawn],
         hoverinfo="text",
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
     )
     for row, bar in enumerate(drawn):
         at = max(bar.start_ns, bar.end_ns) * factor
+        if opened and opened in bar.keys:
+            figure.add_shape(
+                type="rect", xref="paper", x0=0, x1=1, y0=row - 0.47, y1=row + 0.47,
+                fillcolor=palette.tint(palette.accent, 0.1), line={"width": 0}, layer="below",
+            )  # fmt: skip
         figure.add_annotation(
             x=at, y=row, text=_value(bar, palette), showarrow=False, xanchor="left", xshift=6,
             align="left", font={"size": 12.5, "color": palette.ink},
@@ -96,6 +131,10 @@ def waterfall_figure(result: Waterfall, labels: tuple[str, str], palette: Palett
     figure.update_layout(
         height=_ROW_PX * len(drawn) + _REST_PX,
         bargap=0.46,
+        barmode="overlay",
+        clickmode="event+select",
+        dragmode=False,
+        hovermode="closest",
         showlegend=False,
         margin={"l": 4, "r": 118, "t": 4},
         xaxis={"title": {"text": f"one step, {unit}"}, "range": [0, furthest * factor]},

@@ -106,6 +106,11 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-counts td { padding-top:5px; padding-bottom:5px; }
 .fs-detail td, .fs-detail tbody th { vertical-align:top; white-space:normal; }
 .fs-detail small { color:var(--fs-muted); }
+.fs-opened { max-width:860px; }
+.fs-opened thead th:first-child { text-align:left; }
+.fs-t.fs-opened tbody th { white-space:normal; overflow-wrap:anywhere; font-size:13.5px; }
+.fs-opened small { color:var(--fs-muted); margin-left:8px; }
+.fs-opened .fs-sum th, .fs-opened .fs-sum td { font-weight:600; color:var(--fs-ink); }
 .fs-kernels { table-layout:fixed; }
 .fs-t.fs-kernels td:first-child { white-space:normal; color:var(--fs-ink); }
 .fs-kernels th:nth-child(2) { width:4.6em; }

@@ -44,7 +44,10 @@ def test_what_did_not_change_is_left_out_and_small_changes_are_one_bar():
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 def test_colours_say_the_direction_and_hatching_says_estimated(palette):
     figure = waterfall_figure(RESULT, LABELS, palette)
-    (trace,) = figure.data
+    trace, rows = figure.data
+    assert [data[0] for data in rows.customdata] == [
+        "", "gemm_conv", "pointwise", "idle_host_guards", "copy", "",
+    ]  # fmt: skip
     assert list(trace.marker.color) == [
         palette.run(0), palette.better, palette.better, palette.worse, palette.worse,
         palette.run(1),

@@ -8,12 +8,13 @@ import streamlit as st
 
 from profiler_core.ui.links import Query
 
-_OF, _GROUP, _BESIDE = "of", "group", "beside"
+OF = "of"  # counted from 1
+_GROUP, _BESIDE = "group", "beside"
 
 
 def candidate_in_url(n_candidates: int) -> int:
     """Whose groups are listed, counted from 0; the first where the URL names none."""
-    text = st.query_params.get(_OF, "")
+    text = st.query_params.get(OF, "")
     number = int(text) - 1 if text.isascii() and text.isdigit() and len(text) < 6 else 0
     return number if 0 <= number < n_candidates else 0
 
@@ -31,7 +32,7 @@ def beside_in_url() -> bool:
 
 def open_group(candidate: int, group: int | None) -> None:
     """Put an open group into the URL; None closes what is open."""
-    st.query_params[_OF] = str(candidate + 1)
+    st.query_params[OF] = str(candidate + 1)
     if group is None:
         st.query_params.pop(_GROUP, None)
     else:
@@ -45,7 +46,7 @@ def show_candidate(candidate: int | None) -> None:
         return
     if candidate != candidate_in_url(candidate + 1):
         st.query_params.pop(_GROUP, None)  # a number in another ledger
-    st.query_params[_OF] = str(candidate + 1)
+    st.query_params[OF] = str(candidate + 1)
     st.query_params[_BESIDE] = "no"
 
 
@@ -57,4 +58,4 @@ def link_to_group(query: Query, candidate: int, group: int) -> dict[str, str | l
         candidate: counted from 0.
         group: its place in the ledger.
     """
-    return {**query, _OF: str(candidate + 1), _GROUP: str(group)}
+    return {**query, OF: str(candidate + 1), _GROUP: str(group)}

@@ -1,11 +1,17 @@
 """Why a candidate differs, made once a version of the files and shared by sessions."""
 
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import streamlit as st
 
+from profiler_core.analysis.compare import Side
+from profiler_core.analysis.compilation import compilation_report
 from profiler_core.analysis.explanation import Explanation, Material, explain
+from profiler_core.analysis.findings import Finding, run_findings
+from profiler_core.analysis.summary import Summary
+from profiler_core.store.library import Entry
 from profiler_core.ui.analyses import Looked
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.compilation.data import generated_code
@@ -61,3 +67,30 @@ def _material(choice: Choice, looked: Looked, number: int) -> Material:
     return Material(
         read_trace(entry) if readable else None, generated_code(entry), compile_log_of(run)
     )
+
+
+def run_found(choice: Choice, looked: Looked) -> tuple[Finding, ...] | None:
+    """What stands out in the baseline alone; None: it has no trace that can be read.
+
+    Raises:
+        BadInput: a log cannot be read.
+    """
+    side = looked.sides[0]
+    if side.summary is None:
+        return None
+    run = read_run(choice.baseline)
+    paths = (*((run.trace,) if run.trace else ()), *run.torch_logs)
+    return _run_found((paths, stamps(paths)), choice.baseline, side)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _run_found(
+    key: tuple[tuple[Path, ...], tuple[int, ...]], _entry: Entry, _side: Side
+) -> tuple[Finding, ...]:
+    del key
+    trace, log, record = read_trace(_entry), compile_log_of(read_run(_entry)), _side.run.record
+    report = None
+    if log is not None:
+        report = compilation_report(log, trace=trace, measurement=record.measurement)
+    summary = cast("Summary", _side.summary)
+    return run_findings(trace, summary, record, report)

@@ -1,0 +1,118 @@
+"""One bar of the waterfall opened into its fusion groups, equal groups as one line.
+
+The lines' whole nanoseconds sum to the bar's two sides exactly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from profiler_core.analysis.ledger.folding import fold
+from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.waterfall import OTHER_LABELS, BarPart, WaterfallRow, open_bar
+
+_REST = "work that the ledger does not have"
+
+# What a bar without groups is, in a sentence: (beginning of the key, sentence).
+_WITHOUT_GROUPS: tuple[tuple[str, str], ...] = (
+    (
+        "overlap",
+        "What streams that run at the same time save: the sum of the kernels' times minus the time "
+        "in which the device was busy.",
+    ),
+    (
+        "clocks",
+        "The device was busy for longer in the profiled steps than a whole step takes without the "
+        "profiler, and this takes the difference back.",
+    ),
+    (
+        "idle_between_kernels",
+        "The device's own pause between two kernels that were already waiting in the queue.",
+    ),
+    (
+        "idle_launch_latency",
+        "The queue was empty, and a launch takes some microseconds to reach the device.",
+    ),
+    ("idle_dependency", "A stream waited for the work of another one."),
+    (
+        "idle_host_guards",
+        "The host was checking guards and looking up compiled code, and the device had no work.",
+    ),
+    (
+        "idle_host_between_compiled_calls",
+        "The host was running Python between two compiled calls: graph breaks and code outside.",
+    ),
+    ("idle_host_synchronisation", "The host waited for the device, and then had to catch up."),
+    ("idle_host_data_loader", "The host waited for the data loader."),
+    ("idle_host_launching", "The host was launching kernels more slowly than the device ran them."),
+    ("idle_host_other", "The host did something else, and the device had no work."),
+    ("idle_tail", "The device was done, and the step had not ended yet."),
+    ("idle", "The device had no work."),
+)
+
+
+@dataclass(frozen=True)
+class BarLine:
+    """Equal fusion groups in one bar, whole ns a step."""
+
+    title: str
+    source: str
+    group: int | None  # the first one's place in the ledger; None: not one of its groups
+    baseline_ns: int
+    candidate_ns: int
+
+    @property
+    def delta_ns(self) -> int:
+        """Below 0: the candidate needs less."""
+        return self.candidate_ns - self.baseline_ns
+
+
+def bar_lines(row: WaterfallRow, ledger: FusionLedger, *, most: int = 12) -> tuple[BarLine, ...]:
+    """The groups of a bar, biggest change first; empty for a bar that has none.
+
+    Args:
+        row: of a waterfall that was made with this ledger.
+        ledger: the groups.
+        most: lines; what has less to say is one line at the end.
+    """
+    parts = {part.group: part for part in open_bar(row)}
+    rest = parts.pop(None, None)
+    numbers = [number for number in parts if number is not None]
+    lines = []
+    for folded in fold(ledger.groups, numbers):
+        first = folded.first
+        source = first.sources[0][0] if first.sources else ""
+        members = [parts[number] for number in folded.numbers]
+        lines.append(_line(folded.title, source, folded.numbers[0], members))
+    lines.sort(key=lambda line: -abs(line.delta_ns))
+    if len(lines) > most:
+        small = lines[most - 1 :]
+        n = sum(1 for _ in small)
+        lines[most - 1 :] = [
+            BarLine(
+                title=f"{n} more kinds of groups",
+                source="",
+                group=None,
+                baseline_ns=sum(line.baseline_ns for line in small),
+                candidate_ns=sum(line.candidate_ns for line in small),
+            )
+        ]
+    if rest is not None:
+        lines.append(_line(_REST, "", None, [rest]))
+    return tuple(lines)
+
+
+def what_it_is(key: str) -> str:
+    """A sentence about a bar that has no groups; "" for device work."""
+    if key not in OTHER_LABELS:
+        return ""
+    return next((text for start, text in _WITHOUT_GROUPS if key.startswith(start)), "")
+
+
+def _line(title: str, source: str, group: int | None, parts: Sequence[BarPart]) -> BarLine:
+    return BarLine(
+        title,
+        source,
+        group,
+        sum(part.baseline_ns for part in parts),
+        sum(part.candidate_ns for part in parts),
+    )

@@ -1,0 +1,62 @@
+"""What stands out, ranked by the time at stake, each with a link to the page that shows it."""
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.findings import Finding
+from profiler_core.resources import pages_directory
+from profiler_core.ui.links import Query, href
+from profiler_core.ui.page import section
+from profiler_core.units import format_duration
+
+_SHOWN = 6  # further ones are folded
+
+
+def show_findings(found: Sequence[Finding], label: str, query: Query) -> None:
+    """Draw them; says so where nothing stands out.
+
+    Args:
+        found: most important first.
+        label: the run they are about.
+        query: URL parameters of the pages that they lead to.
+    """
+    section("What to do next", f"What stands out in {label}, by the time at stake.")
+    if not found:
+        st.html(
+            "<p class=fs-note>Nothing stands out: none of the usual causes takes a noticeable "
+            "part of the step.</p>"
+        )
+        return
+    st.html(_html(found[:_SHOWN], query))
+    n_more = len(found) - _SHOWN
+    if n_more > 0:
+        with st.expander(f"{n_more} more", type="compact"):
+            st.html(_html(found[_SHOWN:], query))
+
+
+def _html(found: Sequence[Finding], query: Query) -> str:
+    return f"<div class=fs-findings>{''.join(_finding(f, query) for f in found)}</div>"
+
+
+def _finding(finding: Finding, query: Query) -> str:
+    if finding.at_stake_ns is not None:
+        stake, unit = format_duration(finding.at_stake_ns), "a step"
+    elif finding.one_off_ns is not None:
+        stake, unit = format_duration(finding.one_off_ns), "once"
+    else:
+        stake, unit = "–", "to know" if finding.weight == "note" else ""
+    bad = " class=fs-w" if finding.weight in ("first of all", "first") else ""
+    link = ""
+    if finding.page != "overview" and (pages_directory() / f"{finding.page}.py").is_file():
+        link = (
+            f'<a class=fs-link href="{escape(href(finding.page, query))}" target="_self">'
+            f"{finding.page}&nbsp;→</a>"
+        )
+    return (
+        f"<div class=fs-finding><div class=fs-stake><b>{stake}</b><small>{unit}</small></div>"
+        f"<div><b{bad}>{escape(finding.title)}</b>"
+        f"<p>{escape(finding.evidence)} <span>{escape(finding.advice)}</span></p></div>"
+        f"<div>{link}</div></div>"
+    )
