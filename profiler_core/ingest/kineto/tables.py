@@ -92,11 +92,10 @@ class Dealer:
         )
         if calls.height:
             rows.tables["collectives"] = pack(self._narrow(calls, "collectives"))
-        memory = wide.filter(
-            pl.col("ph").is_in(("i", "I")),
-            pl.col("name") == _MEMORY_NAME,
-            pl.col("ts_ns").is_not_null(),
-        )
+        memory = wide.filter(pl.col("ph").is_in(("i", "I")), pl.col("name") == _MEMORY_NAME)
+        if memory["ts_ns"].null_count():
+            rows.skipped += _count_unusable(memory.filter(pl.col("ts_ns").is_null()))
+            memory = memory.filter(pl.col("ts_ns").is_not_null())
         unfilled = (pl.col("ts_ns") == 0) & (pl.col("dur_ns") == 0)
         filled = placed.filter(~unfilled)
         rows.n_unfilled = placed.height - filled.height
