@@ -11,15 +11,17 @@ from functools import partial
 from typing import TypeVar
 
 from profiler_core.analysis.compare import Comparison
-from profiler_core.analysis.compilation import compilation_report
-from profiler_core.analysis.findings import Facts, Finding, findings
+from profiler_core.analysis.compilation import CompilationReport, compilation_report
+from profiler_core.analysis.findings import Facts, Finding, findings, run_findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
+from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.waterfall import Waterfall, waterfall
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.inductor import InductorLog
+from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 
 _log = logging.getLogger(__name__)
@@ -141,14 +143,34 @@ def _findings(
     if side.summary is None or candidate.trace is None:
         return None
     record = side.run.record
-    report = None
-    if candidate.compile_log is not None:
-        report = compilation_report(
-            candidate.compile_log, trace=candidate.trace, measurement=record.measurement
-        )
+    report = _report(record, candidate)
     return findings(
         Facts(candidate.trace, side.summary, record, comparison.candidates[number], ledger, report)
     )
+
+
+def _report(record: RunRecord, material: Material) -> CompilationReport | None:
+    if material.compile_log is None:
+        return None
+    return compilation_report(
+        material.compile_log, trace=material.trace, measurement=record.measurement
+    )
+
+
+def explain_run(
+    record: RunRecord, summary: Summary | None, material: Material
+) -> tuple[tuple[Finding, ...] | None, tuple[str, ...]]:
+    """What stands out in one run that is compared with nothing, and notes on what failed.
+
+    None: the run has no trace, or its findings cannot be computed.
+    """
+    trace = material.trace
+    if summary is None or trace is None:
+        return None, ("No findings: the run has no trace.",)
+    notes: list[str] = []
+    report = _attempt("What the compiler did", notes, lambda: _report(record, material))
+    found = _attempt("The findings", notes, lambda: run_findings(trace, summary, record, report))
+    return found, tuple(notes)
 
 
 def _attempt(what: str, notes: list[str], work: Callable[[], Result]) -> Result | None:

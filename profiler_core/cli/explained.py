@@ -5,6 +5,7 @@ from typing import Any
 
 from profiler_core.analysis.compare import CandidateComparison, Comparison
 from profiler_core.analysis.explanation import Explanation, Material, explain
+from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.fusion_json import finding_json, fusion_json, waterfall_json
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.cli.table import shorten, table
@@ -46,17 +47,24 @@ def explanation_text(one: Explanation, c: CandidateComparison) -> list[str]:
             f"{c.baseline_label}'s and {format_share(one.ledger.coverage_candidate)} of "
             f"{c.label}'s time (--json has them)."
         )
-    if one.findings:
-        lines = []
-        for finding in one.findings[:_TOP]:
-            stake = "–" if finding.at_stake_ns is None else format_duration(finding.at_stake_ns)
-            evidence = shorten(finding.evidence.replace("\n", " "), _WIDTH)
-            lines.append(f"{stake:>8}  {finding.title}\n{'':10}{evidence}")
-        more = len(one.findings) - _TOP
-        if more > 0:
-            lines.append(f"{'':10}and {more} more (--json)")
-        parts.append("\n".join(["at stake a step, what stands out", *lines]))
+    parts.extend(findings_text(one.findings))
     return parts
+
+
+def findings_text(found: Sequence[Finding] | None) -> list[str]:
+    """The first findings in one paragraph; none where nothing stands out."""
+    if not found:
+        return []
+    lines = []
+    for finding in found[:_TOP]:
+        stake = "–" if finding.at_stake_ns is None else format_duration(finding.at_stake_ns)
+        bound = "≤ " if finding.at_most and finding.at_stake_ns is not None else ""
+        evidence = shorten(finding.evidence.replace("\n", " "), _WIDTH)
+        lines.append(f"{bound + stake:>9}  {finding.title}\n{'':11}{evidence}")
+    more = len(found) - _TOP
+    if more > 0:
+        lines.append(f"{'':11}and {more} more (--json)")
+    return ["\n".join(["at stake a step, what stands out", *lines])]
 
 
 def _waterfall(result: Waterfall, c: CandidateComparison) -> str:

@@ -7,31 +7,50 @@ from pathlib import Path
 from profiler_core import run_directory
 from profiler_core.analysis.compare import Side, make_side
 from profiler_core.analysis.compile_time import compile_time
-from profiler_core.analysis.explanation import Material
+from profiler_core.analysis.explanation import Material, explain_run
+from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.run_labels import short_variants
 from profiler_core.analysis.summary import Summary, summarise
-from profiler_core.errors import NotARun, NothingToAnalyse
+from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
+from profiler_core.errors import FusionscopeError, NotARun, NothingToAnalyse
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
+from profiler_core.ingest.telemetry.reader import read_run_samples
 from profiler_core.model.run import Run
+from profiler_core.model.trace import Trace
 
 
-def summary_of(path: Path) -> tuple[Run, Summary]:
-    """The run or trace at `path`, summarised.
+def summary_and_findings_of(
+    path: Path,
+) -> tuple[Run, Summary, tuple[Finding, ...] | None, tuple[str, ...]]:
+    """The run or trace at `path`, its summary, what stands out in it, and notes about that.
 
     Raises:
         NotARun: nothing we know lies there.
         NothingToAnalyse: the run has no trace.
     """
+    run, trace = _traced(path)
+    summary = summarise(trace, run.record.measurement)
+    notes: tuple[str, ...] = ()
+    log = None
+    try:
+        log = read_compile_log(run)
+    except FusionscopeError as error:  # the numbers of the trace stand without it
+        notes = (f"The compiler's log cannot be read: {error.problem}",)
+    found, more = explain_run(run.record, summary, Material(trace, compile_log=log))
+    return run, summary, found, (*notes, *more)
+
+
+def _traced(path: Path) -> tuple[Run, Trace]:
     run = open_run(path)
     if run.trace is None:
         state = "" if run.record.status == "finished" else f" (it is {run.record.status})"
         raise NothingToAnalyse(
             f"The run {path} has no trace{state}.", remedy="Capture it with the profiled pass."
         )
-    return run, summarise(open_trace(run.trace), run.record.measurement)
+    return run, open_trace(run.trace)
 
 
 def side_of(path: Path) -> tuple[Side, Material]:
@@ -44,7 +63,19 @@ def side_of(path: Path) -> tuple[Side, Material]:
         compile_log=read_compile_log(run),
     )
     summary = summarise(trace, run.record.measurement) if trace is not None else None
-    return make_side(run, summary, compiling=compile_time(material.compile_log)), material
+    side = make_side(
+        run,
+        summary,
+        compiling=compile_time(material.compile_log),
+        telemetry=telemetry_of(run),
+    )
+    return side, material
+
+
+def telemetry_of(run: Run) -> RunTelemetry | None:
+    """What was sampled of a run; None without samples."""
+    samples = read_run_samples(run)
+    return run_telemetry(run.record, samples.gpus, samples.hosts, samples.problems)
 
 
 def sides_of(paths: Sequence[Path]) -> tuple[list[Side], list[Material]]:

@@ -1,12 +1,16 @@
 """`summary RUN_OR_TRACE`: one run or trace in numbers."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.fusion_json import finding_json
 from profiler_core.analysis.summary import Summary
+from profiler_core.cli.explained import findings_text
 from profiler_core.cli.json_output import write_json
-from profiler_core.cli.runs import summary_of
+from profiler_core.cli.runs import summary_and_findings_of, telemetry_of
 from profiler_core.cli.table import shorten, table
 from profiler_core.model.run import Run
 from profiler_core.units import format_bytes, format_count, format_duration, format_share
@@ -24,16 +28,21 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
-    opened, summary = summary_of(arguments.path)
+    opened, summary, found, notes = summary_and_findings_of(arguments.path)
     if arguments.json:
-        write_json(summary_answer(opened, summary))
+        write_json(summary_answer(opened, summary, found, notes))
     else:
-        print(_text(opened, summary, arguments.top))
+        print("\n\n".join([_text(opened, summary, arguments.top), *findings_text(found), *notes]))
     return 0
 
 
-def summary_answer(opened: Run, summary: Summary) -> dict[str, object]:
-    """The keys of `summary` in docs/json.md. findings are null: they are not computed yet."""
+def summary_answer(
+    opened: Run,
+    summary: Summary,
+    found: Sequence[Finding] | None,
+    notes: Sequence[str] = (),
+) -> dict[str, object]:
+    """The keys of `summary` in docs/json.md."""
     record = opened.record
     return {
         "run": {
@@ -51,7 +60,9 @@ def summary_answer(opened: Run, summary: Summary) -> dict[str, object]:
             "n_left_over": summary.window.n_left_over,
             "n_launched_after": summary.window.n_launched_after,
         },
-        "findings": None,
+        "notes": (*summary.notes, *notes),
+        "findings": None if found is None else [finding_json(finding) for finding in found],
+        "telemetry": telemetry_of(opened),
     }
 
 

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,7 @@ from tests.builders import a_run
 
 CAPTURES = Path(__file__).parents[1] / "fixtures" / "captures"
 EAGER, GRAPH = CAPTURES / "customcnn_b1.eager", CAPTURES / "customcnn_b1.reduce-overhead"
+BREAKY = Path(__file__).parents[2] / "sample_traces" / "breaky" / "default"
 
 SUMMARY_KEYS = {
     "schema", "source", "n_events", "n_skipped", "steps", "window_ns", "busy_ns", "idle_ns",
@@ -48,7 +50,27 @@ def test_summary_answers_the_keys_that_scripts_rely_on(capsys):
         "name", "category", "n", "time_ns", "mean_ns", "min_ns", "max_ns"
     }  # fmt: skip
     assert found["steps"][0].keys() >= {"name", "ts_ns", "dur_ns"}
-    assert found["findings"] is None
+    assert isinstance(found["findings"], list)
+
+
+def test_a_single_run_has_findings_that_need_no_other(capsys):
+    found = answer(capsys, "summary", str(BREAKY))
+    by_key = {finding["key"]: finding for finding in found["findings"]}
+    assert {"recompiles", "launch_bound", "graph_breaks"} <= by_key.keys()
+    assert "slower" not in by_key
+    assert by_key["launch_bound"]["at_most"]
+    assert by_key["launch_bound"]["at_stake_ns"] > 0
+    assert main(["summary", str(BREAKY)]) == 0
+    assert "at stake a step" in capsys.readouterr().out
+
+
+def test_a_log_that_cannot_be_read_costs_only_its_findings(capsys, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(BREAKY, run)
+    (run / "torch_logs.txt").write_bytes(bytes(range(256)) * 64)
+    found = answer(capsys, "summary", str(run))
+    assert found["n_kernels"] > 0
+    assert found["findings"] is not None
 
 
 def test_times_and_sizes_are_whole_numbers(capsys):
