@@ -32,6 +32,16 @@ def format_bytes(n: float | None) -> str:
     return f"{n:.0f} B"
 
 
+def format_energy(joules: float | None) -> str:
+    """`0.0118` -> "11.8 mJ". None is an en dash."""
+    if joules is None:
+        return "–"
+    for factor, unit in ((1e3, "kJ"), (1.0, "J"), (1e-3, "mJ")):
+        if abs(joules) >= factor * _ROUNDS_UP:
+            return f"{_three_digits(joules / factor)} {unit}"
+    return f"{_three_digits(joules / 1e-6)} µJ"
+
+
 def format_count(n: float | None) -> str:
     """`12408` -> "12 408" with a thin space; fractions keep one digit. None is an en dash."""
     if n is None:

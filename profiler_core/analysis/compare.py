@@ -26,6 +26,8 @@ from profiler_core.analysis.step_time import (
     step_time_ns,
 )
 from profiler_core.analysis.summary import Summary
+from profiler_core.analysis.telemetry.fairness import Fairness, fairness
+from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.verdict import VerdictKind, judge
 from profiler_core.model.run import Numerics, Run
 
@@ -45,6 +47,7 @@ class Side:
     per_step: PerStep | None
     memory: PeakMemory
     compiling: CompileTime | None = None  # what its logs say; None without logs
+    telemetry: RunTelemetry | None = None  # None: nothing was sampled
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,8 @@ class CandidateComparison:
     n_profiled_steps: tuple[int | None, int | None]
     device_kinds: tuple[str | None, str | None]  # "gpu" or "cpu"; None: no trace
     notes: tuple[str, ...]  # one sentence for each thing that cannot be computed
+    fairness: Fairness | None = None  # None: no GPU was sampled
+    energy_per_step_j: Pair = (None, None)
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ def make_side(
     *,
     label: str | None = None,
     compiling: CompileTime | None = None,
+    telemetry: RunTelemetry | None = None,
 ) -> Side:
     """A run with what its trace says.
 
@@ -120,6 +126,7 @@ def make_side(
         summary: of its trace, made with its measurement; None without a trace.
         label: what to call it; the variant, the name or the file's name by default.
         compiling: the time of its compilations, where it has logs.
+        telemetry: of its GPU and process, where they were sampled.
     """
     measured = step_time_ns(run.record.measurement)
     steps = per_step(summary) if summary else None
@@ -134,6 +141,7 @@ def make_side(
         per_step=steps,
         memory=summary.memory if summary else peak_memory(None, None, run.record.measurement),
         compiling=compiling,
+        telemetry=telemetry,
     )
 
 
@@ -199,7 +207,15 @@ def _against(baseline: Side, candidate: Side, known: Mapping[str, str]) -> Candi
         n_profiled_steps=(ours.n_steps if ours else None, theirs.n_steps if theirs else None),
         device_kinds=_device_kinds(baseline, candidate),
         notes=(*_notes(baseline, candidate, step_time, cost, interleaved), *category_notes),
+        fairness=fairness(
+            baseline.telemetry, candidate.telemetry, (baseline.label, candidate.label)
+        ),
+        energy_per_step_j=(_energy(baseline), _energy(candidate)),
     )
+
+
+def _energy(side: Side) -> float | None:
+    return side.telemetry.energy_per_step_j if side.telemetry else None
 
 
 def _interleaved(baseline: Side, candidate: Side) -> bool | None:

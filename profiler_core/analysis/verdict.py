@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.model.run import Numerics
-from profiler_core.units import format_bytes, format_count, format_duration
+from profiler_core.units import format_bytes, format_count, format_duration, format_energy
 
 if TYPE_CHECKING:  # compare judges with this module
     from profiler_core.analysis.compare import CandidateComparison
@@ -123,7 +123,7 @@ def _measurement(c: "CandidateComparison") -> str:
 
 
 def _details(c: "CandidateComparison") -> tuple[str, ...]:
-    sentences = [*_numerics(c), *_compile(c), *_memory(c)]
+    sentences = [*_unfair(c), *_numerics(c), *_compile(c), *_memory(c), *_energy(c)]
     if c.step_time.interval is not None and c.interleaved is False:
         sentences.append(
             "The runs were not timed in turns: a drift of the clocks may be in the ratio."
@@ -183,6 +183,21 @@ def _memory(c: "CandidateComparison") -> list[str]:
     if before == after:
         return [f"Peak memory (reserved) stays at {before}."]
     return [f"Peak memory (reserved) {before} → {after}."]
+
+
+def _unfair(c: "CandidateComparison") -> tuple[str, ...]:
+    """Before all other details: clocks apart, or one of the two throttled."""
+    return c.fairness.sentences if c.fairness is not None and c.fairness.fair is False else ()
+
+
+def _energy(c: "CandidateComparison") -> list[str]:
+    ours, theirs = c.energy_per_step_j
+    if ours is None or theirs is None:
+        return []
+    before, after = format_energy(ours), format_energy(theirs)
+    energy = f"stays at {before}" if before == after else f"{before} → {after}"
+    fair = c.fairness is not None and c.fairness.fair
+    return [f"Energy a step {energy}{', the GPU at the same clocks for both' if fair else ''}."]
 
 
 def _times(time: StepTime) -> str:

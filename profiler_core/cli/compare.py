@@ -17,7 +17,13 @@ from profiler_core.cli.explained import (
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.runs import paths_by_role, sides_of
 from profiler_core.cli.table import table
-from profiler_core.units import format_bytes, format_change, format_count, format_duration
+from profiler_core.units import (
+    format_bytes,
+    format_change,
+    format_count,
+    format_duration,
+    format_energy,
+)
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -90,6 +96,7 @@ def _side(side: Side) -> dict[str, object]:
         "jitter": side.jitter,
         "n_steps": side.per_step.n_steps if side.per_step else None,
         "environment": record.environment,
+        "telemetry": side.telemetry,
     }
 
 
@@ -126,6 +133,7 @@ def _numbers(c: CandidateComparison) -> str:
         _row("  of graphs", c.n_graph_launches, format_count),
         _row("peak reserved", c.memory.peak_reserved_bytes, format_bytes),
         _row("peak allocated", c.memory.peak_allocated_bytes, format_bytes),
+        _row("energy", c.energy_per_step_j, format_energy),
     ]
     return table(["a step", c.baseline_label, c.label, "change"], rows)
 

@@ -20,6 +20,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "summary": ("profiler_core.cli.summary", "one run or trace in numbers"),
     "compare": ("profiler_core.cli.compare", "a baseline and its candidates, per step"),
     "logs": ("profiler_core.cli.logs", "what the compiler said, and what it costs"),
+    "telemetry": ("profiler_core.cli.telemetry", "clocks, power, energy and CPU of a run"),
     "memory": ("profiler_core.cli.memory", "where the memory of a run went"),
     "gate": ("profiler_core.cli.gate", "is a candidate within its limits, for CI"),
     "report": ("profiler_core.cli.report", "a comparison as HTML, Markdown, PDF or tables"),
@@ -49,6 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 done, 1 the analysed thing is bad, 2 bad input or usage, 3 cannot judge, 130 cancelled.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["--version"]:
+        print(f"fusionscope {__version__}")
+        return 0
     name = next((word for word in words if not word.startswith("-")), None)
     if name not in VERBS or words[0].startswith("-"):
         return _usage(words, name)
@@ -85,6 +89,7 @@ def _usage(words: list[str], name: str | None) -> int:
     parser, subparsers = _parser()
     for verb, (_, answers) in VERBS.items():
         subparsers.add_parser(verb, help=answers)
+    parser.add_argument("--version", action="store_true", help="print the version, and nothing else")
     if words and words[0] in ("-h", "--help"):
         parser.print_help()
         return 0

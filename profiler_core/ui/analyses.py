@@ -20,6 +20,7 @@ from profiler_core.ui.choice import Choice
 from profiler_core.ui.log_reading import compile_log_of
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import read_run, read_trace, trace_at, trace_path
+from profiler_core.ui.telemetry.reading import telemetry_of
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,10 @@ def look_at(choice: Choice) -> Looked:
         compiling, unread = _compiling_or_problem(entry)
         if unread is not None:
             problems.append((label, unread))
-        sides.append(make_side(read_run(entry), summary, label=label, compiling=compiling))
+        run = read_run(entry)
+        sides.append(
+            make_side(run, summary, label=label, compiling=compiling, telemetry=telemetry_of(run))
+        )
     comparison = compare(sides[0], sides[1:])
     return Looked(comparison, sides_of(comparison), tuple(problems))
 

@@ -55,6 +55,6 @@ def mean_power(samples: Sequence[GpuSample], phase: Phase) -> MeanPower | str:
 
 def _too_short(phase: Phase) -> str:
     return (
-        f"{phase.length_ns / 1e9:.2f} s are too short: the energy counter moves about every 0.1 s, "
-        f"so less than {MIN_ENERGY_S:.0f} s between two ticks gives no number."
+        f"Too short: the energy counter moves about every 0.1 s, so {MIN_ENERGY_S:.0f} s between "
+        f"its ticks is the least, and this is {phase.length_ns / 1e9:.2f} s."
     )

@@ -72,7 +72,10 @@ class RunTelemetry:
 
 
 def run_telemetry(
-    record: RunRecord, gpus: GpuSamples | None, hosts: HostSamples | None = None
+    record: RunRecord,
+    gpus: GpuSamples | None,
+    hosts: HostSamples | None = None,
+    problems: Mapping[str, str] | None = None,
 ) -> RunTelemetry | None:
     """Of one run; None where neither GPU nor process was sampled.
 
@@ -80,15 +83,16 @@ def run_telemetry(
         record: of the run; an empty one for samples alone.
         gpus: all samples; the numbers are of the GPU that the run used.
         hosts: samples of the process.
+        problems: "gpu" or "host" -> why its file cannot be read.
     """
-    if gpus is None and hosts is None:
+    if gpus is None and hosts is None and not problems:
         return None
     samples = gpus.of(_index(record, gpus)) if gpus else ()
     ours = hosts.samples if hosts else ()
     times = [s.t_ns for s in samples] or [s.t_ns for s in ours]
     phase = steady_phase(record.measurement, times)
     inside = [s for s in samples if phase is not None and phase.holds(s.t_ns)]
-    reasons: dict[str, str] = {}
+    reasons = dict(problems or {})
     numbers: dict[str, object] = {}
     if samples and phase is not None:
         reader = _Reader(samples, inside, phase, record, reasons)
@@ -181,9 +185,9 @@ class _Reader:
         left = [s for s in self.inside if s.t_ns >= settled_ns]
         if self.phase.end_ns - settled_ns < MIN_AVERAGED_S * 1e9:
             self.reasons[key] = (
-                f"{self.phase.length_ns / 1e9:.2f} s are too short: the driver averages over up to "
-                f"{SETTLES_S:.0f} s, so below {SETTLES_S + MIN_AVERAGED_S:.0f} s there is no "
-                "number."
+                f"Too short: the driver averages over up to {SETTLES_S:.0f} s, so "
+                f"{SETTLES_S + MIN_AVERAGED_S:.0f} s is the least, and this is "
+                f"{self.phase.length_ns / 1e9:.2f} s."
             )
             return []
         return [value for s in left if (value := getattr(s, of)) is not None]

@@ -5,6 +5,7 @@ file that was cut while it was written has a broken last line. Typed decoding co
 line (2 minutes at 20 Hz: 3 ms), so these files are read where they are asked for.
 """
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ import msgspec
 from profiler_core.errors import BadInput
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.stream import Stream
+from profiler_core.model.run import Run
 from profiler_core.model.tally import Tally
 from profiler_core.model.telemetry import GpuSample, GpuSamples, HostSample, HostSamples
 
@@ -39,6 +41,30 @@ def read_host_samples(path: Path) -> HostSamples:
     """
     samples, tally = _read(path, HostSample)
     return HostSamples(samples, tally)
+
+
+@dataclass(frozen=True)
+class RunSamples:
+    """All samples of one run. None: it has no such file, or `problems` says what is wrong."""
+
+    gpus: GpuSamples | None = None
+    hosts: HostSamples | None = None
+    problems: dict[str, str] = field(default_factory=dict)  # "gpu" or "host" -> a sentence
+
+
+def read_run_samples(run: Run) -> RunSamples:
+    """Of a run; a damaged file takes nothing else with it."""
+    gpus = hosts = None
+    problems = {}
+    try:
+        gpus = read_gpu_samples(run.nvml) if run.nvml else None
+    except BadInput as error:
+        problems["gpu"] = error.problem
+    try:
+        hosts = read_host_samples(run.host) if run.host else None
+    except BadInput as error:
+        problems["host"] = error.problem
+    return RunSamples(gpus, hosts, problems)
 
 
 def _read(path: Path, kind: type[_Sample]) -> tuple[tuple[_Sample, ...], Tally]:

@@ -1,0 +1,173 @@
+"""Sentences about telemetry that the page and the command line share."""
+
+from dataclasses import dataclass
+
+from profiler_core.analysis.telemetry.jitter import SamplerJitter
+from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.units import (
+    format_bytes,
+    format_count,
+    format_duration,
+    format_energy,
+    format_share,
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One number as people read it. value is None where there is none, and `note` says why."""
+
+    label: str
+    value: str | None
+    note: str
+    definition: str
+
+
+def readings(found: RunTelemetry) -> tuple[Reading, ...]:
+    """The numbers of one run, always the same ones in the same order."""
+    error = found.energy_error_fraction
+    spread = "" if error is None else f"± {error * 100:.1f} %"
+    host, gpu = found.host, found.reasons
+    absent = {} if host is None else host.reasons
+    no_host = found.reasons.get("host", "The process was not sampled.")
+
+    def of_gpu(label: str, key: str, value: str | None, definition: str, note: str = "") -> Reading:
+        why = gpu.get(key) or gpu.get("phase") or gpu.get("gpu") or "No GPU was sampled."
+        return Reading(label, value, note if value else why, definition)
+
+    def of_host(label: str, key: str, value: str | None, definition: str) -> Reading:
+        return Reading(label, value, "" if value else absent.get(key, no_host), definition)
+
+    return (
+        of_gpu(
+            "GPU busy (NVML)",
+            "utilization_gpu_pct",
+            _number(found.utilization_gpu_pct, "%"),
+            "Share of time in which at least one kernel ran, as the driver averages it. 100 % does "
+            "not mean that the GPU could do no more.",
+        ),
+        of_gpu(
+            "Power",
+            "power_w",
+            _number(found.power_w, "W"),
+            "Difference of the GPU's energy counter over time, between two of its ticks.",
+            spread,
+        ),
+        of_gpu(
+            "Energy a step",
+            "energy_per_step_j",
+            _energy(found.energy_per_step_j),
+            "Power times the length of the phase over its steps; what an idle GPU draws is in it.",
+            spread,
+        ),
+        of_gpu(
+            "Energy a sample",
+            "energy_per_sample_j",
+            _energy(found.energy_per_sample_j),
+            "Energy a step over the batch size.",
+            spread,
+        ),
+        of_gpu(
+            "SM clock",
+            "sm_clock_mhz",
+            _number(found.sm_clock_mhz, "MHz"),
+            "Median over the phase.",
+        ),
+        of_gpu(
+            "Memory clock",
+            "memory_clock_mhz",
+            _number(found.memory_clock_mhz, "MHz"),
+            "Median over the phase.",
+        ),
+        of_gpu(
+            "Temperature",
+            "temperature_c",
+            _number(found.temperature_c, "°C"),
+            "Median over the phase.",
+        ),
+        of_gpu(
+            "Device memory of the process",
+            "process_memory_bytes",
+            _bytes(found.process_memory_bytes),
+            "The most that the process's own entry held: the allocator's memory, the CUDA context "
+            "and the loaded kernels.",
+        ),
+        of_host(
+            "CPU of the process",
+            "cpu_pct",
+            None if host is None else _number(host.cpu_pct, "%"),
+            "CPU time of the process and all that it started; 100 % is one core.",
+        ),
+        of_host(
+            "Busiest thread",
+            "busiest_thread_pct",
+            None if host is None else _number(host.busiest_thread_pct, "%"),
+            "Of the thread that ran most. Near 100 % beside a GPU that is not busy, the host is "
+            "the limit.",
+        ),
+        of_host(
+            "Host memory of the process",
+            "rss_bytes",
+            None if host is None else _bytes(host.rss_bytes),
+            "The most that was resident (RSS).",
+        ),
+        of_host(
+            "Threads",
+            "n_threads",
+            None if host is None or host.n_threads is None else format_count(host.n_threads),
+            "The most at once, of the process and all that it started.",
+        ),
+    )
+
+
+def phase_sentence(found: RunTelemetry) -> str:
+    """Where the numbers come from."""
+    if found.phase is None:
+        return "No phase of its own to take numbers from."
+    steps = f", {format_count(found.n_steps)} steps" if found.n_steps else ""
+    return (
+        f"From the {found.phase}: {format_duration(found.phase_ns)}{steps}, "
+        f"{format_count(found.n_samples)} sample{'' if found.n_samples == 1 else 's'}."
+    )
+
+
+def clock_sentence(found: RunTelemetry) -> str:
+    """What held the clocks back, in words; "" where no GPU was sampled."""
+    if found.gpu_index is None:
+        return ""
+    if found.clock_events is None:
+        why = found.reasons.get("clock_events", "")
+        return f"What held the clocks back is not known{f': {why}' if why else '.'}"
+    if not found.clock_events:
+        return "Nothing held the clocks back."
+    said = "; ".join(
+        f"{event.words} ({event.name}, {format_share(event.share)} of the samples)"
+        for event in found.clock_events
+    )
+    return f"The clocks: {said}."
+
+
+def jitter_sentence(found: SamplerJitter | None) -> str:
+    """How well the sampler kept its deadlines; "" with too few samples."""
+    if found is None:
+        return ""
+    missed = (
+        "none was missed" if not found.n_missed else f"{format_count(found.n_missed)} were missed"
+    )
+    return (
+        f"Sampled every {format_duration(found.period_ns)}: {format_count(found.n)} samples lie "
+        f"{format_duration(found.median_ns)} from their deadline in the median, "
+        f"{format_duration(found.max_ns)} at most; {missed}."
+    )
+
+
+def _number(value: float | None, unit: str) -> str | None:
+    return None if value is None else f"{value:.0f} {unit}"
+
+
+def _energy(value: float | None) -> str | None:
+    return None if value is None else format_energy(value)
+
+
+def _bytes(value: int | None) -> str | None:
+    return None if value is None else format_bytes(value)

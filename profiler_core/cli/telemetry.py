@@ -1,0 +1,102 @@
+"""`telemetry RUN_OR_NVML_FILE`: was the GPU busy, how fast, how hot, and what did a step cost?"""
+
+import argparse
+from pathlib import Path
+
+from profiler_core.analysis.telemetry.phases import PhaseKind, phase_of, phases
+from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
+from profiler_core.analysis.telemetry.words import (
+    clock_sentence,
+    jitter_sentence,
+    phase_sentence,
+    readings,
+)
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.table import table
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.ingest.run import open_run
+from profiler_core.ingest.telemetry.reader import RunSamples, read_run_samples
+from profiler_core.model.run import Run
+from profiler_core.units import format_count
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser(
+        "telemetry", help="clocks, power, energy, temperature and CPU of a run"
+    )
+    parser.add_argument("path", type=Path, metavar="RUN_OR_NVML_FILE")
+    parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it.
+
+    Raises:
+        NothingToAnalyse: nothing was sampled, and why.
+    """
+    opened = open_run(arguments.path)
+    samples = read_run_samples(opened)
+    found = run_telemetry(opened.record, samples.gpus, samples.hosts, samples.problems)
+    if found is None or (samples.gpus is None and samples.hosts is None):
+        raise NothingToAnalyse(_why(arguments.path, opened, found), remedy=_REMEDY)
+    if arguments.json:
+        write_json(_answer(opened, found, samples))
+    else:
+        print(_text(opened, found, samples))
+    return 0
+
+
+_KINDS: tuple[PhaseKind, ...] = ("timing", "telemetry", "profiled")
+_REMEDY = "Capture on a machine with NVML or amdsmi, or pass an nvml.jsonl."
+
+
+def _why(path: Path, opened: Run, found: RunTelemetry | None) -> str:
+    if found is not None and found.reasons:
+        return " ".join(found.reasons.values())
+    measurement = opened.record.measurement
+    missing = measurement.telemetry_missing if measurement else None
+    return f"{path} holds no samples of a GPU or a process{f': {missing}' if missing else '.'}"
+
+
+def _answer(opened: Run, found: RunTelemetry, samples: RunSamples) -> dict[str, object]:
+    """The keys of `telemetry` in docs/json.md."""
+    known = phases(opened.record.measurement)
+    times = [s.t_ns for s in samples.gpus.samples] if samples.gpus else []
+    return {
+        "name": opened.record.name,
+        "workload": opened.record.workload,
+        "variant": opened.record.variant,
+        **{name: getattr(found, name) for name in found.__dataclass_fields__},
+        "phases": [
+            {
+                "kind": phase.kind,
+                "start_ns": phase.start_ns,
+                "end_ns": phase.end_ns,
+                "n_steps": phase.n_steps,
+            }
+            for phase in known
+        ],
+        "n_samples_by_phase": _by_phase([phase_of(t, known) for t in times]),
+        "gpu_indexes": samples.gpus.indexes if samples.gpus else (),
+        "n_skipped": sum(
+            one.tally.n_skipped for one in (samples.gpus, samples.hosts) if one is not None
+        ),
+    }
+
+
+def _by_phase(kinds: list[PhaseKind | None]) -> dict[str, int]:
+    counted: dict[str, int] = {kind: kinds.count(kind) for kind in _KINDS}
+    return {**counted, "none": kinds.count(None)}
+
+
+def _text(opened: Run, found: RunTelemetry, samples: RunSamples) -> str:
+    title = " · ".join(part for part in (opened.record.name, found.gpu) if part)
+    rows = [[one.label, one.value or "–", one.note] for one in readings(found)]
+    notes = [clock_sentence(found), jitter_sentence(found.jitter)]
+    skipped = sum(one.tally.n_skipped for one in (samples.gpus, samples.hosts) if one)
+    if skipped:
+        notes.append(f"{format_count(skipped)} lines are no samples and were left out.")
+    listed = table(["measured", "value", ""], rows, n_text=3)
+    head = f"{title}\n{phase_sentence(found)}"
+    return "\n\n".join([head, listed, "\n".join(note for note in notes if note)])

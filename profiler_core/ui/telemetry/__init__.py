@@ -1,0 +1,1 @@
+"""The page telemetry: recorded runs, and this machine as it is now."""
