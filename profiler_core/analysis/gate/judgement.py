@@ -155,8 +155,9 @@ def _step_time(
             f"There are {min(time.n_rounds)} rounds, and at least {MIN_ROUNDS} are needed."
         )
     change = time.candidate_ns / time.baseline_ns - 1
-    low = min(1 / time.interval[1] - 1, change - noise.floor)
-    high = max(1 / time.interval[0] - 1, change + noise.floor)
+    ratio = 1 + change  # the floor is a factor both ways: 3 is three times as long, or a third
+    low = min(1 / time.interval[1], ratio / (1 + noise.floor)) - 1
+    high = max(1 / time.interval[0], ratio * (1 + noise.floor)) - 1
     most = (limit.bound(time.baseline_ns) or 0.0) / time.baseline_ns - 1
     about = f"{_percent(change)} (between {_percent(low)} and {_percent(high)} with its noise)"
     if low > most:

@@ -67,7 +67,8 @@ def _halves(times: npt.NDArray[np.float64]) -> float:
     middle = len(times) // 2
     first = np.median(times[order[:, :middle]], axis=1)
     second = np.median(times[order[:, middle:]], axis=1)
-    return float(np.quantile(np.abs(first / second - 1), _QUANTILE))
+    factors = np.maximum(first / second, second / first)
+    return float(np.quantile(factors, _QUANTILE)) - 1
 
 
 def _drift(times: npt.NDArray[np.float64]) -> float:
