@@ -1,0 +1,36 @@
+"""Page: where did the memory go, in the baseline and in the candidate?"""
+
+import streamlit as st
+
+from profiler_core.ui.memory.curve import show_curves
+from profiler_core.ui.memory.data import compared, remembered
+from profiler_core.ui.memory.empty import show_nothing_said
+from profiler_core.ui.memory.headline import choose_candidate, show_headline
+from profiler_core.ui.memory.live import show_live
+from profiler_core.ui.memory.segments import show_segments
+from profiler_core.ui.memory.vanished import show_vanished
+from profiler_core.ui.notes import show_notes
+from profiler_core.ui.page import page
+from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.run_picker import choose_runs
+
+with page("Memory"):
+    choice = choose_runs()
+    beside = choose_candidate(choice)
+    with st.skeleton(height=640):
+        runs = remembered(choice, (0,) if beside is None else (0, beside))
+        comparison = compared(choice, runs[0], runs[1]) if len(runs) > 1 else None
+    for run in runs:
+        for problem, remedy in run.problems:
+            problem_card(problem, remedy)
+    if all(run.report.is_empty for run in runs):
+        show_nothing_said(choice)
+        st.stop()
+
+    show_headline(runs, comparison)
+    show_curves(runs)
+    if comparison is not None:
+        show_vanished(comparison, runs[0], runs[1])
+    show_live(runs)
+    show_segments(runs)
+    show_notes(f"{run.label}: {note}" for run in runs for note in run.report.notes)

@@ -1,0 +1,83 @@
+"""The live set at the peak as an icicle: from the outermost line to the one that allocated."""
+
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.memory.snapshot import SnapshotLive
+from profiler_core.figures.names import plotly_text
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+from profiler_core.units import format_bytes, format_count, format_share
+
+_ROW_PX = 26
+_MOST_BOXES = 1200
+_MOST_ROWS = 14
+
+
+@dataclass
+class _Box:
+    label: str
+    parent: str
+    n: int = 0
+    bytes: int = 0
+
+
+def memory_icicle(live: SnapshotLive, palette: Palette) -> go.Figure:
+    """Boxes as wide as their bytes; what was there before the history is left out."""
+    boxes = _boxes(live)
+    total = boxes[""].bytes
+    keys = sorted(boxes, key=lambda key: -boxes[key].bytes)[:_MOST_BOXES]
+    depths = {key: key.count("\x1f") for key in keys}
+    fills = [
+        palette.line
+        if not key
+        else palette.tint(palette.accent, max(0.25, 0.85 - 0.09 * depths[key]))
+        for key in keys
+    ]
+    figure = new_figure(palette)
+    figure.add_icicle(
+        ids=[key or "all" for key in keys],
+        parents=["" if not key else boxes[key].parent or "all" for key in keys],
+        labels=[plotly_text(boxes[key].label) for key in keys],
+        values=[boxes[key].bytes for key in keys],
+        branchvalues="total",
+        hovertext=[_hover(boxes[key], total) for key in keys],
+        hoverinfo="text",
+        texttemplate="%{label}",
+        textfont={"color": [palette.on(fill) for fill in fills], "size": 12},
+        tiling={"orientation": "v", "pad": 1},
+        pathbar={"visible": False},
+        leaf={"opacity": 1},
+        marker={"colors": fills, "line": {"width": 0}},
+        sort=False,
+    )
+    rows = min(_MOST_ROWS, max(depths.values(), default=0) + 2)
+    figure.update_layout(
+        uniformtext={"minsize": 10, "mode": "hide"},
+        height=rows * _ROW_PX + 8,
+        margin={"l": 0, "r": 0, "t": 4, "b": 4},
+    )
+    return figure
+
+
+def _boxes(live: SnapshotLive) -> dict[str, _Box]:
+    """Key of a box (frames joined) -> it; "" is all of it. No child is wider than its parent."""
+    boxes = {"": _Box("made by the step, live at the peak", "")}
+    for origin, n, size in live.rows:
+        path = origin.path or (origin.label,)
+        key = ""
+        boxes[""].n += n
+        boxes[""].bytes += size
+        for frame in path[: _MOST_ROWS - 1]:
+            parent, key = key, f"{key}\x1f{frame}"
+            box = boxes.setdefault(key, _Box(frame, parent))
+            box.n += n
+            box.bytes += size
+    return boxes
+
+
+def _hover(box: _Box, total: int) -> str:
+    share = format_share(box.bytes / total if total else None)
+    buffers = f"{format_count(box.n)} buffer{'' if box.n == 1 else 's'}"
+    return f"{plotly_text(box.label[:160])}<br>{format_bytes(box.bytes)} · {share} · {buffers}"

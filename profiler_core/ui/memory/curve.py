@@ -1,0 +1,68 @@
+"""The curves of both runs, aligned at the start of a step."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from profiler_core.figures.memory_curve import CurveSide, memory_curve
+from profiler_core.ui.charts import show_figure, show_legend
+from profiler_core.ui.memory.data import Remembered
+from profiler_core.ui.page import section
+from profiler_core.ui.style import colors
+
+_MADE, _HELD = "Made by the steps", "Everything held"
+_ALL = "All steps"
+
+
+def show_curves(runs: Sequence[Remembered]) -> None:
+    """Choose what is drawn, and draw it; nothing where no run has a curve."""
+    drawn = [run for run in runs if run.report.curve is not None]
+    if not drawn:
+        return
+    section("Along a step", "What was allocated, from one change to the next.")
+    n_steps = min(len(run.report.curve.step_ts_ns) for run in drawn if run.report.curve)
+    with st.container(horizontal=True, gap="medium"):
+        what = st.segmented_control(
+            "What is drawn",
+            [_MADE, _HELD],
+            default=_MADE,
+            key="memory_what",
+            label_visibility="collapsed",
+            required=True,
+            bind="query-params",
+        )
+        steps = [_ALL, *(f"Step {n + 1}" for n in range(n_steps))] if n_steps > 1 else [_ALL]
+        which = st.segmented_control(
+            "Which step",
+            steps,
+            default=steps[min(1, len(steps) - 1)],
+            key="memory_step",
+            label_visibility="collapsed",
+            required=True,
+            bind="query-params",
+        )
+    step = steps.index(which) - 1 if which in steps else -1
+    sides = [_side(run, step, made=what == _MADE) for run in drawn]
+    palette = colors()
+    show_legend([(run.label, palette.run(run.number)) for run in drawn])
+    show_figure(
+        memory_curve(sides, palette, reserved=what == _HELD),
+        key="memory_curve",
+        alt="Allocated memory along the profiled steps of each run.",
+    )
+
+
+def _side(run: Remembered, step: int, *, made: bool) -> CurveSide:
+    curve = run.report.curve
+    assert curve is not None  # noqa: S101 - show_curves draws only runs that have one
+    starts = curve.step_ts_ns
+    origin = starts[max(step, 0)] if starts else int(curve.ts_ns[0])
+    ends = starts[step + 1] if 0 <= step < len(starts) - 1 else None
+    return CurveSide(
+        run.label,
+        run.number,
+        curve,
+        origin,
+        ends,
+        (run.report.before_bytes or 0) if made else 0,
+    )

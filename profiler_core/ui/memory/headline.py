@@ -1,0 +1,135 @@
+"""The first thing on the memory page: the peaks, what changed, and what bounds it."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.memory.comparison import MemoryComparison
+from profiler_core.analysis.memory.report import MemoryReport
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.memory.data import Remembered
+from profiler_core.ui.overview.headline import entry_facts
+from profiler_core.units import format_bytes, format_change, format_count
+
+_Value = Callable[[MemoryReport], float | None]
+# (row, what it means, value, how it is written)
+_ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
+    (
+        "Peak reserved",
+        "The most that the caching allocator held from the device, the pools of CUDA graphs "
+        "included: what other processes cannot have.",
+        lambda r: r.peaks.reserved_bytes,
+        format_bytes,
+    ),
+    (
+        "Peak allocated",
+        "The most that tensors held at once. Leaves out what a CUDA graph's pool holds between "
+        "replays.",
+        lambda r: r.peaks.allocated_bytes,
+        format_bytes,
+    ),
+    (
+        "There before the step",
+        "Of the allocated peak, what was held since before the profiled steps: weights, inputs, "
+        "optimizer state. Compiling cannot change it.",
+        lambda r: r.before_bytes,
+        format_bytes,
+    ),
+    (
+        "Made by the step",
+        "Of the allocated peak, what the step itself had allocated and not yet freed: activations, "
+        "gradients, workspaces.",
+        lambda r: r.live.peak_bytes - r.live.before_bytes if r.live else None,
+        format_bytes,
+    ),
+    (
+        "Allocations a step",
+        "How often a step asked the allocator for memory; a CUDA graph's replay never does.",
+        lambda r: r.churn.n if r.churn else None,
+        format_count,
+    ),
+    (
+        "Bytes allocated a step",
+        "All of them added up: most of it is used again and again within the step.",
+        lambda r: r.churn.bytes if r.churn else None,
+        format_bytes,
+    ),
+    (
+        "In private pools",
+        "Reserved for CUDA graphs when the snapshot was taken; kept between replays.",
+        lambda r: r.segments.private_bytes if r.segments else None,
+        format_bytes,
+    ),
+    (
+        "Free, locked in",
+        "Free blocks between blocks in use when the snapshot was taken: reserved, and cannot be "
+        "given back.",
+        lambda r: r.segments.split_free_bytes if r.segments else None,
+        format_bytes,
+    ),
+)
+
+
+def choose_candidate(choice: Choice) -> int | None:
+    """Which candidate stands beside the baseline, as its place in the choice; in the URL."""
+    n = len(choice.candidates)
+    if n == 0:
+        return None
+    if n == 1:
+        return 1
+    labels = list(choice.labels[1:])
+    label = st.pills("Candidate", labels, default=labels[0], key="beside", bind="query-params")
+    return labels.index(label) + 1 if label in labels else 1
+
+
+def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | None) -> None:
+    """Facts, one sentence, what bounds the change, and the numbers as a table."""
+    facts = " · ".join(escape(fact) for fact in entry_facts(runs[0].entry))
+    if comparison is not None:
+        sentence = comparison.headline.replace("The candidate", runs[1].label)
+        bound = (comparison.bound or "").replace("the candidate", runs[1].label)
+        bound = bound.replace("the baseline", runs[0].label)
+        sentence = sentence.replace("the baseline", runs[0].label)
+    else:
+        reserved, allocated = (
+            runs[0].report.peaks.reserved_bytes,
+            runs[0].report.peaks.allocated_bytes,
+        )
+        held = format_bytes(reserved if reserved is not None else allocated)
+        sentence, bound = f"{runs[0].label} holds {held} at its peak.", ""
+    sources = dict.fromkeys(r.report.peaks.source for r in runs if r.report.peaks.source)
+    st.html(
+        f"<p class=fs-eyebrow>{facts}</p><h1 class=fs-verdict>{escape(sentence)}</h1>"
+        f"<p class=fs-sub>{escape(bound)}</p>"
+        f"<p class=fs-note>Peaks: {escape('; '.join(sources) or 'not known')}.</p>"
+    )
+    st.html(_table(runs))
+
+
+def _table(runs: Sequence[Remembered]) -> str:
+    head = "".join(f"<th>{escape(run.label)}</th>" for run in runs)
+    body = ""
+    for name, meaning, value, written in _ROWS:
+        values = [value(run.report) for run in runs]
+        if all(v is None for v in values):
+            continue
+        cells = f"<td>{written(values[0])}</td>"
+        if len(values) > 1:
+            first, second = values
+            change = format_change(second / first) if first and second is not None else ""
+            kind = _kind(first, second)
+            cells += f'<td>{written(second)}<span class="fs-d{kind}">{change}</span></td>'
+        title = f'<abbr class=fs-def title="{escape(meaning)}">{escape(name)}</abbr>'
+        body += f"<tr><th scope=row>{title}</th>{cells}</tr>"
+    return (
+        f"<div class=fs-scroll><table class='fs-t fs-opened'><thead><tr><th></th>{head}</tr>"
+        f"</thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _kind(first: float | None, second: float | None) -> str:
+    """Less is better; within 2 % it is the same."""
+    if not first or second is None or abs(second / first - 1) < 0.02:
+        return ""
+    return " fs-b" if second < first else " fs-w"

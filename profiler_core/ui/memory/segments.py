@@ -1,0 +1,65 @@
+"""How the allocator's memory is cut up when the snapshot was taken."""
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.memory.segments import Segments
+from profiler_core.figures.memory_segments import memory_segments
+from profiler_core.ui.charts import show_figure
+from profiler_core.ui.memory.data import Remembered
+from profiler_core.ui.page import section
+from profiler_core.ui.style import colors
+from profiler_core.units import format_bytes, format_count, format_share
+
+
+def show_segments(runs: Sequence[Remembered]) -> None:
+    """One column a run; nothing without a snapshot."""
+    told = [run for run in runs if run.report.segments is not None]
+    if not told:
+        return
+    section(
+        "Segments and pools",
+        "What the allocator holds from the device after the last step: coloured is in use, grey "
+        "is free.",
+    )
+    for place, run in zip(st.columns(len(told), gap="large"), told, strict=True):
+        found = run.report.segments
+        if found is None:
+            continue
+        with place:
+            st.html(f"<h3 class=fs-h>{escape(run.label)}</h3>{_parts(found)}")
+            show_figure(
+                memory_segments(found, run.number, colors()),
+                key=f"memory_segments_{run.number}",
+                alt="The largest segments with their used and free blocks.",
+            )
+            n_more = len(found.segments) - 24
+            if n_more > 0:
+                st.html(f"<p class=fs-note>{n_more} smaller segments are not drawn.</p>")
+
+
+def _parts(found: Segments) -> str:
+    whole = found.reserved_bytes or 1
+    parts = [
+        ("in use", found.allocated_bytes),
+        ("free, locked in by neighbours", found.split_free_bytes),
+        ("free, whole segments (empty_cache gives them back)", found.whole_free_bytes),
+        ("free, in private pools (kept for the next replay)", found.private_free_bytes),
+    ]
+    rows = "".join(
+        f"<tr><th scope=row>{escape(name)}</th><td>{format_bytes(size)}</td>"
+        f"<td>{format_share(size / whole)}</td></tr>"
+        for name, size in parts
+        if size
+    )
+    pools = ", ".join(
+        f"{pool.name} {format_bytes(pool.reserved_bytes)} in {format_count(pool.n_segments)}"
+        for pool in found.pools[:6]
+    )
+    return (
+        f"<table class='fs-t fs-opened'><tbody>{rows}</tbody></table>"
+        f"<p class=fs-note>{format_bytes(found.reserved_bytes)} reserved. Pools and their segments:"
+        f" {escape(pools)}. Largest free block: {format_bytes(found.largest_free_bytes)}.</p>"
+    )

@@ -1,0 +1,83 @@
+"""Which intermediates the candidate no longer makes, by fusion group or source line."""
+
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.memory.comparison import MemoryComparison
+from profiler_core.analysis.memory.vanished import Vanished, VanishedRow
+from profiler_core.figures.names import clipped
+from profiler_core.ui.memory.data import Remembered
+from profiler_core.ui.page import section
+from profiler_core.units import format_bytes, format_count
+
+_ROWS = 12
+
+
+def show_vanished(
+    comparison: MemoryComparison, baseline: Remembered, candidate: Remembered
+) -> None:
+    """A sentence, the groups, and the sizes that are gone."""
+    found = comparison.vanished
+    section("What vanished", "Buffers that one run allocates in a step and the other does not.")
+    if found is None:
+        st.html(f"<p class=fs-note>{escape(comparison.problem or '')}</p>")
+        return
+    st.html(f"<p class=fs-sub>{escape(_sentence(found, candidate.label))}</p>")
+    rows = [row for row in found.rows if row.n[0] or row.n[1]]
+    st.html(_table(found, rows[:_ROWS], baseline.label, candidate.label))
+    if len(rows) > _ROWS:
+        with st.expander(f"{len(rows) - _ROWS} more", type="compact"):
+            st.html(_table(found, rows[_ROWS:], baseline.label, candidate.label))
+    if found.largest:
+        sizes = ", ".join(
+            f"{format_count(was - now)} × {format_bytes(size)}"
+            for size, was, now in found.largest[:6]
+        )
+        st.html(f"<p class=fs-note>Sizes that are gone, a step: {escape(sizes)}.</p>")
+
+
+def _sentence(found: Vanished, candidate: str) -> str:
+    was = f"{format_count(found.n[0])} buffers of together {format_bytes(found.bytes[0])} a step"
+    if found.vanished_bytes <= 0:
+        more = format_bytes(-found.vanished_bytes)
+        return f"Nothing on balance: {candidate} allocates {more} more than the {was} before."
+    return (
+        f"Of {was}, {candidate} makes {format_count(found.n[1])} of {format_bytes(found.bytes[1])}:"
+        f" {format_bytes(found.vanished_bytes)} less to write and read again."
+    )
+
+
+def _table(found: Vanished, rows: list[VanishedRow], baseline: str, candidate: str) -> str:
+    most = max((abs(row.vanished_bytes) for row in found.rows), default=0) or 1
+    body = ""
+    for row in rows:
+        places = ", ".join(row.sources[:3]) if row.sources != (row.label,) else ""
+        below = f"<br><small>{escape(places)}</small>" if places else ""
+        kind = "fs-b" if row.vanished_bytes > 0 else "fs-w" if row.vanished_bytes < 0 else ""
+        color = "--fs-better" if row.vanished_bytes > 0 else "--fs-worse"
+        width = 90 * abs(row.vanished_bytes) / most
+        bar = (
+            f'<span class=fs-share style="width:{width:.0f}px;background:var({color})"></span>'
+            if width >= 1
+            else ""
+        )
+        body += (
+            f'<tr><th scope=row title="{escape(row.label)}">{escape(clipped(row.label, 64))}'
+            f"{below}</th>"
+            f"<td>{format_count(row.n[0])} · {format_bytes(row.bytes[0])}</td>"
+            f"<td>{format_count(row.n[1])} · {format_bytes(row.bytes[1])}</td>"
+            f'<td class="{kind}">{_signed(row.vanished_bytes)}</td>'
+            f'<td style="text-align:left">{bar}</td></tr>'
+        )
+    return (
+        f"<div class=fs-scroll><table class='fs-t fs-opened' style='max-width:1100px'><thead><tr>"
+        f"<th>{escape(found.how)}</th><th>{escape(baseline)}</th><th>{escape(candidate)}</th>"
+        f"<th>vanished</th><th></th></tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _signed(size: float) -> str:
+    if not size:
+        return "–"
+    return f"{'−' if size > 0 else '+'}{format_bytes(abs(size))}"
