@@ -1,0 +1,143 @@
+"""The fusion page and the overview's waterfall in a real browser: clicks, filters, links."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import Server, ready, running_server, watched_page
+
+pytestmark = pytest.mark.browser
+
+BASELINE = "sample/customcnn/eager"
+BOTH = ["sample/customcnn/default", "sample/customcnn/reduce-overhead"]
+TWO = {"baseline": BASELINE, "candidate": BOTH}
+ONE = {"baseline": BASELINE, "candidate": BOTH[0]}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A dashboard with the samples alone."""
+    home = tmp_path_factory.mktemp("fusion-home")
+    with running_server(home, tmp_path_factory.mktemp("fusion-server") / "log.txt") as server:
+        yield server
+
+
+def _targets(page: Page, chart: str) -> Locator:
+    """What takes the clicks of a chart: its last trace of bars for each panel."""
+    return page.locator(f".st-key-{chart} .js-plotly-plot .barlayer .trace.bars")
+
+
+def _click(page: Page, target: Locator) -> None:
+    target.scroll_into_view_if_needed()
+    box = target.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
+def _tallest(points: Locator) -> Locator:
+    heights = points.evaluate_all("all => all.map(e => e.getBoundingClientRect().height)")
+    return points.nth(heights.index(max(heights)))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_opens_cold_with_all_candidates(
+    browser: Browser, server: Server, scheme: str
+) -> None:
+    for page in watched_page(browser, color_scheme=scheme):
+        page.goto(server.link("fusion", **TWO))
+        ready(page)
+        expect(page.get_by_role("heading", name="Fusion", exact=True)).to_be_visible()
+        expect(_targets(page, "fusion_map")).to_have_count(2)
+        expect(page.get_by_text("Beside each other")).to_be_visible()
+
+
+def test_a_click_on_a_ribbon_opens_its_group_and_the_link_keeps_it(
+    page: Page, server: Server
+) -> None:
+    page.goto(server.link("fusion", **TWO))
+    ready(page)
+    ribbons = _targets(page, "fusion_map")
+    expect(ribbons).to_have_count(2)
+    _click(page, _tallest(ribbons.nth(1).locator(".point path")))
+    page.wait_for_url(re.compile(r"[?&]of=2&group=\d+"))
+    ready(page)
+    for part in ("Source", "Generated code"):
+        expect(page.get_by_role("heading", name=part, exact=True)).to_be_visible()
+    expect(page.get_by_text(re.compile("This match is|runs no kernel|Only the"))).to_be_visible()
+    opened = page.locator("h2.fs-h").first.inner_text()
+    page.goto(page.url)
+    ready(page)
+    expect(page.locator("h2.fs-h").first).to_have_text(opened)
+    expect(page.get_by_role("heading", name="reduce-overhead", exact=True)).to_be_visible()
+
+
+def test_the_filters_are_in_the_link_and_say_what_they_leave(page: Page, server: Server) -> None:
+    page.goto(server.link("fusion", **ONE))
+    ready(page)
+    expect(page.get_by_text(re.compile("The filters leave"))).to_have_count(0)
+    page.get_by_role("textbox", name="Search").fill("conv2d")
+    page.get_by_role("textbox", name="Search").press("Enter")
+    page.wait_for_url("**find=conv2d*")
+    left = page.get_by_text(re.compile(r"The filters leave \d+ of \d+ groups"))
+    expect(left).to_be_visible()
+    page.goto(page.url)
+    ready(page)
+    expect(left).to_be_visible()
+    expect(page.get_by_role("textbox", name="Search")).to_have_value("conv2d")
+    page.get_by_role("textbox", name="Search").fill("no such operator")
+    page.get_by_role("textbox", name="Search").press("Enter")
+    expect(page.get_by_text("No group is left by these filters.")).to_be_visible()
+
+
+def test_one_candidate_can_be_drawn_alone(page: Page, server: Server) -> None:
+    page.goto(server.link("fusion", **TWO))
+    ready(page)
+    choose = page.locator(".st-key-fusion_shown")
+    choose.get_by_role("radio", name="reduce-overhead").click()
+    page.wait_for_url("**beside=no*")
+    ready(page)
+    expect(_targets(page, "fusion_map")).to_have_count(1)
+    page.goto(page.url)
+    ready(page)
+    expect(_targets(page, "fusion_map")).to_have_count(1)
+
+
+def test_a_bar_of_the_waterfall_opens_into_groups_that_lead_to_the_fusion_page(
+    page: Page, server: Server
+) -> None:
+    page.goto(server.link(**ONE))
+    ready(page)
+    # The last trace of bars takes the clicks; its second bar is the first change.
+    rows = _targets(page, "waterfall").last.locator(".point path")
+    _click(page, rows.nth(1))
+    page.wait_for_url("**bar=*")
+    ready(page)
+    table = page.locator("table.fs-opened")
+    expect(table).to_be_visible()
+    expect(table.get_by_role("rowheader", name="all of it")).to_be_visible()
+    link = table.get_by_role("link").first
+    title = link.inner_text()
+    link.click()
+    page.wait_for_url("**/fusion?*group=*")
+    ready(page)
+    expect(page.locator("h2.fs-h").first).to_have_text(title)
+
+
+def test_a_run_alone_has_findings(page: Page, server: Server) -> None:
+    page.goto(server.link(baseline="sample/bert/eager"))
+    ready(page)
+    expect(page.get_by_role("heading", name="What to do next")).to_be_visible()
+    expect(page.locator(".fs-finding").first).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_no_page_is_wider_than_its_window(browser: Browser, server: Server, width: int) -> None:
+    for page in watched_page(browser):
+        page.set_viewport_size({"width": width, "height": 844})
+        for name in ("fusion", ""):
+            page.goto(server.link(name, bar="pointwise", group="0", **TWO))
+            ready(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
