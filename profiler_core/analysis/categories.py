@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterable
 
+import numpy as np
 import polars as pl
 
 from profiler_core.analysis.category_rules import RULES
+from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.threads import thread_axis
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, Trace
@@ -41,6 +43,10 @@ CATEGORY = pl.Enum(list(CATEGORIES))
 
 _NO_RULE = len(RULES)
 _BY_RULE = [rule.category for rule in RULES] + [OTHER]
+_PATTERNS = {
+    by: tuple((n, re.compile(rule.pattern)) for n, rule in enumerate(RULES) if rule.by == by)
+    for by in ("kernel", "operator")
+}
 _FIRST_OPERATOR_RULE = next(i for i, rule in enumerate(RULES) if rule.by == "operator")
 
 
@@ -55,22 +61,13 @@ def categorise(trace: Trace) -> pl.DataFrame:
 
 def with_categories(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
     """`work` with the column category: the first rule of the table that fits."""
-    by_name = _rules_of(work["name"], "kernel")
-    rule = work.join(by_name, on="name", how="left", maintain_order="left")["rule"]
+    rule = _rules_of(work["name"], "kernel")
     if trace.has_device_events:
         rule = _refined_by_operators(trace, work, rule)
     else:  # a CPU kernel is its own operator
-        own = _rules_of(work["name"], "operator").rename({"rule": "own"})
-        both = work.select("name").with_columns(rule.alias("rule"))
-        both = both.join(own, on="name", how="left", maintain_order="left")
-        rule = both.select(pl.min_horizontal("rule", "own").alias("rule"))["rule"]
-    by_rule = pl.DataFrame(
-        {"rule": range(_NO_RULE + 1), "category": pl.Series(_BY_RULE, dtype=CATEGORY)},
-        schema_overrides={"rule": pl.Int16},
-    )
-    category = pl.DataFrame({"rule": rule}).join(
-        by_rule, on="rule", how="left", maintain_order="left"
-    )["category"]
+        own = _rules_of(work["name"], "operator")
+        rule = pl.select(pl.min_horizontal(rule.alias("rule"), own.alias("own")))["rule"]
+    category = pl.Series("category", _BY_RULE, dtype=CATEGORY).gather(rule)
     return work.with_columns(category).with_columns(
         pl.when(pl.col("cat") == MEMCPY)
         .then(pl.lit("memcpy", CATEGORY))
@@ -88,24 +85,21 @@ def category_of_kernel(name: str, operators: Iterable[str] = ()) -> str:
 
 
 def _first_rule(name: str, by: str) -> int:
-    for number, rule in enumerate(RULES):
-        if rule.by == by and re.search(rule.pattern, name):
+    for number, pattern in _PATTERNS[by]:
+        if pattern.search(name):
             return number
     return _NO_RULE
 
 
-def _rules_of(names: pl.Series, by: str) -> pl.DataFrame:
-    """(n_unique, 2): name and the number of the first rule that fits."""
-    unique = names.unique()
-    numbers = [_first_rule(name, by) for name in unique.cast(pl.String)]
-    return pl.DataFrame({"name": unique, "rule": pl.Series(numbers, dtype=pl.Int16)})
+def _rules_of(names: pl.Series, by: str) -> pl.Series:
+    """The number of the first rule that fits the name of each row."""
+    return per_name(names, lambda name: _first_rule(name, by), pl.Int16)
 
 
 def _refined_by_operators(trace: Trace, work: pl.DataFrame, rule: pl.Series) -> pl.Series:
     """The lower of the kernel's own rule and the rules of the ranges around its launch."""
     launches = (
-        work.select("cat", "launch_ts_ns", "launch_pid", "launch_tid")
-        .with_columns(rule.alias("rule"))
+        work.select("cat", "launch_ts_ns", "launch_pid", "launch_tid", rule.alias("rule"))
         .with_row_index("row")
         .filter(
             pl.col("cat") == KERNEL,
@@ -118,52 +112,45 @@ def _refined_by_operators(trace: Trace, work: pl.DataFrame, rule: pl.Series) -> 
         return rule
     axis = thread_axis(launches, int(launches["launch_ts_ns"].max()) + 1)  # type: ignore[arg-type]
     ranges = axis.place(ranges).sort("start", "end", descending=[False, True])
-    launches = axis.place(
-        launches.select(
-            "row",
-            "rule",
-            ts_ns="launch_ts_ns",
-            dur_ns=pl.lit(0, pl.Int64),
-            pid="launch_pid",
-            tid="launch_tid",
+    launches = (
+        axis.place(
+            launches.select(
+                "row",
+                ts_ns="launch_ts_ns",
+                dur_ns=pl.lit(0, pl.Int64),
+                pid="launch_pid",
+                tid="launch_tid",
+            )
         )
+        .select("row", key="start")
+        .sort("key")
     )
-    launches = launches.select("row", "rule", key="start").sort("key")
+    keys, rows = launches["key"].to_numpy(), launches["row"].to_numpy()
+    refined = rule.to_numpy().copy()
     for number in ranges["range_rule"].unique().sort():
+        # The outermost ranges of a rule are disjoint: the launches in them are those between a
+        # start and its end, of which few are looked for among many.
         outermost = ranges.filter(pl.col("range_rule") == number).filter(
             (pl.col("start") >= pl.col("end").cum_max().shift(1)).fill_null(value=True)
         )
-        launches = (
-            launches.join_asof(
-                outermost.select("start", "end"),
-                left_on="key",
-                right_on="start",
-                strategy="backward",
-            )
-            .with_columns(
-                pl.when(pl.col("key") < pl.col("end"))
-                .then(pl.min_horizontal("rule", pl.lit(number, pl.Int16)))
-                .otherwise("rule")
-                .alias("rule")
-            )
-            .drop("start", "end")
-        )
-    refined = (
-        pl.DataFrame({"rule": rule})
-        .with_row_index("row")
-        .join(launches.select("row", refined="rule"), on="row", how="left", maintain_order="left")
-    )
-    return refined.select(pl.coalesce("refined", "rule").alias("rule"))["rule"]
+        opened = np.searchsorted(keys, outermost["start"].to_numpy(), side="left")
+        closed = np.searchsorted(keys, outermost["end"].to_numpy(), side="left")
+        change = np.bincount(opened, minlength=keys.size + 1)
+        change -= np.bincount(closed, minlength=keys.size + 1)
+        inside = rows[np.cumsum(change[:-1]) > 0]
+        refined[inside] = np.minimum(refined[inside], number)
+    return pl.Series("rule", refined)
 
 
 def _classified_ranges(trace: Trace) -> pl.DataFrame:
     """Operators and annotations that some rule knows: ts_ns, dur_ns, pid, tid, range_rule."""
-    parts = []
-    for table in (trace.ops, trace.annotations):
-        known = _rules_of(table["name"], "operator").filter(pl.col("rule") < _NO_RULE)
-        parts.append(
-            table.select("ts_ns", "dur_ns", "name", "pid", "tid")
-            .join(known, on="name")
-            .select("ts_ns", "dur_ns", "pid", "tid", range_rule="rule")
-        )
-    return pl.concat(parts)
+    return pl.concat(
+        table.select(
+            "ts_ns",
+            "dur_ns",
+            "pid",
+            "tid",
+            _rules_of(table["name"], "operator").alias("range_rule"),
+        ).filter(pl.col("range_rule") < _NO_RULE)
+        for table in (trace.ops, trace.annotations)
+    )

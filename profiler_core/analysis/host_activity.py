@@ -9,6 +9,7 @@ import re
 import polars as pl
 
 from profiler_core.analysis.intervals import merge
+from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.threads import ThreadAxis
 from profiler_core.analysis.work import is_wrapper
 from profiler_core.model.trace import Trace
@@ -63,22 +64,26 @@ def host_activities(trace: Trace, axis: ThreadAxis, cuts: list[int]) -> dict[str
 
 
 def _named(ranges: pl.DataFrame, pattern: re.Pattern[str]) -> pl.DataFrame:
-    names = ranges.select(pl.col("name").unique())
-    fitting = [bool(pattern.search(name)) for name in names["name"].cast(pl.String)]
-    return ranges.join(names.filter(pl.Series(fitting, dtype=pl.Boolean)), on="name", how="semi")
+    return ranges.filter(
+        per_name(ranges["name"], lambda name: bool(pattern.search(name)), pl.Boolean)
+    )
 
 
 def _what_regions_run(trace: Trace, axis: ThreadAxis, regions: pl.DataFrame) -> pl.DataFrame:
     """Compiled calls and operators, which a region runs after its guards: (start)."""
     if regions.height == 0:
         return regions.select("start")
-    ranges = pl.concat(table.select(_COLUMNS) for table in (trace.ops, trace.annotations))
-    names = ranges.select(pl.col("name").unique())
-    runs = [
-        bool(_CALL.search(name)) or not is_wrapper(name) for name in names["name"].cast(pl.String)
-    ]
-    inner = ranges.join(names.filter(pl.Series(runs, dtype=pl.Boolean)), on="name", how="semi")
+    inner = pl.concat(
+        table.select("ts_ns", "dur_ns", "pid", "tid").filter(
+            per_name(table["name"], _is_run, pl.Boolean)
+        )
+        for table in (trace.ops, trace.annotations)
+    )
     return axis.place(inner).select("start").sort("start")
+
+
+def _is_run(name: str) -> bool:
+    return bool(_CALL.search(name)) or not is_wrapper(name)
 
 
 def _guards(regions: pl.DataFrame, ranges: pl.DataFrame, inner: pl.DataFrame) -> pl.DataFrame:

@@ -22,7 +22,9 @@ def union_ns(frame: pl.DataFrame) -> int:
     """
     if frame.height == 0:
         return 0
-    intervals = frame.select("ts_ns", end=pl.col("ts_ns") + pl.col("dur_ns")).sort("ts_ns")
+    intervals = frame.select("ts_ns", end=pl.col("ts_ns") + pl.col("dur_ns"))
+    if not intervals["ts_ns"].is_sorted():  # tables of a trace are; looking costs a tenth
+        intervals = intervals.sort("ts_ns")
     # What an interval adds is its part beyond the furthest end so far.
     covered = pl.col("end").cum_max().shift(1, fill_value=intervals["ts_ns"][0])
     added = pl.col("end") - pl.max_horizontal("ts_ns", covered)

@@ -5,6 +5,17 @@ from dataclasses import dataclass
 
 import polars as pl
 
+_COLUMNS = (
+    "ts_ns",
+    "dur_ns",
+    "device",
+    "stream",
+    "launch_row",
+    "launch_ts_ns",
+    "launch_dur_ns",
+    "launch_name",
+)
+
 
 @dataclass(frozen=True)
 class Launches:
@@ -31,11 +42,12 @@ def launches(work: pl.DataFrame) -> Launches:
 
     A graph launch is one call; the delay of its events is that of the first one.
     """
-    counted = work.filter(pl.col("step").is_not_null())
+    # Only what is asked for: a row of device work has thirty columns.
+    counted = work.select(*_COLUMNS, "step").filter(pl.col("step").is_not_null())
     linked = counted.filter(pl.col("launch_row").is_not_null())
     # Work is sorted by ts_ns, so the first row of a launch is its first event.
     calls = linked.filter(pl.col("launch_row").is_first_distinct())
-    by_api = calls.group_by(pl.col("launch_name").cast(pl.String)).len()
+    by_api = calls.group_by("launch_name").len().with_columns(pl.col("launch_name").cast(pl.String))
     by_api = by_api.sort("len", "launch_name", descending=[True, False])
     names = {name or "unnamed": n for name, n in by_api.iter_rows()}
     delay = (calls["ts_ns"] - calls["launch_ts_ns"] - calls["launch_dur_ns"]).sort()

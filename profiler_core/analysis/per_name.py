@@ -1,0 +1,36 @@
+"""What is true of a name is looked up once a name, not once a row: names repeat by the thousand."""
+
+from collections.abc import Callable
+
+import polars as pl
+
+STEP = "ProfilerStep#"
+
+
+def per_name(
+    names: pl.Series, answer: Callable[[str], object], dtype: pl.DataType | type[pl.DataType]
+) -> pl.Series:
+    """The answer for the name of each row, in their order; null where the name is null.
+
+    Args:
+        names: Categorical or String.
+        answer: asked once for each distinct name, and once for all steps, of which a trace may
+            have a hundred thousand that differ in their number.
+        dtype: of the answers.
+
+    A table of answers at the places of the names' codes is a fifth of the cost of a join.
+    """
+    codes = names.cast(pl.Categorical()).to_physical()
+    distinct = codes.arg_unique()
+    known = codes.gather(distinct)
+    texts = names.gather(distinct).cast(pl.String)
+    step = answer(f"{STEP}0") if texts.str.starts_with(STEP).any() else None
+    answers = {
+        code: step if name.startswith(STEP) else answer(name)
+        for code, name in zip(known, texts, strict=True)
+        if code is not None
+    }
+    if not answers:
+        return pl.Series(names.name, [None] * names.len(), dtype=dtype)
+    table = [answers.get(code) for code in range(max(answers) + 1)]
+    return pl.Series(names.name, table, dtype=dtype).gather(codes)
