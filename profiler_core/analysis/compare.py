@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compile_cost import CompileCost, compile_cost, is_compiled
 from profiler_core.analysis.compile_time import CompileTime
-from profiler_core.analysis.environment import Difference, differences
+from profiler_core.analysis.environment import Difference, differences, is_another_workload
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
 from profiler_core.analysis.per_step import PerStep, per_step
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
@@ -94,6 +94,8 @@ class CandidateComparison:
     memory: MemoryPair
     numerics: Numerics | None
     environment_differs: tuple[Difference, ...]
+    workloads_differ: bool  # other models, batches or tasks: a ratio of their times says nothing
+    empty_traces: tuple[str, ...]  # labels of the sides whose trace holds neither steps nor work
     interleaved: bool | None  # None: there is nothing that could have been
     n_profiled_steps: tuple[int | None, int | None]
     device_kinds: tuple[str | None, str | None]  # "gpu" or "cpu"; None: no trace
@@ -129,7 +131,8 @@ def make_side(
         telemetry: of its GPU and process, where they were sampled.
     """
     measured = step_time_ns(run.record.measurement)
-    steps = per_step(summary) if summary else None
+    # Zeros of a trace that holds nothing would look like measurements.
+    steps = per_step(summary) if summary and not is_empty(summary) else None
     profiled = steps.window_ns if steps else None
     return Side(
         label=label or run.record.variant or run.record.name or run.path.name,
@@ -143,6 +146,11 @@ def make_side(
         compiling=compiling,
         telemetry=telemetry,
     )
+
+
+def is_empty(summary: Summary) -> bool:
+    """Does this trace hold nothing to measure: no step, no work of any device?"""
+    return not summary.window.annotated and summary.device_time_ns == 0
 
 
 def compare(baseline: Side, candidates: Sequence[Side]) -> Comparison:
@@ -159,9 +167,15 @@ def _against(baseline: Side, candidate: Side, known: Mapping[str, str]) -> Candi
     interleaved = _interleaved(baseline, candidate)
     step_time = _step_time(baseline, candidate, interleaved=bool(interleaved))
     record = candidate.run.record
-    verdict = judge(step_time, record.numerics)
+    differs = differences(
+        baseline.run.record,
+        record,
+        tuple(s.summary.device if s.summary else None for s in (baseline, candidate)),  # type: ignore[arg-type]
+    )
+    workloads_differ = is_another_workload(differs)
+    verdict = judge(step_time, record.numerics, workloads_differ=workloads_differ)
     saved = None
-    if step_time.clock == "unprofiled" and verdict != "no_difference":
+    if step_time.clock == "unprofiled" and verdict != "no_difference" and not workloads_differ:
         saved = (step_time.baseline_ns or 0) - (step_time.candidate_ns or 0)
     cost = compile_cost(
         record,
@@ -198,10 +212,10 @@ def _against(baseline: Side, candidate: Side, known: Mapping[str, str]) -> Candi
         compile=cost,
         memory=_memory(baseline.memory, candidate.memory),
         numerics=record.numerics,
-        environment_differs=differences(
-            baseline.run.record,
-            record,
-            tuple(s.summary.device if s.summary else None for s in (baseline, candidate)),  # type: ignore[arg-type]
+        environment_differs=differs,
+        workloads_differ=workloads_differ,
+        empty_traces=tuple(
+            s.label for s in (baseline, candidate) if s.summary and is_empty(s.summary)
         ),
         interleaved=interleaved,
         n_profiled_steps=(ours.n_steps if ours else None, theirs.n_steps if theirs else None),
@@ -247,7 +261,10 @@ def _step_time(baseline: Side, candidate: Side, *, interleaved: bool) -> StepTim
 
 
 def _device_kinds(baseline: Side, candidate: Side) -> tuple[str | None, str | None]:
-    left, right = (s.summary.device_kind if s.summary else None for s in (baseline, candidate))
+    left, right = (
+        s.summary.device_kind if s.summary and not is_empty(s.summary) else None
+        for s in (baseline, candidate)
+    )
     return left, right
 
 
@@ -263,7 +280,9 @@ def _categories(
     totals, notes = [], []
     for side in (baseline, candidate):
         by_category, moved = (
-            categories_of_replays(side.summary, known) if side.summary else (None, 0)
+            categories_of_replays(side.summary, known)
+            if side.summary and not is_empty(side.summary)
+            else (None, 0)
         )
         n_steps = side.per_step.n_steps if side.per_step else 1
         totals.append((by_category, n_steps))
@@ -315,6 +334,11 @@ def _notes(
             notes.append(f"The run of {side.label} is {side.run.record.status}{error}")
         if side.summary is None:
             notes.append(f"{side.label} has no trace: its kernels and launches are not known.")
+        elif is_empty(side.summary):
+            notes.append(
+                f"The trace of {side.label} holds neither steps nor work of a device, so there is "
+                "no number to show for it."
+            )
         else:
             notes.extend(f"{side.label}: {note}" for note in side.summary.notes)
     if _on_different_devices(baseline, candidate):

@@ -1,6 +1,6 @@
 """What differs between two runs beside what was meant to differ."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,9 @@ class Difference:
 # Parts of the request that make it another question when they differ; the others (mode,
 # backend, precision …) are what a comparison is about.
 _SPEC_KEYS = ("training", "batch_size", "shapes", "seed", "options")
+
+# The parts of it that make another workload: not a faster or slower one, another one.
+_WORKLOAD_KEYS = ("workload", "spec.training", "spec.batch_size", "spec.shapes")
 
 # Set by a capture for itself, different in every child, or a reading of the moment.
 _VARIABLES_OF_THE_CAPTURE = (
@@ -56,9 +59,22 @@ def differences(
     )
 
 
+def is_another_workload(found: Iterable[Difference]) -> bool:
+    """Do these differences make the two runs different workloads?"""
+    return any(
+        d.key in _WORKLOAD_KEYS and not _is_default(d.baseline) and not _is_default(d.candidate)
+        for d in found
+    )
+
+
+def _is_default(value: Any) -> bool:
+    """Left to the workload: it may be the same as what the other run names."""
+    return value is None or (not value and isinstance(value, list | tuple))
+
+
 def _facts(record: RunRecord, device: Device | None) -> dict[str, Any]:
     facts = dict(_leaves(record.environment))
-    if device is not None and facts.get("gpu") is None:
+    if device is not None and device.name is not None and facts.get("gpu") is None:
         facts["gpu"] = device.name
     if record.workload:
         facts["workload"] = record.workload

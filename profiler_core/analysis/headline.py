@@ -12,9 +12,11 @@ _EVIDENCE = re.compile(r": | \(|, measured ")
 def leading(comparison: Comparison) -> CandidateComparison | None:
     """The candidate that the headline is about: the fastest; None: none can be compared.
 
-    A fast wrong answer leads too, so that it is seen first.
+    A fast wrong answer leads too, so that it is seen first. Another workload leads only where there
+    is nothing else.
     """
     known = [c for c in comparison.candidates if c.step_time.ratio is not None]
+    known = [c for c in known if not c.workloads_differ] or known
     return max(known, key=lambda c: c.step_time.ratio or 0.0) if known else None
 
 

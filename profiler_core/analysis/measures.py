@@ -70,7 +70,16 @@ def measures(comparison: Comparison) -> tuple[Measure, ...]:
         *_device([_counted_alike(s, on_gpu=on_gpu) for s in sides], clock, on_gpu=on_gpu),
         *_cost(comparison, sides),
     )
-    return tuple(row for row in rows if row.is_known)
+    return tuple(_judged_alike(row, comparison) for row in rows if row.is_known)
+
+
+def _judged_alike(row: Measure, comparison: Comparison) -> Measure:
+    """A different workload is no better or worse in anything."""
+    judged = tuple(
+        "unjudged" if candidate.workloads_differ else judgement
+        for candidate, judgement in zip(comparison.candidates, row.judgements, strict=True)
+    )
+    return replace(row, judgements=judged)
 
 
 def _counted_alike(side: Side, *, on_gpu: bool) -> Side:

@@ -114,7 +114,8 @@ def _estimated(step_ns: float, share: float, eager: Other) -> LostGain:
     outside = step_ns * share
     before = eager.step_ns - outside  # what is compiled now, when it ran eager
     gained = eager.step_ns - step_ns
-    if gained <= 0 or before <= 0:
+    # As with verdicts: a ratio that prints as 1.00 is no gain.
+    if gained <= 0 or before <= 0 or round(eager.step_ns / step_ns, 2) == 1.0:
         return LostGain(
             None,
             None,

@@ -26,8 +26,15 @@ class Verdict:
     details: tuple[str, ...]
 
 
-def judge(step_time: StepTime, numerics: Numerics | None) -> VerdictKind:
-    """What the numbers allow to say. A ratio that prints as 1.00 is never a gain or a loss."""
+def judge(
+    step_time: StepTime, numerics: Numerics | None, *, workloads_differ: bool = False
+) -> VerdictKind:
+    """What the numbers allow to say. A ratio that prints as 1.00 is never a gain or a loss.
+
+    Times of different workloads are measurements: neither is the faster way to do the same thing.
+    """
+    if workloads_differ:
+        return "no_verdict"
     if numerics is not None and numerics.verdict == "wrong":
         return "wrong_numerics"
     if step_time.ratio is None or step_time.significant is None:
@@ -93,6 +100,8 @@ def _no_difference(c: "CandidateComparison") -> str:
 
 def _measurement(c: "CandidateComparison") -> str:
     time = c.step_time
+    if c.workloads_differ:
+        return _different_workloads(c)
     if c.status in ("failed", "cancelled", "lost") and time.ratio is None:
         reason = f": {c.error}" if c.error else "."
         return f"{c.label} cannot be judged, its run is {c.status}{reason}"
@@ -103,6 +112,11 @@ def _measurement(c: "CandidateComparison") -> str:
             f"{format_duration(time.candidate_ns)} with {c.label}, measured over "
             f"{format_count(min(time.n_steps))} steps in {rounds} each: too few repeats for a "
             "verdict."
+        )
+    if c.empty_traces:
+        return (
+            f"{c.label} and {c.baseline_label} cannot be compared: the trace of "
+            f"{' and of '.join(c.empty_traces)} holds neither steps nor work of a device."
         )
     if set(c.device_kinds) == {"gpu", "cpu"}:
         without = c.label if c.device_kinds[1] == "cpu" else c.baseline_label
@@ -119,6 +133,24 @@ def _measurement(c: "CandidateComparison") -> str:
         f"Device time a step {format_duration(ours)} → {format_duration(theirs)} from "
         f"{c.baseline_label} to {c.label} (profiled, {counted} step{'s' if steps != [1] else ''}, "
         "no repeats): a measurement, not a verdict."
+    )
+
+
+def _different_workloads(c: "CandidateComparison") -> str:
+    named = next((d for d in c.environment_differs if d.key == "workload"), None)
+    if named is None:
+        named = next(d for d in c.environment_differs if d.key.startswith("spec."))
+    what = "" if named.key == "workload" else f"{named.key.removeprefix('spec.')} "
+    sentence = (
+        f"{c.baseline_label} and {c.label} are different workloads: {what}{named.baseline} "
+        f"against {what}{named.candidate}, so neither is faster or slower than the other"
+    )
+    time = c.step_time
+    if time.baseline_ns is None or time.candidate_ns is None:
+        return f"{sentence}."
+    return (
+        f"{sentence} (a step takes {format_duration(time.baseline_ns)} and "
+        f"{format_duration(time.candidate_ns)})."
     )
 
 
@@ -164,6 +196,8 @@ def _compile(c: "CandidateComparison") -> list[str]:
         sentence = f"Compiling takes {_seconds(cost.seconds)} ({calls})"
     if cost.break_even_steps is not None:
         sentence += f"; it has paid for itself after {format_count(cost.break_even_steps)} steps."
+    elif c.workloads_differ:
+        sentence += "."
     elif c.verdict in ("slower", "no_difference"):
         sentence += "; it never pays for itself."
     else:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
+from profiler_core import __version__
 from profiler_core.errors import Cancelled, FusionscopeError
 
 # verb -> (its module, what it answers)
@@ -89,7 +90,9 @@ def _usage(words: list[str], name: str | None) -> int:
     parser, subparsers = _parser()
     for verb, (_, answers) in VERBS.items():
         subparsers.add_parser(verb, help=answers)
-    parser.add_argument("--version", action="store_true", help="print the version, and nothing else")
+    parser.add_argument(
+        "--version", action="store_true", help="print the version, and nothing else"
+    )
     if words and words[0] in ("-h", "--help"):
         parser.print_help()
         return 0

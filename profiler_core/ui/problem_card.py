@@ -2,12 +2,16 @@
 
 import logging
 import secrets
+import time
+from pathlib import Path
 
 import streamlit as st
 
+import profiler_core
 from profiler_core.errors import FusionscopeError
 
 _log = logging.getLogger(__name__)
+_STARTED_AT = time.time()
 
 
 def problem_card(problem: str, remedy: str) -> None:
@@ -27,6 +31,12 @@ def show_script_error(error: Exception) -> bool:
     if isinstance(error, FusionscopeError):
         problem_card(error.problem, error.remedy)
         return True
+    if isinstance(error, ImportError | AttributeError) and code_changed():
+        problem_card(
+            "The code of Fusionscope changed while this server was running.",
+            "Restart the server (end it with Ctrl+C and start it again), then reload this page.",
+        )
+        return True
     number = secrets.token_hex(3)
     _log.error("page failed, shown to the user as %s", number, exc_info=error)
     problem_card(
@@ -34,6 +44,13 @@ def show_script_error(error: Exception) -> bool:
         "Reload it; if it comes back, report the number and the server's log around it.",
     )
     return True
+
+
+def code_changed(
+    since: float = _STARTED_AT, folder: Path = Path(profiler_core.__file__).parent
+) -> bool:
+    """Is a module of ours newer than this process, which then holds parts of both versions?"""
+    return any(path.stat().st_mtime > since for path in folder.rglob("*.py"))
 
 
 def escape_markdown(text: str) -> str:

@@ -161,3 +161,41 @@ def test_a_trace_without_gpu_events_is_not_compared_with_one_that_has_them():
     assert by_label["Kernels a step"] == (None, 1)
     assert by_label["GPU time a step"] == (None, 4)
     assert "Speed" not in by_label
+
+
+def test_different_workloads_get_measurements_and_no_judgement():
+    bert = timed(66_500_000, "eager", record={"workload": "bert"})
+    resnet = timed(27_000_000, record={"workload": "resnet50"})
+    comparison = compare(bert, [resnet])
+    (found,) = comparison.candidates
+    sentence = verdict_sentence(found)
+    assert (found.workloads_differ, sentence.kind) == (True, "no_verdict")
+    assert sentence.headline == (
+        "eager and default are different workloads: bert against resnet50, so neither is faster or "
+        "slower than the other (a step takes 6.65 ms and 2.70 ms)."
+    )
+    assert found.compile.break_even_steps is None
+    judged = {j for measure in measures(comparison) for j in measure.judgements}
+    assert judged == {"unjudged"}
+
+
+def test_another_batch_is_another_workload_and_one_left_to_the_workload_is_not():
+    def one(batch, variant):
+        spec = {"batch_size": batch, "compile": variant != "eager"}
+        return timed(10_000_000, variant, record={"workload": "bert", "spec": spec})
+
+    assert "batch_size 8 against batch_size 32" in verdict(one(8, "eager"), one(32, "a")).headline
+    assert verdict(one(None, "eager"), one(32, "a")).kind == "no_difference"
+
+
+def test_an_empty_trace_says_why_there_is_no_number():
+    full = make_side(
+        a_run(), summarise(a_trace(annotations=[step(0, 0, 99)], device=[kernel(9, 9)])), label="a"
+    )
+    empty = make_side(a_run(variant="b"), summarise(a_trace()), label="b")
+    (found,) = compare(full, [empty]).candidates
+    assert (found.busy_ns[1], found.n_kernels[1], found.empty_traces) == (None, None, ("b",))
+    assert verdict_sentence(found).headline == (
+        "b and a cannot be compared: the trace of b holds neither steps nor work of a device."
+    )
+    assert any("no number to show" in note for note in found.notes)

@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+from profiler_core import __version__
 from profiler_core.cli.main import VERBS, main
 
 
@@ -39,3 +40,8 @@ def test_the_module_runs_as_a_program():
         [sys.executable, "-m", "profiler_core", "--help"], capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_version_is_printed(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"fusionscope {__version__}\n"
