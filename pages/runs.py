@@ -7,16 +7,26 @@ from profiler_core.ui.page import page, section
 from profiler_core.ui.runs.mix_runs import mix_runs
 from profiler_core.ui.runs.open_path import open_by_path
 from profiler_core.ui.runs.run_list import show_runs
+from profiler_core.ui.runs.trends import show_trends
 from profiler_core.ui.upload.panel import upload_panel
 
-with page("Runs", "What has been measured, and what else do you want to look at?"):
-    groups = library.comparisons()
-    section("Bring your own")
-    upload_panel()
-    with st.container(horizontal=True, gap="medium"):
-        with st.expander("Open files of this server by their path", type="compact"):
-            open_by_path()
-        if groups:
-            with st.expander("Compare runs of different captures", type="compact"):
-                mix_runs(groups)
-    show_runs(groups)
+_LIST, _TRENDS = "All runs", "Trends"
+
+with page("Runs", "What has been measured, and how did it move?"):
+    view = st.segmented_control(
+        "View", [_LIST, _TRENDS], default=_LIST, required=True, key="view",
+        bind="query-params", label_visibility="collapsed",
+    )  # fmt: skip
+    if view == _TRENDS:
+        show_trends()
+    else:
+        groups = library.comparisons()
+        section("Bring your own")
+        upload_panel()
+        with st.container(horizontal=True, gap="medium"):
+            with st.expander("Open files of this server by their path", type="compact"):
+                open_by_path()
+            if groups:
+                with st.expander("Compare runs of different captures", type="compact"):
+                    mix_runs(groups)
+        show_runs(groups)

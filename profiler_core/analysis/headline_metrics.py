@@ -16,6 +16,7 @@ def headline_metrics(
     log: CompileLog | None,
     *,
     energy_per_step_j: float | None = None,
+    sm_clock_mhz: float | None = None,
 ) -> HeadlineMetrics:
     """As far as the files allow.
 
@@ -24,6 +25,7 @@ def headline_metrics(
         summary: of its trace; None without one.
         log: what the compiler said; None without logs.
         energy_per_step_j: of the telemetry phase; None where it was not measured.
+        sm_clock_mhz: the same.
     """
     measured = record.measurement
     step_ns = step_time_ns(measured)
@@ -44,4 +46,5 @@ def headline_metrics(
         peak_reserved_bytes=measured.peak_reserved_bytes if measured else None,
         peak_allocated_bytes=measured.peak_allocated_bytes if measured else None,
         energy_per_step_j=energy_per_step_j,
+        sm_clock_mhz=sm_clock_mhz,
     )

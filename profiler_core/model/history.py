@@ -27,7 +27,8 @@ class HeadlineMetrics:
     compile_s: float | None = None  # of the logs, else the first call beyond a later step
     peak_reserved_bytes: float | None = None
     peak_allocated_bytes: float | None = None
-    energy_per_step_j: float | None = None
+    energy_per_step_j: float | None = None  # of the telemetry phase
+    sm_clock_mhz: float | None = None  # the mean while it ran alone; explains changes
 
 
 METRICS = tuple(HeadlineMetrics.__dataclass_fields__)

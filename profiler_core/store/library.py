@@ -3,7 +3,8 @@
 All three lie as `<root>/<capture>/<variant>/run.json …`. A key names one of them in a URL:
 `sample/<capture>/<variant>`, `run/<capture_id>/<variant>`, `upload/<id>/<n>`, made of folder
 names, so that it stays true over restarts; `path/…` is something opened by its path on the
-server (`server_path.py`). Listing costs one scandir a capture; run.json files
+server (`server_path.py`), `history/<run_id>` a run of the history whose files lie among the
+team's artifacts. Listing costs one scandir a capture; run.json files
 are decoded once per version (mtime and size).
 """
 
@@ -17,12 +18,13 @@ from profiler_core import run_directory as names
 from profiler_core.errors import BadInput
 from profiler_core.home import runs_directory, uploads_directory
 from profiler_core.ingest.run import open_run
+from profiler_core.model.history import RecordedRun
 from profiler_core.model.run import RunRecord
 from profiler_core.resources import sample_traces_directory
 from profiler_core.store import server_path
 from profiler_core.store.records import read_record
 
-Origin = Literal["sample", "capture", "upload", "path"]
+Origin = Literal["sample", "capture", "upload", "path", "history"]
 
 _PREFIX: Mapping[str, Origin] = {"sample": "sample", "run": "capture", "upload": "upload"}
 _LONGEST_NAME_BYTES = 255  # of one folder's name; what is longer, no file system has
@@ -104,6 +106,8 @@ def entry(key: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
     prefix, _, rest = key.partition("/")
     root = _roots().get(prefix)
     parts = [decode_part(part) for part in rest.split("/")]
+    if prefix == "history":
+        return _of_history(key, parts)
     if prefix == "path":
         return at_path(server_path.resolve("/" + "/".join(parts), allowed))
     if root is not None and 1 <= len(parts) <= 2 and all(_is_folder_name(part) for part in parts):
@@ -114,6 +118,25 @@ def entry(key: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
         f"There is no run “{key[:200]}” here.",
         remedy="Choose one on the page Runs: it may have been deleted, or lie on another machine.",
     )
+
+
+def key_of_recorded(recorded: RecordedRun) -> str:
+    """The key that opens a run of the history here: its own, or through the artifacts."""
+    prefix, _, rest = recorded.key.partition("/")
+    parts = [decode_part(part) for part in rest.split("/")]
+    root = _roots().get(prefix)
+    if root is not None and root.joinpath(*parts).is_dir():
+        return recorded.key
+    return f"history/{encode_part(recorded.run_id)}"
+
+
+def _of_history(key: str, parts: list[str]) -> Entry:
+    from profiler_core.store import history  # late: it brings the database along
+
+    recorded = history.run("/".join(parts))
+    path = history.directory_of(recorded)
+    record, problem = read_record(path, may_be_alive=False)
+    return Entry(key=key, path=path, run=record, origin="history", problem=problem)
 
 
 def at_path(path: Path) -> Entry:

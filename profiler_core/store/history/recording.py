@@ -13,11 +13,13 @@ import msgspec
 
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.summary import Summary, summarise
+from profiler_core.analysis.telemetry.run import run_telemetry
 from profiler_core.errors import BadInput, FusionscopeError, NotARun
 from profiler_core.home import runs_directory
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
+from profiler_core.ingest.telemetry.reader import read_run_samples
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.history import METRICS, HeadlineMetrics, RecordedRun
 from profiler_core.model.run import Run, RunRecord
@@ -122,7 +124,15 @@ def run_id_of(found: RunRecord, key: str) -> str:
 def metrics_of(directory: Path, record: RunRecord) -> HeadlineMetrics:
     """The headline numbers, as far as the files can be read: a damaged trace costs only its own."""
     run = open_run(directory)
-    return headline_metrics(record, _summary(run), _log(run))
+    samples = read_run_samples(run)
+    telemetry = run_telemetry(record, samples.gpus, samples.hosts, samples.problems)
+    return headline_metrics(
+        record,
+        _summary(run),
+        _log(run),
+        energy_per_step_j=telemetry.energy_per_step_j if telemetry else None,
+        sm_clock_mhz=telemetry.sm_clock_mhz if telemetry else None,
+    )
 
 
 def _summary(run: Run) -> Summary | None:

@@ -16,6 +16,7 @@ _METRICS = (
     "peak_reserved_bytes",
     "peak_allocated_bytes",
     "energy_per_step_j",
+    "sm_clock_mhz",
 )
 
 

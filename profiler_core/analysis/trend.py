@@ -1,0 +1,217 @@
+"""How a number moved over recorded runs: lines that join only what may be joined.
+
+One chart for each *question*: a workload with its shapes on one kind of GPU. Within it one line
+for each variant, in the order of time. Two runs that answer different questions never share a
+chart, so no line joins them. What changed around a run (torch, driver, clocks …) is said at it.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from profiler_core.analysis.environment import differences
+from profiler_core.analysis.run_labels import run_facts
+from profiler_core.analysis.step_time import MIN_ROUNDS
+from profiler_core.model.history import METRICS, RecordedRun
+
+# The middle 90 % of a run's rounds: what it wandered by while nothing was changed.
+_BAND_PERCENTILES = (5.0, 95.0)
+
+# Parts of the spec that make it another question, and those that make it another variant.
+_QUESTION = ("training", "batch_size", "shapes", "options")
+_VARIANT = (
+    *("mode", "backend", "precision", "channels_last", "dynamic", "fullgraph", "torchscript"),
+    "compile",
+)
+
+# What is said at a point when it differs from the point before -> its words.
+_ENVIRONMENT = {
+    "torch": "torch",
+    "triton": "triton",
+    "cuda": "CUDA",
+    "hip": "ROCm",
+    "cudnn": "cuDNN",
+    "driver": "driver",
+    "python": "Python",
+    "torchvision": "torchvision",
+    "transformers": "transformers",
+    "host": "host",
+    "cpu": "CPU",
+    "power_limit_w": "power limit (W)",
+    "sm_clock_max_mhz": "clock limit (MHz)",
+    "float32_matmul_precision": "matmul precision",
+}
+# Clocks that differ by more make a comparison unfair (design 6.7).
+_CLOCK_TOLERANCE = 0.03
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something around the runs that is not as it was at the point before."""
+
+    what: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """One run on a line. low and high: 90 % of its rounds; None without enough rounds."""
+
+    run: RecordedRun
+    value: float
+    low: float | None
+    high: float | None
+    before: RecordedRun | None  # the point before it on the line
+    ratio: float | None  # value over the value before
+    is_beyond_noise: bool | None  # its band and the band before do not meet; None: no bands
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True)
+class TrendLine:
+    """One variant over time, oldest first."""
+
+    variant: str
+    is_baseline: bool
+    points: tuple[TrendPoint, ...]
+
+
+@dataclass(frozen=True)
+class TrendChart:
+    """One question."""
+
+    workload: str
+    facts: tuple[str, ...]  # what else makes the question: training, batch, GPU
+    lines: tuple[TrendLine, ...]  # baselines first, then by name
+
+    @property
+    def newest(self) -> str:
+        """When its newest run was made."""
+        return max(point.run.created_at for line in self.lines for point in line.points)
+
+    @property
+    def n_points(self) -> int:
+        """Over all lines."""
+        return sum(len(line.points) for line in self.lines)
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The charts, those with the newest runs first, and what is in none of them."""
+
+    metric: str
+    charts: tuple[TrendChart, ...]
+    n_without_number: int  # finished runs that do not have this number
+    n_unfinished: int
+    n_without_workload: int  # traces: nothing says that two of them ran the same
+
+
+def trend(runs: Iterable[RecordedRun], metric: str) -> Trend:
+    """Sort recorded runs into charts and lines.
+
+    Args:
+        runs: in any order.
+        metric: a field of `HeadlineMetrics`.
+    """
+    if metric not in METRICS:
+        raise ValueError(f"{metric!r} is no headline metric")
+    every = list(runs)
+    finished = [run for run in every if run.status == "finished"]
+    known = [run for run in finished if getattr(run.metrics, metric) is not None]
+    placed = [run for run in known if run.workload]
+    by_question: dict[str, list[RecordedRun]] = defaultdict(list)
+    for run in sorted(placed, key=lambda run: (run.created_at, run.run_id)):
+        by_question[_question(run)].append(run)
+    charts = [_chart(members, metric) for members in by_question.values()]
+    return Trend(
+        metric,
+        tuple(sorted(charts, key=lambda chart: chart.newest, reverse=True)),
+        n_without_number=len(finished) - len(known),
+        n_unfinished=len(every) - len(finished),
+        n_without_workload=len(known) - len(placed),
+    )
+
+
+def _chart(members: list[RecordedRun], metric: str) -> TrendChart:
+    by_variant: dict[str, list[RecordedRun]] = defaultdict(list)
+    for run in members:
+        by_variant[_variant(run)].append(run)
+    lines = [
+        TrendLine(
+            variant=same[-1].variant or same[-1].name,
+            is_baseline=same[-1].role == "baseline",
+            points=_points(same, metric),
+        )
+        for same in by_variant.values()
+    ]
+    lines.sort(key=lambda line: (not line.is_baseline, line.variant))
+    # The question's facts; those that only one variant has are in its name.
+    last = members[-1].as_record()
+    facts = run_facts(last)[1:]
+    shared = {"precision", "channels_last"} & {
+        key for key in last.spec if len({_text(run.spec.get(key)) for run in members}) > 1
+    }
+    hidden = {_text(last.spec.get("precision")) if "precision" in shared else None}
+    hidden |= {"channels_last"} if "channels_last" in shared else set()
+    options = set(last.variant.split("+")[1:])
+    torch = f"torch {members[-1].torch}"
+    kept = [f for f in facts if f not in hidden and f not in options and f != torch]
+    return TrendChart(members[-1].workload, tuple(kept), tuple(lines))
+
+
+def _points(same: Sequence[RecordedRun], metric: str) -> tuple[TrendPoint, ...]:
+    points: list[TrendPoint] = []
+    for before, run in pairwise([None, *same]):
+        assert run is not None  # noqa: S101 - only the first of the row is None
+        value = float(getattr(run.metrics, metric))
+        low, high = _band(run) if metric == "step_time_ns" else (None, None)
+        last = points[-1] if points else None
+        ratio = beyond = None
+        if last is not None:
+            ratio = value / last.value if last.value else None
+            if low is not None and high is not None and last.low is not None:
+                beyond = low > (last.high or 0.0) or high < last.low
+        changes = _changes(before, run) if before is not None else ()
+        points.append(TrendPoint(run, value, low, high, before, ratio, beyond, changes))
+    return tuple(points)
+
+
+def _band(run: RecordedRun) -> tuple[float | None, float | None]:
+    times = [r.wall_ns / r.n_steps for r in run.rounds if r.n_steps > 0 and r.wall_ns > 0]
+    if len(times) < MIN_ROUNDS:
+        return None, None
+    low, high = np.percentile(times, _BAND_PERCENTILES)
+    return float(low), float(high)
+
+
+def _changes(before: RecordedRun, after: RecordedRun) -> tuple[Change, ...]:
+    found = [
+        Change(_ENVIRONMENT[d.key], _text(d.baseline), _text(d.candidate))
+        for d in differences(before.as_record(), after.as_record())
+        if d.key in _ENVIRONMENT
+    ]
+    found.sort(key=lambda change: list(_ENVIRONMENT.values()).index(change.what))
+    ours, theirs = before.metrics.sm_clock_mhz, after.metrics.sm_clock_mhz
+    if ours and theirs and abs(theirs / ours - 1) > _CLOCK_TOLERANCE:
+        found.append(Change("clock (MHz)", f"{ours:.0f}", f"{theirs:.0f}"))
+    return tuple(found)
+
+
+def _question(run: RecordedRun) -> str:
+    parts = [run.workload, run.gpu, *(run.spec.get(key) for key in _QUESTION)]
+    return json.dumps(parts, sort_keys=True, default=str)
+
+
+def _variant(run: RecordedRun) -> str:
+    parts = [run.variant, *(run.spec.get(key) for key in _VARIANT)]
+    return json.dumps(parts, sort_keys=True, default=str)
+
+
+def _text(value: Any) -> str:
+    return str(value).split("+")[0][:80] if isinstance(value, str) else str(value)

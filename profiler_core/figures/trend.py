@@ -1,0 +1,344 @@
+"""A number over time: a line for each variant, its noise as a band, what changed around it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.trend import TrendChart, TrendLine, TrendPoint
+from profiler_core.figures.names import plotly_text
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+from profiler_core.units import (
+    format_bytes,
+    format_change,
+    format_count,
+    format_duration,
+    format_energy,
+)
+
+Order = Literal["time", "run"]
+
+_HEIGHT_PX, _MARK_PX = 230, 9
+_BAND_OPACITY = 0.16
+_LONGEST_CHANGE = 34  # characters of the words above a mark
+_ROOM = 0.18  # above and below the lines, of what they span
+_FROM_ZERO_BELOW = 0.4
+_NAMED_SHIFT = 0.02  # less is said when asked only
+_MOST_MARKS = 6  # words for more would lie over each other; hovering says the rest
+
+# metric -> (factor, unit) candidates, the largest first; None: a plain count.
+_TIMES = ((1e-9, "s"), (1e-6, "ms"), (1e-3, "µs"), (1.0, "ns"))
+_SIZES = ((1e-9, "GB"), (1e-6, "MB"), (1e-3, "kB"), (1.0, "B"))
+_ENERGIES = ((1.0, "J"), (1e3, "mJ"), (1e6, "µJ"))
+_UNITS = {
+    "step_time_ns": _TIMES,
+    "compile_s": ((1.0, "s"),),
+    "peak_reserved_bytes": _SIZES,
+    "peak_allocated_bytes": _SIZES,
+    "energy_per_step_j": _ENERGIES,
+}
+
+
+def trend_figure(
+    chart: TrendChart, metric: str, palette: Palette, *, order: Order, chosen: str | None = None
+) -> go.Figure:
+    """One chart. Each point carries its run_id as customdata, for a click.
+
+    Args:
+        chart: with at least one point.
+        metric: a field of HeadlineMetrics.
+        palette: of the mode.
+        order: by date, or one run after another at equal distances.
+        chosen: the run_id of the point with a ring around it.
+    """
+    figure = new_figure(palette)
+    values = [point.value for line in chart.lines for point in line.points]
+    factor, unit = _unit(metric, max(values))
+    places = _places(chart, order)
+    for number, line in enumerate(_coloured(chart.lines)):
+        color = palette.run(line[1])
+        _draw_band(figure, line[0], places, factor, color)
+        _draw_line(figure, line[0], places, factor, color, palette, metric, number)
+    _mark_changes(figure, chart, places, palette)
+    _ring(figure, chart, places, factor, palette, chosen)
+    _name_shifts(figure, chart, places, factor, palette)
+    figure.update_layout(
+        height=_HEIGHT_PX,
+        showlegend=False,
+        margin={"t": 26, "r": 12},
+        yaxis={"range": _range(chart, factor), "title": {"text": unit}, "nticks": 5},
+        xaxis=_axis(chart, places, order),
+        clickmode="event+select",
+        hovermode="closest",
+    )
+    return figure
+
+
+def trend_legend(chart: TrendChart, palette: Palette) -> tuple[tuple[str, str], ...]:
+    """(variant, colour) of each line."""
+    return tuple((line.variant, palette.run(place)) for line, place in _coloured(chart.lines))
+
+
+def format_metric(metric: str, value: float | None) -> str:
+    """A number of this metric in words."""
+    if value is None:
+        return "–"
+    if metric == "step_time_ns":
+        return format_duration(value)
+    if metric == "compile_s":
+        return format_duration(value * 1e9)
+    if metric.endswith("_bytes"):
+        return format_bytes(value)
+    return format_energy(value) if metric == "energy_per_step_j" else format_count(value)
+
+
+def _range(chart: TrendChart, factor: float) -> list[float]:
+    """From zero, unless the lines lie so close together that their ups and downs would vanish."""
+    points = [point for line in chart.lines for point in line.points]
+    high = max(p.high or p.value for p in points) * factor
+    low = min(p.value if p.low is None else p.low for p in points) * factor
+    room = max((high - low) * _ROOM, high * 0.04)
+    bottom = low - room
+    return [0 if bottom < high * _FROM_ZERO_BELOW else bottom, (high + room) or 1.0]
+
+
+def _name_shifts(
+    figure: go.Figure,
+    chart: TrendChart,
+    places: dict[str, datetime | int],
+    factor: float,
+    palette: Palette,
+) -> None:
+    """Write how much a point moved, where that is more than its rounds wander."""
+    for line in chart.lines:
+        for point in line.points:
+            moved = abs((point.ratio or 1.0) - 1)
+            if point.is_beyond_noise and point.ratio and moved >= _NAMED_SHIFT:
+                figure.add_annotation(
+                    x=places[point.run.run_id],
+                    y=point.value * factor,
+                    yshift=15,
+                    text=format_change(point.ratio),
+                    showarrow=False,
+                    font={
+                        "size": 12,
+                        "color": palette.worse if point.ratio > 1 else palette.better,
+                    },
+                )
+
+
+def _coloured(lines: Sequence[TrendLine]) -> list[tuple[TrendLine, int]]:
+    """Baselines grey, the others in the colours of candidates."""
+    numbered, n_candidates = [], 0
+    for line in lines:
+        n_candidates += not line.is_baseline
+        numbered.append((line, 0 if line.is_baseline else n_candidates))
+    return numbered
+
+
+def _places(chart: TrendChart, order: Order) -> dict[str, datetime | int]:
+    """run_id -> place on the axis. Runs of one capture share theirs."""
+    runs = {p.run.run_id: p.run for line in chart.lines for p in line.points}
+    starts: dict[str, str] = {}
+    for run in runs.values():
+        start = starts.get(run.capture_id, run.created_at)
+        starts[run.capture_id] = min(start, run.created_at)
+    if order == "time":
+        return {
+            run_id: datetime.fromisoformat(starts[run.capture_id]) for run_id, run in runs.items()
+        }
+    captures = sorted(starts, key=lambda capture_id: (starts[capture_id], capture_id))
+    return {run_id: captures.index(run.capture_id) for run_id, run in runs.items()}
+
+
+def _axis(chart: TrendChart, places: dict[str, datetime | int], order: Order) -> dict[str, object]:
+    if order == "time":
+        axis: dict[str, object] = {"type": "date", "nticks": 8}
+        only = set(places.values())
+        if len(only) == 1:  # Plotly would show a span of milliseconds
+            axis |= {"tickvals": list(only), "tickformat": "%d %b %Y"}
+        return axis
+    texts: dict[datetime | int, str] = {}
+    for line in chart.lines:
+        for point in line.points:
+            commit = point.run.git_commit[:7]
+            day = datetime.fromisoformat(point.run.created_at).strftime("%d %b")
+            texts[places[point.run.run_id]] = plotly_text(commit or day)
+    step = max(1, len(texts) // 10)
+    shown = {place: text for n, (place, text) in enumerate(sorted(texts.items())) if n % step == 0}
+    edge = len(texts) - 0.5
+    return {
+        "tickvals": list(shown),
+        "ticktext": list(shown.values()),
+        "range": [-0.5, edge],
+    }
+
+
+def _draw_band(
+    figure: go.Figure,
+    line: TrendLine,
+    places: dict[str, datetime | int],
+    factor: float,
+    color: str,
+) -> None:
+    banded = [p for p in line.points if p.low is not None and p.high is not None]
+    if len(banded) < 2:
+        for point in banded:
+            figure.add_scatter(
+                x=[places[point.run.run_id]] * 2,
+                y=[(point.low or 0) * factor, (point.high or 0) * factor],
+                mode="lines",
+                line={"color": color, "width": 3},
+                opacity=0.5,
+                hoverinfo="skip",
+            )
+        return
+    there = [places[p.run.run_id] for p in banded]
+    figure.add_scatter(
+        x=[*there, *reversed(there)],
+        y=[
+            *((p.high or 0) * factor for p in banded),
+            *((p.low or 0) * factor for p in reversed(banded)),
+        ],
+        fill="toself",
+        mode="none",
+        fillcolor=color,
+        opacity=_BAND_OPACITY,
+        hoverinfo="skip",
+    )
+
+
+def _draw_line(
+    figure: go.Figure,
+    line: TrendLine,
+    places: dict[str, datetime | int],
+    factor: float,
+    color: str,
+    palette: Palette,
+    metric: str,
+    number: int,
+) -> None:
+    figure.add_scatter(
+        x=[places[p.run.run_id] for p in line.points],
+        y=[p.value * factor for p in line.points],
+        mode="lines+markers",
+        name=plotly_text(line.variant),
+        line={"color": color, "width": 2},
+        marker={
+            "color": color,
+            "size": _MARK_PX,
+            "symbol": [
+                "diamond" if any(not _is_small(c.what) for c in p.changes) else "circle"
+                for p in line.points
+            ],
+            "line": {"width": 1.5, "color": palette.surface},
+        },
+        customdata=[[p.run.run_id] for p in line.points],
+        hovertext=[_hover(line, p, metric) for p in line.points],
+        hoverinfo="text",
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+        zorder=10 + number,
+    )
+
+
+def _is_small(what: str) -> bool:
+    """A change that is said when asked, and not marked: it seldom moves a number."""
+    return what in ("host", "CPU", "Python")
+
+
+def _hover(line: TrendLine, point: TrendPoint, metric: str) -> str:
+    run = point.run
+    when = datetime.fromisoformat(run.created_at)
+    rows = [
+        f"<b>{plotly_text(line.variant)}</b>  {format_metric(metric, point.value)}",
+        f"{when.day} {when:%b %Y, %H:%M} UTC · torch {plotly_text(run.torch)}"
+        + (f" · {plotly_text(run.git_commit[:7])}" if run.git_commit else ""),
+    ]
+    if point.low is not None:
+        low, high = format_metric(metric, point.low), format_metric(metric, point.high)
+        rows.append(f"90 % of its rounds: {low} to {high}")
+    if point.ratio is not None:
+        beyond = {True: ", more than the rounds wander", False: ", within the noise", None: ""}
+        rows.append(
+            f"{format_change(point.ratio)} against the one before" + beyond[point.is_beyond_noise]
+        )
+    rows += [
+        f"{plotly_text(c.what)}: {plotly_text(c.before)} → {plotly_text(c.after)}"
+        for c in point.changes
+    ]
+    if run.tags:
+        rows.append(plotly_text(" ".join(f"#{tag}" for tag in run.tags)))
+    return "<br>".join(rows)
+
+
+def _mark_changes(
+    figure: go.Figure, chart: TrendChart, places: dict[str, datetime | int], palette: Palette
+) -> None:
+    """A dotted line with words where the environment changed; once for all lines."""
+    marks: dict[datetime | int, list[str]] = {}
+    for line in chart.lines:
+        for point in line.points:
+            for change in point.changes:
+                words = f"{change.what} {change.after}"
+                found = marks.setdefault(places[point.run.run_id], [])
+                if words not in found and not _is_small(change.what):
+                    found.append(words)
+    said = sorted((place, ", ".join(words)) for place, words in marks.items() if words)
+    for n, (place, text) in enumerate(said):
+        figure.add_shape(
+            type="line",
+            x0=place,
+            x1=place,
+            yref="paper",
+            y0=0,
+            y1=1,
+            line={"color": palette.muted, "width": 1, "dash": "dot"},
+            layer="below",
+        )
+        if n < _MOST_MARKS:
+            short = text if len(text) <= _LONGEST_CHANGE else f"{text[: _LONGEST_CHANGE - 1]}…"
+            figure.add_annotation(
+                x=place,
+                yref="paper",
+                y=1,
+                yanchor="bottom",
+                xanchor="center",
+                text=plotly_text(short),
+                showarrow=False,
+                font={"size": 11, "color": palette.muted},
+            )
+
+
+def _ring(
+    figure: go.Figure,
+    chart: TrendChart,
+    places: dict[str, datetime | int],
+    factor: float,
+    palette: Palette,
+    chosen: str | None,
+) -> None:
+    for line in chart.lines:
+        for point in line.points:
+            if point.run.run_id == chosen:
+                figure.add_scatter(
+                    x=[places[chosen]],
+                    y=[point.value * factor],
+                    mode="markers",
+                    marker={
+                        "size": _MARK_PX + 10,
+                        "symbol": "circle-open",
+                        "color": palette.ink,
+                        "line": {"width": 2},
+                    },
+                    hoverinfo="skip",
+                )
+
+
+def _unit(metric: str, largest: float) -> tuple[float, str]:
+    units = _UNITS.get(metric)
+    if units is None:
+        return 1.0, "a step" if metric in ("n_kernels", "n_launches") else "a run"
+    return next(((f, unit) for f, unit in units if largest * f >= 1), units[-1])

@@ -1,0 +1,85 @@
+"""What the trends show: filters with only those values that occur, all of it in the address."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from profiler_core.figures.trend import Order
+from profiler_core.store import history
+
+_LABELS = {
+    "workload": "Workload",
+    "variant": "Variant",
+    "gpu": "GPU",
+    "torch": "torch",
+    "branch": "Branch",
+    "tag": "Tag",
+    "person": "Person",
+}
+# In the order in which people ask.
+METRICS = {
+    "step_time_ns": "Step time",
+    "n_kernels": "Kernels",
+    "n_launches": "Launches",
+    "n_graph_breaks": "Breaks",
+    "n_recompiles": "Recompiles",
+    "compile_s": "Compiling",
+    "peak_reserved_bytes": "Memory",
+    "energy_per_step_j": "Energy",
+}
+_ORDERS: Mapping[str, Order] = {"By date": "time", "By run": "run"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What somebody wants to see."""
+
+    wanted: history.RunFilter
+    metric: str
+    order: Order
+
+
+def choose_metric() -> tuple[str, Order]:
+    """Draw the controls of the number and of the axis."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        title = st.segmented_control(
+            "Number", list(METRICS.values()), default=METRICS["step_time_ns"], required=True,
+            key="number", bind="query-params", label_visibility="collapsed",
+        )  # fmt: skip
+        order = st.segmented_control(
+            "Axis", list(_ORDERS), default="By date", required=True, key="axis",
+            bind="query-params", label_visibility="collapsed",
+        )  # fmt: skip
+    metric = next((key for key, words in METRICS.items() if words == title), "step_time_ns")
+    return metric, _ORDERS.get(order or "", "time")
+
+
+def choose_filters() -> history.RunFilter:
+    """Draw the filters; one with a single value to choose is left out, it would do nothing."""
+    found = history.choices()
+    chosen: dict[str, tuple[str, ...]] = {}
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="fs_filters"):
+        for name, label in _LABELS.items():
+            values = found[name]
+            # A tag splits tagged from untagged runs, so one is a choice already.
+            if len(values) > 1 or (name == "tag" and values):
+                picked = st.multiselect(
+                    label, list(values), key=name, bind="query-params",
+                    placeholder="all", width=156,
+                )  # fmt: skip
+                chosen[name] = tuple(picked)
+        commit = st.text_input(
+            "Commit", key="commit", bind="query-params", max_chars=64, width=120,
+            placeholder="begins with",
+        )  # fmt: skip
+    return history.RunFilter(
+        workload=chosen.get("workload", ()),
+        variant=chosen.get("variant", ()),
+        gpu=chosen.get("gpu", ()),
+        torch=chosen.get("torch", ()),
+        branch=chosen.get("branch", ()),
+        tag=chosen.get("tag", ()),
+        person=chosen.get("person", ()),
+        commit=commit.strip(),
+    )
