@@ -1,0 +1,1 @@
+"""Several ranks of one job: what each did by itself, and what only all together tell."""

@@ -1,0 +1,101 @@
+"""The collectives of one rank: each communication kernel with what it moves and whom it joins."""
+
+import json
+
+import polars as pl
+
+from profiler_core.analysis.ranks.collective_kinds import DTYPE_BYTES, kind_of
+from profiler_core.model.trace import Trace
+
+CALL_SCHEMA: dict[str, pl.DataType] = {
+    "step": pl.String(),  # name of the step
+    "kind": pl.String(),  # of collective_kinds
+    "group": pl.String(),  # the ranks that take part, or the process group's name
+    "group_size": pl.Int64(),  # null: not said
+    "number": pl.Int64(),  # of this kind in this group and step, from 0: what ranks are joined on
+    "ts_ns": pl.Int64(),  # on the trace's axis
+    "dur_ns": pl.Int64(),
+    "bytes": pl.Int64(),  # the larger of in and out; null: not said
+}
+
+
+def collective_calls(trace: Trace, work: pl.DataFrame, step_names: list[str]) -> pl.DataFrame:
+    """Every communication kernel that belongs to a step, in launch order, as CALL_SCHEMA.
+
+    Args:
+        trace: for what torch says of each call.
+        work: of `categorise`: its category and step columns are used.
+        step_names: by number of the step; a trace without steps has one name.
+    """
+    kernels = work.filter(pl.col("category") == "communication", pl.col("step").is_not_null())
+    if kernels.height == 0:
+        return pl.DataFrame(schema=CALL_SCHEMA)
+    order = pl.coalesce("launch_ts_ns", "ts_ns")
+    kernels = kernels.with_columns(order.alias("at")).sort("at", "ts_ns")
+    names = kernels["name"].unique().cast(pl.String).to_list()
+    by_name = {name: kind_of(name) for name in names}
+    named = (
+        _with_records(trace, kernels)
+        .with_columns(
+            pl.col("step").replace_strict(dict(enumerate(step_names)), return_dtype=pl.String),
+            pl.coalesce(
+                "record_kind",
+                pl.col("name").cast(pl.String).replace_strict(by_name, return_dtype=pl.String),
+            ).alias("kind"),
+            pl.col("group").fill_null(""),
+            pl.col("record_bytes").alias("bytes"),  # the kernels' own is about copies
+        )
+        .sort("at", "ts_ns")
+    )
+    return named.with_columns(
+        pl.int_range(pl.len()).over("step", "kind", "group").alias("number")
+    ).select(pl.col(column).cast(dtype) for column, dtype in CALL_SCHEMA.items())
+
+
+def _with_records(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
+    """The kernels with the call of torch.distributed inside which each was launched."""
+    records = _records(trace)
+    joined = kernels.join_asof(
+        records,
+        left_on="at",
+        right_on="record_ts_ns",
+        by_left="launch_tid",
+        by_right="record_tid",
+        strategy="backward",
+        check_sortedness=False,
+    )
+    inside = pl.col("at") <= pl.col("record_end_ns")
+    return joined.with_columns(
+        pl.when(inside).then(pl.col(column)).alias(column)
+        for column in ("record_kind", "group", "group_size", "record_bytes")
+    )
+
+
+def _records(trace: Trace) -> pl.DataFrame:
+    calls = trace.collectives
+    kinds = {name: kind_of(name) for name in calls["collective"].unique().drop_nulls()}
+    groups = {text: _group(text) for text in calls["group_ranks"].unique().drop_nulls()}
+    size = pl.col("dtype").replace_strict(DTYPE_BYTES, default=None, return_dtype=pl.Int64)
+    return calls.select(
+        pl.col("ts_ns").alias("record_ts_ns"),
+        (pl.col("ts_ns") + pl.col("dur_ns")).alias("record_end_ns"),
+        pl.col("tid").alias("record_tid"),
+        pl.col("collective")
+        .replace_strict(kinds, default=None, return_dtype=pl.String)
+        .alias("record_kind"),
+        pl.coalesce(
+            pl.col("group_ranks").replace_strict(groups, default=None, return_dtype=pl.String),
+            "group_name",
+        ).alias("group"),
+        "group_size",
+        (pl.max_horizontal("in_elements", "out_elements") * size).alias("record_bytes"),
+    ).sort("record_ts_ns")
+
+
+def _group(text: str) -> str | None:
+    """Ranks as `0,1`; None where torch cut the list short (it prints 30 at most)."""
+    try:
+        ranks = json.loads(text)
+    except ValueError:
+        return None
+    return ",".join(str(rank) for rank in ranks) if isinstance(ranks, list) and ranks else None

@@ -1,0 +1,239 @@
+"""All ranks of a job together: who waits for whom, how uneven they are, how fast they talk.
+
+A collective ends on all its ranks at about the same moment, so the rank whose kernel is shortest
+came last and the others waited for it (the rule of HTA's straggler analysis). This needs no common
+clock: durations are compared, never start times of different machines.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from profiler_core.analysis.ranks.collective_kinds import LABELS, POINT_TO_POINT, bus_factor
+from profiler_core.analysis.ranks.rank_summary import RankSummary
+
+# Less waiting than this share of the step is nobody's fault.
+_WORTH_SAYING = 0.02
+_KEY = ("step", "group", "kind", "number")
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """One rank, ns a step, means over the steps."""
+
+    rank: int
+    step_ns: float
+    compute_ns: float
+    communication_ns: float
+    exposed_communication_ns: float
+    exposed_copy_ns: float
+    idle_ns: float
+    waited_ns: float  # in collectives, for the rank that came last
+    made_wait_ns: float  # of all other ranks together, when this one came last
+    n_last: float  # collectives a step in which it came last
+
+    @property
+    def overlap_share(self) -> float | None:
+        """Share of the communication that ran beside compute."""
+        if not self.communication_ns:
+            return None
+        return 1 - self.exposed_communication_ns / self.communication_ns
+
+
+@dataclass(frozen=True)
+class CollectiveRow:
+    """All collectives of one kind and group size. Bandwidths in bytes a second."""
+
+    kind: str
+    label: str
+    group_size: int | None
+    n: float  # a step and rank
+    bytes: int | None  # a step and rank
+    time_ns: float  # of the kernels, a step and rank
+    transfer_ns: float | None  # of the fastest rank: without the waiting; None: no rank to compare
+    wait_ns: float | None
+    bus_bandwidth: float | None
+
+
+@dataclass(frozen=True)
+class Straggler:
+    """The rank that the others wait for. share: of all waiting in the job."""
+
+    rank: int
+    share: float
+    made_wait_ns: float  # a step, of all others together
+    compute_more: float | None  # its compute over the others' mean, minus 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """What ranks tell together. Where something is None, `notes` says why."""
+
+    ranks: tuple[RankRow, ...]
+    collectives: tuple[CollectiveRow, ...]
+    n_steps: int  # that all ranks have
+    world_size: int | None  # as the traces say
+    missing: tuple[int, ...]  # ranks that the traces name and nobody brought
+    step_ns: float | None  # mean over ranks and steps
+    wait_share: float | None  # waiting of all ranks / time of all ranks
+    compute_imbalance: float | None  # slowest rank's compute / mean - 1
+    skew_ns: float | None  # median over collectives: between the first and the last arrival
+    straggler: Straggler | None
+    notes: tuple[str, ...]
+
+
+def combine(summaries: Sequence[RankSummary]) -> Job:
+    """Reduce the ranks of one job; the order does not matter."""
+    usable = sorted((s for s in summaries if s.problem is None), key=lambda s: s.rank)
+    world = max((s.world_size for s in summaries if s.world_size), default=None)
+    present = {s.rank for s in summaries}
+    missing = tuple(r for r in range(world or 0) if r not in present)
+    notes = [f"{s.source}: {s.problem}." for s in summaries if s.problem is not None]
+    if missing:
+        notes.append(
+            f"{len(present)} of {world} ranks are here: who waits for a missing one cannot be told."
+        )
+    names = _shared_steps(usable)
+    calls = _matched(usable, names)
+    rows = tuple(_rank_row(s, names, calls) for s in usable)
+    if usable and not names:
+        notes.append("The ranks have no step in common, so nothing can be compared between them.")
+    elif len(usable) > 1 and calls.height == 0:
+        notes.append("No collective was found on more than one rank: waiting cannot be told.")
+    spread = calls.filter(pl.col("is_shared")).group_by(_KEY).agg(pl.col("spread_ns").first())
+    total_step = sum(row.step_ns for row in rows)
+    mean_compute = sum(row.compute_ns for row in rows) / len(rows) if rows else 0.0
+    return Job(
+        ranks=rows,
+        collectives=_collective_rows(calls, len(names), len(usable)),
+        n_steps=len(names),
+        world_size=world,
+        missing=missing,
+        step_ns=total_step / len(rows) if rows else None,
+        wait_share=sum(r.waited_ns for r in rows) / total_step if spread.height else None,
+        compute_imbalance=max(r.compute_ns for r in rows) / mean_compute - 1
+        if len(rows) > 1 and mean_compute
+        else None,
+        skew_ns=float(spread["spread_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
+        straggler=_straggler(rows) if spread.height else None,
+        notes=tuple(notes),
+    )
+
+
+def _shared_steps(ranks: Sequence[RankSummary]) -> tuple[str, ...]:
+    if not ranks:
+        return ()
+    shared = set.intersection(*({step.name for step in s.steps} for s in ranks))
+    return tuple(step.name for step in ranks[0].steps if step.name in shared)
+
+
+def _matched(ranks: Sequence[RankSummary], steps: Sequence[str]) -> pl.DataFrame:
+    """The calls of all ranks with, for each collective, its fastest rank and its spread."""
+    frames = [s.calls.with_columns(pl.lit(s.rank).alias("rank")) for s in ranks]
+    if not frames:
+        return pl.DataFrame(schema={**_EMPTY})
+    every = pl.concat(frames).filter(pl.col("step").is_in(list(steps)))
+    # A group's ranks are known where torch says them; else it is all that name it.
+    return every.with_columns(
+        pl.len().over(_KEY).alias("n_ranks"),
+        pl.col("dur_ns").min().over(_KEY).alias("fastest_ns"),
+        (pl.col("dur_ns").max() - pl.col("dur_ns").min()).over(_KEY).alias("spread_ns"),
+        pl.col("rank").sort_by("dur_ns", "rank").first().over(_KEY).alias("last_rank"),
+    ).with_columns(
+        is_shared=(pl.col("n_ranks") > 1)
+        & (pl.col("n_ranks") == pl.col("group_size").fill_null(pl.col("n_ranks")))
+        & ~pl.col("kind").is_in(list(POINT_TO_POINT))
+    )
+
+
+_EMPTY: dict[str, pl.DataType] = {
+    "step": pl.String(),
+    "group": pl.String(),
+    "kind": pl.String(),
+    "number": pl.Int64(),
+    "rank": pl.Int64(),
+    "group_size": pl.Int64(),
+    "bytes": pl.Int64(),
+    "dur_ns": pl.Int64(),
+    "fastest_ns": pl.Int64(),
+    "spread_ns": pl.Int64(),
+    "last_rank": pl.Int64(),
+    "is_shared": pl.Boolean(),
+}
+
+
+def _rank_row(rank: RankSummary, names: Sequence[str], calls: pl.DataFrame) -> RankRow:
+    steps = [step for step in rank.steps if step.name in set(names)] or list(rank.steps)
+    n = max(1, len(steps))
+    shared = calls.filter(pl.col("is_shared"))
+    wait = pl.col("dur_ns") - pl.col("fastest_ns")
+    mine = pl.col("rank") == rank.rank
+    for_me = (pl.col("last_rank") == rank.rank) & ~mine
+
+    def mean(part: str) -> float:
+        return float(sum(getattr(step, part) for step in steps)) / n
+
+    return RankRow(
+        rank=rank.rank,
+        step_ns=mean("dur_ns"),
+        compute_ns=mean("compute_ns"),
+        communication_ns=mean("communication_ns"),
+        exposed_communication_ns=mean("exposed_communication_ns"),
+        exposed_copy_ns=mean("exposed_copy_ns"),
+        idle_ns=mean("idle_ns"),
+        waited_ns=shared.filter(mine).select(wait.sum()).item() / n,
+        made_wait_ns=shared.filter(for_me).select(wait.sum()).item() / n,
+        n_last=shared.filter(mine, pl.col("last_rank") == rank.rank).height / n,
+    )
+
+
+def _sum(calls: pl.DataFrame, column: str) -> int:
+    return int(calls[column].sum())
+
+
+def _collective_rows(calls: pl.DataFrame, n_steps: int, n_ranks: int) -> tuple[CollectiveRow, ...]:
+    per = max(1, n_steps * n_ranks)
+    rows = []
+    for (kind, size), part in calls.group_by("kind", "group_size", maintain_order=True):
+        shared = part.filter(pl.col("is_shared"))
+        known = shared.filter(pl.col("bytes").is_not_null())
+        factor = bus_factor(str(kind), int(size)) if size else None
+        transfer = _sum(known, "fastest_ns")
+        rows.append(
+            CollectiveRow(
+                kind=str(kind),
+                label=LABELS[str(kind)],
+                group_size=int(size) if size else None,
+                n=part.height / per,
+                bytes=round(_sum(part, "bytes") / per) if part["bytes"].count() else None,
+                time_ns=_sum(part, "dur_ns") / per,
+                transfer_ns=_sum(shared, "fastest_ns") / per if shared.height else None,
+                wait_ns=(_sum(shared, "dur_ns") - _sum(shared, "fastest_ns")) / per
+                if shared.height
+                else None,
+                bus_bandwidth=_sum(known, "bytes") * factor / transfer * 1e9
+                if factor and transfer
+                else None,
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: -row.time_ns))
+
+
+def _straggler(rows: Sequence[RankRow]) -> Straggler | None:
+    waiting = sum(row.made_wait_ns for row in rows)
+    if len(rows) < 2 or waiting < _WORTH_SAYING * sum(row.step_ns for row in rows):
+        return None
+    worst = max(rows, key=lambda row: row.made_wait_ns)
+    share = worst.made_wait_ns / waiting
+    # Even ranks share the waiting: half each of two, so two need a clearer case than many.
+    if share < 0.5 + 0.5 / len(rows):
+        return None
+    others = [row.compute_ns for row in rows if row is not worst]
+    mean = sum(others) / len(others)
+    return Straggler(
+        rank=worst.rank,
+        share=share,
+        made_wait_ns=worst.made_wait_ns,
+        compute_more=worst.compute_ns / mean - 1 if mean else None,
+    )

@@ -1,0 +1,74 @@
+"""What is kept of one rank's trace: small enough that thousands fit into one process."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from profiler_core.analysis.categories import categorise
+from profiler_core.analysis.ranks.collectives import collective_calls
+from profiler_core.analysis.ranks.rank_time import StepTime, step_times
+from profiler_core.analysis.steps import window_of
+from profiler_core.model.trace import KERNEL, Trace
+
+
+@dataclass(frozen=True)
+class RankSummary:
+    """One rank. `calls` has the columns of `collectives.CALL_SCHEMA`; origin_ns is epoch ns."""
+
+    rank: int
+    world_size: int | None
+    source: str
+    host: str | None
+    backend: str | None  # "nccl", "gloo"
+    origin_ns: int
+    n_events: int
+    n_skipped: int
+    n_kernels: int
+    steps: tuple[StepTime, ...]
+    calls: pl.DataFrame
+    problem: str | None = None  # why there is nothing but the name
+
+
+def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) -> RankSummary:
+    """Reduce a trace to what the job needs of it.
+
+    Args:
+        trace: of one rank.
+        rank: as its file or its name says.
+        work: `categorise(trace)`, where it is there already.
+    """
+    described = distributed_info(trace)
+    if work is None:
+        work = categorise(trace)
+    window = window_of(trace, work)
+    steps = step_times(work, window)
+    return RankSummary(
+        rank=rank,
+        world_size=_whole(described.get("world_size")),
+        source=trace.source,
+        host=None,
+        backend=str(described["backend"]) if described.get("backend") else None,
+        origin_ns=trace.origin_ns,
+        n_events=trace.n_events,
+        n_skipped=trace.tally.n_skipped,
+        n_kernels=work.filter(pl.col("cat") == KERNEL, pl.col("step").is_not_null()).height,
+        steps=steps,
+        calls=collective_calls(trace, work, [step.name for step in steps]),
+        problem=None if trace.has_device_events else "no GPU events in this trace",
+    )
+
+
+def distributed_info(trace: Trace) -> dict[str, Any]:
+    """Kineto's `distributedInfo`: rank, world_size, backend; empty where it is absent."""
+    found = trace.metadata.get("distributedInfo")
+    return found if isinstance(found, dict) else {}
+
+
+def rank_in(trace: Trace) -> int | None:
+    """The rank that the trace itself names."""
+    return _whole(distributed_info(trace).get("rank"))
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

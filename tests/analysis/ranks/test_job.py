@@ -1,0 +1,129 @@
+"""Two made-up ranks whose every number can be told by hand."""
+
+import pytest
+
+from profiler_core.analysis.ranks.collective_kinds import bus_factor, kind_of
+from profiler_core.analysis.ranks.job import combine
+from profiler_core.analysis.ranks.rank_summary import summarise_rank
+from tests.builders import a_trace, kernel, memcpy
+
+NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def a_rank(rank, *, compute, wait, world=2, steps=2, described=True):
+    """Each step of 100 ns: compute from 10 on, an all-reduce of 20 + wait on another stream.
+
+    The collective starts 10 ns before compute ends; 5 ns of copy follow it.
+    """
+    device, runtime, annotations, records = [], [], [], []
+    for step in range(steps):
+        at = step * 100
+        annotations.append({"ts_ns": at, "dur_ns": 99, "name": f"ProfilerStep#{step}", "pid": 1,
+                            "tid": 1})  # fmt: skip
+        start = at + 10 + compute - 10
+        end = start + 20 + wait
+        calls = [("k", at + 10, compute, 7), (NCCL, start, 20 + wait, 13), ("copy", end, 5, 7)]
+        for number, (name, ts, dur, stream) in enumerate(calls):
+            correlation = 10 * step + number + 1
+            make = memcpy if name == "copy" else kernel
+            device.append(make(ts, dur, correlation, name=name, stream=stream))
+            runtime.append({"ts_ns": at + 1 + number, "dur_ns": 1, "cat": "cuda_runtime",
+                            "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+                            "correlation": correlation})  # fmt: skip
+        records.append({"ts_ns": at + 2, "dur_ns": 1, "pid": 1, "tid": 1,
+                        "collective": "allreduce", "dtype": "Float", "in_elements": 100,
+                        "out_elements": 100, "group_size": world, "group_name": "0",
+                        "group_ranks": "[0, 1]"})  # fmt: skip
+    info = {"distributedInfo": {"rank": rank, "world_size": world, "backend": "nccl"}}
+    return summarise_rank(
+        a_trace(device=device, runtime=runtime, annotations=annotations,
+                collectives=records if described else [], metadata=info),
+        rank,
+    )  # fmt: skip
+
+
+def test_a_step_is_divided_without_rest():
+    (step, _) = a_rank(0, compute=40, wait=20).steps
+    # compute 10 to 50, all-reduce 40 to 80, copy 80 to 85; the step lasts 99.
+    assert (step.compute_ns, step.communication_ns) == (40, 40)
+    assert (step.exposed_communication_ns, step.exposed_copy_ns) == (30, 5)
+    assert step.overlap_ns == 10
+    parts = step.compute_ns + step.exposed_communication_ns + step.exposed_copy_ns + step.idle_ns
+    assert parts == step.dur_ns
+
+
+def test_the_rank_that_waits_least_is_the_straggler():
+    job = combine([a_rank(1, compute=60, wait=0), a_rank(0, compute=40, wait=20)])
+    assert [row.rank for row in job.ranks] == [0, 1]
+    assert (job.ranks[0].waited_ns, job.ranks[1].waited_ns) == (20, 0)
+    assert (job.ranks[0].made_wait_ns, job.ranks[1].made_wait_ns) == (0, 20)
+    assert job.ranks[1].n_last == 1
+    assert job.straggler.rank == 1
+    assert job.straggler.share == 1
+    assert job.straggler.compute_more == pytest.approx(0.5)
+    assert job.compute_imbalance == pytest.approx(60 / 50 - 1)
+    assert job.skew_ns == 20
+    assert job.wait_share == pytest.approx(20 / sum(row.step_ns for row in job.ranks))
+
+
+def test_even_ranks_have_no_straggler():
+    job = combine([a_rank(0, compute=40, wait=0), a_rank(1, compute=40, wait=0)])
+    assert job.straggler is None
+    assert job.wait_share == 0
+
+
+def test_bandwidth_is_that_of_the_fastest_rank_times_the_factor():
+    (row,) = combine([a_rank(0, compute=40, wait=20), a_rank(1, compute=60, wait=0)]).collectives
+    assert (row.kind, row.group_size, row.n, row.bytes) == ("all_reduce", 2, 1, 400)
+    assert (row.time_ns, row.transfer_ns, row.wait_ns) == (30, 20, 10)
+    assert row.bus_bandwidth == pytest.approx(400 / 20e-9)  # the factor of two ranks is 1
+
+
+def test_without_records_the_kernel_says_the_kind_and_the_bytes_are_unknown():
+    job = combine(
+        [a_rank(r, compute=40 + 20 * r, wait=20 - 20 * r, described=False) for r in (0, 1)]
+    )
+    (row,) = job.collectives
+    assert (row.kind, row.bytes, row.bus_bandwidth) == ("all_reduce", None, None)
+    assert job.straggler.rank == 1
+
+
+def test_a_missing_rank_is_named_and_nobody_is_blamed():
+    job = combine([a_rank(0, compute=40, wait=20)])
+    assert job.missing == (1,)
+    assert job.straggler is None
+    assert any("1 of 2 ranks" in note for note in job.notes)
+
+
+def test_ranks_without_a_common_step_are_said_so():
+    other = a_rank(1, compute=40, wait=0, steps=1)
+    renamed = other.__class__(**{**vars(other), "steps": (), "calls": other.calls.clear()})
+    job = combine([a_rank(0, compute=40, wait=0), renamed])
+    assert job.n_steps == 0
+    assert any("no step in common" in note for note in job.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("_allgather_base", "all_gather"),
+        ("_reduce_scatter_base", "reduce_scatter"),
+        ("reduce_scatter_tensor_coalesced", "reduce_scatter"),
+        ("allreduce", "all_reduce"),
+        ("all_to_allv", "all_to_all"),
+        ("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "send_recv"),
+        ("ncclDevKernel_Broadcast_RING_LL(…)", "broadcast"),
+        ("send", "send"),
+        ("gloo:something", "other"),
+    ],
+)
+def test_kinds(name, kind):
+    assert kind_of(name) == kind
+
+
+def test_bus_factors_of_nccl_tests():
+    assert bus_factor("all_reduce", 8) == pytest.approx(1.75)
+    assert bus_factor("all_gather", 8) == pytest.approx(0.875)
+    assert bus_factor("broadcast", 8) == 1
+    assert bus_factor("barrier", 8) is None
+    assert bus_factor("all_reduce", 1) is None
