@@ -15,11 +15,13 @@ from profiler_core.analysis.gate.answer import (
 from profiler_core.analysis.gate.evidence import Evidence, evidence
 from profiler_core.analysis.gate.judgement import Gate, gate
 from profiler_core.analysis.gate.limits import QUANTITIES, Limit, parse_limit, value_text
+from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.runs import sides_of
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.ingest.run import open_run
+from profiler_core.ingest.telemetry.reader import read_run_samples
 from profiler_core.model.run import Measurement
 from profiler_core.store import history
 
@@ -128,7 +130,27 @@ def _repeat(path: Path) -> Measurement:
 
 
 def _evidence(side: Side, material: Material) -> Evidence:
-    return evidence(side.run.record, side.summary, material.trace, material.compile_log)
+    run = side.run
+    samples = read_run_samples(run)
+    telemetry = run_telemetry(run.record, samples.gpus, samples.hosts, samples.problems)
+    return evidence(
+        run.record,
+        side.summary,
+        material.trace,
+        material.compile_log,
+        energy_per_step_j=telemetry.energy_per_step_j if telemetry else None,
+        no_energy=_no_energy(telemetry),
+    )
+
+
+def _no_energy(telemetry: RunTelemetry | None) -> str | None:
+    """Why a run has no energy, as a part of a sentence; None: nothing more is known."""
+    reasons = telemetry.reasons if telemetry else {}
+    for key in ("energy_per_step_j", "power_w", "phase", "gpu"):
+        if key in reasons:
+            reason = reasons[key].rstrip(".")
+            return f"{reason[:1].lower()}{reason[1:]}"
+    return None
 
 
 def _write(path: Path, text: str, mode: str) -> None:

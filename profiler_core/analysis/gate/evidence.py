@@ -29,8 +29,18 @@ def evidence(
     log: CompileLog | None,
     *,
     energy_per_step_j: float | None = None,
+    no_energy: str | None = None,
 ) -> Evidence:
-    """Collect what the files of one run say. A run that does not compile has no break."""
+    """Collect what the files of one run say. A run that does not compile has no break.
+
+    Args:
+        record: run.json.
+        summary: of its trace; None without one.
+        trace: the same.
+        log: what the compiler said; None without logs.
+        energy_per_step_j: of its steady phase; None where it was not measured.
+        no_energy: why not, as a part of a sentence.
+    """
     numbers = headline_metrics(record, summary, log, energy_per_step_j=energy_per_step_j)
     compiled = is_compiled(record)
     measured = record.measurement
@@ -56,7 +66,7 @@ def evidence(
             "recompiles": "its capture did not count compilations while it was timed",
             "compile_time": "it has neither logs of the compiler nor a timed first call",
             "peak_memory": "its capture did not measure it",
-            "energy": "its energy was not measured",
+            "energy": no_energy or "its energy was not measured",
             "cudagraph_coverage": no_trace,
         },
         tuple(b.sentence for b in log.lower_bound if b.about == "graph_breaks") if log else (),
