@@ -204,16 +204,15 @@ def test_pageable_and_small_copies():
 
 
 def test_sizes_that_do_not_suit_tensor_cores():
-    """ResNet's last layer has 1000 classes; 1001 do not suit."""
+    """ResNet's last layer has 2048 features; rows of 2047 begin off 16 bytes."""
     one = facts(*BF16)
     assert "odd_shapes" not in keys(one)
-    dims = pl.col("input_dims").str.replace_all("1000", "1001")
-    edited = replace(one, trace=replace(one.trace, ops=one.trace.ops.with_columns(dims)))
+    odd = (pl.col(name).str.replace_all("2048", "2047") for name in ("input_dims", "input_strides"))
+    edited = replace(one, trace=replace(one.trace, ops=one.trace.ops.with_columns(odd)))
     product = edited.products[-1]
-    assert any(1001 in matrix for matrix in product.matrices)
-    # It is a small part of this step: as if the step were only ten times as long.
-    summary = replace(one.summary, steps=one.summary.steps)
-    edited = replace(edited, summary=summary)
+    assert product.is_misaligned
+    assert not one.products[-1].is_misaligned
+    # It is a small part of this step: so let the step be but ten times as long.
     edited.__dict__["step_ns"] = 10 * product.time_ns
     assert "odd_shapes" in keys(edited)
 
@@ -257,3 +256,15 @@ def test_an_unknown_device_has_no_bound():
     finding = keys(replace(one, summary=replace(one.summary, device=device)))["half_precision"]
     assert finding.at_stake_ns is None
     assert "Quadro P620" in finding.evidence
+
+
+def test_a_call_that_waits_is_a_synchronisation_without_a_value_too():
+    """The same capture without its .item(): what is left is cudaStreamSynchronize."""
+    one = facts(*BREAKY)
+    ops = one.trace.ops.filter(~pl.col("name").cast(pl.String).str.contains("item|local_scalar"))
+    edited = replace(one, trace=replace(one.trace, ops=ops))
+    finding = keys(edited)["synchronisations"]
+    assert "cudaStreamSynchronize" in finding.evidence
+    calls = one.trace.runtime.filter(~pl.col("name").cast(pl.String).str.contains("Synchronize"))
+    silent = replace(edited, trace=replace(edited.trace, runtime=calls))
+    assert "synchronisations" not in keys(silent)

@@ -7,6 +7,7 @@ from profiler_core.model.trace import MEMCPY
 from profiler_core.units import format_bytes, format_duration, format_share
 
 _SMALL_BYTES = 64_000
+_WAITS = r"^(?:cuda|hip|cu)(?:Device|Stream|Event|Ctx)Synchronize"
 
 
 def launch_bound(facts: Facts) -> Finding | None:
@@ -38,25 +39,46 @@ def launch_bound(facts: Facts) -> Finding | None:
 def synchronisations(facts: Facts) -> Finding | None:
     """Calls that wait for the device inside a step."""
     idle = facts.shares.get("idle_host_synchronisation", 0.0)
+    if not facts.on_gpu or idle < 0.01 * facts.step_ns:
+        return None
+    what = _reads_of_values(facts) or _waiting_calls(facts)
+    if not what:
+        return None
+    return Finding(
+        key="synchronisations",
+        title="The host stops to wait for the device.",
+        evidence=f"{what}, {format_duration(idle)} of idle device a step ({facts.clock}), "
+        "which is what is at stake.",
+        advice="Keep values on the device (torch.where instead of if), read them later and less "
+        "often, and take torch.cuda.synchronize() out of the step.",
+        page="timeline",
+        at_stake_ns=idle,
+    )
+
+
+def _reads_of_values(facts: Facts) -> str:
     items = facts.trace.ops.filter(
         pl.col("name").cast(pl.String).is_in(["aten::item", "aten::_local_scalar_dense"])
     )
     copies = _memcpys(facts).filter(pl.col("name").str.contains("DtoH"))
-    if not facts.on_gpu or copies.height < facts.n_steps or items.height == 0:
-        return None
-    if idle < 0.01 * facts.step_ns:
-        return None
-    return Finding(
-        key="synchronisations",
-        title="The host stops to wait for a value from the device.",
-        evidence=f"{copies.height / facts.n_steps:.0f} reads of the device by .item(), .cpu() or "
-        f"an `if` on a tensor, {format_duration(idle)} of idle device a step ({facts.clock}), "
-        "which is what is at stake.",
-        advice="Keep the value on the device (torch.where instead of if), or read it later and "
-        "less often.",
-        page="timeline",
-        at_stake_ns=idle,
-    )
+    if copies.height < facts.n_steps or items.height == 0:
+        return ""
+    n = copies.height / facts.n_steps
+    reads = f"{n:.0f} read{'' if n == 1 else 's'}"
+    return f"{reads} of the device by .item(), .cpu() or an `if` on a tensor"
+
+
+def _waiting_calls(facts: Facts) -> str:
+    """Once a step or more: the profiler itself waits once, at the end."""
+    window = facts.summary.window
+    calls = facts.trace.runtime.filter(
+        pl.col("ts_ns").is_between(window.start_ns, window.end_ns)
+    ).select(pl.col("name").cast(pl.String))["name"]
+    found = calls.filter(calls.str.contains(_WAITS))
+    if len(found) < max(2, facts.n_steps):
+        return ""
+    names = ", ".join(sorted(set(found.to_list())))
+    return f"{len(found) / facts.n_steps:.0f} calls of {names}"
 
 
 def pageable_copies(facts: Facts) -> Finding | None:
@@ -64,7 +86,7 @@ def pageable_copies(facts: Facts) -> Finding | None:
     found = _memcpys(facts).filter(pl.col("name").str.contains("Pageable"))
     time = int(found["dur_ns"].sum()) / facts.n_steps
     size = int(found["bytes"].sum()) / facts.n_steps
-    if time < 0.02 * facts.step_ns:
+    if not facts.on_gpu or found.height == 0 or time < 0.02 * facts.step_ns:
         return None
     return Finding(
         key="pageable_copies",

@@ -22,7 +22,9 @@ def memory_roof(facts: Facts) -> Finding | None:
         title="Part of the step is at the memory's limit already.",
         evidence=f"{len(at_roof)} groups, {format_duration(time)} a step; {best.title}: "
         f"{format_bytes(speed)}/s of {format_bytes(facts.peaks.memory_bytes_per_s)}/s "
-        f"({format_share(speed / facts.peaks.memory_bytes_per_s)}).",
+        f"({format_share(speed / facts.peaks.memory_bytes_per_s)}). The device's memory, not its "
+        f"cache: such a kernel moves more than {facts.peaks.name}'s L2 holds "
+        f"({format_bytes(facts.peaks.l2_bytes)}).",
         advice="Nothing to gain from other kernels here; only smaller types or more fusion help.",
         page="fusion",
         weight="note",
@@ -35,7 +37,7 @@ def _at_roof(facts: Facts, group: FusionGroup) -> bool:
         return False
     # What fits into the L2 cache never reaches the memory: its speed says nothing about it.
     per_kernel = side.bytes_moved / side.n_kernels
-    beyond_cache = peaks.l2_bytes is None or per_kernel > peaks.l2_bytes
+    beyond_cache = peaks.l2_bytes is not None and per_kernel > peaks.l2_bytes
     return beyond_cache and side.bytes_per_s >= _AT_ROOF * peaks.memory_bytes_per_s
 
 

@@ -32,6 +32,7 @@ class OpWork:
     dims: tuple[tuple[int, ...], ...]  # of every argument; () for what is no tensor
     types: tuple[str, ...]
     concrete: tuple[str, ...]
+    strides: tuple[tuple[int, ...], ...]  # as `dims`; () where they were not recorded
     time_ns: int  # of all device events that it launched
     kernel: str  # the longest of them
 
@@ -45,6 +46,24 @@ class OpWork:
         """The two factors of a matrix product; what follows them may be its result (`out=`)."""
         first = 1 if self.name in ("aten::addmm", "aten::baddbmm") else 0
         return tuple(dim for dim in self.dims[first : first + 2] if len(dim) >= 2)
+
+    @property
+    def is_misaligned(self) -> bool:
+        """Has a factor rows that begin off 16 bytes, so that Tensor Cores cannot load it in whole?
+
+        The number of rows alone does not matter: what counts is the leading dimension, by strides
+        where they are recorded, else by the inner size of either factor.
+        """
+        first = 1 if self.name in ("aten::addmm", "aten::baddbmm") else 0
+        item = 2 if self.in_halves else 4
+        for place in (first, first + 1):
+            if place >= len(self.dims) or len(self.dims[place]) < 2:
+                return False
+            rows = self.strides[place][-2:] if place < len(self.strides) else ()
+            leading = max(rows) if len(rows) == 2 else self.dims[place][-1]
+            if leading > 1 and leading * item % 16:
+                return True
+        return False
 
     @property
     def flops(self) -> int | None:
@@ -118,13 +137,13 @@ def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
         starts = here["ts_ns"].to_numpy()
         first = np.searchsorted(times, starts, side="left")
         last = np.searchsorted(times, starts + here["dur_ns"].to_numpy(), side="right")
-        columns = ("name", "input_dims", "input_types", "concrete_inputs")
+        columns = ("name", "input_dims", "input_types", "concrete_inputs", "input_strides")
         for row, a, b in zip(here.select(columns).iter_rows(), first, last, strict=True):
             if b > a:
                 longest = max(range(a, b), key=durations.__getitem__)
                 found.append(
                     OpWork(
-                        str(row[0]), _dims(row[1]), _texts(row[2]), _texts(row[3]),
+                        str(row[0]), _dims(row[1]), _texts(row[2]), _texts(row[3]), _dims(row[4]),
                         sum(durations[a:b]), kernels[longest],
                     )
                 )  # fmt: skip

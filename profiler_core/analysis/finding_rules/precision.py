@@ -8,7 +8,11 @@ from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.units import format_duration, format_share
 
 _PRODUCTS = ("gemm", "conv", "triton_template_gemm", "triton_template_conv")
-_HALF = re.compile(r"bf16|f16|half|Bf16|_h_|hhh|bfloat", re.IGNORECASE)
+# cuBLAS's nvjet kernels carry their types as letters (t bf16, h fp16), AMD's Tensile as BBS, HHS.
+_HALF = re.compile(
+    r"bf16|f16|half|_h_|hhh|bfloat|nvjet(?:_sm\d+)?_[ht]|Cijk_\w*?_[BH](?:[BH]?S|[BH])_",
+    re.IGNORECASE,
+)
 _LAYOUT = re.compile(r"nchwToNhwc|nhwcToNchw", re.IGNORECASE)
 _NO_SHAPES = "What it would bring is not known: the trace has no shapes of these products."
 # Below this share of a step nobody needs to act.
@@ -75,7 +79,8 @@ def half_precision(facts: Facts) -> Finding | None:
     if not facts.on_gpu:
         return None
     products = facts.kernels(*_PRODUCTS, "attention")
-    wide = tuple(one for one in products if not _HALF.search(one.name))
+    halves = {op.kernel for op in facts.products if op.in_halves}
+    wide = tuple(one for one in products if one.name not in halves and not _HALF.search(one.name))
     time = facts.per_step(wide)
     precision = str(facts.record.spec.get("precision") or "")
     if "16" in precision or time < 0.3 * facts.step_ns:
@@ -97,24 +102,28 @@ def half_precision(facts: Facts) -> Finding | None:
 
 
 def odd_shapes(facts: Facts) -> Finding | None:
-    """Products in halves with a size that is no multiple of 8, against those that have none."""
+    """Products in halves whose rows begin off 16 bytes, against those whose rows do not."""
+    if not facts.on_gpu:
+        return None
     matrices = [
         op
         for op in facts.products
         if op.in_halves and len(op.matrices) == 2 and not op.name.startswith("aten::convolution")
     ]
-    odd = [op for op in matrices if any(n % 8 for matrix in op.matrices for n in matrix[-2:])]
+    odd = [op for op in matrices if op.is_misaligned]
     time = sum(op.time_ns for op in odd) / facts.n_steps
     if time < 0.02 * facts.step_ns:
         return None
     shapes = "; ".join(
         sorted({" x ".join(str(list(matrix)) for matrix in op.matrices) for op in odd})
     )[:160]
-    stake, bound, how = _as_fast_as_even(facts, odd, [op for op in matrices if op not in odd])
+    stake, bound, how = _as_fast_as_even(
+        facts, odd, [op for op in matrices if not op.is_misaligned]
+    )
     return Finding(
         key="odd_shapes",
         title="Matrix sizes do not suit the Tensor Cores.",
-        evidence=f"Sizes that are no multiple of 8: {shapes}; {format_duration(time)} a step. "
+        evidence=f"Rows of no multiple of 8 values: {shapes}; {format_duration(time)} a step. "
         f"{how}",
         advice="Pad these sizes (vocabulary, classes, heads) to multiples of 8, better of 64.",
         page="kernels",

@@ -11,6 +11,7 @@ from profiler_core.analysis.ledger.worth import shape_bonus
 
 _REACH_LINES = 400  # nodes to look ahead and back for one source line in a backward
 _REACH = 8  # items to look ahead and back for a kernel's name
+_MOST_AT_A_PLACE = 12  # items between two matches that may be one thing together
 _NEIGHBOURS = 4  # matches to look past for an operator in another order
 
 
@@ -148,9 +149,11 @@ def fill(
     if phase == "backward":
         left_a = [x for x in left_a if not x.labels or not any(y.labels for y in left_b)]
         left_b = [y for y in left_b if not y.labels or not any(x.labels for x in left_a)]
-    for x in left_a:
-        for y in left_b:
-            tie(x, y, "position")
+    # Without a match beside it there is no place, and many at one place are not one thing.
+    if around and max(len(left_a), len(left_b)) <= _MOST_AT_A_PLACE:
+        for x in left_a:
+            for y in left_b:
+                tie(x, y, "position")
     # The baseline launches nothing between the same neighbours: a copy of the candidate's own.
     if len(around) == 2 and not any(x.units for x in a):
         for y in b:

@@ -50,7 +50,7 @@ def test_fusion_saves_bytes():
 def test_peaks_by_the_longest_prefix():
     assert peaks_of("NVIDIA H200").memory_bytes_per_s == 4.8e12
     assert peaks_of("NVIDIA H100 PCIe").memory_bytes_per_s == 2.0e12
-    assert peaks_of("NVIDIA H100 80GB HBM3").half_flops == 989e12
+    assert peaks_of("NVIDIA H100 80GB HBM3").half_flops == 989.4e12
     assert peaks_of("NVIDIA A100-SXM4-80GB").memory_bytes_per_s == 2.039e12
     assert peaks_of("NVIDIA GeForce RTX 4090").fp32_flops == 82.6e12
     assert peaks_of("Fantasy GPU") is None
