@@ -1,0 +1,29 @@
+"""Page: did the GPU run in the same state for all runs, and what did a step cost in energy?"""
+
+import streamlit as st
+
+from profiler_core.analysis.telemetry.words import jitter_sentence
+from profiler_core.ui.notes import show_notes
+from profiler_core.ui.page import page
+from profiler_core.ui.run_picker import choose_runs
+from profiler_core.ui.telemetry.charts import show_series
+from profiler_core.ui.telemetry.data import recorded
+from profiler_core.ui.telemetry.empty import show_nothing_sampled
+from profiler_core.ui.telemetry.headline import show_headline
+from profiler_core.ui.telemetry.live import show_live
+from profiler_core.ui.telemetry.table import missing_sentences, show_definitions, show_table
+
+with page("Telemetry"):
+    choice = choose_runs()
+    with st.skeleton(height=560):
+        found = recorded(choice)
+    if found.runs:
+        show_headline(found)
+        show_table(found)
+        show_series(found)
+        show_definitions(found)
+        sampled = [f"{one.label}: {jitter_sentence(one.found.jitter)}" for one in found.runs]
+        show_notes([*found.without, *missing_sentences(found), *sampled])
+    else:
+        show_nothing_sampled(choice, found)
+    show_live()

@@ -1,0 +1,159 @@
+"""Small multiples over one time axis: clocks, power, temperature, memory, CPU of all runs."""
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.telemetry.phases import WORDS, PhaseKind
+from profiler_core.analysis.telemetry.series import TITLES, Key, Line, Lines
+from profiler_core.figures.names import plotly_text
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+
+_ROW_PX = 132
+_GAP_PX = 40
+_TOP_PX = 26
+_BOTTOM_PX = 44
+# Held until the next sample; the others change smoothly.
+_STEPS: tuple[Key, ...] = ("sm_clock", "utilization", "temperature", "memory")
+_FROM_ZERO: tuple[Key, ...] = ("power", "utilization", "cpu")
+
+
+def telemetry_series(
+    labels: Mapping[int, str], found: Lines, palette: Palette, *, n_columns: int = 2
+) -> go.Figure:
+    """One small chart for each quantity that was sampled; the runs in their colours.
+
+    Args:
+        labels: of the runs, by their number among the chosen ones; 0 is the baseline.
+        found: lines on one axis.
+        palette: the mode's colours.
+        n_columns: charts beside each other.
+    """
+    figure = new_figure(palette)
+    keys = found.keys
+    n_rows = max(1, -(-len(keys) // n_columns))
+    height = n_rows * _ROW_PX + (n_rows - 1) * _GAP_PX + _TOP_PX + _BOTTOM_PX
+    plot = height - _TOP_PX - _BOTTOM_PX
+    for place, key in enumerate(keys):
+        row, column = divmod(place, n_columns)
+        top = 1 - row * (_ROW_PX + _GAP_PX) / plot
+        left = column / n_columns + (0.035 if column else 0.0)
+        suffix = "" if not place else str(place + 1)
+        of_key = [line for line in found.lines if line.key == key]
+        is_last = place + n_columns >= len(keys)
+        figure.update_layout(
+            {
+                f"xaxis{suffix}": {
+                    "domain": [left, (column + 1) / n_columns - (0.0 if column else 0.005)],
+                    "anchor": f"y{suffix}",
+                    "matches": "x" if place else None,
+                    "showticklabels": is_last,
+                    "title": {"text": found.title} if is_last else None,
+                    "fixedrange": False,
+                    "showspikes": True,
+                    "spikemode": "across",
+                    "spikethickness": 1,
+                    "spikedash": "dot",
+                    "spikecolor": palette.muted,
+                },
+                f"yaxis{suffix}": {
+                    "domain": [max(0.0, top - _ROW_PX / plot), top],
+                    "anchor": f"x{suffix}",
+                    "range": _range(key, of_key),
+                    "nticks": 4,
+                },
+            }
+        )
+        figure.add_annotation(
+            x=left, y=top, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
+            text=plotly_text(TITLES[key]), showarrow=False,
+            font={"size": 12, "color": palette.muted},
+        )  # fmt: skip
+        for line in of_key:
+            _draw(figure, line, labels[line.run], suffix, palette)
+    for axis in range(1, len(keys) + 1):
+        _phases(figure, found, "" if axis == 1 else str(axis), palette)
+    figure.update_layout(
+        height=height,
+        margin={"l": 0, "r": 8, "t": _TOP_PX, "b": _BOTTOM_PX},
+        hovermode="x",
+        showlegend=False,
+    )
+    return figure
+
+
+def _draw(figure: go.Figure, line: Line, label: str, suffix: str, palette: Palette) -> None:
+    figure.add_scatter(
+        x=[x for x, _ in line.points],
+        y=[y for _, y in line.points],
+        mode="lines" if len(line.points) > 1 else "markers",
+        line={
+            "color": palette.run(line.run),
+            "width": 2 if line.run == 0 else 1.6,
+            "shape": "hv" if line.key in _STEPS else "linear",
+        },
+        name=plotly_text(label),
+        xaxis=f"x{suffix}",
+        yaxis=f"y{suffix}",
+        hovertemplate=f"{plotly_text(label)}: %{{y:.4~g}}<extra></extra>",
+    )
+
+
+def _phases(figure: go.Figure, found: Lines, suffix: str, palette: Palette) -> None:
+    """Stretches behind the lines; the word stands once, at the top of the first chart."""
+    for span in found.spans:
+        color = palette.run(span.run)
+        figure.add_shape(
+            type="rect",
+            xref=f"x{suffix}",
+            yref=f"y{suffix} domain",
+            x0=span.start_s,
+            x1=span.end_s,
+            y0=0,
+            y1=1,
+            fillcolor=color,
+            opacity=0.12 if span.kind != "profiled" else 0.3,
+            line={"width": 0},
+            layer="below",
+        )
+    if suffix == "":
+        _phase_names(figure, found, palette)
+
+
+def _phase_names(figure: go.Figure, found: Lines, palette: Palette) -> None:
+    """One word over the middle of each kind of phase that is wide enough to carry it."""
+    points = [x for line in found.lines for x, _ in line.points]
+    width = max(points, default=1.0) - min(points, default=0.0)
+    kinds: tuple[PhaseKind, ...] = ("timing", "telemetry", "profiled")
+    for kind in kinds:
+        spans = [span for span in found.spans if span.kind == kind]
+        if not spans:
+            continue
+        start, end = min(s.start_s for s in spans), max(s.end_s for s in spans)
+        if end - start < 0.12 * width:
+            continue
+        figure.add_annotation(
+            x=(start + end) / 2,
+            y=1,
+            xref="x",
+            yref="y domain",
+            yanchor="top",
+            text=WORDS[kind],
+            showarrow=False,
+            font={"size": 11, "color": palette.muted},
+        )
+
+
+def _range(key: Key, of_key: Sequence[Line]) -> list[float]:
+    """From zero where zero means something; else wide enough that noise stays noise."""
+    values = [y for line in of_key for _, y in line.points]
+    low, high = min(values), max(values)
+    if key == "utilization":
+        return [0.0, 105.0]
+    if key in _FROM_ZERO:
+        return [0.0, high * 1.08 or 1.0]
+    # A clock of 1980 and 1965 MHz is the same: at least a tenth of the value is shown.
+    room = max((high - low) * 1.15, 0.1 * high, 1e-9)
+    middle = (low + high) / 2
+    return [max(0.0, middle - room / 2), middle + room / 2]

@@ -1,0 +1,51 @@
+"""All runs over one time axis, which the reader may change."""
+
+import streamlit as st
+
+from profiler_core.analysis.telemetry.series import Axis, lines
+from profiler_core.figures.telemetry_series import telemetry_series
+from profiler_core.ui.charts import show_figure, show_legend
+from profiler_core.ui.page import section
+from profiler_core.ui.style import colors
+from profiler_core.ui.telemetry.data import Recorded, with_traces, without_traces
+
+_AXES: dict[str, Axis] = {
+    "Steady state": "steady",
+    "Whole capture": "capture",
+    "On the trace's axis": "trace",
+}
+_HELP = (
+    "Steady state lays the telemetry phases of the runs over each other. Whole capture is the "
+    "clock of the host, with timed rounds, telemetry phase and profiled steps marked. The trace's "
+    "axis is that of the page Timeline: 0 is the first event of each run's trace."
+)
+
+
+def show_series(found: Recorded) -> None:
+    """Small charts of everything that was sampled."""
+    section("Over time")
+    chosen = st.pills(
+        "Time axis", list(_AXES), default="Steady state", key="axis", bind="query-params",
+        help=_HELP, label_visibility="collapsed",
+    )  # fmt: skip
+    axis = _AXES.get(chosen or "", "steady")
+    runs = with_traces(found.runs) if axis == "trace" else without_traces(found.runs)
+    drawn = lines(runs, axis)
+    if not drawn.keys:
+        st.html(f"<p class=fs-note>{_NOTHING[axis]}</p>")
+        return
+    palette = colors()
+    show_legend([(one.label, palette.run(one.number)) for one in found.runs])
+    show_figure(
+        telemetry_series({one.number: one.label for one in found.runs}, drawn, palette),
+        key=f"telemetry_{axis}",
+        alt="Clocks, power, utilisation, temperature, memory and CPU of each run over time; the "
+        "table above has the numbers.",
+    )
+
+
+_NOTHING: dict[Axis, str] = {
+    "steady": "No run has a phase in which it ran alone.",
+    "capture": "There is nothing to draw.",
+    "trace": "None of these runs has a trace, so there is no such axis.",
+}

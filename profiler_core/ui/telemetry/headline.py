@@ -1,0 +1,47 @@
+"""The first thing on the page about telemetry: was the GPU in the same state for all?"""
+
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.telemetry.words import clock_sentence, phase_sentence
+from profiler_core.ui.overview.headline import entry_facts
+from profiler_core.ui.telemetry.data import Recorded, SampledRun
+from profiler_core.units import format_energy
+
+
+def show_headline(found: Recorded) -> None:
+    """Facts, one sentence, and the sentences it rests on."""
+    first = found.runs[0]
+    facts = " · ".join(escape(fact) for fact in entry_facts(first.entry))
+    unfair = [judged for _, judged in found.pairs if judged.fair is False]
+    unknown = [judged for _, judged in found.pairs if judged.fair is None]
+    bad = " fs-worse" if unfair else ""
+    if unfair:
+        title = "<em>Not a fair comparison</em>: the GPU was not in the same state for all runs"
+    elif found.pairs and not unknown:
+        title = "A fair comparison: the GPU ran in <em>the same state</em> for all runs"
+    elif unknown:
+        title = "Whether the GPU was in the same state for all runs is <em>not known</em>"
+    else:
+        title = _single(first)
+    lines = list(dict.fromkeys(s for _, judged in found.pairs for s in judged.sentences))
+    if not found.pairs:
+        lines = [clock_sentence(first.found), phase_sentence(first.found)]
+    html = f"<p class=fs-eyebrow>{facts}</p><h1 class='fs-verdict{bad}'>{title}</h1>"
+    html += "".join(f"<p class=fs-sub>{escape(line)}</p>" for line in lines if line)
+    st.html(html)
+
+
+def _single(one: SampledRun) -> str:
+    found = one.found
+    energy, power = found.energy_per_step_j, found.power_w
+    if energy is not None:
+        return f"A step of {escape(one.label)} takes <em>{format_energy(energy)}</em>" + (
+            f" at {power:.0f} W" if power is not None else ""
+        )
+    if power is not None:
+        return f"The GPU drew <em>{power:.0f} W</em>"
+    if found.gpu_index is None and found.host is not None:
+        return "The process was sampled, <em>no GPU was</em>"
+    return "Sampled for <em>too short a time</em> to say how much power it took"

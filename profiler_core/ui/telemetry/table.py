@@ -1,0 +1,90 @@
+"""The numbers of all runs side by side, each with its definition and, where absent, its reason."""
+
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.telemetry.words import Reading, clock_sentence, readings
+from profiler_core.ui.page import section
+from profiler_core.ui.telemetry.data import Recorded, SampledRun
+from profiler_core.units import format_change
+
+# label -> the number behind it, for the change against the baseline
+_CHANGES = {
+    "Power": "power_w",
+    "Energy a step": "energy_per_step_j",
+    "Energy a sample": "energy_per_sample_j",
+    "SM clock": "sm_clock_mhz",
+}
+
+
+def show_table(found: Recorded) -> None:
+    """Readings as rows, runs as columns; a row that no run has is a sentence below the table."""
+    section("In steady state")
+    columns = [readings(one.found) for one in found.runs]
+    rows = [row for row in zip(*columns, strict=True) if any(one.value for one in row)]
+    heads = "".join(f"<th>{escape(one.label)}</th>" for one in found.runs)
+    body = "".join(_row(found.runs, row) for row in rows)
+    clocks = "".join(f"<td>{_clocks(one)}</td>" for one in found.runs)
+    st.html(
+        f"<div class=fs-scroll><table class=fs-t><thead><tr><th></th>{heads}</tr></thead>"
+        f"<tbody>{body}<tr><th scope=row>Clocks held back by</th>{clocks}</tr></tbody>"
+        "</table></div>"
+    )
+
+
+def missing_sentences(found: Recorded) -> list[str]:
+    """Why numbers are missing: one sentence for each reason, with what it concerns."""
+    by_reason: dict[str, list[str]] = {}
+    for one in found.runs:
+        for reading in readings(one.found):
+            if reading.value is None:
+                by_reason.setdefault(f"{one.label}: {{}}. {reading.note}", []).append(reading.label)
+    return [
+        reason.replace("{}", f"no {', '.join(label.lower() for label in labels)}", 1)
+        for reason, labels in by_reason.items()
+    ]
+
+
+def show_definitions(found: Recorded) -> None:
+    """What each number means, folded."""
+    with st.expander("What each number means", type="compact"):
+        st.html(
+            "".join(
+                f"<p class=fs-note><b>{escape(one.label)}</b> {escape(one.definition)}</p>"
+                for one in readings(found.runs[0].found)
+            )
+        )
+
+
+def _row(runs: tuple[SampledRun, ...], row: tuple[Reading, ...]) -> str:
+    cells = []
+    for place, reading in enumerate(row):
+        if reading.value is None:
+            cells.append(f'<td title="{escape(reading.note)}">–</td>')
+            continue
+        spread = f' title="{escape(reading.note)}"' if reading.note else ""
+        change = _change(runs, place, reading.label) if place else ""
+        cells.append(f"<td{spread}>{escape(reading.value)}{change}</td>")
+    head = f'<abbr class=fs-def title="{escape(row[0].definition)}">{escape(row[0].label)}</abbr>'
+    return f"<tr><th scope=row>{head}</th>{''.join(cells)}</tr>"
+
+
+def _change(runs: tuple[SampledRun, ...], place: int, label: str) -> str:
+    key = _CHANGES.get(label)
+    base = getattr(runs[0].found, key) if key and runs[0].number == 0 else None
+    mine = getattr(runs[place].found, key) if key else None
+    text = format_change(mine / base) if mine is not None and base else ""
+    return f"<span class=fs-d>{text}</span>"
+
+
+def _clocks(one: SampledRun) -> str:
+    events = one.found.clock_events
+    if events is None:
+        return "not known"
+    if not events:
+        return "nothing"
+    kind = "fs-w" if one.found.throttling else ""
+    return f'<span class="{kind}" title="{escape(clock_sentence(one.found))}">' + escape(
+        ", ".join(event.name for event in events)
+    ) + "</span>"  # fmt: skip
