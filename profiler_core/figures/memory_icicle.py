@@ -64,8 +64,10 @@ def memory_icicle(live: SnapshotLive, palette: Palette) -> go.Figure:
 def _boxes(live: SnapshotLive) -> dict[str, _Box]:
     """Key of a box (frames joined) -> it; "" is all of it. No child is wider than its parent."""
     boxes = {"": _Box("made by the step, live at the peak", "")}
-    for origin, n, size in live.rows:
-        path = origin.path or (origin.label,)
+    paths = [origin.path or (origin.label,) for origin, _, _ in live.rows]
+    shared = _shared(paths)  # what everything was called from tells nothing apart
+    for (_, n, size), whole in zip(live.rows, paths, strict=True):
+        path = whole[shared:]
         key = ""
         boxes[""].n += n
         boxes[""].bytes += size
@@ -75,6 +77,14 @@ def _boxes(live: SnapshotLive) -> dict[str, _Box]:
             box.n += n
             box.bytes += size
     return boxes
+
+
+def _shared(paths: list[tuple[str, ...]]) -> int:
+    """How many outermost frames all paths share; each keeps its last one."""
+    n = min((len(path) for path in paths), default=1) - 1
+    while n and len({path[:n] for path in paths}) > 1:
+        n -= 1
+    return n
 
 
 def _hover(box: _Box, total: int) -> str:

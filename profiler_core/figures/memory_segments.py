@@ -66,6 +66,7 @@ def memory_segments(found: Segments, number: int, palette: Palette) -> go.Figure
             "autorange": "reversed",
             "showgrid": False,
             "tickfont": {"size": 10},
+            "ticklabelstandoff": 6,
         },
     )
     return figure

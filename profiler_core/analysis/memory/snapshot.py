@@ -32,7 +32,7 @@ class Origin:
     @property
     def label(self) -> str:
         """The best name there is."""
-        return self.source or self.operator or "(no stack)"
+        return self.source or self.operator or "(no Python stack)"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import streamlit as st
 from profiler_core.figures.memory_curve import CurveSide, memory_curve
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.memory.data import Remembered
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
 
@@ -49,6 +50,13 @@ def show_curves(runs: Sequence[Remembered]) -> None:
         memory_curve(sides, palette, reserved=what == _HELD),
         key="memory_curve",
         alt="Allocated memory along the profiled steps of each run.",
+    )
+    show_notes(
+        f"{run.label} has no line. {note}"
+        for run in runs
+        if run.report.curve is None
+        for note in run.report.notes
+        if "[memory]" in note or "no trace" in note
     )
 
 

@@ -123,8 +123,8 @@ def _table(runs: Sequence[Remembered]) -> str:
         title = f'<abbr class=fs-def title="{escape(meaning)}">{escape(name)}</abbr>'
         body += f"<tr><th scope=row>{title}</th>{cells}</tr>"
     return (
-        f"<div class=fs-scroll><table class='fs-t fs-opened'><thead><tr><th></th>{head}</tr>"
-        f"</thead><tbody>{body}</tbody></table></div>"
+        "<div class=fs-scroll><table class='fs-t fs-opened' style='max-width:620px'><thead>"
+        f"<tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 

@@ -65,8 +65,7 @@ def _table(found: Vanished, rows: list[VanishedRow], baseline: str, candidate: s
         body += (
             f'<tr><th scope=row title="{escape(row.label)}">{escape(clipped(row.label, 64))}'
             f"{below}</th>"
-            f"<td>{format_count(row.n[0])} · {format_bytes(row.bytes[0])}</td>"
-            f"<td>{format_count(row.n[1])} · {format_bytes(row.bytes[1])}</td>"
+            f"<td>{_buffers(row, 0)}</td><td>{_buffers(row, 1)}</td>"
             f'<td class="{kind}">{_signed(row.vanished_bytes)}</td>'
             f'<td style="text-align:left">{bar}</td></tr>'
         )
@@ -75,6 +74,13 @@ def _table(found: Vanished, rows: list[VanishedRow], baseline: str, candidate: s
         f"<th>{escape(found.how)}</th><th>{escape(baseline)}</th><th>{escape(candidate)}</th>"
         f"<th>vanished</th><th></th></tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _buffers(row: VanishedRow, side: int) -> str:
+    """Number and sum."""
+    if not row.n[side]:
+        return "none"
+    return f"{format_count(row.n[side])} · {format_bytes(row.bytes[side])}"
 
 
 def _signed(size: float) -> str:

@@ -1,0 +1,134 @@
+"""Real captures against an independent computation, and two routes of ours against each other."""
+
+from pathlib import Path
+
+import pytest
+
+from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
+from profiler_core.analysis.memory.allocations import allocations
+from profiler_core.analysis.memory.churn import churn
+from profiler_core.analysis.memory.curve import memory_curves
+from profiler_core.analysis.memory.live import live_at_peak
+from profiler_core.analysis.memory.report import memory_report
+from profiler_core.analysis.memory.vanished import vanished_by_group, vanished_by_source
+from profiler_core.analysis.work import host_steps
+from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.ingest.kineto.reader import read_kineto
+from profiler_core.ingest.memory_snapshot.open import open_snapshot
+from profiler_core.ingest.run import open_run
+from tests.reference_memory import memory_totals
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLES = ROOT / "sample_traces"
+SHARED = ROOT.parent / "shared" / "captures"
+FIXTURES = ROOT / "tests" / "fixtures" / "captures"
+
+
+def traces():
+    own = sorted([*FIXTURES.glob("*/trace.json.gz"), *SAMPLES.glob("*/*/trace.json.gz")])
+    shared = sorted(SHARED.glob("*/trace.json.gz")) if SHARED.is_dir() else []
+    return [
+        pytest.param(path, id=f"{path.parent.parent.name}-{path.parent.name}") for path in own
+    ] + [
+        pytest.param(path, id=f"shared-{path.parent.name}", marks=pytest.mark.shared)
+        for path in shared
+    ]
+
+
+@pytest.mark.parametrize("path", traces())
+def test_totals_are_those_of_an_independent_computation(path):
+    trace = read_kineto(path)
+    expected = memory_totals(path)
+    curves = memory_curves(trace)
+    assert {(c.device_type, c.device_id) for c in curves} == set(expected)
+    n_steps = max(1, host_steps(trace).height)
+    for curve in curves:
+        one = expected[curve.device_type, curve.device_id]
+        made = allocations(trace, curve.device_type, curve.device_id)
+        live = live_at_peak(trace, curve, made)
+        assert curve.peak_allocated_bytes == one["peak_allocated"]
+        assert (curve.peak_reserved_bytes or 0) == one["peak_reserved"]
+        assert (made.height, made["bytes"].sum()) == (one["n"], one["bytes"])
+        assert live.before_bytes == one["before"]
+        assert sum(row.bytes for row in live.rows) == one["live"]
+        found = churn(made, n_steps)
+        inside = made.filter(made["step"].is_not_null())
+        assert sum(row.n for row in found.rows) * n_steps == pytest.approx(inside.height)
+        assert sum(row.bytes for row in found.rows) == pytest.approx(found.bytes)
+
+
+@pytest.mark.parametrize("workload", ["bert", "resnet50", "simplecnn-training", "customcnn"])
+@pytest.mark.parametrize("variant", ["eager", "default"])
+def test_the_events_peak_is_the_one_that_the_allocator_measured(workload, variant):
+    run = open_run(SAMPLES / workload / variant)
+    curve = memory_curves(read_kineto(run.trace))[0]
+    measured = run.record.measurement
+    assert curve.peak_allocated_bytes == measured.peak_allocated_bytes
+    assert curve.peak_reserved_bytes == measured.peak_reserved_bytes
+
+
+def report(workload, variant):
+    run = open_run(SAMPLES / workload / variant)
+    return memory_report(
+        read_kineto(run.trace),
+        snapshot=open_snapshot(run.memory_snapshot),
+        measurement=run.record.measurement,
+    )
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+
+
+def test_trace_and_snapshot_agree_on_what_fusion_removed(home):
+    """BERT's events go through operators and kernels, its snapshots through source lines."""
+    eager, compiled = report("bert", "eager"), report("bert", "default")
+    runs = [open_run(SAMPLES / "bert" / variant) for variant in ("eager", "default")]
+    ledger = fusion_ledger(
+        LedgerSide(read_kineto(runs[0].trace)),
+        LedgerSide(read_kineto(runs[1].trace), read_inductor(runs[1].torch_trace)),
+    )
+    groups = vanished_by_group(ledger, eager.made, compiled.made, (5, 5))
+    lines = vanished_by_source(eager.history, compiled.history)
+    assert groups.n == lines.n == (204, 63)
+    assert groups.bytes == lines.bytes == (695_862_272, 346_054_656)
+    assert groups.vanished_bytes == 349_807_616
+    by_line = {row.label: row for row in lines.rows}
+    gelu = next(row for row in groups.rows if row.sources == ("activations.py:89",))
+    assert gelu.label == "12 × gelu"
+    assert gelu.n == by_line["activations.py:89"].n == (12, 0)
+    assert gelu.bytes == by_line["activations.py:89"].bytes == (150_994_944, 0)
+
+
+def test_a_replay_says_that_it_makes_no_events_and_names_its_pool(home):
+    found = report("bert", "reduce-overhead")
+    assert found.curve is None
+    assert found.churn is None
+    assert any("a replay allocates nothing" in note for note in found.notes)
+    assert [pool.name for pool in found.segments.pools] == ["default", "private 0.1"]
+    assert found.segments.private_bytes == 140_509_184
+    assert found.peaks.reserved_bytes == found.segments.reserved_bytes == 637_534_208
+    assert found.before_bytes is None
+
+
+def test_the_snapshot_agrees_with_the_events_but_for_rounding(home):
+    found = report("bert", "eager")
+    made = found.live.peak_bytes - found.live.before_bytes
+    assert found.history.live.peak_bytes - found.history.live.before_bytes == made == 34_603_008
+    assert (
+        found.segments.rounding_bytes == found.live.before_bytes - found.history.live.before_bytes
+    )
+
+
+def test_on_the_cpu_there_is_no_reserved_peak():
+    found = memory_report(read_kineto(FIXTURES / "smallcnn_cpu.eager" / "trace.json.gz"))
+    assert found.peaks.reserved_bytes is None
+    assert found.peaks.allocated_bytes == found.curve.peak_allocated_bytes
+    assert any("Measured on the CPU" in note for note in found.notes)
+
+
+def test_without_files_everything_is_not_available():
+    found = memory_report(None)
+    assert found.is_empty
+    assert (found.peaks.reserved_bytes, found.live, found.segments) == (None, None, None)
