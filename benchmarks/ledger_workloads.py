@@ -4,6 +4,9 @@ Each function is a workload in the `file.py:function` form of `capture`: inferen
 (model, example_inputs), training functions return a step callable that owns model, loss and
 optimizer. Plain torch, random weights, sizes for a few milliseconds a step on a data-centre GPU.
 With `LEDGER_TINY=1` in the environment every size shrinks, so that a CPU runs them in a second.
+
+Each pair of docs/ledger.md is `python -m profiler_core capture
+benchmarks/ledger_workloads.py:NAME --variants BASELINE,CANDIDATE --out FOLDER`.
 """
 
 import math
@@ -567,5 +570,53 @@ def compiled_optimizer() -> Step:
     return step
 
 
-INFERENCE = (convnext, decoder, unet, two_breaks, two_shapes, vision_transformer)
-TRAINING = (convnext_training, mobilenet_training, encoder_decoder_training, compiled_optimizer)
+def vision_transformer_bf16_training() -> Step:
+    """A vision transformer's training step under bf16 autocast; the optimizer stays eager."""
+    device = _device()
+    model, image = _vision_transformer()
+    model, image = model.to(device).train(), image.to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.05)
+    target = torch.randint(0, 1000, (image.shape[0],), device=device)
+
+    @torch.compiler.disable
+    def update() -> None:
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    def step() -> Tensor:
+        with torch.autocast(device.type, torch.bfloat16):
+            loss = F.cross_entropy(model(image), target)
+        loss.backward()
+        update()
+        return loss.detach()
+
+    return step
+
+
+class HostIndices(nn.Module):
+    """Picks rows by indices that are made on the host: a CPU tensor inside of the graph."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(dim, dim), nn.Linear(dim, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.relu(self.first(x))
+        rows = torch.randperm(x.shape[0])[: x.shape[0] // 2]
+        return self.second(x[rows.to(x.device)])
+
+
+def host_indices() -> tuple[nn.Module, tuple[Tensor, ...]]:
+    """What CUDA graphs are skipped for: reduce-overhead says so in its log and runs without."""
+    dim = _size(512, 16)
+    return HostIndices(dim), (torch.randn(_size(256, 8), dim),)
+
+
+INFERENCE = (convnext, decoder, unet, two_breaks, two_shapes, vision_transformer, host_indices)
+TRAINING = (
+    convnext_training,
+    mobilenet_training,
+    encoder_decoder_training,
+    compiled_optimizer,
+    vision_transformer_bf16_training,
+)
