@@ -130,6 +130,25 @@ def test_memory_close_to_the_limit():
     assert "memory_limit" in keys(replace(one, summary=replace(one.summary, device=device)))
 
 
+def test_much_reserved_that_was_never_allocated():
+    one = facts(*TRAINING)
+
+    def edited(candidate, reserved_share, capacity_share, **more):
+        peak = candidate.summary.memory.peak_allocated_bytes
+        reserved = int(peak / (1 - reserved_share))
+        memory = replace(candidate.summary.memory, peak_reserved_bytes=reserved)
+        device = replace(candidate.summary.device, memory_bytes=int(reserved / capacity_share))
+        summary = replace(candidate.summary, memory=memory, device=device, **more)
+        return replace(candidate, summary=summary)
+
+    assert "fragmentation" not in keys(one)
+    found = keys(edited(one, 0.4, 0.5))["fragmentation"]
+    assert found.page == "memory"
+    assert "fragmentation" not in keys(edited(one, 0.2, 0.5))  # as it usually is
+    assert "fragmentation" not in keys(edited(one, 0.4, 0.1))  # there is room enough
+    assert "fragmentation" not in keys(edited(one, 0.4, 0.5, n_graph_launches=5))  # its pool
+
+
 def test_more_threads_than_processors():
     one = facts("fixtures/captures/smallcnn_cpu.default", "fixtures/captures/smallcnn_cpu.eager")
 
@@ -220,7 +239,7 @@ def test_sizes_that_do_not_suit_tensor_cores():
 def test_every_rule_has_a_case():
     """A new rule without a test is noticed here."""
     tested = set(CASES) | {
-        "wrong_numerics", "memory_limit", "host_threads", "cudagraphs_skipped",
+        "wrong_numerics", "memory_limit", "fragmentation", "host_threads", "cudagraphs_skipped",
         "pageable_copies", "small_copies", "odd_shapes", "frame_skipped",
     }  # fmt: skip
     assert len(tested) == len(RULES)
