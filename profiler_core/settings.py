@@ -3,6 +3,7 @@
     allow_capture = true                 # on a server that others can reach; sign-in is needed too
     open_below = ["/data/traces"]        # folders from which files may be opened by their path
     largest_upload_gb = 8.0
+    largest_cache_gb = 20.0              # of what is kept of traces, so that they open at once
     database_url = "postgresql://…"      # of the history; SQLite in the home without it
     artifacts_url = "s3://bucket/runs"   # where run directories are kept for the whole team
     keep_captures = 50                   # of each workload, the newest; see docs/history.md
@@ -34,6 +35,7 @@ class Settings:
     allow_capture: bool = False
     open_below: tuple[Path, ...] | None = None  # None: the user's home, on a local server only
     largest_upload_bytes: int = 8 * _GB
+    largest_cache_bytes: int | None = None  # None: 20 GB, or half of the room on a smaller disk
     database_url: str | None = None  # None: SQLite in the home
     artifacts_url: str | None = None  # None: run directories stay where they are
     keep_captures: int | None = None  # None: this rule does not hold
@@ -44,6 +46,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_capture: bool = False
     open_below: list[str] | None = None
     largest_upload_gb: float = 8.0
+    largest_cache_gb: float | None = None
     database_url: str | None = None
     artifacts_url: str | None = None
     keep_captures: int | None = None
@@ -77,6 +80,9 @@ def settings() -> Settings:
         allow_capture=said.allow_capture,
         open_below=None if below is None else tuple(Path(p).expanduser() for p in below),
         largest_upload_bytes=int(said.largest_upload_gb * _GB),
+        largest_cache_bytes=(
+            None if said.largest_cache_gb is None else int(said.largest_cache_gb * _GB)
+        ),
         database_url=os.environ.get(_DATABASE) or said.database_url,
         artifacts_url=os.environ.get(_ARTIFACTS) or said.artifacts_url,
         keep_captures=said.keep_captures,

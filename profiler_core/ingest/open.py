@@ -1,7 +1,8 @@
 """The door of ingest: one function in, one model out.
 
 A trace is read once; its columns are kept under `profiler_core.home.cache_directory()`, keyed by
-the file's content and the schema version, and mapped into memory from then on.
+the file's content and the schema version, and mapped into memory from then on. Those that nobody
+opened for longest go when all of them together exceed the limit of `cache_limit`.
 """
 
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 from profiler_core.errors import BadInput
 from profiler_core.home import cache_directory
 from profiler_core.ingest import columns
+from profiler_core.ingest.cache_limit import Hold, keep_within_limit
 from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.kineto.reader import reading
 from profiler_core.model.trace import Trace
@@ -35,6 +37,7 @@ def open_trace(path: Path, progress: Progress | None = None) -> Trace:
     with reading(path, progress, scratch=folder.parent) as read:
         columns.write(folder, read)
     trace = _load(folder, path)
+    keep_within_limit()
     if trace is None:
         raise BadInput(
             f"The columns of {path.name} at {folder} are damaged right after writing.",
@@ -72,6 +75,12 @@ def cache_folder(path: Path) -> Path:
 
 
 def _load(folder: Path, path: Path) -> Trace | None:
+    hold = Hold(folder)  # before it is read, so that nobody removes it meanwhile
     trace = columns.load(folder)
+    if trace is None:
+        hold.release()
+        return None
     # A copy finds the columns of the original, but goes by its own name.
-    return None if trace is None else replace(trace, source=path.name)
+    trace = replace(trace, source=path.name)
+    hold.until_gone(trace)
+    return trace

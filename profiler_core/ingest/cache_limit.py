@@ -1,0 +1,156 @@
+"""Keeps the cache of columns below its limit: what nobody used for longest goes first.
+
+An entry is a folder `<cache>/<kind>/<name>`. Who opens it holds a shared lock on the file `used`
+in it for as long as the trace lives, and touches it, so that its time says when it was last
+opened. Whoever removes an entry takes that lock for itself first, and renames the folder before it
+deletes: no process ever finds half an entry, and one that is in use stays. A process that dies
+leaves no lock behind.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from profiler_core.errors import BadInput
+from profiler_core.home import cache_directory
+from profiler_core.settings import settings
+
+try:
+    import fcntl
+except ImportError:  # Windows, which refuses to rename a folder whose files are mapped
+    fcntl = None  # type: ignore[assignment]
+
+# Those that are made anew from a file that is still there. Unpacked archives are not among them:
+# pages hold paths into them.
+KINDS = ("traces", "snapshots")
+
+_USED = "used"
+_REMOVED = ".removed."
+_USUAL_LIMIT_BYTES = 20 * 10**9
+# A folder in the making is not touched; one that is older was left by a process that was killed.
+_ABANDONED_AFTER_S = 24 * 3600
+
+
+class Hold:
+    """An entry that is in use until `release`, which is safe to call twice."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take it. A folder that does not exist is held by nobody and locks nothing."""
+        self._handle: int | None = None
+        try:
+            self._handle = os.open(folder / _USED, os.O_RDWR | os.O_CREAT, 0o644)
+            os.utime(folder / _USED)
+            if fcntl is not None:
+                fcntl.flock(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:  # absent, read-only, or being removed at this moment
+            self.release()
+
+    def release(self) -> None:
+        """Nobody uses it here any more."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def until_gone(self, owner: object) -> None:
+        """Release it when `owner` is collected."""
+        weakref.finalize(owner, self.release)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    folder: Path
+    n_bytes: int
+    last_used: float
+
+
+def limit_bytes() -> int:
+    """`largest_cache_gb` of the settings; else 20 GB, or half of what the disk has room for."""
+    chosen = settings().largest_cache_bytes
+    if chosen is not None:
+        return chosen
+    root = cache_directory()
+    taken = sum(entry.n_bytes for entry in _entries(root))
+    room = shutil.disk_usage(root).free + taken if root.is_dir() else 2 * _USUAL_LIMIT_BYTES
+    return min(_USUAL_LIMIT_BYTES, room // 2)
+
+
+def keep_within_limit() -> int:
+    """Remove entries until the rest is small enough; call it after something was added.
+
+    Returns:
+        How many bytes were freed. Entries in use stay, even if they alone exceed the limit.
+    """
+    root = cache_directory()
+    _clear_up(root)
+    try:
+        limit = limit_bytes()
+    except BadInput:  # settings that cannot be read are told where somebody looks at them
+        return 0
+    entries = sorted(_entries(root), key=lambda entry: entry.last_used)
+    excess = sum(entry.n_bytes for entry in entries) - limit
+    freed = 0
+    for entry in entries:
+        if freed >= excess:
+            break
+        if _remove(entry.folder):
+            freed += entry.n_bytes
+    return freed
+
+
+def _entries(root: Path) -> Iterator[_Entry]:
+    for folder in _folders(root):
+        if folder.name.startswith("."):
+            continue
+        try:
+            used = folder / _USED
+            at = (used if used.exists() else folder).stat().st_mtime
+            n_bytes = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+        except OSError:  # removed by another process while it was looked at
+            continue
+        yield _Entry(folder, n_bytes, at)
+
+
+def _folders(root: Path) -> Iterator[Path]:
+    for kind in KINDS:
+        try:
+            yield from [entry for entry in (root / kind).iterdir() if entry.is_dir()]
+        except OSError:
+            continue
+
+
+def _remove(folder: Path) -> bool:
+    """False: it is in use, or another process removes it."""
+    try:
+        handle = os.open(folder / _USED, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError:
+        return False
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        aside = Path(tempfile.mkdtemp(prefix=_REMOVED, dir=folder.parent))
+        folder.rename(aside / folder.name)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    shutil.rmtree(aside, ignore_errors=True)
+    return True
+
+
+def _clear_up(root: Path) -> None:
+    """What a process that was killed left: half removed, or half written."""
+    now = time.time()
+    for folder in _folders(root):
+        if not folder.name.startswith("."):
+            continue
+        try:
+            abandoned = now - folder.stat().st_mtime > _ABANDONED_AFTER_S
+        except OSError:
+            continue
+        if abandoned or folder.name.startswith(_REMOVED):
+            shutil.rmtree(folder, ignore_errors=True)
