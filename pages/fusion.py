@@ -36,4 +36,8 @@ with page("Fusion", "What became of each operator, and what did that save?"):
             show_group(found[listed], opened)
     else:
         st.html("<p class=fs-note>No group is left by these filters.</p>")
-    show_notes(note for one in found.values() for note in one.ledger.notes)
+    show_notes(
+        f"{one.labels[1]}: {note}" if len(found) > 1 else note
+        for one in found.values()
+        for note in one.ledger.notes
+    )

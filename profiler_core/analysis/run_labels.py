@@ -1,8 +1,12 @@
 """What runs are called beside each other, and what was run, in a few words."""
 
+import re
 from collections.abc import Sequence
 
 from profiler_core.model.run import RunRecord
+
+_SEPARATORS = "_-. /"
+_WORDS = re.compile(r"[^_\-. /]+[_\-. /]*|[_\-. /]+")
 
 
 def short_variants(variants: Sequence[str]) -> tuple[str, ...]:
@@ -18,6 +22,30 @@ def short_variants(variants: Sequence[str]) -> tuple[str, ...]:
         for head, *options in parts
     )
     return short if len(set(short)) == len(set(variants)) else tuple(variants)
+
+
+def telling_parts(names: Sequence[str]) -> tuple[str, ...]:
+    """Names without the words that all of them begin or end with; unchanged where none is left.
+
+    ("my_model_eager_trace.json.gz", "my_model_compiled_trace.json.gz") becomes ("eager",
+    "compiled"): words end at one of `_-. /`.
+    """
+    words = [_WORDS.findall(name) for name in names]
+    shortest = min(map(len, words), default=0)
+    if len(words) < 2 or not shortest:
+        return tuple(names)
+    head = _n_shared(words, shortest)
+    tail = _n_shared([each[::-1] for each in words], shortest - head)
+    parts = ["".join(each[head : len(each) - tail]).strip(_SEPARATORS) for each in words]
+    return tuple(parts) if all(parts) and len(set(parts)) == len(set(names)) else tuple(names)
+
+
+def _n_shared(words: Sequence[Sequence[str]], most: int) -> int:
+    """How many first words all of them have in common."""
+    n = 0
+    while n < most and len({each[n].strip(_SEPARATORS) for each in words}) == 1:
+        n += 1
+    return n
 
 
 def run_facts(record: RunRecord) -> list[str]:

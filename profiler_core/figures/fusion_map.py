@@ -25,7 +25,7 @@ _HEAD_PX = 50
 _WIDTH_CHARACTERS = 120  # of 12 px letters in the whole picture, at 1280 px
 _SAME = 0.05  # changes within this are "alike"
 _RIBBON, _FAINT, _STRONG = 0.26, 0.1, 0.5  # opacities: all, not selected, selected
-_CURVE = tuple((i / 12, 3 * (i / 12) ** 2 - 2 * (i / 12) ** 3) for i in range(13))
+_CURVE = tuple((i / 20, 3 * (i / 20) ** 2 - 2 * (i / 20) ** 3) for i in range(21))
 _ALONE: dict[Kind, str] = {
     "removed": "no longer computed",
     "only in the candidate": "only here",

@@ -11,7 +11,7 @@ from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import Kind
 from profiler_core.units import format_count, format_share
 
-_FEWEST, _MOST = 60, 240  # pieces drawn by themselves, however thin, and at most
+_FEWEST, _MOST = 120, 240  # pieces drawn by themselves, however thin, and at most
 _SLICE = 10.0  # joined neighbours are drawn when together they are so many times as high as `least`
 _PLACED: tuple[Kind, ...] = ("matched", "removed")
 

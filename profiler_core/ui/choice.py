@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from profiler_core.analysis.run_labels import short_variants
+from profiler_core.analysis.run_labels import short_variants, telling_parts
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.store import library, server_path
 from profiler_core.store.library import Comparable, Entry
@@ -21,6 +21,7 @@ from profiler_core.ui.server import is_local_server
 _BASELINE, _CANDIDATE = "baseline", "candidate"
 _CHOSEN = "fs_chosen_runs"  # the keys; plain, because a widget's state dies with its page
 _SEEN = "fs_seen_url"
+_LONG_LABEL = 28  # characters: longer ones lose what all of them share
 _LONGEST_LABEL = 60  # characters; several stand side by side above tables
 
 Keys = tuple[str, ...]  # the baseline's key, then the candidates'
@@ -124,6 +125,8 @@ def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:
     Options that all of them share are left out (`short_variants`).
     """
     variants = short_variants([entry.variant for entry in entries])
+    if max(map(len, variants), default=0) > _LONG_LABEL:
+        variants = telling_parts(variants)
     for others in (
         [],
         [[entry.run.workload or entry.path.parent.name for entry in entries]],

@@ -5,6 +5,7 @@ from collections import Counter
 import streamlit as st
 
 from profiler_core.errors import FusionscopeError
+from profiler_core.figures.names import clipped
 from profiler_core.store import library
 from profiler_core.store.library import Comparable, Entry
 from profiler_core.ui.choice import (
@@ -20,6 +21,7 @@ from profiler_core.ui.dates import short
 from profiler_core.ui.empty_state import nothing_yet
 
 _GROUP, _BASELINE, _CANDIDATES = "fs_pick_group", "fs_pick_baseline", "fs_pick_candidates"
+_LONGEST_TITLE = 44  # characters; names of uploads may be a file's
 _OTHER = ""  # the comparison that somebody put together from several captures
 
 
@@ -54,7 +56,9 @@ def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) 
     near = {e.key: e for e in current.entries} if current else {}
     # Those of the comparison come first, so that the usual choice needs no search.
     options = [*near, *(key for key in everything if key not in near)]
-    names = unique_labels(dict(zip(options, _names(options, near, everything), strict=True)))
+    names = unique_labels(
+        dict(zip(options, _names(options, near, everything, chosen), strict=True))
+    )
     titles = unique_labels({key: group_label(group) for key, group in by_key.items()})
 
     # Widgets are seeded from the choice each time: they die with their page, the choice stays.
@@ -90,7 +94,7 @@ def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) 
 
 def group_label(group: Comparable) -> str:
     """A comparison in one line: workload, where it comes from, when (several a day are usual)."""
-    parts = [group.title]
+    parts = [clipped(group.title, _LONGEST_TITLE)]
     if group.origin == "sample":
         parts.append("sample")
     elif group.created_at:
@@ -98,8 +102,16 @@ def group_label(group: Comparable) -> str:
     return " · ".join(parts)
 
 
-def _names(options: list[str], near: dict[str, Entry], everything: dict[str, Entry]) -> list[str]:
+def _names(
+    options: list[str],
+    near: dict[str, Entry],
+    everything: dict[str, Entry],
+    chosen: dict[str, Entry],
+) -> list[str]:
+    """What is chosen is called as on the page."""
     labels = dict(zip(near, labels_of(list(near.values())), strict=True))
+    if len(chosen) > 1 and set(chosen) <= set(near):
+        labels |= dict(zip(chosen, labels_of(list(chosen.values())), strict=True))
     return [
         labels.get(key)
         or f"{everything[key].run.workload or everything[key].path.parent.name} · "

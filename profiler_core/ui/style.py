@@ -31,6 +31,7 @@ def write_style_sheet() -> None:
 
 _RULES = """
 [data-testid=stMainBlockContainer] { max-width:1680px; padding-top:3.4rem; }
+[data-testid=stSidebar] input { text-overflow:ellipsis; }
 .st-key-fs_pair { column-gap:3rem; row-gap:1rem; align-items:flex-start; }
 .st-key-fs_pair > div { flex:1 1 auto; }
 .st-key-fs_pair > div:has(> .st-key-fs_right) { flex:1.2 1 330px; min-width:min(330px,100%); }
@@ -103,6 +104,7 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-counts th.fs-of-run { text-align:left; padding-left:0; }
 .fs-counts td.fs-n { width:4.5em; }
 .fs-counts small { color:var(--fs-muted); font-size:12px; margin-left:8px; }
+.fs-phone { display:none; }
 .fs-counts td { padding-top:5px; padding-bottom:5px; }
 .fs-detail td, .fs-detail tbody th { vertical-align:top; white-space:normal; }
 .fs-detail small { color:var(--fs-muted); }
@@ -140,6 +142,12 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
   .fs-verdict { font-size:22px; }
   .fs-t td, .fs-t th { padding:6px; }
   .fs-d { display:block; min-width:0; margin:0; }
+  .fs-counts .fs-n, .fs-counts .fs-share { display:none; }
+  .fs-phone { display:inline; }
+  .fs-t.fs-counts tbody th { white-space:normal; padding-right:4px; }
+  .fs-counts td.fs-bar-cell { width:auto; padding-left:6px; }
+  .fs-t.fs-counts th.fs-of-run { padding-left:6px; }
+  .fs-counts small { margin:0; }
   .fs-finding { grid-template-columns:66px minmax(0,1fr); gap:12px; }
   .fs-finding > div:last-child { grid-column:2; }
 }

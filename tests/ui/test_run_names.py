@@ -34,3 +34,14 @@ def test_long_names_are_clipped_as_long_as_they_differ():
     assert first != second
     same = labels_of([an_entry("b" * 90 + "1" + "b" * 90), an_entry("b" * 90 + "2" + "b" * 90)])
     assert len(set(same)) == 2
+
+
+def test_long_names_of_uploads_keep_what_differs():
+    names = [
+        "my_resnet50_serving_eager_trace_2026-11-03.json.gz",
+        "my_resnet50_serving_compiled_trace_2026-11-03.json.gz",
+    ]
+    assert labels_of([an_entry(name) for name in names]) == ("eager", "compiled")
+    assert labels_of([an_entry(names[0])]) == (names[0],)
+    one_is_all_shared = ["one_long_name_of_a_trace.json.gz", "one_long_name_of_a_trace_b.json.gz"]
+    assert labels_of([an_entry(name) for name in one_is_all_shared]) == tuple(one_is_all_shared)

@@ -10,6 +10,7 @@ from profiler_core.ui.links import Query
 
 OF = "of"  # counted from 1
 _GROUP, _BESIDE = "group", "beside"
+_RUNS = "fs_fusion_runs"  # what the page showed last in this session
 
 
 def candidate_in_url(n_candidates: int) -> int:
@@ -28,6 +29,15 @@ def group_in_url() -> int | None:
 def beside_in_url() -> bool:
     """Are all candidates to be drawn?"""
     return st.query_params.get(_BESIDE) != "no"
+
+
+def forget_other_runs(keys: tuple[str, ...]) -> None:
+    """Close what is open when other runs are chosen: the numbers are those of another ledger."""
+    before = st.session_state.get(_RUNS)
+    st.session_state[_RUNS] = keys
+    if before is not None and before != keys:
+        st.query_params.pop(_GROUP, None)
+        st.query_params.pop(OF, None)
 
 
 def open_group(candidate: int, group: int | None) -> None:

@@ -66,9 +66,8 @@ def choose_filters(ledgers: Sequence[FusionLedger], order: str) -> Filters:
             )
     if not modules:
         st.html(
-            "<p class=fs-note>No group knows its module: that needs the structured log of the "
-            "compiled run (TORCH_TRACE) with torch 2.5 or later, so there is no filter by module."
-            "</p>"
+            "<p class=fs-note>There is no filter by module: no group knows its module (the last "
+            "lines of this page say why).</p>"
         )
     return Filters(
         order=order,

@@ -14,6 +14,7 @@ from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.address import (
     beside_in_url,
     candidate_in_url,
+    forget_other_runs,
     group_in_url,
     open_group,
     show_candidate,
@@ -24,12 +25,13 @@ from profiler_core.ui.style import colors
 
 MOST_BESIDE = 4  # more have no room for a ribbon
 _BESIDE = -1
-_LEAST_PX = 640  # width that a map of one or two candidates needs; a narrower window scrolls it
+_LEAST_PX = (640, 440)  # width of a map alone, and of each of several; a phone scrolls them
 
 
 def choose_candidates(choice: Choice) -> tuple[tuple[int, ...], int]:
     """Which candidates are drawn, and whose groups are listed, counted from 0."""
     n = len(choice.candidates)
+    forget_other_runs(tuple(entry.key for entry in choice.entries))
     listed = candidate_in_url(n)
     if n < 2:
         return tuple(range(n)), 0
@@ -88,8 +90,8 @@ def show_map(found: dict[int, Fused], listed: int, filters: Filters) -> None:
         time=one.time,
         program_order=filters.order == PROGRAM,
     )
-    width_px = _LEAST_PX * max(1.0, len(panels) / 2)
-    st.html(f"<style>.st-key-fs_map_scroll > div {{ min-width:{width_px:.0f}px; }}</style>")
+    width_px = _LEAST_PX[0] if len(panels) == 1 else _LEAST_PX[1] * len(panels)
+    st.html(f"<style>.st-key-fs_map_scroll > div {{ min-width:{width_px}px; }}</style>")
     with st.container(key="fs_map_scroll"):
         st.plotly_chart(
             figure,

@@ -7,11 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.figures.names import clipped
 from profiler_core.ui.fusion.address import group_in_url, open_group
 from profiler_core.ui.fusion.data import Fused
 from profiler_core.ui.style import colors
 
+_LONGEST_HEAD = 16  # characters of a run's name
 _MOST_ROWS = 2000
 _NO_NEWS_US = 0.5  # a step; what two runs of the same code differ by
 
@@ -75,8 +75,9 @@ def _styled(rows: Sequence[FoldedGroup]) -> Any:
         "t1": [group.candidate_ns / 1e3 for group in rows],
         "delta": [group.delta_ns / 1e3 for group in rows],
         "n": [_kernels(group) for group in rows],
-        "source": [", ".join(label for label, _ in g.first.sources[:3]) for g in rows],
     }
+    if any(group.first.sources for group in rows):
+        columns["source"] = [", ".join(label for label, _ in g.first.sources[:3]) for g in rows]
     if any(group.first.module for group in rows):
         columns["module"] = [_module(group) for group in rows]
     if len({group.phase for group in rows}) > 1:
@@ -109,7 +110,9 @@ def _how(group: FoldedGroup) -> str:
 def _columns(found: Fused) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     text = st.column_config.TextColumn
-    baseline, candidate = (clipped(label, 16) for label in found.labels)
+    baseline, candidate = found.labels
+    if max(map(len, found.labels)) > _LONGEST_HEAD:
+        baseline, candidate = "baseline", "candidate"
     return {
         "group": text("operators of the baseline", width=230, pinned=True),
         "t0": number(f"{baseline}, µs", format="%.1f", width=96, help=f"{found.time} a step."),

@@ -10,12 +10,13 @@ import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.kernel_sides import KernelRow
-from profiler_core.figures.names import plain_kernel_name
+from profiler_core.figures.names import clipped, plain_kernel_name
 from profiler_core.spreadsheet import harmless
 from profiler_core.ui.style import colors
 
 _KERNEL = "kernel"  # the URL parameter of the selected one
 _HEIGHT_PX = 460
+_LONGEST_HEAD = 16  # characters of a run's name
 _NO_NEWS_US = 0.5  # a step; smaller than what two profiled runs of the same code differ by
 
 
@@ -79,7 +80,6 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow]) -> Any:
     frame = pd.DataFrame(
         {
             "name": [plain_kernel_name(row.name) for row in rows],
-            "category": [CATEGORIES.get(row.category, row.category) for row in rows],
         }
     )
     for run in range(len(labels)):
@@ -87,9 +87,8 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow]) -> Any:
         frame[f"t{run}"] = [None if side is None else side.time_ns / 1e3 for side in sides]
         if run:
             frame[f"d{run}"] = [row.delta_ns(run) / 1e3 for row in rows]
-    for run in range(len(labels)):
-        sides = [row.sides[run] for row in rows]
-        frame[f"n{run}"] = [None if side is None else side.n for side in sides]
+    frame["n"] = [_calls(row) for row in rows]
+    frame["category"] = [CATEGORIES.get(row.category, row.category) for row in rows]
     styled: Any = frame.style  # its stubs know no columns by name
     deltas = [f"d{run}" for run in range(1, len(labels))]
     palette = colors()
@@ -102,23 +101,33 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow]) -> Any:
     return styled.map(color, subset=deltas) if deltas else styled
 
 
+def _calls(row: KernelRow) -> str:
+    return " / ".join("·" if side is None else f"{side.n:.4g}" for side in row.sides)
+
+
 def _columns(labels: Sequence[str]) -> dict[str, Any]:
+    """Names first, then each run's times: what a phone shows without scrolling."""
     config: dict[str, Any] = {
-        "name": st.column_config.TextColumn("kernel", width=300, pinned=True),
-        "category": st.column_config.TextColumn("kind", width=150),
+        "name": st.column_config.TextColumn("kernel", width=190, pinned=True),
+        "n": st.column_config.TextColumn(
+            "calls a step", width=24 + 34 * len(labels), help=f"In {', then '.join(labels)}."
+        ),
+        "category": st.column_config.TextColumn("kind", width=130),
     }
     for run, label in enumerate(labels):
-        config[f"n{run}"] = st.column_config.NumberColumn(
-            f"{label}: n", format="%.4g", width=72, help="Calls a step."
-        )
+        head = clipped(label, _LONGEST_HEAD)
         config[f"t{run}"] = st.column_config.NumberColumn(
-            f"{label}: µs", format="%.1f", width=88, help="Time of all its calls in a step, µs."
+            f"{head}, µs",
+            format="%.1f",
+            width=max(76, 34 + 7 * len(head)),
+            help=f"{label}: time of all its calls in a step, µs.",
         )
         if run:
             config[f"d{run}"] = st.column_config.NumberColumn(
-                f"{label}: Δ µs",
+                "Δ µs" + "\u200b" * run,  # heads must differ
                 format="%+.1f",
-                width=92,
-                help="Time a step, minus the baseline's; a kernel that does not run takes none.",
+                width=66,
+                help=f"{label}: time a step, minus the baseline's; a kernel that does not run "
+                "takes none.",
             )
     return config

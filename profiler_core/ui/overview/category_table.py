@@ -7,10 +7,12 @@ import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import Side
+from profiler_core.figures.names import clipped
 from profiler_core.ui.style import colors
 from profiler_core.units import format_count, format_duration
 
 _BAR_PX = 72
+_LONGEST_HEAD = 34  # characters of a run's name
 _WIDTHS = (280, 290)  # px: of the names, and of each run
 
 
@@ -35,7 +37,10 @@ def show_categories(sides: Sequence[Side]) -> None:
         )
         swatch = f'<span class=fs-swatch style="background:{color}"></span>'
         rows.append(f"<tr><th scope=row>{swatch}{escape(label)}</th>{cells}</tr>")
-    heads = "".join(f"<th></th><th class=fs-of-run>{escape(s.label)}</th>" for s in sides)
+    heads = "".join(
+        f"<th class=fs-n></th><th class=fs-of-run>{escape(clipped(s.label, _LONGEST_HEAD))}</th>"
+        for s in sides
+    )
     width = _WIDTHS[0] + _WIDTHS[1] * len(sides)
     st.html(
         f'<div class=fs-scroll><table class="fs-t fs-counts" style="max-width:{width}px">'
@@ -45,10 +50,14 @@ def show_categories(sides: Sequence[Side]) -> None:
 
 def _cell(n: float, time_ns: float, longest_ns: float, color: str, *, known: bool) -> str:
     if not known:
-        return "<td class=fs-n>–</td><td></td>"
+        return "<td class=fs-n>–</td><td class=fs-bar-cell><span class=fs-phone>–</span></td>"
     if not n:
-        return "<td class=fs-n>·</td><td></td>"
+        return "<td class=fs-n>·</td><td class=fs-bar-cell><span class=fs-phone>·</span></td>"
     width = max(round(_BAR_PX * time_ns / longest_ns), 1) if longest_ns else 1
     bar = f'<span class=fs-share style="width:{width}px;background:{color}"></span>'
     time = f"<small>{format_duration(time_ns)}</small>"
-    return f"<td class=fs-n>{format_count(n)}</td><td class=fs-bar-cell>{bar}{time}</td>"
+    count = format_count(n)
+    return (
+        f"<td class=fs-n>{count}</td>"
+        f"<td class=fs-bar-cell><span class=fs-phone>{count} ×<br></span>{bar}{time}</td>"
+    )

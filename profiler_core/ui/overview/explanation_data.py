@@ -93,4 +93,4 @@ def _run_found(
     if log is not None:
         report = compilation_report(log, trace=trace, measurement=record.measurement)
     summary = cast("Summary", _side.summary)
-    return run_findings(trace, summary, record, report)
+    return run_findings(trace, summary, record, report, _side.telemetry)
