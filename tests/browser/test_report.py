@@ -1,0 +1,121 @@
+"""The HTML report opened from disk with the network cut off: every chart drawn, none asked for."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from profiler_core.cli.main import main
+from tests.browser.conftest import PAGE_TIMEOUT_MS
+from tests.report.made_up import hostile_contents
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ("bert", "breaky")
+
+pytestmark = pytest.mark.browser
+
+_DRAWN = """() => Array.from(document.querySelectorAll(".chart")).map(chart => {
+  const plot = chart.querySelector(".js-plotly-plot");
+  const box = plot && plot.getBoundingClientRect();
+  const marks = chart.querySelectorAll(".main-svg path, .main-svg text").length;
+  return {drawn: !!plot, width: box ? box.width : 0, height: box ? box.height : 0, marks};
+})"""
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUSIONSCOPE_HOME", str(folder / "home"))
+        for name in SAMPLES:
+            words = ["report", str(ROOT / "sample_traces" / name)]
+            assert main([*words, "-o", str(folder / f"{name}.html")]) == 0
+    return folder
+
+
+def opened(browser: Browser, path: Path, width: int = 1280):
+    """(page, complaints, requests): offline, every request beside the file itself refused."""
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    context.set_offline(True)
+    requests: list[str] = []
+
+    def refuse(route):
+        if route.request.url.split("#")[0] == path.as_uri():
+            route.continue_()
+        else:
+            requests.append(route.request.url)
+            route.abort()
+
+    context.route(re.compile(".*"), refuse)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(path.as_uri(), timeout=PAGE_TIMEOUT_MS)
+    return page, complaints, requests
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_chart_is_drawn_from_disk_without_a_network(browser, reports, name, width):
+    page, complaints, requests = opened(browser, reports / f"{name}.html", width)
+    charts = page.evaluate(_DRAWN)
+    n_written = (reports / f"{name}.html").read_text().count("Plotly.newPlot(")
+    # Bars, map and waterfall of each candidate, phases of each compilation, kernels.
+    assert len(charts) >= 8
+    assert len([c for c in charts if c["drawn"]]) == len(charts) <= n_written
+    assert all(c["width"] > 250 and c["height"] > 60 and c["marks"] > 5 for c in charts), charts
+    assert complaints == [] and requests == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")
+    page.context.close()
+
+
+def test_hostile_names_run_nothing(browser, tmp_path):
+    from profiler_core.report.html.document import html_report
+
+    path = tmp_path / "hostile.html"
+    path.write_text(html_report(hostile_contents()), encoding="utf-8")
+    page, complaints, requests = opened(browser, path)
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.reload()
+    assert all(c["drawn"] for c in page.evaluate(_DRAWN))
+    assert page.locator("a[href*=evil], script[src], img, iframe").count() == 0
+    assert dialogs == [] and complaints == [] and requests == []
+    page.context.close()
+
+
+def test_charts_take_the_width_of_the_paper_and_come_back(browser, reports):
+    page, complaints, _ = opened(browser, reports / "bert.html")
+    before = page.evaluate(_DRAWN)[0]["width"]
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_function("document.querySelector('.js-plotly-plot .main-svg').clientWidth < 700")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    page.wait_for_function(
+        "w => Math.abs(document.querySelector('.js-plotly-plot .main-svg').clientWidth - w) < 40",
+        arg=before,
+    )
+    assert complaints == []
+    page.context.close()
+
+
+def test_the_pdf_has_its_summary_on_the_first_page(reports, tmp_path, monkeypatch):
+    """Printed by the installed browser; text is text, so it can be searched."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
+    path = tmp_path / "report.pdf"
+    assert main(["report", str(ROOT / "sample_traces" / "bert"), "-o", str(path)]) == 0
+    data = path.read_bytes()
+    assert data.startswith(b"%PDF-") and len(data) > 100_000
+    n_pages = len(re.findall(rb"/Type\s*/Page\b", data))
+    assert 6 <= n_pages <= 20
+    if shutil.which("gs") is None:
+        return  # nothing here reads a PDF's text; that it was printed is shown above
+    text = subprocess.run(
+        ["gs", "-q", "-sDEVICE=txtwrite", "-dLastPage=1", "-o", "-", str(path)],
+        capture_output=True, check=True, text=True,
+    ).stdout  # fmt: skip
+    for word in ("1.25 times", "Step time", "one step, ms", "What to do next"):
+        assert word in " ".join(text.split()), word

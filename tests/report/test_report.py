@@ -1,0 +1,250 @@
+"""Each format of a report: what stands in it, what cannot get out of it, what is left out."""
+
+import csv
+import io
+import json
+import re
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from profiler_core.analysis.compare import compare
+from profiler_core.analysis.measure_text import value_text
+from profiler_core.analysis.measures import measures
+from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.cli.main import main
+from profiler_core.cli.runs import sides_of
+from profiler_core.errors import BadInput
+from profiler_core.report import pdf as pdf_module
+from profiler_core.report.contents import gather
+from profiler_core.report.html.document import html_report
+from profiler_core.report.markdown import MOST_LINES, markdown, plain
+from profiler_core.report.redaction import redacted
+from profiler_core.report.tables import tables, to_csv, to_parquet
+from tests.report.made_up import CODE, FOLDER, HOST, USER, hostile_contents
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "sample_traces" / "breaky"
+_LIBRARY = re.compile(r"<script>/\*\*.*?</script>", re.DOTALL)  # plotly.js itself
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_home(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUSIONSCOPE_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def contents():
+    paths = [SAMPLE / name for name in ("eager", "default", "reduce-overhead")]
+    (first, *others), materials = sides_of(paths)
+    return gather(compare(first, others), materials, now=datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
+
+
+@pytest.fixture(scope="module")
+def html(contents):
+    return html_report(contents)
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    return hostile_contents()
+
+
+def without_library(html):
+    text = _LIBRARY.sub("", html, count=1)
+    assert len(text) < 1_500_000
+    return text
+
+
+class _Page(HTMLParser):
+    """Text, tags and attributes as a browser takes them; scripts apart."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.text, self.scripts, self.links, self.tags = [], [], [], []
+        self._inside = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self._inside = tag
+        self.tags.append(tag)
+        self.links += [v for k, v in attrs if k in ("href", "src")]
+
+    def handle_endtag(self, tag):
+        self._inside = ""
+
+    def handle_data(self, data):
+        (self.scripts if self._inside == "script" else self.text).append(data)
+
+
+def test_the_page_says_what_the_analysis_says(contents, html):
+    page = _Page(html)
+    text = " ".join(page.text)
+    for candidate in contents.comparison.candidates:
+        evidence = verdict_sentence(candidate).headline.split(": ", 1)[1]
+        assert evidence[1:] in text
+    for measure in measures(contents.comparison):
+        for run in range(len(contents.labels)):
+            assert value_text(measure, run) in text
+    for one in contents.explanations:
+        for finding in one.findings:
+            assert finding.title in text and finding.advice in text
+    for report in contents.compilations[1:]:
+        assert all(one.cause.change in text for one in report.breaks)
+
+
+def test_it_is_one_file_without_an_address(html):
+    assert len(html.encode()) < 10_000_000
+    links = [link for link in _Page(html).links if link]
+    assert all(link.startswith("#") for link in links), links
+    assert "default-src 'none'" in html
+
+
+def test_equal_contents_give_an_equal_file(contents, html):
+    assert html_report(contents) == html
+
+
+def test_each_link_of_the_contents_leads_somewhere(html):
+    targets = set(re.findall(r'id="([\w-]+)"', without_library(html)))
+    links = {link[1:] for link in _Page(html).links if link}
+    assert links and links <= targets
+
+
+def test_hostile_names_stay_text_in_html(hostile):
+    html = html_report(hostile)
+    page = _Page(html)
+    assert page.tags.count("script") == html_report(hostile).count("<script")
+    assert not any("alert(1)" in script and "<script>" in script for script in page.scripts[1:])
+    assert "<script>alert(1)" not in without_library(html)
+    assert "alert(1)" in "".join(page.text)  # it is shown, as text
+    assert not any("evil.example" in (link or "") for link in page.links)
+
+
+def test_hostile_names_stay_text_in_markdown(hostile):
+    text = markdown(hostile)
+    assert "<script>" not in text and "@all" not in text
+    assert not re.search(r"(?<!\\)\]\(", text)
+    assert "http://" not in text and "#1" not in text.replace("&#1", "")
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table}) == 1
+    assert len(text.splitlines()) <= MOST_LINES
+
+
+def test_markdown_is_short_and_has_verdict_table_and_findings(contents):
+    text = markdown(contents)
+    assert len(text.splitlines()) <= MOST_LINES
+    assert "| Step time |" in text and "What to do next" in text
+    for candidate in contents.comparison.candidates:
+        assert plain(verdict_sentence(candidate).headline) in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a|b", "a\\|b"),
+        ("a\nb", "a b"),
+        ("<b>", "&lt;b&gt;"),
+        ("@me", "&#64;me"),
+        ("#12", "&#35;12"),
+        ("http://x", "http&#58;//x"),
+        ("is: 5", "is: 5"),
+        (":tada:", "&#58;tada:"),
+        ("www.x.y", "www&#46;x.y"),
+        ("−1.2 ms", "−1.2 ms"),
+    ],
+)
+def test_plain_markdown(text, shown):
+    assert plain(text) == shown
+
+
+def test_csv_holds_no_formula(hostile):
+    for name, frame in tables(hostile).items():
+        for row in csv.reader(io.StringIO(to_csv(frame).decode())):
+            assert not [cell for cell in row if cell[:1] in ("=", "@", "\t", "\r")], name
+    kernels = tables(hostile)["kernels"]
+    assert kernels["kernel"].str.starts_with("=HYPERLINK").all()
+    first = to_csv(kernels).decode().splitlines()[1]
+    assert first.startswith("\"'=HYPERLINK")
+
+
+def test_tables_hold_the_same_numbers(contents):
+    made = tables(contents)
+    assert set(made) == {
+        "measures", "rounds", "waterfall", "fusion_groups", "findings", "kernels", "categories",
+        "graph_breaks", "recompiles", "environment",
+    }  # fmt: skip
+    rows = made["waterfall"].filter(pl.col("candidate") == "default")
+    time = contents.comparison.candidates[0].step_time
+    assert rows["candidate_ns"].sum() == time.candidate_ns
+    assert rows["delta_ns"].sum() == time.candidate_ns - time.baseline_ns
+    assert made["rounds"].height == 60
+    back = pl.read_parquet(io.BytesIO(to_parquet(made["kernels"])))
+    assert back.equals(made["kernels"])
+
+
+def everything(contents):
+    """All formats as one text."""
+    parts = [without_library(html_report(contents)), markdown(contents)]
+    parts += [to_csv(frame).decode() for frame in tables(contents).values()]
+    return "\n".join(parts)
+
+
+def test_without_redaction_the_secrets_are_there(hostile):
+    """Else the next test would find nothing whatever the code did."""
+    text = everything(hostile)
+    for secret in (HOST, USER, FOLDER, CODE):
+        assert secret in text, secret
+
+
+def test_redaction_leaves_no_path_host_user_or_source_in_any_format(hostile):
+    safe = redacted(hostile)
+    text = everything(safe)
+    for secret in (HOST, USER, FOLDER, "projects", CODE):
+        assert secret not in text, secret
+    assert "model.py:12" in text  # the file's own name and line stay
+    assert "are left out" in text
+    shown = [m.label for m in measures(safe.comparison)]
+    assert shown == [m.label for m in measures(hostile.comparison)]
+
+
+def test_redaction_of_a_real_capture(contents):
+    text = everything(redacted(contents))
+    record = json.loads((SAMPLE / "default" / "run.json").read_text())
+    assert record["environment"]["gpu_uuid"] not in text
+    assert record["environment"]["python_executable"] not in text
+    assert str(SAMPLE) not in text and "/tmp/" not in text and "/home/" not in text
+    values = [
+        [measure.values for measure in measures(one.comparison)]
+        for one in (contents, redacted(contents))
+    ]
+    assert values[0] == values[1]
+
+
+def test_the_command_writes_what_it_is_asked_for(tmp_path, capsys):
+    outputs = [tmp_path / "a.html", tmp_path / "deep" / "a.md"]
+    words = ["report", str(SAMPLE), *(w for path in outputs for w in ("-o", str(path)))]
+    assert main([*words, "--tables", str(tmp_path / "t"), "--format", "parquet"]) == 0
+    assert all(path.stat().st_size > 1000 for path in outputs)
+    assert (tmp_path / "t" / "kernels.parquet").is_file()
+    assert str(outputs[0]) in capsys.readouterr().out
+    assert not list(tmp_path.glob(".*"))  # nothing half-written is left
+
+
+@pytest.mark.parametrize("words", [[], ["-o", "report.docx"]])
+def test_what_cannot_be_written_is_said_before_any_work(words, capsys):
+    assert main(["report", "does-not-exist", *words]) == 2
+    said = capsys.readouterr().err
+    assert "report" in said and "Traceback" not in said
+
+
+def test_without_a_browser_a_pdf_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setattr(pdf_module, "_ELSEWHERE", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BadInput, match="needs Chrome or Chromium"):
+        pdf_module.pdf("<p>x</p>")
