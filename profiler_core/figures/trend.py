@@ -1,7 +1,7 @@
 """A number over time: a line for each variant, its noise as a band, what changed around it."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 import plotly.graph_objects as go
@@ -60,14 +60,16 @@ def trend_figure(
     for number, line in enumerate(_coloured(chart.lines)):
         color = palette.run(line[1])
         _draw_band(figure, line[0], places, factor, color)
-        _draw_line(figure, line[0], places, factor, color, palette, metric, number)
+        _draw_line(
+            figure, line[0], places, factor, color, palette, metric, number, len(chart.lines)
+        )
     _mark_changes(figure, chart, places, palette)
     _ring(figure, chart, places, factor, palette, chosen)
     _name_shifts(figure, chart, places, factor, palette)
     figure.update_layout(
         height=_HEIGHT_PX,
         showlegend=False,
-        margin={"t": 26, "r": 12},
+        margin={"t": 26 if figure.layout.shapes else 8, "r": 12},
         yaxis={"range": _range(chart, factor), "title": {"text": unit}, "nticks": 5},
         xaxis=_axis(chart, places, order),
         clickmode="event+select",
@@ -156,9 +158,12 @@ def _places(chart: TrendChart, order: Order) -> dict[str, datetime | int]:
 def _axis(chart: TrendChart, places: dict[str, datetime | int], order: Order) -> dict[str, object]:
     if order == "time":
         axis: dict[str, object] = {"type": "date", "nticks": 8}
-        only = set(places.values())
-        if len(only) == 1:  # Plotly would show a span of milliseconds
-            axis |= {"tickvals": list(only), "tickformat": "%d %b %Y"}
+        moments = sorted({place for place in places.values() if isinstance(place, datetime)})
+        if len(moments) == 1:  # Plotly would show a span of milliseconds
+            axis |= {"tickvals": moments, "tickformat": "%-d %b %Y"}
+        elif moments[-1] - moments[0] > timedelta(days=2):
+            one_year = moments[0].year == moments[-1].year
+            axis |= {"tickformat": "%-d %b" if one_year else "%-d %b %Y"}
         return axis
     texts: dict[datetime | int, str] = {}
     for line in chart.lines:
@@ -219,6 +224,7 @@ def _draw_line(
     palette: Palette,
     metric: str,
     number: int,
+    n_lines: int,
 ) -> None:
     figure.add_scatter(
         x=[places[p.run.run_id] for p in line.points],
@@ -228,7 +234,8 @@ def _draw_line(
         line={"color": color, "width": 2},
         marker={
             "color": color,
-            "size": _MARK_PX,
+            # Larger ones below, so that lines on top of each other are all seen.
+            "size": _MARK_PX + 3 * (n_lines - 1 - number),
             "symbol": [
                 "diamond" if any(not _is_small(c.what) for c in p.changes) else "circle"
                 for p in line.points

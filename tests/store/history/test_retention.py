@@ -1,0 +1,79 @@
+"""What may go, and what never does."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.store import history
+from profiler_core.store.history import Rules, audit
+from tests.store.history.samples import redated_copy
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def captures(home):
+    """Four captures of one workload and one of another; n days old, two runs each."""
+    for n in (0, 10, 20, 30):
+        for variant in ("eager", "default"):
+            moment = f"2026-{11 if n <= 20 else 10}-{21 - n % 30 if n <= 20 else 22:02d}T12:00:00Z"
+            redated_copy(home, f"b{n}", variant=variant, created_at=moment)
+    redated_copy(home, "other", sample="bert", created_at="2026-01-01T00:00:00Z")
+    history.reconcile()
+    return home
+
+
+def gone(rules):
+    return sorted({run.capture_id for run in history.outdated(rules, at=NOW)})
+
+
+def test_without_a_rule_everything_stays(captures):
+    assert gone(Rules()) == []
+
+
+def test_the_newest_of_each_workload_stay(captures):
+    assert gone(Rules(keep_captures=2)) == ["b20", "b30"]
+    assert gone(Rules(keep_captures=1)) == ["b10", "b20", "b30"]
+    assert gone(Rules(keep_captures=9)) == []
+
+
+def test_the_young_stay(captures):
+    assert gone(Rules(keep_days=15)) == ["b20", "b30", "other"]
+    assert gone(Rules(keep_days=1000)) == []
+
+
+def test_what_either_rule_keeps_stays(captures):
+    assert gone(Rules(keep_captures=1, keep_days=15)) == ["b20", "b30"]
+
+
+def test_a_capture_with_a_marked_run_stays_whole(captures):
+    history.tag("b20.eager", "release")
+    history.set_baseline("main", "b30.default")
+    assert gone(Rules(keep_captures=1)) == ["b10"]
+
+
+def test_files_go_and_numbers_stay(captures):
+    outdated = history.outdated(Rules(keep_captures=3), at=NOW)
+    assert {run.run_id for run in outdated} == {"b30.eager", "b30.default"}
+    before = history.run("b30.default")
+    assert history.delete_files(outdated) == 2
+    assert not (captures / "runs" / "b30").exists()
+    after = history.run("b30.default")
+    assert after.metrics == before.metrics
+    assert after.rounds == before.rounds
+    assert after.files_deleted_at is not None
+    assert not history.has_files(after)
+    with pytest.raises(NothingToAnalyse, match="were deleted"):
+        history.directory_of(after)
+    assert history.outdated(Rules(keep_captures=3), at=NOW) == ()
+    assert history.reconcile().recorded == ()
+    assert audit.entries(subject="b30.default")[0].action == "retention"
+
+
+def test_what_is_marked_in_the_last_moment_stays(captures):
+    outdated = history.outdated(Rules(keep_captures=3), at=NOW)
+    history.tag("b30.eager", "keep")
+    history.set_baseline("main", "b30.default")
+    assert history.delete_files(outdated) == 0
+    assert (captures / "runs" / "b30" / "eager" / "run.json").is_file()
