@@ -82,11 +82,13 @@ def group(parts: Iterable[Part]) -> Groups:
         taken = {id(record)} | {id(part) for part in inside if _put(run, part, by_name=True)}
         loose = [part for part in loose if id(part) not in taken]
         runs.append(run)
-    traces = [part for part in loose if part.kind is Kind.TRACE]
-    made = [RunParts(name) for name in display_names([part.name for part in traces])]
-    for run, trace in zip(made, traces, strict=True):
-        _put(run, trace)
-    others = [part for part in loose if part.kind is not Kind.TRACE]
+    leading = [part for part in loose if part.kind is Kind.TRACE]
+    if not leading and not runs:  # snapshots alone are compared as traces are
+        leading = [part for part in loose if part.kind is Kind.MEMORY_SNAPSHOT]
+    made = [RunParts(name) for name in display_names([part.name for part in leading])]
+    for run, part in zip(made, leading, strict=True):
+        _put(run, part)
+    others = [part for part in loose if part not in leading]
     known = [part for part in others if part.kind is not None]
     notes += [
         f"{part.name} is nothing that Fusionscope reads, and was left out."
