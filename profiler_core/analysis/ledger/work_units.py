@@ -5,8 +5,10 @@ autograd are looked through: what runs inside is the work, and a unit says in wh
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -92,6 +94,10 @@ class _Row:
         self.seq, self.dims, self.types, self.is_annotation = seq, dims, types, is_annotation
 
 
+def _moment(row: _Row) -> int:
+    return row.ts
+
+
 def host_work(trace: Trace) -> HostWork:
     """The steps of a trace; a trace without ProfilerStep ranges is one step.
 
@@ -110,10 +116,10 @@ def host_work(trace: Trace) -> HostWork:
         units: list[Unit] = []
         runs: list[GraphRun] = []
         for thread, every in rows.items():
-            inside = [row for row in every if start <= row.ts <= end]
-            if index + 1 < len(starts):
-                inside = [row for row in inside if row.ts < end]
-            _sweep(inside, thread, units, runs, forward_ids)
+            # Rows are in order of ts; looking at each once a step would be quadratic.
+            until = bisect_left if index + 1 < len(starts) else bisect_right
+            inside = slice(bisect_left(every, start, key=_moment), until(every, end, key=_moment))
+            _sweep(every[inside], thread, units, runs, forward_ids)
         units.extend(unlinked.get(index, ()))
         units.sort(key=lambda unit: unit.ts_ns)
         for run in runs:  # a compiled backward has the sequence number of its forward
@@ -313,6 +319,7 @@ def read_shapes(dims: str | None) -> Shapes:
     return _parse_dims(dims) if dims else ()
 
 
+@lru_cache(maxsize=1 << 14)  # layers and steps repeat
 def _parse_dims(dims: str) -> Shapes:
     try:
         value = msgspec.json.decode(dims.encode())
@@ -328,6 +335,7 @@ def _parse_dims(dims: str) -> Shapes:
     )
 
 
+@lru_cache(maxsize=1 << 14)
 def _read_types(types: str | None) -> tuple[str, ...]:
     if not types:
         return ()
