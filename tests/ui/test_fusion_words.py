@@ -1,0 +1,65 @@
+"""What is said about a group, and where its generated code is found."""
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from profiler_core.analysis.device_peaks import peaks_of
+from profiler_core.analysis.ledger.bandwidth import bandwidth
+from profiler_core.analysis.ledger.match import Evidence
+from profiler_core.analysis.ledger.result import Kind
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
+from profiler_core.ui.fusion.code import generated_calls
+from profiler_core.ui.fusion.words import how_known, what_kind
+from tests.figures.many_groups import many_groups
+
+GROUP = many_groups(1).groups[0]
+
+
+@pytest.mark.parametrize("evidence", get_args(Evidence))
+def test_every_evidence_is_said_in_words(evidence):
+    sentence = how_known(replace(GROUP, evidence=(evidence,)))
+    assert sentence.startswith("This match is sure: ")
+    assert sentence != f"This match is sure: {evidence}."
+
+
+def test_every_kind_without_counterpart_is_explained():
+    for kind in get_args(Kind):
+        if kind != "matched":
+            assert what_kind(replace(GROUP, kind=kind)).endswith(".")
+
+
+def test_calls_of_an_inference_graph_are_those_of_its_forward_region():
+    calls = tuple(GeneratedCall(i, f"triton_{i}", "triton", i + 1) for i in range(3))
+    log = InductorLog((CompiledGraph("0/0", "inference", calls),))
+    side = replace(GROUP.candidate, calls=(("0/0 forward", 2),))
+    ((graph, call),) = generated_calls(log, replace(GROUP, candidate=side))
+    assert (graph.compile_id, call.name) == ("0/0", "triton_2")
+
+
+def test_calls_are_found_by_name_where_no_number_is_known():
+    calls = (GeneratedCall(0, "triton_poi_fused_0", "triton", 1),)
+    log = InductorLog((CompiledGraph("0/0", "forward", calls),))
+    assert [call.index for _, call in generated_calls(log, GROUP)] == [0]
+
+
+def test_bandwidth_is_held_against_the_memory_only_beyond_the_cache():
+    peaks = peaks_of("NVIDIA H200")
+    large = replace(
+        GROUP.baseline,
+        n_kernels=5,
+        time_ns=5 * 50_000,
+        bytes_read=10**9 // 2,
+        bytes_written=5 * 10**8,
+    )
+    found = bandwidth(large, 5, peaks)
+    assert found.bytes_moved == 2 * 10**8
+    assert found.bytes_per_s == pytest.approx(4e12)
+    assert found.share == pytest.approx(4 / 4.8)
+    assert found.at_peak
+    small = replace(large, bytes_read=10**6, bytes_written=10**6, time_ns=500)
+    assert bandwidth(small, 5, peaks).fits_cache
+    assert not bandwidth(small, 5, peaks).at_peak
+    assert bandwidth(large, 5, None).share is None
+    assert bandwidth(GROUP.baseline, 5, peaks) is None
