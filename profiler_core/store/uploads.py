@@ -203,7 +203,10 @@ def _write_records(upload_id: str, made: list[_NewRun]) -> list[_NewRun]:
     loose = [run for run in made if not run.parts.has_record]
     brought = [run for run in made if run.parts.has_record]
     own_baseline = next((run for run in brought if _role(run) == "baseline"), None)
-    eager_first = sorted(loose, key=lambda run: run.is_compiled is not False)
+    # A snapshot does not tell whether it is of a compiled run; its name may.
+    eager_first = sorted(
+        loose, key=lambda run: (run.is_compiled is not False, "eager" not in run.parts.name.lower())
+    )
     baseline = own_baseline or (eager_first or brought)[0]
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     baseline_id = f"{upload_id}.{baseline.directory.name}"

@@ -1,0 +1,102 @@
+"""The memory page, alone as a cold link may run it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from profiler_core.store import incoming, library, uploads
+from tests.ingest.memory_snapshot.snapshots import SNAPSHOT, pickled
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample_traces"
+CAPTURES = ROOT / "tests" / "fixtures" / "captures"
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def home(tmp_path, cache, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(cache)
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    for variant in ("eager", "default", "reduce-overhead"):
+        shutil.copytree(SAMPLES / "bert" / variant, tmp_path / "runs" / "bert" / variant)
+    for variant in ("eager", "default"):
+        shutil.copytree(CAPTURES / f"smallcnn_cpu.{variant}", tmp_path / "runs" / "cpu" / variant)
+    return tmp_path
+
+
+def opened(**query):
+    app = AppTest.from_file(str(ROOT / "pages" / "memory.py"), default_timeout=90)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def said(app):
+    return " ".join(str(element.proto.body) for element in app.get("html"))
+
+
+def test_the_peak_what_bounds_it_and_what_vanished(home):
+    text = said(opened(baseline="run/bert/eager", candidate=["run/bert/default"]))
+    assert "default reserves −3 % at its peak: 549 MB against 566 MB." in text
+    assert "93 % of what eager has allocated" in text
+    assert "Of 204 buffers of together 696 MB a step, default makes 63 of 346 MB" in text
+    assert "12 × gelu" in text
+    assert "activations.py:89" in text
+
+
+def test_a_replay_names_its_pool_and_says_why_it_has_no_line(home):
+    text = said(opened(baseline="run/bert/eager", candidate=["run/bert/reduce-overhead"]))
+    assert "141 MB of what reduce-overhead reserves belong to the private pools" in text
+    assert "reduce-overhead has no line. Its steps replay a CUDA graph" in text
+
+
+def test_a_cpu_pair_says_what_it_lacks(home):
+    text = said(opened(baseline="run/cpu/eager", candidate=["run/cpu/default"]))
+    assert "Measured on the CPU" in text
+    assert "There is no memory snapshot" in text
+
+
+def test_one_run_alone_is_enough(home):
+    text = said(opened(baseline="run/bert/eager"))
+    assert "eager holds 566 MB at its peak." in text
+    assert "What vanished" not in text
+
+
+def test_runs_without_any_word_on_memory_get_the_way_to_it(home):
+    for variant in ("eager", "default"):
+        run = home / "runs" / "cpu" / variant
+        (run / "trace.json.gz").unlink()
+    text = said(opened(baseline="run/cpu/eager", candidate=["run/cpu/default"]))
+    assert "None of the chosen runs says anything about memory" in text
+
+
+def test_snapshots_that_were_uploaded_alone_are_compared(home):
+    upload = incoming.new_upload_id()
+    for place, name in enumerate(("compiled.pickle", "eager.pickle")):
+        partial = incoming.place_for(upload, place)
+        partial.write_bytes(pickled(SNAPSHOT))
+        incoming.keep(partial, name)
+    accepted = uploads.accept(upload, (0, 1), lambda *_: None)
+    text = said(opened(baseline=accepted.keys[0], candidate=[accepted.keys[1]]))
+    assert "compiled reserves as much as eager: 4.10 kB." in text
+    assert "Segments and pools" in text
+    assert "source line" in text
+
+
+def test_a_hostile_snapshot_is_a_card_and_the_page_goes_on(home):
+    (home / "runs" / "bert" / "default" / "memory_snapshot.pickle.gz").unlink()
+    (home / "runs" / "bert" / "default" / "memory_snapshot.pickle").write_bytes(
+        b"\x80\x04}\x8c\x08segmentscos\nsystem\n(tRs."
+    )
+    app = opened(baseline="run/bert/eager", candidate=["run/bert/default"])
+    assert any("asks to import" in element.value for element in app.markdown)
+    assert "What vanished" in said(app)
