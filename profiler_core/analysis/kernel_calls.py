@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import KERNEL, Trace
 
@@ -32,17 +33,16 @@ def kernel_calls(trace: Trace, name: str) -> KernelCalls:
     The operator is the one whose External id the kernel carries; a CUDA graph's kernels carry
     none, so there only the launch is known.
     """
-    calls = (
-        device_work(trace)
-        .with_row_index("row")
-        .filter(
-            pl.col("cat") == KERNEL,
-            pl.col("step").is_not_null(),
-            pl.col("name").cast(pl.String) == name,
-        )
+    work = device_work(trace)
+    calls = work.with_row_index("row").filter(
+        pl.col("cat") == KERNEL,
+        pl.col("step").is_not_null(),
+        per_name(work["name"], lambda one: one == name, pl.Boolean),
     )
+    asked = calls.select(pl.col("external_id").drop_nulls().unique())
     operators = (
-        trace.ops.filter(pl.col("external_id").is_not_null())
+        trace.ops.select("external_id", "name")
+        .join(asked, on="external_id", how="semi", maintain_order="left")
         .unique("external_id", keep="last", maintain_order=True)
         .select("external_id", operator=pl.col("name").cast(pl.String))
     )
