@@ -117,6 +117,13 @@ def fill(
                 if x.units and x.is_composite and is_part:
                     tie(x, y, "composite")
                     break
+    # Attention in one kernel is two products, and a softmax, in several.
+    for left, near, right, tied in ((a, near_a, b, tied_b), (b, near_b, a, tied_a)):
+        attention = [one for one in (*left, *near) if one.units and one.op == "attention"]
+        for part in right:
+            if part.units and part.op == "matmul" and id(part) not in tied and not part.labels:
+                for whole in attention[:1]:
+                    tie(*((whole, part) if left is a else (part, whole)), "composite")
     # 3. Names inside a kernel's name.
     for x in a:
         if x.units and id(x) not in tied_a:

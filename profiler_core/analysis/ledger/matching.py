@@ -19,7 +19,7 @@ from profiler_core.analysis.ledger.match import Labels, Match, Tie, label_items,
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.work_units import HostStep
-from profiler_core.analysis.ledger.worth import worth
+from profiler_core.analysis.ledger.worth import SOFTMAX, worth
 
 _FOREACH = re.compile(r"aten::_(?:foreach|fused)_|triton_for_")
 
@@ -166,6 +166,8 @@ def _keys(item: Item) -> Iterator[str]:
     yield from item.labels
     if item.op in ("matmul", "convolution"):
         yield "matmul or convolution"
+    if item.op == "attention":
+        yield from SOFTMAX
 
 
 def _match_leftovers(baseline: Program, candidate: Program, match: Match) -> None:

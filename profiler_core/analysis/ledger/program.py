@@ -163,7 +163,10 @@ def program(
         if number in dealt or not (unit.events or is_view):
             continue
         is_backward = unit.backward is not None or unit.thread in autograd_threads
-        placed.append((unit.ts_ns, 0, is_backward, _unit_item(step, number)))
+        item = _unit_item(step, number)
+        if is_backward and item.library_kernel and item.op == "convolution":
+            item.op = "convolution_backward"  # a replay shows the kernel only
+        placed.append((unit.ts_ns, 0, is_backward, item))
     placed.sort(key=lambda entry: entry[:2])
     if not with_views:
         placed = [entry for entry in placed if entry[3].units or entry[3].node]

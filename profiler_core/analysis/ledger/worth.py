@@ -3,6 +3,8 @@
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase
 
+SOFTMAX = frozenset(("softmax", "_softmax", "_safe_softmax", "safe_softmax"))
+
 
 def worth(a: Item, b: Item, phase: Phase) -> int:
     """How sure it is that two items are one operator; 0: they are not."""
@@ -47,6 +49,8 @@ def _worth_of_names(a: Item, b: Item) -> int:
         common = len(a.inner & b.inner)
         return 2 * common if common and 2 * common >= min(len(a.inner), len(b.inner)) else 0
     name, plain = (a, b) if a.by_kernel_name else (b, a)
+    if plain.op == "attention" and name.inner & SOFTMAX:
+        return 14  # attention in several kernels: nothing else has its softmax between two products
     return 4 if plain.op in name.inner or plain.inner & name.inner else 0
 
 
