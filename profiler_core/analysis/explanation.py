@@ -17,6 +17,7 @@ from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusio
 from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
 from profiler_core.analysis.summary import Summary
+from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import Waterfall, waterfall
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.model.compilation import CompileLog
@@ -145,7 +146,15 @@ def _findings(
     record = side.run.record
     report = _report(record, candidate)
     return findings(
-        Facts(candidate.trace, side.summary, record, comparison.candidates[number], ledger, report)
+        Facts(
+            candidate.trace,
+            side.summary,
+            record,
+            comparison.candidates[number],
+            ledger,
+            report,
+            side.telemetry,
+        )
     )
 
 
@@ -158,7 +167,10 @@ def _report(record: RunRecord, material: Material) -> CompilationReport | None:
 
 
 def explain_run(
-    record: RunRecord, summary: Summary | None, material: Material
+    record: RunRecord,
+    summary: Summary | None,
+    material: Material,
+    sampled: RunTelemetry | None = None,
 ) -> tuple[tuple[Finding, ...] | None, tuple[str, ...]]:
     """What stands out in one run that is compared with nothing, and notes on what failed.
 
@@ -169,7 +181,9 @@ def explain_run(
         return None, ("No findings: the run has no trace.",)
     notes: list[str] = []
     report = _attempt("What the compiler did", notes, lambda: _report(record, material))
-    found = _attempt("The findings", notes, lambda: run_findings(trace, summary, record, report))
+    found = _attempt(
+        "The findings", notes, lambda: run_findings(trace, summary, record, report, sampled)
+    )
     return found, tuple(notes)
 
 

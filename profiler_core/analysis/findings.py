@@ -5,15 +5,30 @@ A rule is a function Facts -> Finding | None in `finding_rules`; nothing here re
 """
 
 from profiler_core.analysis.compilation import CompilationReport
-from profiler_core.analysis.finding_rules import compiler, host, memory, outcome, precision
+from profiler_core.analysis.finding_rules import (
+    compiler,
+    host,
+    memory,
+    outcome,
+    precision,
+    telemetry,
+)
 from profiler_core.analysis.finding_rules.facts import Facts, Finding
 from profiler_core.analysis.summary import Summary
+from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 
 __all__ = ["RULES", "Facts", "Finding", "findings", "run_findings"]
 
-RULES = (*outcome.RULES, *precision.RULES, *host.RULES, *compiler.RULES, *memory.RULES)
+RULES = (
+    *outcome.RULES,
+    *precision.RULES,
+    *host.RULES,
+    *compiler.RULES,
+    *memory.RULES,
+    *telemetry.RULES,
+)
 
 _ORDER = {"first of all": 0, "first": 1, "by time": 2, "note": 3}
 
@@ -29,6 +44,7 @@ def run_findings(
     summary: Summary,
     record: RunRecord,
     compilation: CompilationReport | None = None,
+    sampled: RunTelemetry | None = None,
 ) -> tuple[Finding, ...]:
     """What stands out in one run that nothing is compared with, most important first.
 
@@ -39,5 +55,6 @@ def run_findings(
         summary: of that trace.
         record: its run.json; empty for a bare trace.
         compilation: from its logs, where it has any.
+        sampled: its telemetry, where it has any.
     """
-    return findings(Facts(trace, summary, record, compilation=compilation))
+    return findings(Facts(trace, summary, record, compilation=compilation, telemetry=sampled))

@@ -39,7 +39,8 @@ def summary_and_findings_of(
         log = read_compile_log(run)
     except FusionscopeError as error:  # the numbers of the trace stand without it
         notes = (f"The compiler's log cannot be read: {error.problem}",)
-    found, more = explain_run(run.record, summary, Material(trace, compile_log=log))
+    material = Material(trace, compile_log=log)
+    found, more = explain_run(run.record, summary, material, telemetry_of(run))
     return run, summary, found, (*notes, *more)
 
 

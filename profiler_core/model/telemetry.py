@@ -29,7 +29,7 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     utilization_memory_pct: float | None = None
     memory_used_bytes: int | None = None
     power_w: float | None = None
-    energy_mj: int | None = None  # a counter since the driver was loaded
+    energy_mj: float | None = None  # a counter since the driver was loaded
     sm_clock_mhz: float | None = None
     memory_clock_mhz: float | None = None
     temperature_c: float | None = None

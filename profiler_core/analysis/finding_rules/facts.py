@@ -13,6 +13,7 @@ from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.summary import Summary
+from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import step_shares
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
@@ -50,6 +51,7 @@ class Facts:
     comparison: CandidateComparison | None = None
     ledger: FusionLedger | None = None  # baseline to this run
     compilation: CompilationReport | None = None
+    telemetry: RunTelemetry | None = None
 
     @property
     def n_steps(self) -> int:

@@ -1,0 +1,130 @@
+"""Findings about the state of the GPU and of the process: throttled, clocks apart, host at work."""
+
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.telemetry.clock_events import ClockEvent
+from profiler_core.analysis.telemetry.fairness import MOST_APART
+from profiler_core.units import format_share
+
+_AT_LIMIT = 0.98  # of the power limit: the regulator keeps a little below it
+_THREAD_BUSY_PCT = 90.0  # of one core; a Python thread that never waits reaches 95 to 100
+_GPU_WAITS_PCT = 80.0  # below: a host that spins in a synchronisation has a busy GPU beside it
+
+
+def clocks_differ(facts: Facts) -> Finding | None:
+    """The two runs of a comparison had clocks more than 3 % apart."""
+    judged = facts.comparison.fairness if facts.comparison else None
+    if judged is None or facts.comparison is None:
+        return None
+    pairs = (("SM", judged.sm_clock_mhz), ("memory", judged.memory_clock_mhz))
+    apart = [
+        f"{what} clock {ours:.0f} MHz ({facts.comparison.baseline_label}) and {theirs:.0f} MHz "
+        f"({facts.comparison.label})"
+        for what, (ours, theirs) in pairs
+        if ours and theirs and abs(ours - theirs) / max(ours, theirs) > MOST_APART
+    ]
+    if not apart:
+        return None
+    return Finding(
+        key="clocks_differ",
+        title="The comparison is not a fair one: the clocks of the two runs differ.",
+        evidence=f"{'; '.join(apart)}; at most {format_share(MOST_APART)} apart is fair.",
+        advice="Lock the clocks (nvidia-smi -lgc, -lmc) or let the GPU cool down, and capture both "
+        "again in one capture.",
+        page="telemetry",
+        weight="first",
+    )
+
+
+def throttled(facts: Facts) -> Finding | None:
+    """Heat or the hardware held the clocks back."""
+    events = _events(facts, "thermal", "hardware")
+    found = facts.telemetry
+    if found is None or not events:
+        return None
+    at_most = None
+    if found.sm_clock_mhz and found.sm_clock_max_mhz:
+        at_most = facts.step_ns * max(0.0, 1 - found.sm_clock_mhz / found.sm_clock_max_mhz)
+    temperature = (
+        f"; up to {found.temperature_max_c:.0f} °C" if found.temperature_max_c is not None else ""
+    )
+    return Finding(
+        key="throttled",
+        title="The GPU was throttled while this run was measured.",
+        evidence=f"{_said(events)}{_clock(facts)}{temperature}.",
+        advice="See to the cooling and to who else uses this machine, then capture again.",
+        page="telemetry",
+        at_stake_ns=at_most or None,
+        at_most=True,
+        weight="first",
+    )
+
+
+def power_cap(facts: Facts) -> Finding | None:
+    """The power limit held the clocks back, or the GPU drew all that it may."""
+    found = facts.telemetry
+    if found is None:
+        return None
+    events = _events(facts, "power")
+    limit, power = found.power_limit_w, found.power_w
+    at_limit = limit is not None and power is not None and power >= _AT_LIMIT * limit
+    if not events and not at_limit:
+        return None
+    drawn = (
+        f"{power:.0f} W of {limit:.0f} W allowed"
+        if power is not None and limit is not None
+        else "the power limit was reached"
+    )
+    said = f"; {_said(events)}" if events else ""
+    return Finding(
+        key="power_cap",
+        title="The GPU ran at its power limit.",
+        evidence=f"{drawn}{said}{_clock(facts)}.",
+        advice="Compare runs under the same limit (nvidia-smi -pl); fewer bytes moved and smaller "
+        "types leave more power for the clocks.",
+        page="telemetry",
+        weight="note",
+    )
+
+
+def host_thread_busy(facts: Facts) -> Finding | None:
+    """One thread of the process never rests while the GPU does."""
+    found = facts.telemetry
+    host = found.host if found else None
+    if found is None or host is None or found.utilization_gpu_pct is None:
+        return None
+    busiest, busy = host.busiest_thread_pct, found.utilization_gpu_pct
+    if busiest is None or busiest < _THREAD_BUSY_PCT or busy >= _GPU_WAITS_PCT:
+        return None
+    return Finding(
+        key="host_thread_busy",
+        title="One thread of the host is always at work while the GPU waits.",
+        evidence=f"Busiest thread {busiest:.0f} % of a core, GPU busy {busy:.0f} % of the time "
+        "(NVML), without the profiler.",
+        advice="Give the GPU more to do for each call: a larger batch, "
+        "mode='reduce-overhead', fewer graph breaks.",
+        page="telemetry",
+        weight="note",
+    )
+
+
+def _events(facts: Facts, *kinds: str) -> list[ClockEvent]:
+    events = facts.telemetry.throttling if facts.telemetry else ()
+    return [event for event in events if event.kind in kinds]
+
+
+def _said(events: list[ClockEvent]) -> str:
+    return "; ".join(
+        f"{event.words} ({event.name}, {format_share(event.share)} of the samples)"
+        for event in events
+    )
+
+
+def _clock(facts: Facts) -> str:
+    found = facts.telemetry
+    if found is None or found.sm_clock_mhz is None:
+        return ""
+    most = f" of {found.sm_clock_max_mhz:.0f}" if found.sm_clock_max_mhz else ""
+    return f"; SM clock {found.sm_clock_mhz:.0f}{most} MHz"
+
+
+RULES: tuple[Rule, ...] = (clocks_differ, throttled, power_cap, host_thread_busy)
