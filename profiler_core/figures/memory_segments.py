@@ -8,7 +8,7 @@ from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_bytes
 
-_MOST_SEGMENTS = 24
+MOST_SEGMENTS = 24
 _MOST_BLOCKS = 1500
 _ROW_PX = 17
 
@@ -22,7 +22,7 @@ def memory_segments(found: Segments, number: int, palette: Palette) -> go.Figure
         palette: of the mode.
     """
     figure = new_figure(palette)
-    shown = found.segments[:_MOST_SEGMENTS]
+    shown = found.segments[:MOST_SEGMENTS]
     rows: dict[bool, list[tuple[int, int, int, str]]] = {True: [], False: []}
     left = _MOST_BLOCKS
     for row, segment in enumerate(shown):

@@ -6,7 +6,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.memory.segments import Segments
-from profiler_core.figures.memory_segments import memory_segments
+from profiler_core.figures.memory_segments import MOST_SEGMENTS, memory_segments
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.page import section
@@ -35,9 +35,10 @@ def show_segments(runs: Sequence[Remembered]) -> None:
                 key=f"memory_segments_{run.number}",
                 alt="The largest segments with their used and free blocks.",
             )
-            n_more = len(found.segments) - 24
+            n_more = len(found.segments) - MOST_SEGMENTS
             if n_more > 0:
-                st.html(f"<p class=fs-note>{n_more} smaller segments are not drawn.</p>")
+                words = "smaller segment is" if n_more == 1 else "smaller segments are"
+                st.html(f"<p class=fs-note>{n_more} {words} not drawn.</p>")
 
 
 def _parts(found: Segments) -> str:

@@ -1,0 +1,79 @@
+"""The memory page in a real browser: light and dark, small and large windows, its controls."""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import ROOT, Server, ready, running_server, watched_page
+from tests.ingest.memory_snapshot.snapshots import a_snapshot, pickled
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+PAIR: dict[str, str | list[str]] = {"baseline": "run/bert/eager", "candidate": "run/bert/default"}
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """BERT's sample, with a snapshot of names that are HTML for the graphs' run."""
+    home = tmp_path_factory.mktemp("memory-home")
+    for variant in ("eager", "default", "reduce-overhead"):
+        shutil.copytree(ROOT / "sample_traces" / "bert" / variant, home / "runs" / "bert" / variant)
+    frames = [{"name": HOSTILE, "filename": f"/{HOSTILE}.py", "line": 1}]
+    event = {"action": "alloc", "addr": 1000, "size": 1024, "time_us": 1, "frames": frames}
+    (home / "runs" / "bert" / "reduce-overhead" / "memory_snapshot.pickle").write_bytes(
+        pickled(a_snapshot(device_traces=[[event]]))
+    )
+    with running_server(home, tmp_path_factory.mktemp("memory-server") / "log.txt") as server:
+        yield server
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_opens_cold_and_says_where_the_memory_went(
+    browser: Browser, own_server: Server, scheme: str
+) -> None:
+    for page in watched_page(browser, color_scheme=scheme):
+        page.goto(own_server.link("memory", **PAIR))
+        ready(page)
+        expect(page.get_by_role("heading", level=1)).to_contain_text("549 MB against 566 MB")
+        expect(page.get_by_role("rowheader", name="12 × gelu")).to_be_visible()
+        # The curve, two icicles, two pictures of segments.
+        expect(page.locator(".js-plotly-plot")).to_have_count(5)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+
+
+def test_it_is_not_wider_than_its_window(browser: Browser, own_server: Server) -> None:
+    for page in watched_page(browser):
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(own_server.link("memory", **PAIR))
+        for width in (390, 1280, 1920):
+            page.set_viewport_size({"width": width, "height": 844})
+            ready(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_what_is_drawn_is_in_the_address(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("memory", **PAIR))
+    ready(page)
+    page.get_by_role("radio", name="Everything held").click()
+    ready(page)
+    page.wait_for_url(lambda url: "Everything" in url)
+    page.reload()
+    ready(page)
+    expect(page.get_by_role("radio", name="Everything held")).to_be_checked()
+    expect(page.locator(".js-plotly-plot .scatterlayer .trace")).to_have_count(4)
+
+
+def test_names_out_of_a_snapshot_are_text(page: Page, own_server: Server) -> None:
+    runs: dict[str, str | list[str]] = {
+        "baseline": "run/bert/eager",
+        "candidate": "run/bert/reduce-overhead",
+    }
+    page.goto(own_server.link("memory", **runs))
+    ready(page)
+    label = page.locator("text.slicetext", has_text="img src=x")
+    expect(label.first).to_be_attached()  # as text; too long a label is not drawn
+    assert page.locator("img[onerror]").count() == 0
+    expect(page.get_by_text("has no line. Its steps replay a CUDA graph")).to_be_visible()
