@@ -36,13 +36,15 @@ class Material:
     trace: Trace | None = None
     code: InductorLog | None = None  # graphs and generated kernels
     compile_log: CompileLog | None = None
+    stacks: Trace | None = None  # the attribution pass, with Python calls
 
     @property
     def ledger_side(self) -> LedgerSide | None:
         """As the ledger takes it; None without a trace."""
         if self.trace is None:
             return None
-        return LedgerSide(self.trace, self.code if self.code and self.code.graphs else None)
+        code = self.code if self.code and self.code.graphs else None
+        return LedgerSide(self.trace, code, self.stacks)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
-from profiler_core.analysis.waterfall import Waterfall
+from profiler_core.analysis.waterfall import Waterfall, open_bar
 
 
 def fusion_json(ledger: FusionLedger) -> dict[str, Any]:
@@ -55,7 +55,10 @@ def fusion_json(ledger: FusionLedger) -> dict[str, Any]:
 
 
 def waterfall_json(result: Waterfall) -> list[dict[str, Any]]:
-    """The rows of `waterfall`; their sides sum to the step times of `clock` exactly."""
+    """The rows of `waterfall`; their sides sum to the step times of `clock` exactly.
+
+    A row of device work opens into the groups of `fusion` that it sums up.
+    """
     return [
         {
             "class": row.key,
@@ -64,6 +67,14 @@ def waterfall_json(result: Waterfall) -> list[dict[str, Any]]:
             "candidate_ns": row.candidate_ns,
             "delta_ns": row.delta_ns,
             "estimated": row.estimated,
+            "groups": [
+                {
+                    "group": part.group,
+                    "baseline_ns": part.baseline_ns,
+                    "candidate_ns": part.candidate_ns,
+                }
+                for part in open_bar(row)
+            ],
         }
         for row in result.rows
     ]

@@ -62,6 +62,7 @@ def side_of(path: Path) -> tuple[Side, Material]:
         trace,
         code=read_inductor(run.torch_trace) if run.torch_trace else None,
         compile_log=read_compile_log(run),
+        stacks=open_trace(run.trace_stacks) if run.trace_stacks is not None else None,
     )
     summary = summarise(trace, run.record.measurement) if trace is not None else None
     side = make_side(

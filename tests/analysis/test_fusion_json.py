@@ -34,6 +34,20 @@ def test_waterfall_rows():
     assert {"class", "baseline_ns", "candidate_ns", "delta_ns"} <= set(rows[0])
 
 
+def test_rows_open_into_the_groups_of_fusion():
+    names = ("bert.eager", "bert.default")
+    summaries = tuple(summarise(side(FIXTURES / name).trace) for name in names)
+    ledger = small(*names)
+    n_groups = len(fusion_json(ledger)["groups"])
+    for row in waterfall_json(waterfall(summaries, (7e6, 6e6), ledger)):
+        if row["groups"]:
+            assert sum(part["baseline_ns"] for part in row["groups"]) == row["baseline_ns"]
+            assert sum(part["candidate_ns"] for part in row["groups"]) == row["candidate_ns"]
+            assert all(0 <= part["group"] < n_groups for part in row["groups"])
+        else:
+            assert row["class"].startswith(("idle", "overlap", "clocks"))
+
+
 def test_absent_is_null():
     plain = finding_json(Finding("k", "T.", "e", "a", "overview"))
     assert plain["at_stake_ns"] is None

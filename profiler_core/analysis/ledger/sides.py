@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from profiler_core.analysis.categories import with_categories
+from profiler_core.analysis.ledger.alignment import align
 from profiler_core.analysis.ledger.graph_calls import Execution, execute
 from profiler_core.analysis.ledger.modules import backward_modules, node_modules, unit_modules
 from profiler_core.analysis.ledger.ownership import Ownership, ownership
@@ -22,6 +23,7 @@ class LedgerSide:
 
     trace: Trace
     log: InductorLog | None = None
+    stacks: Trace | None = None  # the attribution pass: only names of modules are taken from it
 
 
 @dataclass(slots=True)
@@ -60,7 +62,7 @@ def read_side(side: LedgerSide) -> ReadSide:
         executions=executions,
         owned=owned,
         modules=modules,
-        unit_modules=unit_modules(side.trace, host.steps),
+        unit_modules=_unit_modules(side, host.steps),
         names=names,
         categories=work["category"].cast(pl.String).to_list(),
         durations=work["dur_ns"].to_numpy(),
@@ -68,6 +70,32 @@ def read_side(side: LedgerSide) -> ReadSide:
         n_rows=work.height,
         has_backward=any(unit.backward for step in host.steps for unit in step.units),
     )
+
+
+def _unit_modules(side: LedgerSide, steps: list[HostStep]) -> list[dict[int, str]]:
+    """Modules of units by the trace's own Python calls, else by those of the attribution pass.
+
+    That pass ran the same program, so its units face the trace's in order, by name.
+    """
+    own = unit_modules(side.trace, steps)
+    if side.stacks is None or any(own):
+        return own
+    other = host_work(side.stacks).steps
+    named = unit_modules(side.stacks, other)
+    number = next((number for number, modules in enumerate(named) if modules), None)
+    if number is None:
+        return own
+    step, modules = other[number], named[number]
+    theirs = [(number, unit.name) for number, unit in enumerate(step.units) if unit.events]
+    found = []
+    for mine_step in steps:
+        mine = [(number, unit.name) for number, unit in enumerate(mine_step.units) if unit.events]
+        pairs = align(
+            [name for _, name in mine], [name for _, name in theirs], lambda a, b: int(a == b)
+        )
+        faced = ((mine[i][0], theirs[j][0]) for i, j in pairs)
+        found.append({ours: modules[its] for ours, its in faced if its in modules})
+    return found
 
 
 def _modules(graph: CompiledGraph) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.ledger.modules import ROOT, module_of_all, node_modules
 from profiler_core.ingest.inductor.graphs import placeholder_names, read_graph
 from profiler_core.model.inductor import CompiledGraph
@@ -120,9 +121,19 @@ def test_a_backward_is_of_its_forwards_module():
 def test_python_calls_name_classes():
     with_stack = side(SHARED / "resnet50_b1.eager+stack")
     plain = side(SHARED / "resnet50_b32.eager")
-    from profiler_core.analysis.ledger.ledger import fusion_ledger
-
     result = fusion_ledger(plain, with_stack)
     names = [g.module for g in result.of_kind("matched")]
     assert "ResNet_0.Sequential_0.Bottleneck_0.Conv2d_1" in names
     assert sum(name is not None for name in names) > 0.95 * len(names)
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here")
+def test_an_attribution_pass_names_the_modules_of_another_trace():
+    stacks = side(SHARED / "resnet50_b1.eager+stack").trace
+    plain = side(SHARED / "resnet50_b32.eager").trace
+    result = fusion_ledger(LedgerSide(plain, stacks=stacks), LedgerSide(plain))
+    convolutions = [g.module for g in result.of_kind("matched") if "conv2d" in g.title]
+    assert convolutions[0] == "ResNet_0.Conv2d_0"
+    assert convolutions[1] == "ResNet_0.Sequential_0.Bottleneck_0.Conv2d_1"
+    assert len(set(convolutions)) == len(convolutions)
