@@ -32,7 +32,8 @@ def gpu_time(work: pl.DataFrame, window: Window) -> tuple[GpuTime, ...]:
         work: counted device events with `category`; device may be null (one device then).
         window: what to clip to.
     """
-    clipped = clip(work, window.start_ns, window.end_ns)
+    narrow = work.select("ts_ns", "dur_ns", "cat", "category", "device")
+    clipped = clip(narrow, window.start_ns, window.end_ns)
     times = [
         _of_device(device or 0, clipped.filter(pl.col("device").eq_missing(device)), window)
         for device in clipped["device"].unique().sort()
@@ -44,8 +45,10 @@ def _of_device(device: int, work: pl.DataFrame, window: Window) -> GpuTime:
     communication = pl.col("category") == "communication"
     kernel = pl.col("cat") == KERNEL
     busy = union_ns(work)
-    compute = union_ns(work.filter(kernel & ~communication))
-    compute_or_communication = union_ns(work.filter(kernel))
+    kernels = work.filter(kernel)
+    compute_or_communication = union_ns(kernels) if kernels.height < work.height else busy
+    others = kernels.filter(~communication)
+    compute = union_ns(others) if others.height < kernels.height else compute_or_communication
     return GpuTime(
         device=device,
         busy_ns=busy,

@@ -31,6 +31,18 @@ CAUSES: dict[str, str] = {
     "other": "the launch of the next event is not in the trace",
 }
 
+_COLUMNS = (
+    "ts_ns",
+    "dur_ns",
+    "device",
+    "stream",
+    "launch_row",
+    "launch_ts_ns",
+    "launch_dur_ns",
+    "launch_pid",
+    "launch_tid",
+)
+
 
 def idle_by_cause(
     trace: Trace, work: pl.DataFrame, window: Window, device: int | None
@@ -46,7 +58,8 @@ def idle_by_cause(
     Returns:
         One value for each of CAUSES; they sum to the device's idle_ns exactly.
     """
-    events = work.filter(pl.col("device").eq_missing(device))
+    # Only what is asked for: a row of device work has thirty columns.
+    events = work.select(_COLUMNS).filter(pl.col("device").eq_missing(device))
     cuts = [step.ts_ns + step.dur_ns for step in window.steps[:-1]]
     pieces = _without_tails(_gaps_with_launch(events, window), cuts)
     causes = dict.fromkeys(CAUSES, 0)
@@ -78,7 +91,9 @@ def idle_by_cause(
 def _gaps_with_launch(events: pl.DataFrame, window: Window) -> pl.DataFrame:
     """Each gap with the launch of the event that ends it."""
     end = pl.col("ts_ns") + pl.col("dur_ns")
-    ordered = events.sort("ts_ns", maintain_order=True)
+    ordered = events
+    if not events["ts_ns"].is_sorted():
+        ordered = events.sort("ts_ns", maintain_order=True)
     # The stream that ran last before each event: the one of the furthest end so far.
     runs = ordered.select("stream", end=end).with_columns(furthest=pl.col("end").cum_max())
     last_stream = runs.select(
