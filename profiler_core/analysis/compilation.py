@@ -107,9 +107,7 @@ def compilation_report(
         recompiles=recompiles,
         compile_time=taken,
         recompile_ns=sum(known) if known else None,
-        break_even_steps=math.ceil(taken.seconds * 1e9 / saved_ns)
-        if taken and saved_ns and saved_ns > 0
-        else None,
+        break_even_steps=_break_even(taken, saved_ns, step_ns),
         break_cost=cost,
         cudagraphs=tuple(
             (event, cudagraph_cause(event))
@@ -121,6 +119,17 @@ def compilation_report(
         lost=lost_gain(trace, measurement, others) if log.frame_skips else None,
         eager_only=(bool(log.frame_skips) and not regions) if trace else None,
     )
+
+
+def _break_even(
+    taken: CompileTime | None, saved_ns: float | None, step_ns: float | None
+) -> int | None:
+    """None where nothing is saved: as with verdicts, a ratio that prints as 1.00 is no gain."""
+    if taken is None or saved_ns is None or saved_ns <= 0:
+        return None
+    if step_ns and round((step_ns + saved_ns) / step_ns, 2) == 1.0:
+        return None
+    return math.ceil(taken.seconds * 1e9 / saved_ns)
 
 
 def user_frame(stack: Sequence[Frame], file: str, line: int, function: str) -> Frame:

@@ -10,6 +10,7 @@ from profiler_core.model.inductor import CompiledGraph, GraphNode, InductorLog
 from profiler_core.ui.compilation.data import Compiled, generated_code
 from profiler_core.ui.page import section
 
+_HEIGHT_PX = 520
 _MOST = 400  # kernels in the list
 _QUOTED = re.compile(
     r"^\w+ = async_compile\.(?P<how>\w+)\(.*?r?'''(?P<code>.*?)(?:'''|\Z)",
@@ -58,8 +59,9 @@ def show_code(compiled: Compiled) -> None:
     code, graph = st.columns([3, 2])
     with code:
         language, text = readable(kernel.source)
-        st.code(text, language=language, line_numbers=True, height=520)
-    with graph:
+        st.code(text, language=language, line_numbers=True, height=_HEIGHT_PX)
+    # A kernel may come from dozens of nodes: they scroll beside the code, not far below it.
+    with graph, st.container(height=_HEIGHT_PX, border=False):
         st.html(_graph_html(kernel))
 
 
@@ -124,9 +126,8 @@ def _graph_html(kernel: Kernel) -> str:
     if not nodes:
         return head + ". The log does not say from which nodes it was made.</p>"
     rows = "".join(
-        f"<tr><td class='fs-mono fs-nowrap'>{escape(node.name)}</td>"
-        f"<td class='fs-mono fs-nowrap'>{escape(_target(node))}<br>"
-        f"<small>{escape(_shape(node))}</small></td>"
+        f"<tr><td class=fs-mono>{escape(node.name)}<br><small>{escape(_target(node))}<br>"
+        f"{escape(_shape(node))}</small></td>"
         f"<td><span class=fs-mono>{escape(node.code)}</span><br>"
         f"<small>{escape(node.source)}</small></td></tr>"
         for node in nodes[:60]
@@ -134,7 +135,7 @@ def _graph_html(kernel: Kernel) -> str:
     return (
         f"{head}, made from {len(nodes)} node{'' if len(nodes) == 1 else 's'}:</p>"
         "<div class=fs-scroll>"
-        '<table class="fs-t fs-detail fs-nodes"><thead><tr><th>node</th><th>operation</th>'
+        '<table class="fs-t fs-detail fs-nodes"><thead><tr><th>node of the graph</th>'
         f"<th>your code</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
