@@ -99,8 +99,8 @@ def format_metric(metric: str, value: float | None) -> str:
 def _range(chart: TrendChart, factor: float) -> list[float]:
     """From zero, unless the lines lie so close together that their ups and downs would vanish."""
     points = [point for line in chart.lines for point in line.points]
-    high = max(p.high or p.value for p in points) * factor
-    low = min(p.value if p.low is None else p.low for p in points) * factor
+    ends = [end for p in points for end in (p.low, p.value, p.high) if end is not None]
+    low, high = min(ends) * factor, max(ends) * factor
     room = max((high - low) * _ROOM, high * 0.04)
     bottom = low - room
     return [0 if bottom < high * _FROM_ZERO_BELOW else bottom, (high + room) or 1.0]

@@ -1,0 +1,203 @@
+"""The page Runs in a real browser: trends, their filters, a click on a point, the mixing form.
+
+The runs are re-dated copies of the shipped H200 captures; one is made 8 % slower on purpose.
+"""
+
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Server, ready, running_server
+from tests.store.history.samples import redated_copy
+
+pytestmark = pytest.mark.browser
+
+# The first visit records nine runs in a process of its own, on a busy machine.
+RECORDING_TIMEOUT_MS = 120_000
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("trend-home")
+    for n in range(3):
+        for variant in ("eager", "default"):
+            redated_copy(
+                home,
+                f"redated-bert-{n}",
+                sample="bert",
+                variant=variant,
+                created_at=f"2026-11-{10 + n}T12:00:00Z",
+                environment={
+                    "torch": "2.10.0" if n == 0 else "2.11.0",
+                    "git_commit": f"{n}abcdef",
+                    "git_branch": "main",
+                },
+                slower=1.08 if n == 2 and variant == "default" else 1.0,
+                whole=n > 0,
+            )
+    for n in range(2):
+        redated_copy(home, f"redated-breaky-{n}", created_at=f"2026-11-{14 + n}T12:00:00Z")
+    with running_server(home, tmp_path_factory.mktemp("trend-server") / "log.txt") as server:
+        yield server
+
+
+def open_trends(page: Page, server: Server, **query: str) -> None:
+    page.goto(server.link("runs", view="Trends", **query))
+    expect(charts(page).first).to_be_visible(timeout=RECORDING_TIMEOUT_MS)
+    ready(page)
+
+
+def charts(page: Page):
+    return (
+        page.locator(".stPlotlyChart .main-svg")
+        .locator("visible=true")
+        .locator("xpath=self::*[contains(@style,'background')]")
+    )
+
+
+def titles(page: Page) -> list[str]:
+    return page.locator("h2.fs-h").all_inner_texts()
+
+
+def pick(page: Page, label: str, value: str) -> None:
+    """Choose in a multiselect by typing: its options leave the page while it is redrawn."""
+    field = page.get_by_role("combobox", name=label)
+    field.click()
+    field.fill(value)
+    option = page.get_by_role("option", name=value, exact=True)
+    expect(option).to_be_visible()
+    field.press("Enter")
+    field.press("Escape")
+    ready(page)
+
+
+def test_trends_show_each_workload_with_its_changes(page: Page, own_server: Server) -> None:
+    open_trends(page, own_server)
+    expect(page.locator("h2.fs-h")).to_have_text(["breaky", "bert"])
+    main = page.get_by_test_id("stMain")
+    expect(main).to_contain_text("torch 2.11.0")
+    expect(main).to_contain_text("+8 %")
+    expect(page.locator(".fs-legend").last).to_have_text(re.compile("eager.*default"))
+    # 2 lines of 3 points and 1 of 2: every run is drawn.
+    expect(page.locator(".stPlotlyChart path.point")).to_have_count(8)
+
+
+def test_filters_and_the_number_are_in_the_address(page: Page, own_server: Server) -> None:
+    open_trends(page, own_server)
+    pick(page, "Workload", "bert")
+    expect(page.locator("h2.fs-h")).to_have_text(["bert"])
+    page.get_by_role("radio", name="Kernels").or_(
+        page.get_by_role("button", name="Kernels", exact=True)
+    ).first.click()
+    ready(page)
+    # The first capture has run.json alone, and so no kernels.
+    expect(page.get_by_test_id("stMain")).to_contain_text("2 runs are not drawn")
+    expect(page).to_have_url(re.compile(r"workload=bert"))
+    expect(page).to_have_url(re.compile(r"number=Kernels"))
+    page.goto(page.url)
+    ready(page)
+    expect(page.locator("h2.fs-h")).to_have_text(["bert"])
+    expect(page.get_by_test_id("stMain")).to_contain_text("2 runs are not drawn")
+
+
+def test_a_commit_filters_by_its_beginning(page: Page, own_server: Server) -> None:
+    open_trends(page, own_server, commit="1abc")
+    expect(page.locator("h2.fs-h")).to_have_text(["bert"])
+    expect(page.locator(".stPlotlyChart path.point")).to_have_count(2)
+
+
+def test_a_click_on_a_point_opens_its_run(page: Page, own_server: Server) -> None:
+    open_trends(page, own_server, workload="bert", axis="By run")
+    # The last point of the last line: the one that was made slower. Plotly takes the click on a
+    # layer above the points, so it goes to a place, not to an element.
+    point = page.locator(".stPlotlyChart .trace").last.locator("path.point").last
+    box = point.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.locator(".hoverlayer .hovertext")).to_contain_text("against the one before")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    main = page.get_by_test_id("stMain")
+    expect(main).to_contain_text("+8 % against the one before, more than the rounds wander")
+    expect(page).to_have_url(re.compile(r"point=redated-bert-2\.default"))
+    page.get_by_role("link", name="Compare with the one before").click()
+    expect(page).to_have_url(
+        re.compile(r"baseline=run%2Fredated-bert-1%2Fdefault&candidate=run%2Fredated-bert-2")
+    )
+    ready(page)
+
+
+def test_a_point_in_the_address_leads_to_its_zip(
+    page: Page, own_server: Server, tmp_path: Path
+) -> None:
+    open_trends(page, own_server, point="redated-bert-1.eager", workload="bert")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download as .zip").click()
+    target = tmp_path / "run.zip"
+    download.value.save_as(target)
+    assert download.value.suggested_filename == "redated-bert-1.eager.zip"
+    with zipfile.ZipFile(target) as archive:
+        assert archive.testzip() is None
+        assert {"eager/run.json", "eager/trace.json.gz"} <= set(archive.namelist())
+
+
+def test_tags_are_set_on_the_page_and_filter(page: Page, own_server: Server) -> None:
+    open_trends(page, own_server, point="redated-bert-1.eager", workload="bert")
+    page.get_by_role("button", name="Tags").click()
+    field = page.get_by_label("Tags, separated by commas")
+    field.fill("weekly, <b>")
+    field.press("Enter")
+    expect(page.get_by_text("cannot be the name of a tag")).to_be_visible()
+    field.fill("weekly")
+    field.press("Enter")
+    expect(page.locator(".fs-note", has_text="#weekly")).to_be_visible()
+    open_trends(page, own_server, tag="weekly")
+    expect(page.locator(".stPlotlyChart path.point")).to_have_count(1)
+
+
+def test_trends_fit_on_a_phone_in_the_dark(dark_page: Page, own_server: Server) -> None:
+    dark_page.set_viewport_size({"width": 390, "height": 844})
+    open_trends(dark_page, own_server)
+    width = dark_page.evaluate(
+        "document.querySelector('[data-testid=stMainBlockContainer]').scrollWidth"
+    )
+    assert width <= 390
+
+
+def test_runs_of_different_captures_are_compared_by_the_form(
+    page: Page, own_server: Server
+) -> None:
+    page.goto(own_server.link("runs"))
+    ready(page)
+    page.get_by_text("Compare runs of different captures").click()
+    baseline = page.get_by_role("combobox", name="Baseline")
+    baseline.click()
+    baseline.fill("bert eager 10 Nov")
+    baseline.press("Enter")
+    ready(page)
+    pick_nth(page, "Candidates", "breaky")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page).to_have_url(re.compile(r"baseline=run%2Fredated-bert.*candidate=run%2Fredated-"))
+    ready(page)
+
+
+def pick_nth(page: Page, label: str, words: str) -> None:
+    field = page.get_by_role("combobox", name=label)
+    field.click()
+    field.fill(words)
+    expect(page.get_by_role("option").first).to_be_visible()
+    field.press("Enter")
+    field.press("Escape")
+    ready(page)
+
+
+def test_nothing_recorded_says_what_to_do(page: Page, tmp_path: Path) -> None:
+    with running_server(tmp_path / "home", tmp_path / "log.txt") as server:
+        page.goto(server.link("runs", view="Trends"))
+        expect(page.get_by_text("A trend needs captures of your own")).to_be_visible(
+            timeout=RECORDING_TIMEOUT_MS
+        )
+        ready(page)

@@ -1,0 +1,72 @@
+"""The figure of a trend shows every run, joined as the analysis says, and hides nothing."""
+
+import pytest
+
+from profiler_core.analysis.trend import trend
+from profiler_core.figures.theme import DARK, LIGHT
+from profiler_core.figures.trend import format_metric, trend_figure, trend_legend
+from profiler_core.model.history import METRICS, HeadlineMetrics
+from tests.analysis.test_trend import recorded, slower
+
+
+def chart_of(runs, metric="step_time_ns"):
+    (chart,) = trend(runs, metric).charts
+    return chart
+
+
+def lines_of(figure):
+    return [trace for trace in figure.data if trace.customdata is not None]
+
+
+@pytest.mark.parametrize("order", ["time", "run"])
+def test_each_run_is_a_point_that_knows_its_run(order):
+    runs = [recorded(variant=v, n=n) for n in range(3) for v in ("eager", "default")]
+    chart = chart_of(runs)
+    figure = trend_figure(chart, "step_time_ns", LIGHT, order=order)
+    drawn = {point[0] for line in lines_of(figure) for point in line.customdata}
+    assert drawn == {run.run_id for run in runs}
+    assert [name for name, _ in trend_legend(chart, LIGHT)] == ["eager", "default"]
+
+
+def test_runs_of_one_capture_stand_at_one_place():
+    runs = [recorded(variant=v, n=n) for n in range(2) for v in ("eager", "default")]
+    figure = trend_figure(chart_of(runs), "step_time_ns", DARK, order="run")
+    assert [tuple(line.x) for line in lines_of(figure)] == [(0, 1), (0, 1)]
+
+
+def test_a_change_is_marked_once_for_all_lines():
+    new = {"environment": {"torch": "2.12.0"}}
+    runs = [recorded(variant=v) for v in ("eager", "default")]
+    runs += [recorded(variant=v, n=1, **new) for v in ("eager", "default")]
+    figure = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="time")
+    assert len(figure.layout.shapes) == 1
+    assert [note.text for note in figure.layout.annotations] == ["torch 2.12.0"]
+    assert {line.marker.symbol for line in lines_of(figure)} == {("circle", "diamond")}
+
+
+def test_a_shift_beyond_the_noise_is_written_at_its_point():
+    runs = [recorded(n=0), slower(recorded(n=1), 1.07)]
+    figure = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="time")
+    assert [note.text for note in figure.layout.annotations] == ["+7 %"]
+
+
+def test_the_chosen_point_has_a_ring():
+    runs = [recorded(n=0), recorded(n=1)]
+    figure = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="run", chosen=runs[1].run_id)
+    (ring,) = [trace for trace in figure.data if trace.marker.symbol == "circle-open"]
+    assert tuple(ring.x) == (1,)
+
+
+def test_names_of_files_are_no_markup():
+    run = recorded(workload="<img src=x>", environment={"torch": "<b>2</b>"})
+    hover = lines_of(trend_figure(chart_of([run]), "step_time_ns", LIGHT, order="time"))[0]
+    assert "<img" not in hover.hovertext[0]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_number_can_be_drawn_zero_included(metric):
+    runs = [recorded(n=n, metrics=HeadlineMetrics(**{metric: v})) for n, v in ((0, 0.0), (1, 2.5))]
+    figure = trend_figure(chart_of(runs, metric), metric, LIGHT, order="time")
+    low, high = figure.layout.yaxis.range
+    assert low <= 0 < high
+    assert format_metric(metric, None) == "–"
