@@ -287,10 +287,10 @@ def test_names_from_traces_are_never_html(home):
 def test_the_fusion_page_places_all_time_and_opens_a_group(home):
     app = opened("fusion", **COMPARISON)
     assert "GPU time is placed" in text_of(app)
-    assert "Open group" not in text_of(app)
+    assert "Generated code" not in text_of(app)
     text = text_of(opened("fusion", **COMPARISON, group="0"))
-    assert "Open group" in text
-    assert "Matched by" in text
+    assert "Generated code" in text
+    assert "This match is" in text
 
 
 def test_the_overview_says_where_the_difference_comes_from(home):

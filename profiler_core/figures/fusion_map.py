@@ -5,57 +5,28 @@ saving. Several candidates stand beside each other, each with the baseline at it
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import floor, log10
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.analysis.ledger.result import Kind
-from profiler_core.figures.fusion_parts import Part, drawn_parts
+from profiler_core.figures.fusion_panel import (
+    RIBBON,
+    Frame,
+    Outline,
+    Panel,
+    draw_panel,
+    frame_of,
+)
+from profiler_core.figures.fusion_parts import drawn_parts
 from profiler_core.figures.names import clipped, plotly_text
 from profiler_core.figures.template import Figure, new_figure
 from profiler_core.figures.theme import Palette
-from profiler_core.units import format_change, format_duration
+from profiler_core.units import format_change, format_count, format_duration
 
-_STACK = 0.17  # width of either stack, of a panel's
-_GAP = 0.035  # between panels, of the whole
+__all__ = ["Panel", "fusion_legend", "fusion_map", "fusion_maps"]
+
 _LEAST_PX = 1.6  # of a group on its longer side; smaller ones are joined
-_LABEL_PX = 17  # a ribbon as high as this has room for its name
 _HEAD_PX = 50
-_WIDTH_CHARACTERS = 120  # of 12 px letters in the whole picture, at 1280 px
-_SAME = 0.05  # changes within this are "alike"
-_RIBBON, _FAINT, _STRONG = 0.26, 0.1, 0.5  # opacities: all, not selected, selected
-_CURVE = tuple((i / 20, 3 * (i / 20) ** 2 - 2 * (i / 20) ** 3) for i in range(21))
-_ALONE: dict[Kind, str] = {
-    "removed": "no longer computed",
-    "only in the candidate": "only here",
-    "unmatched": "no counterpart found",
-}
-
-Outline = tuple[list[float | None], list[float | None]]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One candidate against the baseline."""
-
-    label: str
-    groups: Sequence[FoldedGroup]
-    selected: int | None = None  # place of the open group in `groups`
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """Where a panel lies, and what a pixel is worth."""
-
-    left: tuple[float, float]
-    right: tuple[float, float]
-    per_px: float
-    characters: int  # that the ribbons have room for
-
-    @property
-    def ribbon(self) -> tuple[float, float]:
-        return self.left[1] + 0.003, self.right[0] - 0.003
 
 
 def fusion_map(
@@ -99,9 +70,9 @@ def fusion_maps(
     bars: dict[str, Outline] = {}
     ribbons: dict[tuple[str, float], Outline] = {}
     for place, (panel, total) in enumerate(zip(panels, totals, strict=True)):
-        frame = _frame(place, len(panels), per_px)
+        frame = frame_of(place, len(panels), per_px)
         parts = drawn_parts(panel.groups, per_px * _LEAST_PX, program_order=program_order)
-        _draw(figure, parts, palette, frame, (bars, ribbons), place, panel)
+        draw_panel(figure, parts, palette, frame, (bars, ribbons), place, panel)
         _draw_saving(figure, total, palette, frame, time)
         _head(figure, panel, (baseline, panel.label), total, palette, frame, len(panels))
     _fill(figure, bars, ribbons, palette)
@@ -128,18 +99,10 @@ def fusion_legend(groups: Sequence[FoldedGroup], palette: Palette) -> tuple[tupl
     ]
     return (
         *entries,
-        ("ribbon: faster", palette.tint(palette.better, _RIBBON)),
-        ("ribbon: slower", palette.tint(palette.worse, _RIBBON)),
-        ("ribbon: within 5 %", palette.tint(palette.baseline, _RIBBON)),
+        ("ribbon: faster", palette.tint(palette.better, RIBBON)),
+        ("ribbon: slower", palette.tint(palette.worse, RIBBON)),
+        ("ribbon: within 5 %", palette.tint(palette.baseline, RIBBON)),
     )
-
-
-def _frame(place: int, n_panels: int, per_px: float) -> _Frame:
-    width = (1 - _GAP * (n_panels - 1)) / n_panels
-    x = place * (width + _GAP)
-    stack = width * _STACK
-    characters = int(_WIDTH_CHARACTERS * (width - 2 * stack))
-    return _Frame((x, x + stack), (x + width - stack, x + width), per_px, characters)
 
 
 def _head(
@@ -148,7 +111,7 @@ def _head(
     labels: tuple[str, str],
     totals: tuple[float, float],
     palette: Palette,
-    frame: _Frame,
+    frame: Frame,
     n_panels: int,
 ) -> None:
     """Name, time and kernels above either stack, in two lines that never meet."""
@@ -157,9 +120,9 @@ def _head(
         copies = sum(group.n_copies[side] for group in panel.groups)
         text = f"{format_duration(totals[side])}"
         if n_panels < 4:
-            text += f" · {kernels:.0f} kernel{'' if round(kernels) == 1 else 's'}"
-        if copies >= 0.5 and n_panels < 3:
-            text += f", {copies:.0f} {'copies' if round(copies) > 1 else 'copy'}"
+            text += f" · {format_count(kernels)} kernel{'' if kernels == 1 else 's'}"
+        if copies and n_panels < 3:
+            text += f", {format_count(copies)} {'copy' if copies == 1 else 'copies'}"
         name = plotly_text(clipped(labels[side], max(9, 52 // n_panels)))
         figure.add_annotation(
             x=x, y=0, yshift=25, showarrow=False, xanchor=anchor, align=anchor,
@@ -174,96 +137,6 @@ def _round_ticks(tall: float) -> list[float]:
     step = 10 ** floor(log10(tall))
     step = next(s for s in (step, step / 2, step / 5, step / 10) if tall / s >= 4)
     return [step * i for i in range(int(tall / step) + 1)]
-
-
-def _draw(
-    figure: Figure,
-    parts: Sequence[Part],
-    palette: Palette,
-    frame: _Frame,
-    into: tuple[dict[str, Outline], dict[tuple[str, float], Outline]],
-    place: int,
-    panel: Panel,
-) -> None:
-    bars, ribbons = into
-    targets: list[tuple[float, float, str, int]] = []
-    at = [0.0, 0.0]
-    named_until = -frame.per_px * _LABEL_PX
-    for part in parts:
-        tops = (at[0], at[1])
-        for side, x in ((0, frame.left), (1, frame.right)):
-            gap = frame.per_px * 0.5 if part.heights[side] > 3 * frame.per_px else 0.0
-            y = at[side]
-            for category, ns in part.sides[side].items():
-                _rectangle(bars.setdefault(category, ([], [])), x, y, y + ns - gap)
-                y += ns
-            at[side] = y
-        before, after = part.heights
-        if before and after:
-            opacity = _RIBBON
-            if panel.selected is not None:
-                opacity = _STRONG if part.number == panel.selected else _FAINT
-            key = (_ribbon_colour(part, palette), opacity)
-            _band(ribbons.setdefault(key, ([], [])), frame.ribbon, tops, (at[0], at[1]))
-        high = max((at[0] - tops[0] + at[1] - tops[1]) / 2, frame.per_px)
-        middle = (tops[0] + at[0] + tops[1] + at[1]) / 4
-        targets.append((middle, high, _hover(part), -1 if part.number is None else part.number))
-        if high <= frame.per_px * _LABEL_PX:
-            continue
-        if before and after:
-            if middle - named_until > frame.per_px * _LABEL_PX:
-                _name(figure, part, palette, frame, middle)
-                named_until = middle
-        elif max(before, after) > frame.per_px * _LABEL_PX:
-            _name_alone(figure, part, palette, frame, (tops[0] + at[0], tops[1] + at[1]))
-    # Clicks and hovers go to invisible bars: a filled area reports neither.
-    figure.add_bar(
-        name="groups", orientation="h", base=frame.left[0],
-        x=[frame.right[1] - frame.left[0]] * len(targets),
-        y=[t[0] for t in targets], width=[t[1] for t in targets],
-        marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
-        customdata=[[t[3], place] for t in targets],
-        hovertext=[t[2] for t in targets], hoverinfo="text",
-        selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
-    )  # fmt: skip
-
-
-def _name(figure: Figure, part: Part, palette: Palette, frame: _Frame, y: float) -> None:
-    """What it is and its times, on the ribbon; as much as there is room for."""
-    times = _times(*part.heights)
-    room = frame.characters - len(times) - 3
-    text = f"<b>{times}</b>"
-    if room >= 8:
-        title = clipped(part.title, room)
-        text = f"{plotly_text(title)}   {text}"
-        if part.source and len(title) + len(part.source) + 3 <= room:
-            text += f'   <span style="color:{palette.muted}">{plotly_text(part.source)}</span>'
-    figure.add_annotation(
-        x=sum(frame.ribbon) / 2, y=y, showarrow=False, text=text,
-        font={"size": 12, "color": palette.ink},
-    )  # fmt: skip
-
-
-def _name_alone(
-    figure: Figure, part: Part, palette: Palette, frame: _Frame, sums: tuple[float, float]
-) -> None:
-    """Beside its stack, where no ribbon is."""
-    side = 0 if part.heights[0] else 1
-    why = _ALONE.get(part.kind, "")
-    room = frame.characters // 2 - len(why) - 2
-    title = plotly_text(clipped(part.title, room)) + ", " if room >= 8 else ""
-    figure.add_annotation(
-        x=frame.ribbon[side], y=sums[side] / 2, showarrow=False,
-        xanchor=("left", "right")[side], xshift=(6, -6)[side], text=f"{title}{why}",
-        font={"size": 12, "color": palette.muted},
-    )  # fmt: skip
-
-
-def _times(before: float, after: float) -> str:
-    """`495 → 228 µs`: the unit once where both share it."""
-    one, two = format_duration(before), format_duration(after)
-    number, unit = one.split(" ")
-    return f"{number} → {two}" if two.endswith(f" {unit}") else f"{one} → {two}"
 
 
 def _fill(
@@ -286,7 +159,7 @@ def _fill(
 
 
 def _draw_saving(
-    figure: Figure, totals: tuple[float, float], palette: Palette, frame: _Frame, time: str
+    figure: Figure, totals: tuple[float, float], palette: Palette, frame: Frame, time: str
 ) -> None:
     """The height that one side lacks."""
     before, after = totals
@@ -307,44 +180,6 @@ def _draw_saving(
             f"{' ' if wide else '<br>'}{'less' if less else 'more'}<br>"
             f"{change}{f' {time}' if wide else ''}",
         )  # fmt: skip
-
-
-def _rectangle(into: Outline, x: tuple[float, float], y0: float, y1: float) -> None:
-    into[0].extend((x[0], x[1], x[1], x[0], x[0], None))
-    into[1].extend((y0, y0, y1, y1, y0, None))
-
-
-def _band(
-    into: Outline,
-    x: tuple[float, float],
-    tops: tuple[float, float],
-    ends: tuple[float, float],
-) -> None:
-    xs = [x[0] + (x[1] - x[0]) * t for t, _ in _CURVE]
-    upper = [tops[0] + (tops[1] - tops[0]) * e for _, e in _CURVE]
-    lower = [ends[0] + (ends[1] - ends[0]) * e for _, e in _CURVE]
-    into[0].extend([*xs, *reversed(xs), xs[0], None])
-    into[1].extend([*upper, *reversed(lower), upper[0], None])
-
-
-def _ribbon_colour(part: Part, palette: Palette) -> str:
-    before, after = part.heights
-    if after < (1 - _SAME) * before:
-        return palette.better
-    return palette.worse if after > (1 + _SAME) * before else palette.baseline
-
-
-def _hover(part: Part) -> str:
-    before, after = part.heights
-    lines = [
-        f"<b>{plotly_text(clipped(part.title, 90))}</b>",
-        f"{part.n_kernels[0]:.0f} kernels, {format_duration(before)} → "
-        f"{part.n_kernels[1]:.0f}, {format_duration(after)}",
-    ]
-    if part.number is not None and part.kind in _ALONE:
-        lines.append(_ALONE[part.kind])
-    lines += [plotly_text(text) for text in (part.module, part.source) if text]
-    return "<br>".join(lines)
 
 
 def _translucent(colour: str, opacity: float) -> str:

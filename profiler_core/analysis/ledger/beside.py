@@ -19,6 +19,12 @@ def in_the_order_of(
     return tuple(sorted(other, key=lambda group: rank.get(_work(group), len(first))))
 
 
+def place_of_the_same(group: FoldedGroup, groups: Sequence[FoldedGroup]) -> int | None:
+    """Where the same work stands in another ledger's groups; None: it does not have it so."""
+    work = _work(group)
+    return next((place for place, one in enumerate(groups) if _work(one) == work), None)
+
+
 def _work(group: FoldedGroup) -> object:
     one = group.first
     operators = tuple(sorted(each.op for each in one.baseline.operators))

@@ -22,10 +22,11 @@ def coverage_sentence(found: Fused) -> str:
     """As HTML: shares of both sides, number of groups, and what only one side has."""
     ledger = found.ledger
     baseline, candidate = (escape(clipped(label, _LONGEST)) for label in found.labels)
+    n = sum(1 for _ in ledger.of_kind("matched"))
     text = (
         f"<b>{format_share(ledger.coverage_baseline)}</b> of {baseline}'s and "
         f"<b>{format_share(ledger.coverage_candidate)}</b> of {candidate}'s {found.time} is "
-        f"placed, in {format_count(sum(1 for _ in ledger.of_kind('matched')))} groups."
+        f"placed, in {format_count(n)} group{'' if n == 1 else 's'}."
     )
     if ledger.compiled_only_ns:
         only = ledger.compiled_only_ns / max(1, ledger.n_candidate_steps)

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from profiler_core.analysis.ledger.beside import in_the_order_of
+from profiler_core.analysis.ledger.beside import in_the_order_of, place_of_the_same
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.figures.fusion_map import Panel, fusion_legend, fusion_maps
 from profiler_core.figures.template import CONFIG
@@ -65,18 +65,12 @@ def show_map(found: dict[int, Fused], listed: int, filters: Filters) -> None:
         first = next(iter(shown.values()), None)
         is_first = first is None or filters.order == PROGRAM
         shown[number] = groups if is_first else in_the_order_of(first or (), groups)
+    open_one = next((g for g in shown.get(listed, ()) if opened in g.numbers), None)
     panels = [
         Panel(
             found[number].labels[1],
             groups,
-            next(
-                (
-                    place
-                    for place, group in enumerate(groups)
-                    if number == listed and opened in group.numbers
-                ),
-                None,
-            ),
+            None if open_one is None else _selected(open_one, groups, mine=number == listed),
         )
         for number, groups in shown.items()
     ]
@@ -104,6 +98,13 @@ def show_map(found: dict[int, Fused], listed: int, filters: Filters) -> None:
             "became what; the table below has the numbers.",
         )
     show_legend(fusion_legend([group for panel in panels for group in panel.groups], palette))
+
+
+def _selected(opened: FoldedGroup, groups: Sequence[FoldedGroup], *, mine: bool) -> int | None:
+    """The open group's place; in another candidate's panel that of the same work."""
+    if not mine:
+        return place_of_the_same(opened, groups)
+    return next((place for place, group in enumerate(groups) if group is opened), None)
 
 
 def _height_px(panels: Sequence[Panel]) -> int:

@@ -115,8 +115,18 @@ def _columns(found: Fused) -> dict[str, Any]:
         baseline, candidate = "baseline", "candidate"
     return {
         "group": text("operators of the baseline", width=230, pinned=True),
-        "t0": number(f"{baseline}, µs", format="%.1f", width=96, help=f"{found.time} a step."),
-        "t1": number(f"{candidate}, µs", format="%.1f", width=96, help=f"{found.time} a step."),
+        "t0": number(
+            f"{baseline}, µs",
+            format="%.1f",
+            width=_width_px(baseline),
+            help=f"{found.time} a step.",
+        ),
+        "t1": number(
+            f"{candidate}, µs",
+            format="%.1f",
+            width=_width_px(candidate),
+            help=f"{found.time} a step.",
+        ),
         "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
         "n": text("kernels", width=80, help="Kernels a step, copies and memsets not among them."),
         "source": text("source line", width=170),
@@ -124,3 +134,7 @@ def _columns(found: Fused) -> dict[str, Any]:
         "phase": text("phase", width=80),
         "how": text("known with", width=130),
     }
+
+
+def _width_px(head: str) -> int:
+    return max(84, 40 + 7 * len(head))
