@@ -14,7 +14,7 @@ _HALF = re.compile(
     re.IGNORECASE,
 )
 _LAYOUT = re.compile(r"nchwToNhwc|nhwcToNchw", re.IGNORECASE)
-_NO_SHAPES = "What it would bring is not known: the trace has no shapes of these products."
+_NO_SHAPES = "the trace has no shapes of these products, as in the replay of a CUDA graph"
 # Below this share of a step nobody needs to act.
 _LEAST_SHARE = 0.05
 
@@ -39,7 +39,7 @@ def tf32_off(facts: Facts) -> Finding | None:
     names = {one.name for one in found}
     peak = facts.peaks.tf32_flops if facts.peaks else None
     stake, how = _roofline(
-        facts, [(op, peak, 4) for op in facts.products if op.kernel in names], "TF32"
+        facts, [(op, peak, 4) for op in facts.products if op.kernel in names], "TF32", time
     )
     return Finding(
         key="tf32_off",
@@ -57,15 +57,26 @@ def tf32_off(facts: Facts) -> Finding | None:
 
 
 def _roofline(
-    facts: Facts, products: list[tuple[OpWork, float | None, int]], type_: str
+    facts: Facts,
+    products: list[tuple[OpWork, float | None, int]],
+    type_: str,
+    otherwise_ns: float | None,
 ) -> tuple[float | None, str]:
-    """(At most this much, ns a step, and the sentence that says how it was found)."""
-    if facts.peaks is None:
+    """(At most this much, ns a step, and the sentence that says how it was found).
+
+    Args:
+        facts: of the run.
+        products: each with the peak and the bytes of the type that it is to be computed in.
+        type_: that type, in words.
+        otherwise_ns: the bound where no floor is known: the products' whole time, or None.
+    """
+    room = headroom(products, facts.peaks, facts.n_steps) if facts.peaks else None
+    if facts.peaks is None or room is None:
         device = facts.summary.device.name or "this device"
-        return None, f"What it would bring is not known: no peak of {device} is."
-    room = headroom(products, facts.peaks, facts.n_steps)
-    if room is None:
-        return None, _NO_SHAPES
+        why = _NO_SHAPES if facts.peaks else f"the peak of {device} is not known"
+        if otherwise_ns is None:
+            return None, f"What it would bring is not known: {why}."
+        return otherwise_ns, f"At most all of it: {why}, so where its floor is nobody can say."
     return room.at_most_ns, (
         f"At most {format_duration(room.at_most_ns)}: of {format_duration(room.time_ns)} the "
         f"shapes are known, {room.flops / 1e9:.3g} GFLOP that need "
@@ -87,7 +98,7 @@ def half_precision(facts: Facts) -> Finding | None:
         return None
     peak = facts.peaks.half_flops if facts.peaks else None
     stake, how = _roofline(
-        facts, [(op, peak, 2) for op in facts.products if not op.in_halves], "16 bits"
+        facts, [(op, peak, 2) for op in facts.products if not op.in_halves], "16 bits", time
     )
     return Finding(
         key="half_precision",
@@ -148,7 +159,7 @@ def _as_fast_as_even(
             ),
         )
     peak = facts.peaks.half_flops if facts.peaks else None
-    stake, how = _roofline(facts, [(op, peak, 2) for op in odd], "16 bits")
+    stake, how = _roofline(facts, [(op, peak, 2) for op in odd], "16 bits", None)
     return stake, True, how
 
 
@@ -188,6 +199,7 @@ def max_autotune(facts: Facts) -> Finding | None:
         facts,
         [(op, _peak_in_use(facts, op, plain), 2 if op.in_halves else 4) for op in facts.products],
         "the type that each is in",
+        None,
     )
     return Finding(
         key="max_autotune",
