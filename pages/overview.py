@@ -10,6 +10,7 @@ from profiler_core.ui.overview.measure_table import show_definitions, show_measu
 from profiler_core.ui.overview.parts import show_step_bars, show_way_on, show_what_is_missing
 from profiler_core.ui.overview.why import show_run_findings, show_why
 from profiler_core.ui.page import page, section, two_columns
+from profiler_core.ui.report.download import offer_report
 from profiler_core.ui.run_picker import choose_runs
 
 with page("Overview"):
@@ -26,6 +27,7 @@ with page("Overview"):
         section("Where the time went")
         show_step_bars(looked.sides)
         show_way_on(choice)
+        offer_report(choice)
 
     number = show_difference(choice, looked.comparison)
     below_chart = st.container()

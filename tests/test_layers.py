@@ -36,7 +36,7 @@ STAGES = {
     "timeline": {"model", "ingest", "analysis"},
     "report": {"model", "ingest", "analysis", "figures", "store"},
     "cli": {"capture", "model", "ingest", "analysis", "store", "report"},
-    "ui": {"capture", "model", "ingest", "analysis", "figures", "store", "timeline"},
+    "ui": {"capture", "model", "ingest", "analysis", "figures", "store", "timeline", "report"},
 }
 
 # Modules of the package's root that every stage may use: words, not work.

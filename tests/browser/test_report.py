@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from profiler_core.cli.main import main
-from tests.browser.conftest import PAGE_TIMEOUT_MS
+from tests.browser.conftest import PAGE_TIMEOUT_MS, ready
 from tests.report.made_up import hostile_contents
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +100,25 @@ def test_charts_take_the_width_of_the_paper_and_come_back(browser, reports):
     )
     assert complaints == []
     page.context.close()
+
+
+def test_the_overview_hands_out_the_report(browser, page, server, tmp_path):
+    """What the button gives is the file that the command writes: it opens and draws alike."""
+    keys = {"baseline": "sample/customcnn/eager", "candidate": "sample/customcnn/default"}
+    page.goto(server.link(**keys))
+    page.get_by_role("button", name="Report", exact=True).click()
+    page.get_by_text("Leave out folders, host, user and source lines").click()
+    ready(page)
+    with page.expect_download(timeout=120_000) as found:
+        page.get_by_role("button", name="Download the report").click()
+    assert found.value.suggested_filename == "report-customcnn.html"
+    path = tmp_path / "handed.html"
+    found.value.save_as(path)
+    report, complaints, requests = opened(browser, path)
+    assert all(chart["drawn"] for chart in report.evaluate(_DRAWN))
+    assert "are left out" in report.locator("footer").inner_text()
+    assert complaints == [] and requests == []
+    report.context.close()
 
 
 def test_the_pdf_has_its_summary_on_the_first_page(reports, tmp_path, monkeypatch):

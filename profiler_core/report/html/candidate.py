@@ -16,6 +16,7 @@ from profiler_core.units import format_change, format_difference, format_duratio
 
 _MAP_PX = 460
 _GROUPS = 10  # the biggest changes; --tables has all groups
+_ALIKE = 0.02  # changes within this are no news, and not coloured
 _CLOCK = {
     "unprofiled": "timed without the profiler",
     "profiled": "on the profiler's clock",
@@ -119,7 +120,8 @@ def _place(group: FoldedGroup) -> str:
 
 
 def _change(group: FoldedGroup) -> str:
-    kind = "better" if group.delta_ns < 0 else "worse"
+    alike = abs(group.delta_ns) <= _ALIKE * max(group.baseline_ns, group.candidate_ns)
+    kind = "muted" if alike else "better" if group.delta_ns < 0 else "worse"
     percent = ""
     if group.baseline_ns and group.candidate_ns:
         percent = f" <small>{format_change(group.candidate_ns / group.baseline_ns)}</small>"

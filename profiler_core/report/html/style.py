@@ -75,7 +75,8 @@ ul { margin:6px 0; padding-left:1.2em; } li { margin:2px 0; max-width:100ch;
 footer { margin-top:56px; padding-top:12px; border-top:1px solid var(--line); color:var(--muted);
   font-size:12.5px; }
 @media (max-width:640px) { main { padding:24px 16px; } h1 { font-size:23px; } nav { columns:1; }
-  .change { display:block; margin:0; } header.top { display:block; } }
+  .change { display:block; margin:0; } header.top { display:block; }
+  header.top span { display:block; } }
 @page { size:A4; margin:13mm 14mm 14mm; }
 @media print {
   body { font-size:9.6pt; line-height:1.42; } main { max-width:none; padding:0; }
