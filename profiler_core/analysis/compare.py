@@ -142,7 +142,7 @@ def make_side(
         clock="unprofiled" if measured is not None else "profiled" if steps else None,
         jitter=jitter(run.record.measurement),
         per_step=steps,
-        memory=summary.memory if summary else peak_memory(None, None, run.record.measurement),
+        memory=summary.memory if summary else peak_memory(None, run.record.measurement),
         compiling=compiling,
         telemetry=telemetry,
     )

@@ -109,7 +109,7 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
             idle_by_cause(trace, counted, window, busiest.device) if launch and times else None
         ),
         launch=launch,
-        memory=peak_memory(trace, window, measurement),
+        memory=peak_memory(trace, measurement),
         device=device_of(trace, busiest.device if on_gpu else None),
         devices=times,
         notes=trace_notes(trace, window, counted, times, launch),

@@ -55,8 +55,9 @@ class MemoryCurve:
 def memory_curves(trace: Trace) -> tuple[MemoryCurve, ...]:
     """A curve for each device that has [memory] events, the one to look at first.
 
-    First come the accelerators, by their peak, then the CPU. Empty: the profiler ran without
-    profile_memory, or nothing was allocated (a CUDA graph's replay allocates nothing).
+    The highest peak comes first. The host's own allocator only counts where there is no other
+    device: beside a GPU it holds a few bytes, and nobody asks for them. Empty: the profiler ran
+    without profile_memory, or nothing was allocated (a CUDA graph's replay allocates nothing).
     """
     steps = tuple(host_steps(trace)["ts_ns"])
     curves = [
@@ -65,7 +66,8 @@ def memory_curves(trace: Trace) -> tuple[MemoryCurve, ...]:
             "device_type", "device_id", maintain_order=True
         )
     ]
-    return tuple(sorted(curves, key=lambda c: (c.is_of_cpu, -c.peak_allocated_bytes)))
+    wanted = [c for c in curves if c.is_of_cpu != trace.has_device_events]
+    return tuple(sorted(wanted, key=lambda c: -c.peak_allocated_bytes))
 
 
 def device_events(trace: Trace) -> pl.DataFrame:
@@ -73,7 +75,9 @@ def device_events(trace: Trace) -> pl.DataFrame:
 
     Without ProfilerStep annotations all of them count.
     """
-    events = trace.memory.drop_nulls(["bytes", "total_allocated_bytes", "device_type", "device_id"])
+    events = trace.memory.drop_nulls(["total_allocated_bytes", "device_type"]).with_columns(
+        pl.col("bytes").fill_null(0), pl.col("device_id").fill_null(-1)
+    )
     steps = host_steps(trace)
     if steps.height == 0:
         return events

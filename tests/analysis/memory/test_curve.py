@@ -52,7 +52,8 @@ def test_a_curve_starts_at_the_level_before_its_first_event():
 
 
 def test_a_peak_before_the_first_event_counts():
-    trace = a_trace(memory=[event(10, -60, 40, 1), event(20, 10, 50, 2)])
+    events = [event(10, -60, 40, 1), event(20, 10, 50, 2)]
+    trace = a_trace(memory=events, device=[kernel(1, 1)])
     assert memory_curves(trace)[0].peak_allocated_bytes == 100
 
 
@@ -60,22 +61,31 @@ def test_events_outside_of_the_steps_do_not_count():
     trace = a_trace(
         annotations=[step(1, 100, 50)],
         memory=[event(10, 500, 500, 1), event(110, 5, 5, 2), event(200, 900, 905, 3)],
+        device=[kernel(110, 1)],
     )
     assert memory_curves(trace)[0].peak_allocated_bytes == 5
 
 
-def test_accelerators_come_first_and_the_cpu_has_no_pool():
-    trace = a_trace(
+def several_devices(**tables):
+    return a_trace(
         memory=[
             event(1, 999, 999, 1, reserved=0, device=(0, -1)),
             event(2, 10, 10, 2, device=(1, 0)),
             event(3, 20, 20, 3, device=(1, 1)),
-        ]
+        ],
+        **tables,
     )
-    curves = memory_curves(trace)
-    assert [(c.device_type, c.device_id) for c in curves] == [(1, 1), (1, 0), (0, -1)]
-    assert curves[2].is_of_cpu
-    assert curves[2].peak_reserved_bytes is None
+
+
+def test_beside_a_gpu_the_hosts_allocator_does_not_count():
+    curves = memory_curves(several_devices(device=[kernel(1, 1)]))
+    assert [(c.device_type, c.device_id) for c in curves] == [(1, 1), (1, 0)]
+
+
+def test_on_the_cpu_there_is_no_pool():
+    (curve,) = memory_curves(several_devices())
+    assert curve.is_of_cpu
+    assert curve.peak_reserved_bytes is None
 
 
 def test_without_events_there_is_no_curve():
@@ -130,7 +140,7 @@ def test_python_frames_name_module_and_line():
         op(2, 70, "torch/nn/modules/linear.py(130): forward"),
         op(3, 2, "/home/me/model.py(99): elsewhere"),
     ]
-    trace = a_trace(memory=[event(20, 50, 50, 1)], python=frames)
+    trace = a_trace(memory=[event(20, 50, 50, 1)], python=frames, device=[kernel(1, 1)])
     (row,) = live_at_peak(trace, memory_curves(trace)[0], allocations(trace, 1, 0)).rows
     assert (row.module, row.source) == ("Linear_0", "model.py:12 forward")
 
