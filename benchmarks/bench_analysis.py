@@ -177,7 +177,7 @@ def questions(trace: Trace) -> dict[str, Callable[[], object]]:
         "gpu_time": partial(gpu_time, counted, window),
         "idle_by_cause": partial(idle_by_cause, trace, counted, window, device),
         "trace_notes": partial(trace_notes, trace, window, counted, times, launch),
-        "peak_memory": partial(peak_memory, trace, window, None),
+        "peak_memory": partial(peak_memory, trace, None),
         "compiled_calls": partial(compiled_calls, trace),
         "region_taxes": partial(region_taxes, trace),
         "graph_break_cost": partial(graph_break_cost, trace, None),

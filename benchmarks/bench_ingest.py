@@ -33,6 +33,10 @@ TRACELENS = "git+https://github.com/AMD-AGI/TraceLens@171dd74721ca1ec45709e5805b
 _LONG_S = 60.0
 
 
+class NotInstalledError(Exception):
+    """pip cannot get a peer; the text says why."""
+
+
 @dataclass(frozen=True)
 class Tool:
     """Something that reads a trace. python: whose interpreter; cold: its cache is deleted."""
@@ -75,9 +79,29 @@ def environment(folder: Path, requirement: str) -> Path:
     if not marker.exists() or marker.read_text() != requirement:
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", requirement], check=True)
+        command = [python, "-m", "pip", "install", "-q", requirement]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise NotInstalledError(_reason(done.stderr))
         marker.write_text(requirement)
     return python
+
+
+def _reason(errors: str) -> str:
+    """The line of pip's output that says why: git's own, or else the first error."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    telling = [line for line in lines if line.startswith("fatal:")]
+    telling += [line for line in lines if line.upper().startswith("ERROR")]
+    return (telling or lines or ["pip gave no reason"])[0]
+
+
+def peer(name: str, script: str, folder: Path, requirement: str) -> Tool | None:
+    """A peer with its environment; None, and a sentence, where it cannot be installed."""
+    try:
+        return Tool(name, PEERS / script, environment(folder, requirement))
+    except NotInstalledError as error:
+        print(f"{name} is left out: {requirement} cannot be installed ({error}).", file=sys.stderr)
+        return None
 
 
 def run_tool(tool: Tool, trace: Path, work: Path, n_runs: int, timeout_s: float) -> Result:
@@ -149,11 +173,13 @@ def tools(work: Path, wanted: list[str], tracelens: str) -> list[Tool]:
         Tool("Fusionscope, cold", PEERS / "run_product.py", here, cold=True),
         Tool("Fusionscope, reopened", PEERS / "run_product.py", here),
     ]
-    if "hta" in wanted:
-        found.append(Tool("HTA 0.5.0", PEERS / "run_hta.py", environment(work / "hta", HTA)))
-    if "tracelens" in wanted:
-        python = environment(work / "tracelens", tracelens)
-        found.append(Tool("TraceLens", PEERS / "run_tracelens.py", python))
+    peers = {
+        "hta": ("HTA 0.5.0", "run_hta.py", HTA),
+        "tracelens": ("TraceLens", "run_tracelens.py", tracelens),
+    }
+    for key, (name, script, requirement) in peers.items():
+        if key in wanted and (tool := peer(name, script, work / key, requirement)) is not None:
+            found.append(tool)
     return found
 
 
@@ -179,10 +205,11 @@ def main() -> None:
             if not trace.exists():
                 repeat(chosen.source, trace, int(mb * 1e6))
             traces.append(trace)
+    measured = tools(chosen.work, chosen.peers, chosen.tracelens)
     results = [
         run_tool(tool, trace, chosen.work, chosen.runs, chosen.timeout)
         for trace in traces
-        for tool in tools(chosen.work, chosen.peers, chosen.tracelens)
+        for tool in measured
     ]
     text = f"{where}\n\n{table(results)}\n"
     print(text)
