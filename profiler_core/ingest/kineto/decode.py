@@ -14,7 +14,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import duckdb
 import polars as pl
 
 from profiler_core.ingest.kineto.wide import ARGUMENTS, Argument
@@ -43,6 +42,10 @@ class Decoder:
     """Decodes pieces from any number of threads."""
 
     def __init__(self) -> None:
+        # Here, because its 0.2 s would be waited for by everybody who only opens columns.
+        import duckdb
+
+        self._error = duckdb.Error
         self._connection = duckdb.connect(config={"threads": 1})
         self._connection.execute("SET enable_progress_bar = false")
         self._thread = threading.local()
@@ -83,14 +86,14 @@ class Decoder:
             if typed:
                 try:
                     return self._query(_TYPED_QUERY, path, _USUAL_BYTES)
-                except duckdb.Error:
+                except self._error:
                     pass
             # Perhaps only a text where a number stood ("pid": "Spans"), a number that overflows,
             # or an event longer than usual: read every value as text and convert what can be.
             # Costs twice as much.
             try:
                 return self._query(_TEXT_QUERY, path, max(_USUAL_BYTES, len(text)))
-            except duckdb.Error as error:
+            except self._error as error:
                 raise UndecodableError(str(error)) from error
 
     def _query(self, query: str, path: str, largest: int) -> pl.DataFrame:
