@@ -9,6 +9,7 @@ else cannot be judged from these rounds.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Literal
 
 from profiler_core.analysis.compare import CandidateComparison, Side
@@ -116,7 +117,8 @@ def _obstacle(comparison: CandidateComparison, sides: tuple[Side, Side]) -> str 
     differs = [
         d
         for d in comparison.environment_differs
-        if d.key in _SAME_QUESTION or d.key.startswith("spec.")
+        if (d.key in _SAME_QUESTION or d.key.startswith("spec."))
+        and not (d.key == "workload" and _in_checkouts(str(d.baseline), str(d.candidate)))
     ]
     if set(comparison.device_kinds) == {"gpu", "cpu"}:
         return "One run is on a GPU, the other on a CPU."
@@ -129,6 +131,11 @@ def _obstacle(comparison: CandidateComparison, sides: tuple[Side, Side]) -> str 
             f"baseline and {first.candidate} in the candidate."
         )
     return None
+
+
+def _in_checkouts(ours: str, theirs: str) -> bool:
+    """The same function of the same file, in two checkouts: `before/model.py:build`."""
+    return ".py:" in ours and PurePath(ours).name == PurePath(theirs).name
 
 
 def _because(error: str | None) -> str:

@@ -144,6 +144,17 @@ def test_another_workload_cannot_be_judged():
     )
 
 
+def test_the_same_function_in_two_checkouts_is_the_same_workload():
+    def of(workload, **more):
+        return a_run(*STEADY, record={"workload": workload}, **more, **QUIET)
+
+    limit = ("step_time", "+3%")
+    found = judged(of("/a/before/model.py:build"), of("/a/after/model.py:build"), limit)
+    assert found.outcome == "pass"
+    found = judged(of("/a/before/model.py:build"), of("/a/after/model.py:other"), limit)
+    assert found.outcome == "cannot judge"
+
+
 def test_a_failed_run_cannot_be_judged():
     failed = a_run(*STEADY, record={"status": "failed", "error": "out of memory"}, **QUIET)
     found = judged(a_run(*STEADY, **QUIET), failed, ("step_time", "+3%"))
