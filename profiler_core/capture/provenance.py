@@ -1,4 +1,4 @@
-"""Which version of the user's code ran: git commit, and whether the work tree was clean."""
+"""Which version of the user's code ran: git commit, branch, and whether the work tree was clean."""
 
 import subprocess
 from pathlib import Path
@@ -8,12 +8,19 @@ _TIMEOUT_S = 5
 
 
 def code_version(folder: Path) -> dict[str, Any]:
-    """`git_commit` and `git_dirty` of the repository around `folder`; None outside of one."""
+    """`git_commit`, `git_branch`, `git_dirty` of the repository around `folder`.
+
+    None outside of one; no branch where a commit is checked out by itself.
+    """
     commit = _git(folder, "rev-parse", "HEAD")
     if not commit:
-        return {"git_commit": None, "git_dirty": None}
+        return {"git_commit": None, "git_branch": None, "git_dirty": None}
     changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
-    return {"git_commit": commit, "git_dirty": None if changes is None else bool(changes)}
+    return {
+        "git_commit": commit,
+        "git_branch": _git(folder, "symbolic-ref", "--short", "--quiet", "HEAD") or None,
+        "git_dirty": None if changes is None else bool(changes),
+    }
 
 
 def _git(folder: Path, *words: str) -> str | None:

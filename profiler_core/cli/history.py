@@ -154,7 +154,7 @@ def _retention(arguments: argparse.Namespace) -> dict[str, object]:
     rules = history.configured_rules()
     if arguments.keep_captures is not None or arguments.keep_days is not None:
         rules = history.Rules(arguments.keep_captures, arguments.keep_days)
-    if (rules.keep_captures or 1) < 1 or (rules.keep_days or 1) < 1:
+    if any(number is not None and number < 1 for number in (rules.keep_captures, rules.keep_days)):
         raise BadInput("A rule keeps at least 1.", remedy="Pass 1 or more.")
     if rules == history.Rules():
         raise BadInput("No rule says what may go.", remedy="Pass --keep-captures or --keep-days.")
