@@ -120,7 +120,7 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-told td, .fs-told th, .fs-nodes td, .fs-nodes th { text-align:left; }
 .fs-told td:last-child, td.fs-nowrap { white-space:nowrap; overflow-wrap:normal; }
 .fs-wide { min-width:20ch; }
-.fs-free { overflow-wrap:anywhere; }
+.fs-free { overflow-wrap:anywhere; min-width:22ch; }
 .fs-t.fs-told th, .fs-t.fs-nodes th { font-size:13px; }
 .fs-told td:first-child, .fs-nodes td:first-child { color:var(--fs-ink); }
 .fs-code { font-family:'JetBrains Mono',monospace; font-size:12.5px; line-height:1.55; margin:4px 0;

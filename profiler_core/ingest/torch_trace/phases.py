@@ -6,6 +6,7 @@ are added up, so that a log with a million of them stays small.
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from profiler_core.model.compilation import Phase
@@ -46,7 +47,7 @@ class PhaseTally:
                 self._origin_us = ts
             if len(stack) < 200:
                 stack.append((name, ts))
-        elif phase == "E" and any(open_name == name for open_name, _ in stack):
+        elif phase == "E" and stack and (stack[-1][0] == name or _is_open(name, stack)):
             while stack[-1][0] != name:  # an exception leaves the inner phases open
                 stack.pop()
             path = tuple(open_name for open_name, _ in stack)
@@ -82,6 +83,11 @@ class PhaseTally:
         total.dur_us += dur_us
 
 
+def _is_open(name: str, stack: list[tuple[str, float]]) -> bool:
+    return any(open_name == name for open_name, _ in stack)
+
+
+@lru_cache(maxsize=256)  # asked for each event, of a few names
 def _direction(outermost: str) -> str:
     if any(word in outermost for word in BACKWARD):
         return "backward"
