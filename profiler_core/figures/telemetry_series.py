@@ -1,11 +1,13 @@
 """Small multiples over one time axis: clocks, power, temperature, memory, CPU of all runs."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import median
 
 import plotly.graph_objects as go
 
 from profiler_core.analysis.telemetry.phases import WORDS, PhaseKind
-from profiler_core.analysis.telemetry.series import TITLES, Key, Line, Lines
+from profiler_core.analysis.telemetry.series import TITLES, Key, Line, Lines, Point
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
@@ -14,6 +16,14 @@ _ROW_PX = 132
 _GAP_PX = 40
 _TOP_PX = 26
 _BOTTOM_PX = 44
+# Of the shading of a phase; `phase_shades` names them in this order.
+PHASE_OPACITY: dict[PhaseKind, float] = {
+    "timing": 0.08,
+    "telemetry": 0.2,
+    "profiled": 0.6,
+    "file": 0.0,
+}
+_GAP_S = 0.5  # a line does not cross a longer pause
 # Held until the next sample; the others change smoothly.
 _STEPS: tuple[Key, ...] = ("sm_clock", "utilization", "temperature", "memory")
 _FROM_ZERO: tuple[Key, ...] = ("power", "utilization", "cpu")
@@ -49,7 +59,8 @@ def telemetry_series(
                     "anchor": f"y{suffix}",
                     "matches": "x" if place else None,
                     "showticklabels": is_last,
-                    "title": {"text": found.title} if is_last else None,
+                    # On a phone two of them beside each other would overlap.
+                    "title": {"text": found.title} if is_last and not column else None,
                     "fixedrange": False,
                     "showspikes": True,
                     "spikemode": "across",
@@ -61,7 +72,7 @@ def telemetry_series(
                     "domain": [max(0.0, top - _ROW_PX / plot), top],
                     "anchor": f"x{suffix}",
                     "range": _range(key, of_key),
-                    "nticks": 4,
+                    "nticks": 5,
                 },
             }
         )
@@ -84,9 +95,10 @@ def telemetry_series(
 
 
 def _draw(figure: go.Figure, line: Line, label: str, suffix: str, palette: Palette) -> None:
+    xs, ys = _with_gaps(line.points)
     figure.add_scatter(
-        x=[x for x, _ in line.points],
-        y=[y for _, y in line.points],
+        x=xs,
+        y=ys,
         mode="lines" if len(line.points) > 1 else "markers",
         line={
             "color": palette.run(line.run),
@@ -100,10 +112,24 @@ def _draw(figure: go.Figure, line: Line, label: str, suffix: str, palette: Palet
     )
 
 
+def _with_gaps(points: Sequence[Point]) -> tuple[list[float | None], list[float | None]]:
+    """X and y with a hole wherever nothing was sampled for a while."""
+    distances = [b - a for (a, _), (b, _) in pairwise(points)]
+    longest = max(_GAP_S, 5 * median(distances)) if distances else 0.0
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    for place, (x, y) in enumerate(points):
+        if place and x - points[place - 1][0] > longest:
+            xs.append(None)
+            ys.append(None)
+        xs.append(x)
+        ys.append(y)
+    return xs, ys
+
+
 def _phases(figure: go.Figure, found: Lines, suffix: str, palette: Palette) -> None:
-    """Stretches behind the lines; the word stands once, at the top of the first chart."""
+    """Stretches behind the lines, in the colour of their run; the rarer the phase, the darker."""
     for span in found.spans:
-        color = palette.run(span.run)
         figure.add_shape(
             type="rect",
             xref=f"x{suffix}",
@@ -112,36 +138,10 @@ def _phases(figure: go.Figure, found: Lines, suffix: str, palette: Palette) -> N
             x1=span.end_s,
             y0=0,
             y1=1,
-            fillcolor=color,
-            opacity=0.12 if span.kind != "profiled" else 0.3,
+            fillcolor=palette.run(span.run),
+            opacity=PHASE_OPACITY[span.kind],
             line={"width": 0},
             layer="below",
-        )
-    if suffix == "":
-        _phase_names(figure, found, palette)
-
-
-def _phase_names(figure: go.Figure, found: Lines, palette: Palette) -> None:
-    """One word over the middle of each kind of phase that is wide enough to carry it."""
-    points = [x for line in found.lines for x, _ in line.points]
-    width = max(points, default=1.0) - min(points, default=0.0)
-    kinds: tuple[PhaseKind, ...] = ("timing", "telemetry", "profiled")
-    for kind in kinds:
-        spans = [span for span in found.spans if span.kind == kind]
-        if not spans:
-            continue
-        start, end = min(s.start_s for s in spans), max(s.end_s for s in spans)
-        if end - start < 0.12 * width:
-            continue
-        figure.add_annotation(
-            x=(start + end) / 2,
-            y=1,
-            xref="x",
-            yref="y domain",
-            yanchor="top",
-            text=WORDS[kind],
-            showarrow=False,
-            font={"size": 11, "color": palette.muted},
         )
 
 
@@ -157,3 +157,10 @@ def _range(key: Key, of_key: Sequence[Line]) -> list[float]:
     room = max((high - low) * 1.15, 0.1 * high, 1e-9)
     middle = (low + high) / 2
     return [max(0.0, middle - room / 2), middle + room / 2]
+
+
+def phase_shades(found: Lines) -> str:
+    """Which phases are shaded, from light to dark; "" where none is."""
+    kinds = {span.kind for span in found.spans}
+    named = [WORDS[kind] for kind in PHASE_OPACITY if kind in kinds]
+    return f"Shaded, from light to dark: {', '.join(named)}." if named else ""

@@ -85,6 +85,8 @@ def group(parts: Iterable[Part]) -> Groups:
     leading = [part for part in loose if part.kind is Kind.TRACE]
     if not leading and not runs:  # snapshots alone are compared as traces are
         leading = [part for part in loose if part.kind is Kind.MEMORY_SNAPSHOT]
+    if not leading and not runs:  # and so are samples of GPUs alone
+        leading = [part for part in loose if part.kind is Kind.NVML]
     made = [RunParts(name) for name in display_names([part.name for part in leading])]
     for run, part in zip(made, leading, strict=True):
         _put(run, part)

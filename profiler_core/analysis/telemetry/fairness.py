@@ -10,6 +10,7 @@ from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.units import format_share
 
 MOST_APART = 0.03
+PREFIX = "Not a fair comparison: "
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,13 @@ def fairness(
     )
     apart = _fraction(clocks)
     if unfair:
-        said = (f"Not a fair comparison: {'; '.join(unfair)}.",)
+        said = (f"{PREFIX}{'; '.join(unfair)}.",)
         return Fairness(False, said, clocks, memory, apart, (throttled[0], throttled[1]))
     if without:
         said = (_unknown(without),)
         return Fairness(None, said, clocks, memory, apart, (throttled[0], throttled[1]))
     said = (
-        f"The GPU was in the same state for both: SM clock {clocks[0]:.0f} and {clocks[1]:.0f} MHz"
+        f"{labels[0]} and {labels[1]}: SM clock {clocks[0]:.0f} and {clocks[1]:.0f} MHz"
         + (", neither was throttled." if None not in throttled else "; whether it was throttled is "
            "not known."),
     )  # fmt: skip

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from profiler_core.analysis.telemetry.series import Axis, lines
-from profiler_core.figures.telemetry_series import telemetry_series
+from profiler_core.figures.telemetry_series import phase_shades, telemetry_series
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
@@ -36,6 +36,9 @@ def show_series(found: Recorded) -> None:
         return
     palette = colors()
     show_legend([(one.label, palette.run(one.number)) for one in found.runs])
+    shades = phase_shades(drawn)
+    if shades:
+        st.html(f"<p class=fs-note>{shades}</p>")
     show_figure(
         telemetry_series({one.number: one.label for one in found.runs}, drawn, palette),
         key=f"telemetry_{axis}",

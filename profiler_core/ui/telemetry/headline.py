@@ -4,6 +4,7 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.telemetry.fairness import PREFIX
 from profiler_core.analysis.telemetry.words import clock_sentence, phase_sentence
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.telemetry.data import Recorded, SampledRun
@@ -25,7 +26,8 @@ def show_headline(found: Recorded) -> None:
         title = "Whether the GPU was in the same state for all runs is <em>not known</em>"
     else:
         title = _single(first)
-    lines = list(dict.fromkeys(s for _, judged in found.pairs for s in judged.sentences))
+    told = (s.removeprefix(PREFIX) for _, judged in found.pairs for s in judged.sentences)
+    lines = [line[:1].upper() + line[1:] for line in dict.fromkeys(told)]
     if not found.pairs:
         lines = [clock_sentence(first.found), phase_sentence(first.found)]
     html = f"<p class=fs-eyebrow>{facts}</p><h1 class='fs-verdict{bad}'>{title}</h1>"

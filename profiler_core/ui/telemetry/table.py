@@ -25,24 +25,37 @@ def show_table(found: Recorded) -> None:
     rows = [row for row in zip(*columns, strict=True) if any(one.value for one in row)]
     heads = "".join(f"<th>{escape(one.label)}</th>" for one in found.runs)
     body = "".join(_row(found.runs, row) for row in rows)
-    clocks = "".join(f"<td>{_clocks(one)}</td>" for one in found.runs)
+    clocks = "".join(
+        f"<td>{_clocks(one)}{'<span class=fs-d></span>' if place else ''}</td>"
+        for place, one in enumerate(found.runs)
+    )
     st.html(
-        f"<div class=fs-scroll><table class=fs-t><thead><tr><th></th>{heads}</tr></thead>"
+        f'<div class=fs-scroll><table class=fs-t style="max-width:{_width_px(len(found.runs))}px">'
+        f"<thead><tr><th></th>{heads}</tr></thead>"
         f"<tbody>{body}<tr><th scope=row>Clocks held back by</th>{clocks}</tr></tbody>"
         "</table></div>"
     )
 
 
+def _width_px(n_runs: int) -> int:
+    """Further apart, a reader's eye slips between the rows."""
+    return 260 + 230 * n_runs
+
+
 def missing_sentences(found: Recorded) -> list[str]:
     """Why numbers are missing: one sentence for each reason, with what it concerns."""
-    by_reason: dict[str, list[str]] = {}
+    absent: dict[tuple[str, str], list[str]] = {}  # (reading, reason) -> runs
     for one in found.runs:
         for reading in readings(one.found):
             if reading.value is None:
-                by_reason.setdefault(f"{one.label}: {{}}. {reading.note}", []).append(reading.label)
+                absent.setdefault((reading.label, reading.note), []).append(one.label)
+    sentences: dict[tuple[str, str], list[str]] = {}  # (runs, reason) -> readings
+    for (label, note), runs in absent.items():
+        who = "" if len(runs) == len(found.runs) else f"{', '.join(runs)}: "
+        sentences.setdefault((who, note), []).append(label)
     return [
-        reason.replace("{}", f"no {', '.join(label.lower() for label in labels)}", 1)
-        for reason, labels in by_reason.items()
+        f"{who}{' · '.join(labels)}: not available. {note}"
+        for (who, note), labels in sentences.items()
     ]
 
 

@@ -1,0 +1,76 @@
+"""The page telemetry in a real browser: cold, light and dark, narrow and wide, all axes."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import ROOT, Server, ready, running_server, watched_page
+
+pytestmark = pytest.mark.browser
+
+SAMPLE = ROOT / "sample_traces" / "customcnn"
+PAIR: dict[str, str | list[str]] = {
+    "baseline": "run/cnn/eager",
+    "candidate": "run/cnn/reduce-overhead",
+}
+TRACE_AXIS = "On the trace's axis"
+
+
+@pytest.fixture(scope="module")
+def telemetry_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home: Path = tmp_path_factory.mktemp("telemetry-home")
+    for variant in ("eager", "reduce-overhead"):
+        shutil.copytree(SAMPLE / variant, home / "runs" / "cnn" / variant)
+    log = tmp_path_factory.mktemp("telemetry-server") / "log.txt"
+    with running_server(home, log) as server:
+        yield server
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_opens_cold_and_draws_every_quantity(
+    browser: Browser, telemetry_server: Server, scheme: str
+) -> None:
+    for page in watched_page(browser, color_scheme=scheme):
+        page.goto(telemetry_server.link("telemetry", **PAIR))
+        ready(page)
+        expect(page.get_by_role("heading", level=1).first).to_contain_text("A fair comparison")
+        expect(page.get_by_role("rowheader", name="Energy a step")).to_be_visible()
+        chart = page.locator(".js-plotly-plot").first
+        for title in ("SM clock, MHz", "Power, W", "GPU busy (NVML), %", "Temperature, °C"):
+            expect(chart.get_by_text(title, exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_it_is_not_wider_than_its_window(
+    browser: Browser, telemetry_server: Server, width: int
+) -> None:
+    for page in watched_page(browser):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.goto(telemetry_server.link("telemetry", **PAIR))
+        ready(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_axis_is_in_the_address_and_the_trace_has_one(
+    page: Page, telemetry_server: Server
+) -> None:
+    page.goto(telemetry_server.link("telemetry", **PAIR))
+    ready(page)
+    page.get_by_text(TRACE_AXIS, exact=True).click()
+    chart = page.locator(".js-plotly-plot").first
+    expect(chart).to_contain_text("seconds on the trace's axis")
+    assert "axis=" in page.url
+    page.goto(page.url)
+    ready(page)
+    expect(page.locator(".js-plotly-plot").first).to_contain_text("seconds on the trace's axis")
+
+
+def test_this_machine_is_read_or_says_why_not(page: Page, telemetry_server: Server) -> None:
+    page.goto(telemetry_server.link("telemetry", **PAIR))
+    ready(page)
+    expect(page.get_by_role("heading", name="This machine now")).to_be_visible()
+    live = page.get_by_text("No GPU can be sampled here").or_(page.get_by_text("GPU 0 ·"))
+    expect(live.first).to_be_visible()
