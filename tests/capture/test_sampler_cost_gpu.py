@@ -19,17 +19,19 @@ from profiler_core.ingest.telemetry.reader import read_gpu_samples
 
 pytestmark = [pytest.mark.gpu, pytest.mark.torch, pytest.mark.timeout(300)]
 
-ALTERNATIONS = 25
-SECONDS_A_SIDE = 0.6  # six samples at 10 Hz
+ALTERNATIONS = 60
+SECONDS_A_SIDE = 0.3  # three samples at 10 Hz
 MOST = 0.01
 
 
-@pytest.mark.parametrize("workload", ["customcnn", "resnet50"])  # host-bound; GPU-bound
-def test_sampling_at_10_hz_costs_less_than_one_per_cent(workload, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("workload", "batch_size"), [("customcnn", None), ("resnet50", 128)]
+)  # host-bound; GPU-bound
+def test_sampling_at_10_hz_costs_less_than_one_per_cent(workload, batch_size, tmp_path, capsys):
     interpreter = probe(None)
     telemetry = telemetry_of("cuda:0", [gpu.get("gpu_uuid") for gpu in interpreter.gpus])
     assert telemetry.gpu is not None, telemetry.reason
-    child = start(interpreter, workload, tmp_path)
+    child = start(interpreter, workload, batch_size, tmp_path)
     try:
         child.ask("load")
         child.ask("build")
@@ -47,28 +49,35 @@ def test_sampling_at_10_hz_costs_less_than_one_per_cent(workload, tmp_path, caps
                 (on if sampled else off).append(done["wall_ns"] / n_steps)
     finally:
         child.close()
-    cost = statistics.median(b / a - 1 for a, b in zip(off, on, strict=True))
+    cost = undisturbed(on) / undisturbed(off) - 1
+    floor = undisturbed(off[::2]) / undisturbed(off[1::2]) - 1
     found = jitter(read_gpu_samples(tmp_path / "nvml.jsonl").of(telemetry.gpu.index))
-    spread = statistics.quantiles([b / a - 1 for a, b in zip(off, on, strict=True)], n=4)
     with capsys.disabled():
         print(
-            f"\n{workload}: sampler off {statistics.median(off) / 1e3:.2f} µs, on "
-            f"{statistics.median(on) / 1e3:.2f} µs a step: {cost:+.3%} (median of "
-            f"{ALTERNATIONS} pairs, quartiles {spread[0]:+.3%} to {spread[2]:+.3%}, "
-            f"{n_steps} steps each); {found}"
+            f"\n{workload}: sampler off {undisturbed(off) / 1e3:.2f} µs, on "
+            f"{undisturbed(on) / 1e3:.2f} µs a step: {cost:+.3%} ({ALTERNATIONS} pairs of "
+            f"{n_steps} steps; the same without sampling, halves apart: {floor:+.3%}); {found}"
         )
     assert cost < MOST
     assert found is not None
 
 
-def start(interpreter, workload, folder):
+def undisturbed(step_ns):
+    """Median of the faster half: what else runs on a lent machine disturbs single rounds by 20 %.
+
+    Each round holds three samples, so the faster half pays for sampling like the slower.
+    """
+    return statistics.median(sorted(step_ns)[: len(step_ns) // 2])
+
+
+def start(interpreter, workload, batch_size, folder):
     (variant,) = parse_variants("eager")
     return Child(
         interpreter.executable,
         {
             "device": "cuda:0",
             "workload": workload,
-            "batch_size": None,
+            "batch_size": batch_size,
             "shapes": (),
             "options": {},
             "training": False,
