@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from profiler_core.ui.fusion.coverage import show_coverage, show_filtered
+from profiler_core.ui.fusion.coverage import show_coverage, show_left
 from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.detail import show_group
-from profiler_core.ui.fusion.filters import choose_filters, choose_order, filtered
+from profiler_core.ui.fusion.filters import PROGRAM, choose_filters, choose_order, filtered
 from profiler_core.ui.fusion.map import choose_candidates, show_map
 from profiler_core.ui.fusion.table import choose_listed, show_table
 from profiler_core.ui.notes import show_notes
@@ -25,13 +25,14 @@ with page("Fusion", "What became of each operator, and what did that save?"):
 
     show_coverage(found)
     filters = choose_filters([one.ledger for one in found.values()], order)
-    show_filtered(found[listed], filters)
-    shown = filtered(found[listed].ledger, filters)
-    if any(filtered(one.ledger, filters) for one in found.values()):
-        show_map(found, listed, filters)
+    shown = {number: filtered(one.ledger, filters) for number, one in found.items()}
+    if filters.are_set:
+        show_left(found[listed], shown[listed])
+    if any(shown.values()):
+        show_map(found, shown, listed, program_order=order == PROGRAM)
     choose_listed(found, listed)
-    if shown:
-        opened = show_table(found[listed], shown, listed)
+    if shown[listed]:
+        opened = show_table(found[listed], shown[listed], listed)
         if opened is not None:
             show_group(found[listed], opened)
     else:

@@ -17,6 +17,7 @@ _STACK = 0.17  # width of either stack, of a panel's
 _GAP = 0.035  # between panels, of the whole
 _LABEL_PX = 17  # a ribbon as high as this has room for its name
 _WIDTH_CHARACTERS = 120  # of 12 px letters in the whole picture, at 1280 px
+_LEAST_ROOM = 12  # characters; less of a name says nothing
 _SAME = 0.05  # changes within this are "alike"
 _CURVE = tuple((i / 20, 3 * (i / 20) ** 2 - 2 * (i / 20) ** 3) for i in range(21))
 _ALONE: dict[Kind, str] = {
@@ -129,8 +130,8 @@ def _name(figure: Figure, part: Part, palette: Palette, frame: Frame, y: float) 
     times = _times(*part.heights)
     room = frame.characters - len(times) - 3
     text = f"<b>{times}</b>"
-    if room >= 8:
-        title = clipped(part.title, room)
+    if room >= min(_LEAST_ROOM, len(part.title)):
+        title = _begun(part.title, room)
         text = f"{plotly_text(title)}   {text}"
         if part.source and len(title) + len(part.source) + 3 <= room:
             text += f'   <span style="color:{palette.muted}">{plotly_text(part.source)}</span>'
@@ -147,12 +148,17 @@ def _name_alone(
     side = 0 if part.heights[0] else 1
     why = _ALONE.get(part.kind, "")
     room = frame.characters // 2 - len(why) - 2
-    title = plotly_text(clipped(part.title, room)) + ", " if room >= 8 else ""
+    title = plotly_text(_begun(part.title, room)) + ", " if room >= _LEAST_ROOM else ""
     figure.add_annotation(
         x=frame.ribbon[side], y=sums[side] / 2, showarrow=False,
         xanchor=("left", "right")[side], xshift=(6, -6)[side], text=f"{title}{why}",
         font={"size": 12, "color": palette.muted},
     )  # fmt: skip
+
+
+def _begun(title: str, longest: int) -> str:
+    """Operators are told by how they begin."""
+    return title if len(title) <= longest else f"{title[: longest - 1]}…"
 
 
 def _times(before: float, after: float) -> str:

@@ -1,13 +1,13 @@
 """How much of the time is matched, in a sentence a candidate, and what the filters leave of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.figures.names import clipped
 from profiler_core.ui.fusion.data import Fused
-from profiler_core.ui.fusion.filters import Filters, filtered
 from profiler_core.units import format_count, format_duration, format_share
 
 _LONGEST = 40  # characters of a run's name in a sentence
@@ -34,12 +34,9 @@ def coverage_sentence(found: Fused) -> str:
     return text
 
 
-def show_filtered(found: Fused, filters: Filters) -> None:
-    """What share of the step the filters leave; nothing where they leave all."""
-    if not filters.are_set:
-        return
+def show_left(found: Fused, shown: Sequence[FoldedGroup]) -> None:
+    """How many groups and how much of the step the filters leave."""
     ledger = found.ledger
-    shown = filtered(ledger, filters)
     n = sum(len(one.groups) for one in shown)
     before = sum(one.baseline_ns for one in shown)
     after = sum(one.candidate_ns for one in shown)

@@ -1,6 +1,6 @@
 """The picture of the fusion page: which candidates it shows, and what a click on it opens."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -20,12 +20,12 @@ from profiler_core.ui.fusion.address import (
     show_candidate,
 )
 from profiler_core.ui.fusion.data import Fused
-from profiler_core.ui.fusion.filters import PROGRAM, Filters, filtered
 from profiler_core.ui.style import colors
 
 MOST_BESIDE = 4  # more have no room for a ribbon
 _BESIDE = -1
-_LEAST_PX = (640, 440)  # width of a map alone, and of each of several; a phone scrolls them
+_LEAST_PX = {1: 640, 2: 820}  # width of a map of so many candidates; a phone scrolls it
+_LEAST_PANEL_PX = 290  # of each of more
 
 
 def choose_candidates(choice: Choice) -> tuple[tuple[int, ...], int]:
@@ -56,15 +56,27 @@ def _from_control() -> None:
     show_candidate(None if number == _BESIDE else number)
 
 
-def show_map(found: dict[int, Fused], listed: int, filters: Filters) -> None:
-    """All given candidates on one scale; a click on a ribbon opens its group below."""
+def show_map(
+    found: Mapping[int, Fused],
+    groups_of: Mapping[int, Sequence[FoldedGroup]],
+    listed: int,
+    *,
+    program_order: bool,
+) -> None:
+    """All given candidates on one scale; a click on a ribbon opens its group below.
+
+    Args:
+        found: the ledgers by candidate.
+        groups_of: what the filters leave of them.
+        listed: the candidate whose group may be open.
+        program_order: keep the groups where they are in the program.
+    """
     opened = group_in_url()
-    shown: dict[int, Sequence[FoldedGroup]] = {}
-    for number, one in found.items():
-        groups = filtered(one.ledger, filters)
-        first = next(iter(shown.values()), None)
-        is_first = first is None or filters.order == PROGRAM
-        shown[number] = groups if is_first else in_the_order_of(first or (), groups)
+    first = next(iter(groups_of.values()))
+    shown = {
+        number: groups if program_order else in_the_order_of(first, groups)
+        for number, groups in groups_of.items()
+    }
     open_one = next((g for g in shown.get(listed, ()) if opened in g.numbers), None)
     panels = [
         Panel(
@@ -82,9 +94,9 @@ def show_map(found: dict[int, Fused], listed: int, filters: Filters) -> None:
         palette,
         height_px=_height_px(panels),
         time=one.time,
-        program_order=filters.order == PROGRAM,
+        program_order=program_order,
     )
-    width_px = _LEAST_PX[0] if len(panels) == 1 else _LEAST_PX[1] * len(panels)
+    width_px = _LEAST_PX.get(len(panels), _LEAST_PANEL_PX * len(panels))
     st.html(f"<style>.st-key-fs_map_scroll > div {{ min-width:{width_px}px; }}</style>")
     with st.container(key="fs_map_scroll"):
         st.plotly_chart(
@@ -113,7 +125,7 @@ def _height_px(panels: Sequence[Panel]) -> int:
     return max(300, min(720, 200 + 40 * n))
 
 
-def _from_map(shown: dict[int, Sequence[FoldedGroup]]) -> None:
+def _from_map(shown: Mapping[int, Sequence[FoldedGroup]]) -> None:
     points = st.session_state["fusion_map"]["selection"]["points"]
     data: Any = points[0].get("customdata") if points else None
     if not isinstance(data, list | tuple) or len(data) < 2:
