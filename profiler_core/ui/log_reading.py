@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from profiler_core.ingest.compile_log.apart import read_apart
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.run import Run
@@ -28,4 +29,4 @@ def stamps(paths: tuple[Path, ...]) -> tuple[int, ...]:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _read(paths: tuple[Path, ...], stamps: tuple[int, ...], _run: Run) -> CompileLog | None:
     del paths, stamps
-    return read_compile_log(_run)
+    return read_compile_log(_run, read_apart)

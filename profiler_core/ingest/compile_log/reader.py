@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest.compile_log.merge import merge
@@ -15,8 +16,21 @@ from profiler_core.model.compilation import CompileLog
 from profiler_core.model.run import Run
 
 
-def read_compile_log(run: Run) -> CompileLog | None:
+class Reader(Protocol):
+    """How log files are read: here, or in another process."""
+
+    def __call__(
+        self, paths: Sequence[Path], *, torch_version: str | None, asked: frozenset[str]
+    ) -> CompileLog:
+        """As `read_compile_log_files`."""
+
+
+def read_compile_log(run: Run, read: Reader | None = None) -> CompileLog | None:
     """What the compiler said in this run; None where the run has no log at all.
+
+    Args:
+        run: as opened.
+        read: what reads the files; by default this process.
 
     Raises:
         BadInput: a log cannot be read.
@@ -27,7 +41,7 @@ def read_compile_log(run: Run) -> CompileLog | None:
     setting = variables.get("TORCH_LOGS") if isinstance(variables, dict) else None
     if not paths:
         return None
-    return read_compile_log_files(
+    return (read or read_compile_log_files)(
         paths,
         torch_version=version if isinstance(version, str) else None,
         asked=names_in(setting if isinstance(setting, str) else None),
