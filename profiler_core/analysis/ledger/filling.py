@@ -1,5 +1,6 @@
 """What an alignment in order leaves over: tied by line, by composition, by name, by position."""
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
@@ -9,6 +10,8 @@ from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase
 from profiler_core.analysis.ledger.worth import shape_bonus
 
+# cuDNN's parts of a convolution by FFT or Winograd; the product among them is of complex numbers.
+_OF_CONVOLUTION = re.compile(r"fft|flip_filter|gemm_cf32|winograd|cudnn|reduced_divisor", re.I)
 _REACH_LINES = 400  # nodes to look ahead and back for one source line in a backward
 _REACH = 8  # items to look ahead and back for a kernel's name
 _MOST_AT_A_PLACE = 12  # items between two matches that may be one thing together
@@ -147,6 +150,8 @@ def fill(
         for y in b:
             if y.library_kernel and id(y) not in tied_b:
                 beside = [pair for pair in around if pair[1].library_kernel and pair[1].op == y.op]
+                if _OF_CONVOLUTION.search(y.library_kernel):
+                    beside = beside or [p for p in around if p[0].op.startswith("convolution")]
                 beside.sort(key=lambda pair: pair[1].library_kernel != y.library_kernel)
                 if beside:
                     tie(beside[0][0], y, "position")
