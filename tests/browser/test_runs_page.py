@@ -75,7 +75,7 @@ def test_filters_and_the_number_are_in_the_address(page: Page, own_server: Serve
     ready(page)
     # The first capture has run.json alone, and so no kernels.
     expect(page.get_by_test_id("stMain")).to_contain_text("2 runs are not drawn")
-    expect(page).to_have_url(re.compile(r"workload=bert.*number=Kernels"))
+    expect(page).to_have_url(re.compile(r"(?=.*workload=bert)(?=.*number=Kernels)"))
     page.goto(page.url)
     ready(page)
     expect(page.locator("h2.fs-h")).to_have_text(["bert"])
@@ -178,7 +178,8 @@ def pick_first(page: Page, label: str, words: str) -> None:
         field.press("ArrowDown")
     expect(focused).to_contain_text(words)
     field.press("Enter")
-    field.press("Escape")
+    if page.get_by_test_id("stMultiSelect").filter(has=field).count():
+        field.press("Escape")  # its list stays open for more; in a single choice this undoes it
     expect(page.get_by_role("option")).to_have_count(0)
     ready(page)
 

@@ -35,7 +35,15 @@ from profiler_core.store.history.marks import (
 )
 from profiler_core.store.history.moments import person
 from profiler_core.store.history.packing import packed
-from profiler_core.store.history.query import FILTERS, RunFilter, choices, n_runs, run, runs
+from profiler_core.store.history.query import (
+    FILTERS,
+    RunFilter,
+    choices,
+    n_runs,
+    run,
+    runs,
+    version,
+)
 from profiler_core.store.history.receiving import receive
 from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile
 from profiler_core.store.history.recording import record
@@ -75,6 +83,7 @@ __all__ = [
     "set_baseline",
     "tag",
     "untag",
+    "version",
     "where",
     "writing",
 ]

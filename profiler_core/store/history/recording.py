@@ -25,6 +25,7 @@ from profiler_core.model.history import METRICS, HeadlineMetrics, RecordedRun
 from profiler_core.model.run import Run, RunRecord
 from profiler_core.store.history import artifacts as artifact_store
 from profiler_core.store.history import places
+from profiler_core.store.history.audit import note
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.marks import tag
 from profiler_core.store.history.moments import now, utc
@@ -111,6 +112,7 @@ def _write(
     with writing() as connection:
         values = {**row_of(made), "metrics_version": METRICS_VERSION}
         insert_or_update(connection, table, values, changed)
+        note(connection, made.person, "record", run_id, key=key)
     if tags:
         tag(run_id, *tags, person=made.person)
     return recorded_run(run_id)

@@ -27,7 +27,7 @@ def show_trends() -> None:
         return
     wanted = choose_filters()
     metric, order = choose_metric()
-    found = trend(history.runs(wanted), metric)
+    found = _trend(history.where(), history.version(), wanted, metric)
     if not found.charts:
         st.html("<p class=fs-note>No finished run fits these filters and has this number.</p>")
     chosen = st.query_params.get(CHOSEN)
@@ -36,6 +36,13 @@ def show_trends() -> None:
     for number, chart in enumerate([*several, *single][:_MOST_CHARTS]):
         _show_chart(chart, metric, order, number, chosen)
     show_notes(_sentences(found, problems))
+
+
+# Thousands of runs take a second; the version retires what was found before a change.
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _trend(where: str, version: object, wanted: history.RunFilter, metric: str) -> Trend:
+    del where, version
+    return trend(history.runs(wanted), metric)
 
 
 def _has_a_line(chart: TrendChart) -> bool:
