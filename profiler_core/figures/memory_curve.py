@@ -56,7 +56,7 @@ def memory_curve(sides: Sequence[CurveSide], palette: Palette, *, reserved: bool
             )
     figure.update_layout(
         height=_HEIGHT_PX,
-        xaxis={"title": {"text": "ms since the step began, on the host's clock"}},
+        xaxis={"title": {"text": "ms since the beginning, on the host's clock"}},
         yaxis={"title": {"text": "MB"}, "rangemode": "tozero"},
         showlegend=False,
         hovermode="closest",

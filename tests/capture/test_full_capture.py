@@ -71,6 +71,11 @@ def test_rounds_are_raw_and_add_up(full, variant):
     assert measurement.n_compilations_while_timed == 0
     assert measurement.warmup_ended_by in ("steady", "ceiling")
     assert measurement.peak_allocated_bytes is None  # a CPU has no such counter
+    assert measurement.profiled_peak_allocated_bytes is None
+
+
+def test_the_pass_with_stacks_follows_memory_too(full):
+    assert open_trace(opened(full, "eager").trace_stacks).memory.height > 0
 
 
 def test_compiling_is_cold_and_again_warm(full):

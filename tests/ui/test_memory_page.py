@@ -88,6 +88,7 @@ def test_snapshots_that_were_uploaded_alone_are_compared(home):
     accepted = uploads.accept(upload, (0, 1), lambda *_: None)
     text = said(opened(baseline=accepted.keys[0], candidate=[accepted.keys[1]]))
     assert "compiled reserves as much as eager: 4.10 kB." in text
+    assert "Along the snapshot" in text
     assert "Segments and pools" in text
     assert "source line" in text
 

@@ -120,7 +120,8 @@ def _live(
 ) -> LiveSet | None:
     if stacks is not None:
         with_stacks = memory_curves(stacks)
-        if with_stacks and not with_stacks[0].is_of_cpu:
+        alike = curve is None or (with_stacks and with_stacks[0].is_of_cpu == curve.is_of_cpu)
+        if with_stacks and alike:
             one = with_stacks[0]
             return live_at_peak(stacks, one, allocations(stacks, one.device_type, one.device_id))
     if trace is None or curve is None or made is None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from profiler_core.analysis.memory.curve import MemoryCurve
 from profiler_core.figures.memory_curve import CurveSide, memory_curve
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.memory.data import Remembered
@@ -17,11 +18,15 @@ _ALL = "All steps"
 
 def show_curves(runs: Sequence[Remembered]) -> None:
     """Choose what is drawn, and draw it; nothing where no run has a curve."""
-    drawn = [run for run in runs if run.report.curve is not None]
-    if not drawn:
-        return
-    section("Along a step", "What was allocated, from one change to the next.")
-    n_steps = min(len(run.report.curve.step_ts_ns) for run in drawn if run.report.curve)
+    drawn = [(run, curve) for run in runs if (curve := run.report.curve) is not None]
+    if not drawn:  # no trace tells it, but a snapshot's history may
+        drawn = [(run, one.curve) for run in runs if (one := run.report.history) is not None]
+        if not drawn:
+            return
+        section("Along the snapshot", "What tensors held, from one change to the next.")
+    else:
+        section("Along a step", "What was allocated, from one change to the next.")
+    n_steps = min(len(curve.step_ts_ns) for _, curve in drawn)
     with st.container(horizontal=True, gap="medium"):
         what = st.segmented_control(
             "What is drawn",
@@ -33,19 +38,21 @@ def show_curves(runs: Sequence[Remembered]) -> None:
             bind="query-params",
         )
         steps = [_ALL, *(f"Step {n + 1}" for n in range(n_steps))] if n_steps > 1 else [_ALL]
-        which = st.segmented_control(
-            "Which step",
-            steps,
-            default=steps[min(1, len(steps) - 1)],
-            key="memory_step",
-            label_visibility="collapsed",
-            required=True,
-            bind="query-params",
-        )
+        which = _ALL
+        if len(steps) > 1:
+            which = st.segmented_control(
+                "Which step",
+                steps,
+                default=steps[1],
+                key="memory_step",
+                label_visibility="collapsed",
+                required=True,
+                bind="query-params",
+            )
     step = steps.index(which) - 1 if which in steps else -1
-    sides = [_side(run, step, made=what == _MADE) for run in drawn]
+    sides = [_side(run, curve, step, made=what == _MADE) for run, curve in drawn]
     palette = colors()
-    show_legend([(run.label, palette.run(run.number)) for run in drawn])
+    show_legend([(run.label, palette.run(run.number)) for run, _ in drawn])
     show_figure(
         memory_curve(sides, palette, reserved=what == _HELD),
         key="memory_curve",
@@ -54,15 +61,13 @@ def show_curves(runs: Sequence[Remembered]) -> None:
     show_notes(
         f"{run.label} has no line. {note}"
         for run in runs
-        if run.report.curve is None
+        if run.number not in [one.number for one, _ in drawn]
         for note in run.report.notes
         if "[memory]" in note or "no trace" in note
     )
 
 
-def _side(run: Remembered, step: int, *, made: bool) -> CurveSide:
-    curve = run.report.curve
-    assert curve is not None  # noqa: S101 - show_curves draws only runs that have one
+def _side(run: Remembered, curve: MemoryCurve, step: int, *, made: bool) -> CurveSide:
     starts = curve.step_ts_ns
     origin = starts[max(step, 0)] if starts else int(curve.ts_ns[0])
     ends = starts[step + 1] if 0 <= step < len(starts) - 1 else None

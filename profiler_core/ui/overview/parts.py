@@ -58,6 +58,7 @@ def show_way_on(choice: Choice) -> None:
         page_link("timeline", "See it on the timeline", choice.query)
         page_link("kernels", "Compare the kernels", choice.query)
         page_link("compilation", "What the compiler did", choice.query)
+        page_link("memory", "Where the memory went", choice.query)
         if choice.baseline.origin == "sample":
             page_link("capture", "Capture your own model")
             page_link("runs", "Upload your traces")
