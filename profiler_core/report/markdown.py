@@ -8,6 +8,7 @@ from html import escape
 
 from profiler_core import __version__
 from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.headline import split_headline
 from profiler_core.analysis.measure_text import change_text, value_text
 from profiler_core.analysis.measures import Measure, measures
 from profiler_core.analysis.run_labels import run_facts
@@ -67,8 +68,13 @@ def _harmless(found: re.Match[str]) -> str:
 
 
 def _title(contents: Contents) -> str:
-    record = contents.comparison.baseline.run.record
-    return f"{record.workload or record.name or 'Comparison'}: against {contents.labels[0]}"
+    """The workload, and what is so."""
+    record, lead = contents.comparison.baseline.run.record, contents.lead
+    what = record.workload or record.name or "Comparison"
+    if lead is None:
+        return f"{what}: {', '.join(contents.labels[1:])} against {contents.labels[0]}"
+    first, _ = split_headline(verdict_sentence(lead).headline, (lead.label, lead.baseline_label))
+    return f"{what}: {first}"
 
 
 def _table(contents: Contents) -> list[str]:
