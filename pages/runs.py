@@ -4,6 +4,7 @@ import streamlit as st
 
 from profiler_core.store import library
 from profiler_core.ui.page import page, section
+from profiler_core.ui.runs.elsewhere import show_captures_elsewhere
 from profiler_core.ui.runs.mix_runs import mix_runs
 from profiler_core.ui.runs.open_path import open_by_path
 from profiler_core.ui.runs.run_list import show_runs
@@ -30,3 +31,4 @@ with page("Runs", "What has been measured, and how did it move?"):
                 with st.expander("Compare runs of different captures", type="compact"):
                     mix_runs(groups)
         show_runs(groups)
+        show_captures_elsewhere()

@@ -30,3 +30,8 @@ def page_link(page: str, label: str, query: Query | None = None) -> None:
         st.page_link(file, label=label, query_params=dict(query) if query else None)
     except StreamlitAPIException:
         st.html(f'<a class=fs-link href="{escape(href(page, query))}">{escape(label)}</a>')
+
+
+def plain_label(text: str) -> str:
+    """A label that Markdown leaves alone."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$:" else c for c in text)

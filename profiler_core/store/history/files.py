@@ -4,6 +4,7 @@ from pathlib import Path
 
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.history import RecordedRun
+from profiler_core.settings import settings
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
 
@@ -38,4 +39,5 @@ def has_files(recorded: RecordedRun) -> bool:
     """Can `directory_of` be expected to find something? Asks no network."""
     if places.has_run(places.directory_of_key(recorded.key)):
         return True
-    return recorded.artifact is not None and recorded.files_deleted_at is None
+    is_kept = recorded.artifact is not None and recorded.files_deleted_at is None
+    return is_kept and settings().artifacts_url is not None

@@ -11,7 +11,7 @@ from profiler_core.store.deletion import can_be_deleted, delete
 from profiler_core.store.library import Comparable, Entry
 from profiler_core.ui.choice import labels_of, query_of
 from profiler_core.ui.dates import minute
-from profiler_core.ui.links import page_link
+from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.page import section
 from profiler_core.ui.server import is_local_server
@@ -51,7 +51,7 @@ def _row(group: Comparable) -> None:
     with st.container(key=f"fs_row_{group.key}", horizontal=True, gap="medium"):
         with st.container(width=280, gap="xxsmall"):
             keys = tuple(entry.key for entry in group.entries)
-            page_link("overview", _plain(group.title), query_of(keys))
+            page_link("overview", plain_label(group.title), query_of(keys))
             st.html(f"<p class=fs-note>{_facts(group)}</p>")
         with st.container(width="stretch"):
             st.html(_variants(group))
@@ -119,9 +119,4 @@ def _delete(group: Comparable) -> None:
 def _say_what_was_deleted() -> None:
     said = st.session_state.pop(_DELETED, None)
     if said:
-        st.toast(_plain(said))
-
-
-def _plain(text: str) -> str:
-    """A label that Markdown leaves alone."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$:" else c for c in text)
+        st.toast(plain_label(said))
