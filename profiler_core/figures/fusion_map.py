@@ -119,7 +119,7 @@ def _head(
         kernels = sum(group.n_kernels[side] for group in panel.groups)
         copies = sum(group.n_copies[side] for group in panel.groups)
         text = f"{format_duration(totals[side])}"
-        if n_panels < 4:
+        if n_panels < 3:
             text += f" · {format_count(kernels)} kernel{'' if kernels == 1 else 's'}"
         if copies and n_panels < 3:
             text += f", {format_count(copies)} {'copy' if copies == 1 else 'copies'}"
@@ -175,7 +175,8 @@ def _draw_saving(
         change = format_change(after / before)
         wide = frame.characters > 60
         figure.add_annotation(
-            x=sum(x) / 2, y=sum(totals) / 2, showarrow=False, font={"size": 13, "color": colour},
+            x=sum(x) / 2, y=sum(totals) / 2, showarrow=False,
+            font={"size": 13 if frame.characters > 30 else 10.5, "color": colour},
             text=f"<b>{format_duration(abs(after - before))}</b>"
             f"{' ' if wide else '<br>'}{'less' if less else 'more'}<br>"
             f"{change}{f' {time}' if wide else ''}",
