@@ -13,8 +13,11 @@ import streamlit as st
 from profiler_core.resources import entry_script
 from profiler_core.ui.problem_card import show_script_error
 from profiler_core.ui.routes import all_routes
+from profiler_core.ui.startup import lifespan
 
-app = st.App(entry_script(), routes=all_routes(), on_script_error=show_script_error)
+app = st.App(
+    entry_script(), routes=all_routes(), lifespan=lifespan, on_script_error=show_script_error
+)
 
 if __name__ == "__main__":
     # Not app.run(): it takes neither flags nor STREAMLIT_… variables.

@@ -1,16 +1,20 @@
 """`python -m profiler_core.store.history`: bring the history up to date, for the web server.
 
-Reading traces would freeze a server's other sessions. Standard output, one JSON object a line:
+Reading traces would freeze a server's other sessions. With `--in-background` at low priority.
+Standard output, one JSON object a line:
 {"name", "done", "total"} while it works, then {"recorded": […], "problems": [[place, sentence]…],
 "n_files_deleted"}, or {"problem", "remedy"} with exit status 2.
 """
 
 import json
+import os
 import sys
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.store.history.reconciliation import reconcile
 from profiler_core.store.history.retention import configured_rules, delete_files, outdated
+
+_NICE = 10
 
 
 def _write(line: dict[str, object]) -> None:
@@ -19,6 +23,8 @@ def _write(line: dict[str, object]) -> None:
 
 
 def _main() -> int:
+    if "--in-background" in sys.argv[1:]:
+        os.nice(_NICE)  # pages that somebody waits for go first
     try:
         found = reconcile(
             lambda name, done, total: _write({"name": name, "done": done, "total": total})

@@ -1,0 +1,36 @@
+"""What the server does when it starts and ends: it looks for runs that are not in the history.
+
+After a crash, or after captures on a command line, they are there before anybody asks. The work
+is done by a process of low priority; ended in the middle it leaves nothing half done.
+"""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import streamlit as st
+
+import profiler_core
+
+_END_TIMEOUT_S = 10
+
+
+@asynccontextmanager
+async def lifespan(_app: st.App) -> AsyncIterator[None]:
+    """Around the life of the server."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "profiler_core.store.history", "--in-background"],
+        cwd=Path(profiler_core.__file__).resolve().parents[1],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # what it meets, the page Trends says
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        await anyio.to_thread.run_sync(lambda: process.wait(_END_TIMEOUT_S))
