@@ -67,6 +67,14 @@ def test_all_quantities_of_a_capture_can_be_judged(capsys):
     assert by_key["energy"]["candidate"] == pytest.approx(3.47, abs=0.01)
 
 
+def test_each_key_of_the_answer_is_in_json_md(capsys):
+    gate(EAGER, DEFAULT, "--json")
+    answer = json.loads(capsys.readouterr().out)
+    keys = {*answer, *answer["checks"][0], *answer["noise"]} - {"schema"}
+    text = (SAMPLES.parent / "docs" / "json.md").read_text().split("## gate")[1]
+    assert {key for key in keys if f"`{key}`" not in text} == set()
+
+
 def test_files_for_ci(tmp_path, monkeypatch, capsys):
     junit, summary = tmp_path / "gate.xml", tmp_path / "summary.md"
     summary.write_text("what another step wrote\n")
