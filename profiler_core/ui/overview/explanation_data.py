@@ -11,6 +11,9 @@ from profiler_core.analysis.compilation import compilation_report
 from profiler_core.analysis.explanation import Explanation, Material, explain
 from profiler_core.analysis.findings import Finding, run_findings
 from profiler_core.analysis.summary import Summary
+from profiler_core.errors import FusionscopeError
+from profiler_core.model.compilation import CompileLog
+from profiler_core.model.inductor import InductorLog
 from profiler_core.store.library import Entry
 from profiler_core.ui.analyses import Looked
 from profiler_core.ui.choice import Choice
@@ -29,7 +32,7 @@ def explained(choice: Choice, looked: Looked, number: int) -> Explanation:
         number: which candidate.
 
     Raises:
-        BadInput: a log cannot be read.
+        BadInput: the trace cannot be read.
     """
     runs = [read_run(entry) for entry in choice.entries]
     paths = tuple(
@@ -62,18 +65,31 @@ def _explanation(
 
 def _material(choice: Choice, looked: Looked, number: int) -> Material:
     entry = choice.candidates[number]
-    run = read_run(entry)
     readable = looked.comparison.sides[number].summary is not None
-    return Material(
-        read_trace(entry) if readable else None, generated_code(entry), compile_log_of(run)
-    )
+    return Material(read_trace(entry) if readable else None, _code(entry), _log(entry))
+
+
+def _log(entry: Entry) -> CompileLog | None:
+    """A log that cannot be read is said among the comparison's problems, and costs nothing else."""
+    try:
+        return compile_log_of(read_run(entry))
+    except FusionscopeError:
+        return None
+
+
+def _code(entry: Entry) -> InductorLog | None:
+    """None too where it cannot be read: the ledger asks for it itself, and says so."""
+    try:
+        return generated_code(entry)
+    except FusionscopeError:
+        return None
 
 
 def run_found(choice: Choice, looked: Looked) -> tuple[Finding, ...] | None:
     """What stands out in the baseline alone; None: it has no trace that can be read.
 
     Raises:
-        BadInput: a log cannot be read.
+        BadInput: the trace cannot be read.
     """
     side = looked.sides[0]
     if side.summary is None:
@@ -88,7 +104,7 @@ def _run_found(
     key: tuple[tuple[Path, ...], tuple[int, ...]], _entry: Entry, _side: Side
 ) -> tuple[Finding, ...]:
     del key
-    trace, log, record = read_trace(_entry), compile_log_of(read_run(_entry)), _side.run.record
+    trace, log, record = read_trace(_entry), _log(_entry), _side.run.record
     report = None
     if log is not None:
         report = compilation_report(log, trace=trace, measurement=record.measurement)
