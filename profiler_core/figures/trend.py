@@ -121,7 +121,7 @@ def _name_shifts(
                 figure.add_annotation(
                     x=places[point.run.run_id],
                     y=point.value * factor,
-                    yshift=15,
+                    yshift=18,
                     text=format_change(point.ratio),
                     showarrow=False,
                     font={
@@ -235,7 +235,7 @@ def _draw_line(
         marker={
             "color": color,
             # Larger ones below, so that lines on top of each other are all seen.
-            "size": _MARK_PX + 3 * (n_lines - 1 - number),
+            "size": _MARK_PX + 2 * (n_lines - 1 - number),
             "symbol": [
                 "diamond" if any(not _is_small(c.what) for c in p.changes) else "circle"
                 for p in line.points
