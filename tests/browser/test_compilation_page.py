@@ -16,6 +16,9 @@ from tests.browser.conftest import ROOT, Server, ready, running_server, watched_
 
 pytestmark = pytest.mark.browser
 
+# Traces that are met for the first time are read first; two cores may be shared with much else.
+FIRST_MS = 60_000
+
 SAMPLES = ROOT / "sample_traces"
 LOGS = ROOT / "tests" / "fixtures" / "torch_logs"
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -89,7 +92,7 @@ def test_a_break_shows_its_price_its_line_and_its_remedy(
     for page in watched_page(browser, color_scheme=scheme):
         page.goto(own_server.link("compilation", **sample("breaky", "default")))
         ready(page)
-        expect(page.locator("h1.fs-verdict")).to_contain_text("graph breaks")
+        expect(page.locator("h1.fs-verdict")).to_contain_text("graph breaks", timeout=FIRST_MS)
         first = page.get_by_test_id("stExpander").first
         expect(first).to_contain_text(re.compile(r"child/models\.py:\d+ · [\d.]+ µs a step"))
         expect(first.locator("pre.fs-code b").first).to_contain_text("x.sum().item()")
@@ -176,6 +179,6 @@ def test_the_page_is_never_wider_than_its_window(
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(own_server.link("compilation", **sample("breaky", "default")))
         ready(page)
-        expect(page.locator("h1.fs-verdict")).to_be_visible()
+        expect(page.locator("h1.fs-verdict")).to_be_visible(timeout=FIRST_MS)
         wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
         assert wide <= width

@@ -14,7 +14,8 @@ LOG = FIXTURES / "2.15.0" / "b2_break_places" / "torch_logs.rg.txt.gz"
 HERE = {"torch_version": "2.15.0", "asked": frozenset({"graph_breaks", "recompiles"})}
 
 
-def test_another_process_gives_the_same_log(monkeypatch):
+def test_another_process_gives_the_same_log(monkeypatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)  # a server is started from anywhere
     monkeypatch.setattr(apart, "LARGE_BYTES", 0)
     found = apart.read_apart([LOG], **HERE)
     assert found == read_compile_log_files([LOG], **HERE)

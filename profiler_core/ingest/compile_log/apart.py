@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import profiler_core
 from profiler_core.errors import BadInput
 from profiler_core.ingest.compile_log.reader import read_compile_log_files
 from profiler_core.model.compilation import CompileLog
@@ -36,6 +37,8 @@ def read_apart(
         [sys.executable, "-m", "profiler_core.ingest.compile_log"],
         input=json.dumps(words).encode(),
         capture_output=True,
+        # The app may be started from anywhere: the package is found where this one was.
+        cwd=Path(profiler_core.__file__).parents[1],
         check=False,
     )
     if done.returncode == BadInput.exit_status:
