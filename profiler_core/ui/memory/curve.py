@@ -58,6 +58,8 @@ def show_curves(runs: Sequence[Remembered]) -> None:
         key="memory_curve",
         alt="Allocated memory along the profiled steps of each run.",
     )
+    if what == _HELD and any(curve.reserved_bytes is not None for _, curve in drawn):
+        show_notes(["Dotted: what the allocator held from the device, in use or not."])
     show_notes(
         f"{run.label} has no line. {note}"
         for run in runs

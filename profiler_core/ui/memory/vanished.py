@@ -44,7 +44,7 @@ def _sentence(found: Vanished, candidate: str) -> str:
         return f"Nothing on balance: {candidate} allocates {more} more than the {was} before."
     return (
         f"Of {was}, {candidate} makes {format_count(found.n[1])} of {format_bytes(found.bytes[1])}:"
-        f" {format_bytes(found.vanished_bytes)} less to write and read again."
+        f" {format_bytes(found.vanished_bytes)} less."
     )
 
 
