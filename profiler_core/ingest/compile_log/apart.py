@@ -38,7 +38,7 @@ def read_apart(
         input=json.dumps(words).encode(),
         capture_output=True,
         # The app may be started from anywhere: the package is found where this one was.
-        cwd=Path(profiler_core.__file__).parents[1],
+        cwd=Path(profiler_core.__file__).resolve().parents[1],
         check=False,
     )
     if done.returncode == BadInput.exit_status:
