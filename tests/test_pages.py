@@ -17,7 +17,7 @@ from profiler_core.store import library
 ROOT = Path(__file__).resolve().parents[1]
 ENTRY = ROOT / "profiler_core" / "ui" / "entry.py"
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
-PAGES = ("overview", "kernels", "fusion", "compilation", "runs")
+PAGES = ("overview", "kernels", "fusion", "compilation", "telemetry", "runs")
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 COMPARISON = {"baseline": "run/cnn/eager", "candidate": ["run/cnn/reduce-overhead"]}

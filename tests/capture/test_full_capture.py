@@ -5,8 +5,11 @@ import json
 import pytest
 
 from profiler_core import run_directory as names
+from profiler_core.analysis.telemetry.phases import phases
+from profiler_core.analysis.telemetry.run import run_telemetry
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
+from profiler_core.ingest.telemetry.reader import read_host_samples
 
 from .conftest import TINY, processes_with
 
@@ -139,3 +142,15 @@ def test_nothing_is_left_behind(full, capture_tiny):
     for run in full.runs:
         assert not (run.directory / names.HEARTBEAT).exists()
         assert not list(run.directory.glob("child-*.json"))
+
+
+def test_the_process_is_sampled_while_it_is_timed_and_a_cpu_run_says_why_no_gpu_is(full):
+    run = open_run(full.runs[0].directory)
+    assert run.nvml is None
+    assert run.record.measurement.telemetry_missing == "The variants ran on the CPU."
+    samples = read_host_samples(run.host).samples
+    assert {sample.pid for sample in samples} == {run.record.measurement.child_pid}
+    assert all(sample.rss_bytes > 0 and sample.n_threads > 0 for sample in samples)
+    known = phases(run.record.measurement)
+    assert [phase.kind for phase in known] == ["timing"] * 3 + ["profiled"]
+    assert run_telemetry(run.record, None, read_host_samples(run.host)).host is not None

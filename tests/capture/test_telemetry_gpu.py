@@ -67,7 +67,8 @@ def test_profiled_steps_lie_in_the_profiled_phase_on_one_clock(captured, variant
             f"{-late / 1e6:.3f} ms before its end; the phase is {profiled.length_ns / 1e6:.1f} ms"
         )
     assert early < 1e6  # 1 ms: two clocks of one host
-    assert late < 20e6  # the last ProfilerStep ends when the profiler was stopped
+    # The phase ends right before the profiler is told that the last step is over.
+    assert abs(late) < 5e6
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

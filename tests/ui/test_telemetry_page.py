@@ -122,7 +122,7 @@ def test_names_and_reasons_from_files_are_never_html(home):
 class FakeGpu:
     """A device as the sampler sees one."""
 
-    index, name, reasons = 0, "NVIDIA Made Up", {}  # noqa: RUF012
+    index, name, reasons = 0, "NVIDIA Made Up", {}
 
     def facts(self):
         return {"power_limit_w": 700.0}

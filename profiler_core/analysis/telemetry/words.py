@@ -125,9 +125,10 @@ def phase_sentence(found: RunTelemetry) -> str:
     if found.phase is None:
         return "No phase of its own to take numbers from."
     steps = f", {format_count(found.n_steps)} steps" if found.n_steps else ""
+    n = found.n_samples if found.gpu_index is not None or not found.host else found.host.n_samples
     return (
         f"From the {found.phase}: {format_duration(found.phase_ns)}{steps}, "
-        f"{format_count(found.n_samples)} sample{'' if found.n_samples == 1 else 's'}."
+        f"{format_count(n)} sample{'' if n == 1 else 's'}."
     )
 
 
