@@ -26,13 +26,18 @@ def show_headline(found: Recorded) -> None:
         title = "Whether the GPU was in the same state for all runs is <em>not known</em>"
     else:
         title = _single(first)
-    told = (s.removeprefix(PREFIX) for _, judged in found.pairs for s in judged.sentences)
-    lines = [line[:1].upper() + line[1:] for line in dict.fromkeys(told)]
+    lines = list(dict.fromkeys(_told(s) for _, judged in found.pairs for s in judged.sentences))
     if not found.pairs:
         lines = [clock_sentence(first.found), phase_sentence(first.found)]
     html = f"<p class=fs-eyebrow>{facts}</p><h1 class='fs-verdict{bad}'>{title}</h1>"
     html += "".join(f"<p class=fs-sub>{escape(line)}</p>" for line in lines if line)
     st.html(html)
+
+
+def _told(sentence: str) -> str:
+    """Without what the headline says already."""
+    rest = sentence.removeprefix(PREFIX)
+    return sentence if rest == sentence else rest[:1].upper() + rest[1:]
 
 
 def _single(one: SampledRun) -> str:
