@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from profiler_core.analysis.summary import summarise
+from profiler_core.errors import BadInput
 from profiler_core.ingest.open import open_trace
 from profiler_core.store import library
 
@@ -351,6 +352,18 @@ def test_what_fails_below_the_verdict_is_a_card_and_the_rest_stays(home, monkeyp
     assert "IndexError" in text
     assert "All other numbers on this page stand" in text.replace("\\", "")
     assert ("What fusion did" in text) == (part == "findings")
+
+
+def test_a_log_that_cannot_be_read_costs_neither_ledger_nor_findings(home, monkeypatch):
+    def fail(*_):
+        raise BadInput("The log is cut.", remedy="Copy it again.")
+
+    monkeypatch.setattr("profiler_core.ui.overview.explanation_data.compile_log_of", fail)
+    st.cache_resource.clear()
+    text = text_of(opened("overview", **COMPARISON))
+    st.cache_resource.clear()
+    assert "What fusion did" in text
+    assert "What to do next" in text
 
 
 def test_the_fusion_page_needs_a_candidate(home):
