@@ -22,7 +22,10 @@ HOMES = {
     "starlette": ("profiler_core/ui/",),
     "sqlalchemy": ("profiler_core/store/history/",),
     "alembic": ("profiler_core/store/history/",),
-    "fsspec": ("profiler_core/store/history/",),
+    "fsspec": ("profiler_core/store/history/", "profiler_core/ranks/"),
+    "distributed": ("profiler_core/ranks/cluster.py",),
+    "hta": ("profiler_core/ranks/hta/",),
+    "pandas": ("profiler_core/ranks/hta/", "profiler_core/ui/"),
 }
 
 # Stage -> the stages of profiler_core that it may import (itself always).
@@ -34,13 +37,24 @@ STAGES = {
     "figures": {"model", "analysis"},
     "store": {"model", "ingest", "analysis"},  # the history keeps headline numbers
     "timeline": {"model", "ingest", "analysis"},
+    "ranks": {"model", "ingest", "analysis"},
     "report": {"model", "ingest", "analysis", "figures", "store"},
-    "cli": {"capture", "model", "ingest", "analysis", "store", "report"},
-    "ui": {"capture", "model", "ingest", "analysis", "figures", "store", "timeline", "report"},
+    "cli": {"capture", "model", "ingest", "analysis", "store", "ranks", "report"},
+    "ui": {"capture", "model", "ingest", "analysis", "figures", "store", "timeline", "ranks"}
+    | {"report"},
 }
 
 # Modules of the package's root that every stage may use: words, not work.
-COMMON = {"errors", "units", "run_directory", "home", "resources", "settings", "spreadsheet"}
+COMMON = {
+    "errors",
+    "units",
+    "run_directory",
+    "home",
+    "resources",
+    "settings",
+    "spreadsheet",
+    "person",
+}
 
 
 def _modules() -> list[Path]:

@@ -40,7 +40,7 @@ def open_run(path: Path, *more: Path) -> Run:
         if path.is_dir():
             return _open_folder(path, path.name, is_copy=False)
         if kind_of(path) is Kind.ARCHIVE:
-            return _open_folder(_unpacked(path), path.name, is_copy=True)
+            return _open_folder(unpacked(path), path.name, is_copy=True)
         return _by_content(path, [path], path.name)
     except OSError as error:
         raise NotARun(f"{path} cannot be read: {error.strerror}.", remedy=_REMEDY) from error
@@ -53,7 +53,7 @@ def unpacked_run(file: Path) -> Path:
         BadInput: the archive is damaged or hostile.
         NotARun: it holds no run.json, at its top or in its only folder.
     """
-    folder = _unpacked(file)
+    folder = unpacked(file)
     inside = [entry for entry in folder.iterdir() if entry.is_dir()]
     for candidate in [folder, *(inside if len(inside) == 1 else [])]:
         if (candidate / names.RUN_JSON).is_file():
@@ -197,7 +197,7 @@ def _is_lost(folder: Path) -> bool:
     return True
 
 
-def _unpacked(file: Path) -> Path:
+def unpacked(file: Path) -> Path:
     """The folder with the files of an archive, unpacked on its first opening."""
     folder = cache_directory() / "archives" / fingerprint(file)
     if folder.is_dir():

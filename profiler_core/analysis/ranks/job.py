@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from profiler_core.analysis.ranks.collective_kinds import LABELS, POINT_TO_POINT, bus_factor
+from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
+from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched
 from profiler_core.analysis.ranks.rank_summary import RankSummary
+from profiler_core.analysis.ranks.rank_time import StepTime
 
 # Less waiting than this share of the step is nobody's fault.
 _WORTH_SAYING = 0.02
-_KEY = ("step", "group", "kind", "number")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class RankRow:
     waited_ns: float  # in collectives, for the rank that came last
     made_wait_ns: float  # of all other ranks together, when this one came last
     n_last: float  # collectives a step in which it came last
+    steps: tuple[StepTime, ...]  # the single steps behind the means
 
     @property
     def overlap_share(self) -> float | None:
@@ -64,6 +66,8 @@ class Straggler:
     share: float
     made_wait_ns: float  # a step, of all others together
     compute_more: float | None  # its compute over the others' mean, minus 1
+    compute_more_ns: float  # its compute minus the others' mean, a step
+    idle_more_ns: float  # its idle time minus the others' mean, a step
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class Job:
 
     ranks: tuple[RankRow, ...]
     collectives: tuple[CollectiveRow, ...]
+    arrivals: tuple[Arrival, ...]  # the collectives of a step, in launch order
     n_steps: int  # that all ranks have
     world_size: int | None  # as the traces say
     missing: tuple[int, ...]  # ranks that the traces name and nobody brought
@@ -95,18 +100,20 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
             f"{len(present)} of {world} ranks are here: who waits for a missing one cannot be told."
         )
     names = _shared_steps(usable)
-    calls = _matched(usable, names)
-    rows = tuple(_rank_row(s, names, calls) for s in usable)
+    calls = matched(usable, names)
+    waiting = _waiting(calls)
+    rows = tuple(_rank_row(s, names, waiting.get(s.rank, _NO_WAITING)) for s in usable)
     if usable and not names:
         notes.append("The ranks have no step in common, so nothing can be compared between them.")
     elif len(usable) > 1 and calls.height == 0:
         notes.append("No collective was found on more than one rank: waiting cannot be told.")
-    spread = calls.filter(pl.col("is_shared")).group_by(_KEY).agg(pl.col("spread_ns").first())
+    spread = calls.filter(pl.col("is_shared")).group_by(KEY).agg(pl.col("wait_ns").max())
     total_step = sum(row.step_ns for row in rows)
     mean_compute = sum(row.compute_ns for row in rows) / len(rows) if rows else 0.0
     return Job(
         ranks=rows,
         collectives=_collective_rows(calls, len(names), len(usable)),
+        arrivals=arrivals(calls),
         n_steps=len(names),
         world_size=world,
         missing=missing,
@@ -115,7 +122,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         compute_imbalance=max(r.compute_ns for r in rows) / mean_compute - 1
         if len(rows) > 1 and mean_compute
         else None,
-        skew_ns=float(spread["spread_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
+        skew_ns=float(spread["wait_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
         straggler=_straggler(rows) if spread.height else None,
         notes=tuple(notes),
     )
@@ -128,48 +135,29 @@ def _shared_steps(ranks: Sequence[RankSummary]) -> tuple[str, ...]:
     return tuple(step.name for step in ranks[0].steps if step.name in shared)
 
 
-def _matched(ranks: Sequence[RankSummary], steps: Sequence[str]) -> pl.DataFrame:
-    """The calls of all ranks with, for each collective, its fastest rank and its spread."""
-    frames = [s.calls.with_columns(pl.lit(s.rank).alias("rank")) for s in ranks]
-    if not frames:
-        return pl.DataFrame(schema={**_EMPTY})
-    every = pl.concat(frames).filter(pl.col("step").is_in(list(steps)))
-    # A group's ranks are known where torch says them; else it is all that name it.
-    return every.with_columns(
-        pl.len().over(_KEY).alias("n_ranks"),
-        pl.col("dur_ns").min().over(_KEY).alias("fastest_ns"),
-        (pl.col("dur_ns").max() - pl.col("dur_ns").min()).over(_KEY).alias("spread_ns"),
-        pl.col("rank").sort_by("dur_ns", "rank").first().over(_KEY).alias("last_rank"),
-    ).with_columns(
-        is_shared=(pl.col("n_ranks") > 1)
-        & (pl.col("n_ranks") == pl.col("group_size").fill_null(pl.col("n_ranks")))
-        & ~pl.col("kind").is_in(list(POINT_TO_POINT))
-    )
+# Of one rank over all steps: waited, made others wait, collectives in which it came last.
+_Waiting = tuple[int, int, int]
+_NO_WAITING: _Waiting = (0, 0, 0)
 
 
-_EMPTY: dict[str, pl.DataType] = {
-    "step": pl.String(),
-    "group": pl.String(),
-    "kind": pl.String(),
-    "number": pl.Int64(),
-    "rank": pl.Int64(),
-    "group_size": pl.Int64(),
-    "bytes": pl.Int64(),
-    "dur_ns": pl.Int64(),
-    "fastest_ns": pl.Int64(),
-    "spread_ns": pl.Int64(),
-    "last_rank": pl.Int64(),
-    "is_shared": pl.Boolean(),
-}
-
-
-def _rank_row(rank: RankSummary, names: Sequence[str], calls: pl.DataFrame) -> RankRow:
-    steps = [step for step in rank.steps if step.name in set(names)] or list(rank.steps)
-    n = max(1, len(steps))
+def _waiting(calls: pl.DataFrame) -> dict[int, _Waiting]:
+    """By rank, in one pass over all calls: thousands of ranks are looked up, not searched."""
     shared = calls.filter(pl.col("is_shared"))
-    wait = pl.col("dur_ns") - pl.col("fastest_ns")
-    mine = pl.col("rank") == rank.rank
-    for_me = (pl.col("last_rank") == rank.rank) & ~mine
+    waited = dict(shared.group_by("rank").agg(pl.col("wait_ns").sum()).iter_rows())
+    made = dict(shared.group_by("last_rank").agg(pl.col("wait_ns").sum()).iter_rows())
+    is_last = pl.col("rank") == pl.col("last_rank")
+    last = dict(shared.filter(is_last).group_by("rank").len().iter_rows())
+    return {
+        rank: (waited.get(rank, 0), made.get(rank, 0), last.get(rank, 0))
+        for rank in waited.keys() | made.keys()
+    }
+
+
+def _rank_row(rank: RankSummary, names: Sequence[str], waiting: _Waiting) -> RankRow:
+    shared = set(names)
+    steps = tuple(step for step in rank.steps if step.name in shared) or rank.steps
+    n = max(1, len(steps))
+    waited, made_wait, n_last = waiting
 
     def mean(part: str) -> float:
         return float(sum(getattr(step, part) for step in steps)) / n
@@ -182,9 +170,10 @@ def _rank_row(rank: RankSummary, names: Sequence[str], calls: pl.DataFrame) -> R
         exposed_communication_ns=mean("exposed_communication_ns"),
         exposed_copy_ns=mean("exposed_copy_ns"),
         idle_ns=mean("idle_ns"),
-        waited_ns=shared.filter(mine).select(wait.sum()).item() / n,
-        made_wait_ns=shared.filter(for_me).select(wait.sum()).item() / n,
-        n_last=shared.filter(mine, pl.col("last_rank") == rank.rank).height / n,
+        waited_ns=waited / n,
+        made_wait_ns=made_wait / n,
+        n_last=n_last / n,
+        steps=steps,
     )
 
 
@@ -229,11 +218,14 @@ def _straggler(rows: Sequence[RankRow]) -> Straggler | None:
     # Even ranks share the waiting: half each of two, so two need a clearer case than many.
     if share < 0.5 + 0.5 / len(rows):
         return None
-    others = [row.compute_ns for row in rows if row is not worst]
-    mean = sum(others) / len(others)
+    others = [row for row in rows if row is not worst]
+    compute = sum(row.compute_ns for row in others) / len(others)
+    idle = sum(row.idle_ns for row in others) / len(others)
     return Straggler(
         rank=worst.rank,
         share=share,
         made_wait_ns=worst.made_wait_ns,
-        compute_more=worst.compute_ns / mean - 1 if mean else None,
+        compute_more=worst.compute_ns / compute - 1 if compute else None,
+        compute_more_ns=worst.compute_ns - compute,
+        idle_more_ns=worst.idle_ns - idle,
     )

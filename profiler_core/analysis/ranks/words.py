@@ -1,0 +1,69 @@
+"""What a job says in sentences: the page and the command line use the same."""
+
+from profiler_core.analysis.ranks.job import Job, Straggler
+from profiler_core.units import format_duration, format_share
+
+# A rank whose compute exceeds the others' by this share of the step is slow itself.
+_TELLING_SHARE = 0.02
+
+
+def headline(job: Job) -> str:
+    """Who waits for whom, in one sentence."""
+    n = len(job.ranks)
+    if not n:
+        return "No rank of this job could be read"
+    if job.straggler is not None:
+        who = "The other rank waits" if n == 2 else f"The other {n - 1} ranks wait"
+        return f"{who} for rank {job.straggler.rank}"
+    if job.wait_share is None:
+        return f"Who waits for whom cannot be told from {_ranks(n)}"
+    if job.wait_share < _TELLING_SHARE:
+        return f"Nobody waits: the {n} ranks are even"
+    return f"The {n} ranks wait for each other in turn"
+
+
+def evidence(job: Job) -> str:
+    """The numbers behind the headline; "" where there are none."""
+    if not job.ranks or job.wait_share is None or job.step_ns is None:
+        return ""
+    step = format_duration(job.step_ns)
+    if job.straggler is None:
+        return (
+            f"Ranks spend {format_share(job.wait_share)} of the step of {step} waiting in "
+            "collectives for the one that comes last."
+        )
+    late = job.straggler
+    waiters = len(job.ranks) - 1
+    each = format_duration(late.made_wait_ns / waiters)
+    how = f"{each} of the step of {step}"
+    if waiters > 1:
+        how = f"{each} each, on average, of the step of {step}"
+    who = "It waits" if waiters == 1 else "They wait"
+    return f"{who} {how} in collectives{_last_share(late)}. {_why(job, late)}".strip()
+
+
+def _last_share(late: Straggler) -> str:
+    if late.share >= 0.995:
+        return f": all waiting is for rank {late.rank}"
+    return f": {format_share(late.share)} of all waiting is for rank {late.rank}"
+
+
+def _why(job: Job, late: Straggler) -> str:
+    """Its compute is longer, or it is idle more (its host is late), or neither shows."""
+    telling = _TELLING_SHARE * (job.step_ns or 0.0)
+    others = "the other's" if len(job.ranks) == 2 else "the others'"
+    if late.compute_more_ns > telling and late.compute_more_ns >= late.idle_more_ns:
+        more = f" ({format_share(late.compute_more)} more)" if late.compute_more else ""
+        return (
+            f"Its compute takes {format_duration(late.compute_more_ns)} longer than {others}{more}."
+        )
+    if late.idle_more_ns > telling:
+        return (
+            f"Its GPU is idle {format_duration(late.idle_more_ns)} longer than {others}, and its "
+            "compute is not longer: its host is late."
+        )
+    return "Neither its compute nor its idle time is longer, so the cause is not in these traces."
+
+
+def _ranks(n: int) -> str:
+    return "one rank" if n == 1 else f"these {n} ranks"

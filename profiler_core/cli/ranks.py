@@ -1,0 +1,203 @@
+"""`ranks PLACE [MORE…]`: who waits for whom among the ranks of a job, and what compiling changed.
+
+A place is a run of several ranks, a folder, a zip or a URL of rank traces, or a whole capture.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+
+from profiler_core import run_directory
+from profiler_core.analysis.ranks.comparison import Measure, measures, overlap_share
+from profiler_core.analysis.ranks.job import Job
+from profiler_core.analysis.ranks.words import evidence, headline
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.table import table
+from profiler_core.model.run import RunRecord
+from profiler_core.ranks.job_at import FoundJob, job_at
+from profiler_core.units import (
+    format_bytes,
+    format_change,
+    format_count,
+    format_duration,
+    format_share,
+)
+
+_SHOWN_RANKS = 16
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("ranks", help="who waits for whom among the ranks of a job")
+    parser.add_argument("places", nargs="+", metavar="DIRECTORY_OR_ZIP_OR_URL")
+    parser.add_argument("--baseline", metavar="PLACE", help="the job to compare with")
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="reduce on this Dask cluster, as tcp://host:8786"
+    )
+    parser.add_argument(
+        "--processes", type=int, metavar="N", help="processes on this machine; one a CPU"
+    )
+    parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it. Returns 3 where no rank could be read, else 0."""
+    places = [arguments.baseline, *arguments.places] if arguments.baseline else arguments.places
+    places = [part for place in places for part in _jobs_of_capture(place)]
+    jobs = [
+        job_at(
+            place,
+            scheduler=arguments.scheduler,
+            n_processes=arguments.processes,
+            progress=None if arguments.json else _Shown(place),
+        )
+        for place in places
+    ]
+    compared = measures(tuple(found.job for found in jobs)) if len(jobs) > 1 else ()
+    if arguments.json:
+        write_json(_answer(places, jobs, compared))
+    else:
+        print("\n\n".join(_text(place, found) for place, found in zip(places, jobs, strict=True)))
+        if compared:
+            print("\n" + _comparison_text(places, compared))
+    return 0 if all(found.job.ranks for found in jobs) else 3
+
+
+def _jobs_of_capture(place: str) -> list[str]:
+    """The runs of a whole capture, the baseline first; any other place is one job."""
+    folder = Path(place)
+    if "://" in place or not folder.is_dir() or (folder / run_directory.RUN_JSON).is_file():
+        return [place]
+    runs = [p for p in sorted(folder.iterdir()) if (p / run_directory.RUN_JSON).is_file()]
+    return [str(p) for p in sorted(runs, key=lambda p: not _is_baseline(p))] or [place]
+
+
+def _is_baseline(run: Path) -> bool:
+    try:
+        data = (run / run_directory.RUN_JSON).read_bytes()
+        return msgspec.json.decode(data, type=RunRecord).role == "baseline"
+    except (OSError, msgspec.DecodeError):
+        return False  # opening it says what is wrong
+
+
+class _Shown:
+    """Progress on one line of the terminal; silent where nobody watches."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __call__(self, done: int, total: int) -> None:
+        if sys.stderr.isatty() and total > 1:
+            end = "\n" if done == total else ""
+            print(f"\r{self._place}: {done} of {total} ranks", end=end, file=sys.stderr)
+
+
+def _answer(
+    places: list[str], jobs: list[FoundJob], compared: tuple[Measure, ...]
+) -> dict[str, object]:
+    """The keys of `ranks` in docs/json.md."""
+    return {
+        "jobs": [_job_answer(place, found) for place, found in zip(places, jobs, strict=True)],
+        "comparison": [
+            {"key": m.key, "label": m.label, "unit": m.unit, "values": list(m.values)}
+            for m in compared
+        ],
+    }
+
+
+def _job_answer(place: str, found: FoundJob) -> dict[str, object]:
+    job = found.job
+    ranks = [
+        {
+            **{name: getattr(row, name) for name in row.__dataclass_fields__},
+            "overlap_share": row.overlap_share,
+        }
+        for row in job.ranks
+    ]
+    return {
+        "source": place,
+        "headline": headline(job),
+        **{name: getattr(job, name) for name in job.__dataclass_fields__ if name != "ranks"},
+        "overlap_share": overlap_share(job),
+        "ranks": ranks,
+    }
+
+
+def _text(place: str, found: FoundJob) -> str:
+    job = found.job
+    said = f"{headline(job)}. {evidence(job)}".strip()
+    rows = [
+        [
+            f"rank {row.rank}",
+            *(format_duration(value) for value in (
+                row.step_ns, row.compute_ns, row.exposed_communication_ns, row.exposed_copy_ns,
+                row.idle_ns, row.communication_ns,
+            )),
+            format_share(row.overlap_share),
+            format_duration(row.waited_ns),
+            format_duration(row.made_wait_ns),
+        ]
+        for row in sorted(job.ranks, key=lambda row: -row.made_wait_ns)[:_SHOWN_RANKS]
+    ]  # fmt: skip
+    head = ["", "step", "compute", "exposed comm.", "exposed copy", "idle", "communication",
+            "overlap", "waited", "made others wait"]  # fmt: skip
+    parts = [f"{place} · {len(job.ranks)} ranks · {job.n_steps} steps\n{said}"]
+    if rows:
+        parts.append(table(head, rows))
+    if len(job.ranks) > len(rows):
+        parts.append(f"… and {len(job.ranks) - len(rows)} ranks more, see --json.")
+    if job.collectives:
+        parts.append(_collectives(job))
+    if job.notes:
+        parts.append("\n".join(job.notes))
+    return "\n\n".join(parts)
+
+
+def _collectives(job: Job) -> str:
+    rows = [
+        [
+            row.label + (f" of {row.group_size}" if row.group_size else ""),
+            format_count(row.n),
+            format_bytes(row.bytes),
+            format_duration(row.time_ns),
+            format_duration(row.transfer_ns),
+            format_duration(row.wait_ns),
+            _bandwidth(row.bus_bandwidth),
+        ]
+        for row in job.collectives
+    ]
+    head = ["a step and rank", "calls", "bytes", "time", "without waiting", "waiting",
+            "bus bandwidth"]  # fmt: skip
+    return table(head, rows)
+
+
+def _bandwidth(value: float | None) -> str:
+    return "–" if value is None else f"{format_bytes(value)}/s"
+
+
+def _comparison_text(places: list[str], compared: tuple[Measure, ...]) -> str:
+    names = [Path(place).name or place for place in places]
+    rows = []
+    for one in compared:
+        first = one.values[0]
+        cells = []
+        for number, value in enumerate(one.values):
+            change = ""
+            if number and first and value is not None and one.unit in ("ns", "bytes_per_s"):
+                change = f" ({format_change(value / first)})"
+            cells.append(f"{measure_text(one, value)}{change}")
+        rows.append([one.label, *cells])
+    return table(["", *names], rows)
+
+
+def measure_text(measure: Measure, value: float | None) -> str:
+    """A value of a measure as people read it."""
+    if measure.unit == "ns":
+        return format_duration(value)
+    if measure.unit == "bytes_per_s":
+        return _bandwidth(value)
+    if measure.unit == "rank":
+        return "none" if value is None else f"rank {value:.0f}"
+    return format_share(value)

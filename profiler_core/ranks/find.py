@@ -1,0 +1,160 @@
+"""The rank traces at a place: a run of several ranks, a folder, a zip, or a URL that fsspec opens.
+
+Nothing is read but the heads of files. Of a remote store only names are listed; the ranks are
+read where they are reduced.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from profiler_core import run_directory as names
+from profiler_core.errors import BadInput, NotARun
+from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.run import unpacked
+from profiler_core.ranks import remote
+from profiler_core.ranks.rank_of import described, rank_in_name
+
+RANKS = "ranks"  # of a run directory: rank r lies in ranks/<r>
+_REMEDY = "Pass a folder, a .zip or a URL with one trace of each rank."
+_MOST_FILES = 100_000
+
+
+@dataclass(frozen=True)
+class RankFile:
+    """One rank's trace. place: a path, or a URL."""
+
+    rank: int
+    place: str
+    name: str  # to show: the path below what was asked for
+
+
+@dataclass(frozen=True)
+class RankFiles:
+    """All ranks that were found, by rank. notes: what was guessed or left out, sentences."""
+
+    name: str  # of the job
+    files: tuple[RankFile, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    place: str
+    name: str
+    said: int | None  # by the file
+
+
+def find_ranks(place: str) -> RankFiles:
+    """The ranks of the job at a place.
+
+    Raises:
+        BadInput: two files are of one rank, or the store cannot be reached.
+        NotARun: no trace lies there.
+    """
+    if remote.is_url(place):
+        found = [_Candidate(url, name, None) for url, name in remote.listed(place, _MOST_FILES)]
+        return _numbered(PurePosixPath(place).name or place, found)
+    path = Path(place).expanduser()
+    if not path.exists():
+        raise NotARun(f"{place} does not exist.", remedy=_REMEDY)
+    if path.is_dir():
+        return ranks_below(path, path.name or str(path))
+    if kind_of(path) is Kind.ARCHIVE:
+        return ranks_below(unpacked(path), path.name)
+    return _numbered(path.name, [_Candidate(str(path), path.name, described(path).rank)])
+
+
+def ranks_below(folder: Path, name: str) -> RankFiles:
+    """The ranks of a local folder: a run directory, or traces anywhere below it."""
+    if (folder / names.RUN_JSON).is_file():
+        return _of_run(folder, name)
+    runs = [p for p in sorted(folder.iterdir()) if (p / names.RUN_JSON).is_file()]
+    if runs:
+        raise NotARun(
+            f"{name} holds {len(runs)} runs ({', '.join(p.name for p in runs[:4])}), not one.",
+            remedy="Pass one of them, and another as --baseline.",
+        )
+    inside = sorted(p for p in folder.iterdir() if not p.name.startswith((".", "__MACOSX")))
+    if len(inside) == 1 and inside[0].is_dir():
+        return ranks_below(inside[0], name)
+    traces = [
+        path
+        for path in sorted(folder.rglob("*"))[:_MOST_FILES]
+        if path.is_file()
+        and not path.name.startswith((names.TRACE_STACKS.split(".")[0], "."))
+        and _is_trace(path)
+    ]
+    return _numbered(
+        name,
+        [_Candidate(str(p), p.relative_to(folder).as_posix(), described(p).rank) for p in traces],
+    )
+
+
+def has_ranks(run: Path) -> bool:
+    """True for a run directory with more ranks than rank 0. Costs one look at the disk."""
+    return (run / RANKS).is_dir()
+
+
+def _of_run(folder: Path, name: str) -> RankFiles:
+    """Rank 0 is the run itself, the others lie below ranks/."""
+    below = folder / RANKS
+    others = [p for p in below.iterdir() if p.name.isdecimal()] if below.is_dir() else []
+    found, without = [], []
+    for rank, directory in [(0, folder), *sorted((int(p.name), p) for p in others)]:
+        trace = _trace_of(directory)
+        if trace is None:
+            without.append(rank)
+            continue
+        # A folder of rank 0 alone may be any rank's own run directory.
+        said = described(trace).rank if not others else rank
+        shown = trace.relative_to(folder).as_posix()
+        found.append(_Candidate(str(trace), shown, rank if said is None else said))
+    files = _numbered(name, found)
+    notes = [f"Rank {rank} has no trace." for rank in without]
+    return replace(files, notes=(*files.notes, *notes))
+
+
+def _trace_of(folder: Path) -> Path | None:
+    stem = names.TRACE.removesuffix(".gz")
+    return next((p for end in (".gz", ".zst", "") if (p := folder / (stem + end)).is_file()), None)
+
+
+def _is_trace(path: Path) -> bool:
+    try:
+        return kind_of(path) is Kind.TRACE
+    except (BadInput, OSError):
+        return False
+
+
+def _numbered(name: str, found: Sequence[_Candidate]) -> RankFiles:
+    """Give each file its rank: what it says, else its name, else what is left over, in order."""
+    if not found:
+        raise NotARun(f"{name} holds no trace.", remedy=_REMEDY)
+    ranks = [c.said if c.said is not None else rank_in_name(c.name) for c in found]
+    taken: dict[int, str] = {}
+    for candidate, rank in zip(found, ranks, strict=True):
+        if rank is None:
+            continue
+        if rank in taken:
+            raise BadInput(
+                f"Rank {rank} is in several files: {taken[rank]} and {candidate.name}.",
+                remedy="Keep one trace of each rank and of one job; pass another job by itself.",
+            )
+        taken[rank] = candidate.name
+    unknown = sorted(c.name for c, rank in zip(found, ranks, strict=True) if rank is None)
+    free = (number for number in range(len(found) + len(taken)) if number not in taken)
+    by_order = dict(zip(unknown, free, strict=False))
+    files = [
+        RankFile(by_order[c.name] if rank is None else rank, c.place, c.name)
+        for c, rank in zip(found, ranks, strict=True)
+    ]
+    notes = []
+    if unknown and len(found) > 1:
+        shown = ", ".join(f"{n} as rank {by_order[n]}" for n in unknown[:3])
+        more = " …" if len(unknown) > 3 else ""
+        notes.append(
+            f"Neither file nor name says the rank of {len(unknown)} of {len(found)} traces; they "
+            f"are numbered in the order of their names: {shown}{more}."
+        )
+    return RankFiles(name, tuple(sorted(files, key=lambda file: file.rank)), tuple(notes))

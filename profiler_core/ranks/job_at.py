@@ -1,0 +1,62 @@
+"""A place -> the job there: find the ranks, reduce each, put them together."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from profiler_core.analysis.ranks.job import Job, combine
+from profiler_core.analysis.ranks.rank_summary import RankSummary
+from profiler_core.ranks.cluster import summaries_on
+from profiler_core.ranks.find import RankFiles, find_ranks
+from profiler_core.ranks.local import summaries_here
+
+# Called with (ranks done, ranks in all). To cancel, raise `errors.Cancelled` in it.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class FoundJob:
+    """A job and where it came from."""
+
+    found: RankFiles
+    job: Job
+
+
+def job_at(
+    place: str,
+    *,
+    scheduler: str | None = None,
+    n_processes: int | None = None,
+    progress: Progress | None = None,
+) -> FoundJob:
+    """The job of the rank traces at a folder, a zip or a URL.
+
+    Raises:
+        BadInput: two files are of one rank, or a place or a scheduler cannot be reached.
+        NotARun: no trace lies there.
+        Cancelled: `progress` asked for it; no process is left.
+    """
+    found = find_ranks(place)
+    return FoundJob(found, job_of(found, scheduler, n_processes, progress))
+
+
+def job_of(
+    found: RankFiles,
+    scheduler: str | None = None,
+    n_processes: int | None = None,
+    progress: Progress | None = None,
+) -> Job:
+    """The job of ranks that were found; as `job_at`."""
+    each: Iterator[RankSummary] = (
+        summaries_on(scheduler, found.files)
+        if scheduler
+        else summaries_here(found.files, n_processes)
+    )
+    summaries = []
+    with closing(each):  # type: ignore[type-var]
+        for summary in each:
+            summaries.append(summary)
+            if progress is not None:
+                progress(len(summaries), len(found.files))
+    job = combine(summaries)
+    return replace(job, notes=(*found.notes, *job.notes))

@@ -1,0 +1,85 @@
+"""Traces behind URLs (s3://, gs://, https://, memory://, …), through fsspec."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import fsspec
+
+from profiler_core.errors import BadInput
+from profiler_core.home import cache_directory
+
+_TRACE_ENDINGS = (".json", ".json.gz", ".json.zst", ".trace", ".trace.gz", ".json.zip")
+_NO_TRACES = ("run.json", "capture.json", "sources.json", "trace_stacks.json", "meta.json")
+
+
+def is_url(place: str) -> bool:
+    """True for `scheme://…`."""
+    return "://" in place
+
+
+def listed(url: str, most: int) -> list[tuple[str, str]]:
+    """(URL, name below the given one) of what is named like a trace, by name.
+
+    Raises:
+        BadInput: the store cannot be reached, or its driver is not installed.
+    """
+    with _explained(url):
+        system, root = fsspec.core.url_to_fs(url)
+        found = system.find(root) if system.isdir(root) else [root]
+        kept = sorted(path for path in found if _is_named_like_a_trace(path))[:most]
+        below = root.rstrip("/") + "/"
+        return [
+            (system.unstrip_protocol(path), path.removeprefix(below) or PurePosixPath(path).name)
+            for path in kept
+        ]
+
+
+@contextmanager
+def fetched(url: str) -> Iterator[Path]:
+    """The file behind a URL for as long as it is read; its columns stay, the copy goes.
+
+    Raises:
+        BadInput: it cannot be fetched.
+    """
+    folder = cache_directory() / "fetched"
+    folder.mkdir(parents=True, exist_ok=True)
+    key = hashlib.blake2b(url.encode(), digest_size=8).hexdigest()
+    handle, text = tempfile.mkstemp(prefix=f"{key}.", suffix=f".{PurePosixPath(url).name}"[-80:],
+                                    dir=folder)  # fmt: skip
+    os.close(handle)
+    try:
+        with _explained(url):
+            system, path = fsspec.core.url_to_fs(url)
+            system.get_file(path, text)
+        yield Path(text)
+    finally:
+        Path(text).unlink(missing_ok=True)
+
+
+def _is_named_like_a_trace(path: str) -> bool:
+    name = PurePosixPath(path).name.lower()
+    return name.endswith(_TRACE_ENDINGS) and not name.startswith(_NO_TRACES)
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[Any]:
+    """A driver's failures as one sentence: each driver raises errors of its own library."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except ImportError as error:
+        raise BadInput(
+            f"{url} needs a driver that is not installed: {error}.",
+            remedy="Install it, such as s3fs for s3:// or gcsfs for gs://.",
+        ) from error
+    except Exception as error:  # botocore, aiohttp and others share no base class
+        raise BadInput(
+            f"{url} cannot be read: {type(error).__name__}: {error}.",
+            remedy="Check the address and the access rights of this process.",
+        ) from error
