@@ -13,8 +13,11 @@ def headline(job: Job) -> str:
     if not n:
         return "No rank of this job could be read"
     if job.straggler is not None:
-        who = "The other rank waits" if n == 2 else f"The other {n - 1} ranks wait"
-        return f"{who} for rank {job.straggler.rank}"
+        late = job.straggler.rank
+        if n == 2:
+            other = next(row.rank for row in job.ranks if row.rank != late)
+            return f"Rank {other} waits for rank {late}"
+        return f"The other {n - 1} ranks wait for rank {late}"
     if job.wait_share is None:
         return f"Who waits for whom cannot be told from {_ranks(n)}"
     if job.wait_share < _TELLING_SHARE:
@@ -39,7 +42,11 @@ def evidence(job: Job) -> str:
     if waiters > 1:
         how = f"{each} each, on average, of the step of {step}"
     who = "It waits" if waiters == 1 else "They wait"
-    return f"{who} {how} in collectives{_last_share(late)}. {_why(job, late)}".strip()
+    exposed = sum(r.exposed_communication_ns for r in job.ranks if r.rank != late.rank) / waiters
+    return (
+        f"{who} {how} in collectives{_last_share(late)}. {format_duration(exposed)} of that "
+        f"communication are not hidden behind compute. {_why(job, late)}"
+    )
 
 
 def _last_share(late: Straggler) -> str:

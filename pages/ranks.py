@@ -1,0 +1,31 @@
+"""Page: who waits for whom among the ranks of a job, and what did compiling change for them?"""
+
+import streamlit as st
+
+from profiler_core.ui.notes import show_notes
+from profiler_core.ui.page import page
+from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.ranks.arrivals import show_arrivals
+from profiler_core.ui.ranks.data import seen_jobs
+from profiler_core.ui.ranks.empty import show_one_rank
+from profiler_core.ui.ranks.headline import show_headline
+from profiler_core.ui.ranks.steps import show_steps
+from profiler_core.ui.ranks.tables import show_collectives, show_measures
+from profiler_core.ui.run_picker import choose_runs
+
+with page("Ranks"):
+    choice = choose_runs()
+    with st.skeleton(height=560):
+        seen = seen_jobs(choice)
+    for problem, remedy in seen.problems:
+        problem_card(problem, remedy)
+    jobs = [one for one in seen.jobs if one.job.ranks]
+    if jobs:
+        show_headline(seen)
+        show_steps(jobs)
+        show_measures(jobs)
+        show_collectives(jobs)
+        show_arrivals(jobs)
+        show_notes([*seen.without, *(f"{one.label}: {n}" for one in jobs for n in one.job.notes)])
+    elif not seen.problems:
+        show_one_rank(choice, seen)

@@ -1,0 +1,96 @@
+"""Hundreds or thousands of ranks: one column for neighbours, darker where the time is longer."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.ranks.strip import QUANTITIES, Column
+from profiler_core.figures.names import plotly_text
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+from profiler_core.units import format_duration
+
+MOST_COLUMNS = 256  # seven rows of them are 1792 cells
+_ROW_PX, _TITLE_PX, _AXIS_PX = 26, 28, 46
+
+
+def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) -> go.Figure:
+    """One block of rows for each job; each row has its own scale, shared by all jobs.
+
+    Args:
+        jobs: (name, columns in order of the ranks).
+        palette: the mode's colours.
+    """
+    figure = new_figure(palette)
+    rows = len(QUANTITIES)
+    height = len(jobs) * (rows * _ROW_PX + _TITLE_PX) + _AXIS_PX
+    spans = [_span(jobs, number) for number in range(rows)]
+    plot = height - _AXIS_PX
+    for place, (name, columns) in enumerate(jobs):
+        top = 1 - place * (rows * _ROW_PX + _TITLE_PX) / plot - _TITLE_PX / plot
+        suffix = "" if not place else str(place + 1)
+        shades = [
+            [_share(column.values[number], spans[number]) for column in columns]
+            for number in range(rows)
+        ]
+        figure.add_heatmap(
+            x=[column.first_rank for column in columns],
+            y=[label for _, label in QUANTITIES],
+            z=shades,
+            zmin=0,
+            zmax=1,
+            colorscale=[[0, palette.raised], [1, palette.accent]],
+            showscale=False,
+            xgap=0,
+            ygap=2,
+            text=[
+                [_hover(column, number, label) for column in columns]
+                for number, (_, label) in enumerate(QUANTITIES)
+            ],
+            hoverinfo="text",
+            xaxis=f"x{suffix}",
+            yaxis=f"y{suffix}",
+        )
+        figure.update_layout(
+            {
+                f"xaxis{suffix}": {
+                    "anchor": f"y{suffix}",
+                    "title": {"text": "rank"} if place == len(jobs) - 1 else None,
+                    "showticklabels": place == len(jobs) - 1,
+                    "showgrid": False,
+                },
+                f"yaxis{suffix}": {
+                    "anchor": f"x{suffix}",
+                    "domain": [max(0.0, top - rows * _ROW_PX / plot), top],
+                    "autorange": "reversed",
+                    "showgrid": False,
+                },
+            }
+        )
+        figure.add_annotation(
+            x=0, y=top, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
+            text=f"<b>{plotly_text(name)}</b>", showarrow=False,
+            font={"size": 13, "color": palette.ink},
+        )  # fmt: skip
+    figure.update_layout(height=height, margin={"t": 0, "b": _AXIS_PX, "r": 16})
+    return figure
+
+
+def _span(jobs: Sequence[tuple[str, Sequence[Column]]], number: int) -> tuple[float, float]:
+    values = [column.values[number] for _, columns in jobs for column in columns]
+    return min(values, default=0.0), max(values, default=0.0)
+
+
+def _share(value: float, span: tuple[float, float]) -> float:
+    """Place within the span; differences below 2 % of the value are no colour."""
+    least, most = span
+    room = max(most - least, 0.02 * most)
+    return (value - least) / room if room else 0.0
+
+
+def _hover(column: Column, number: int, label: str) -> str:
+    ranks = f"ranks {column.first_rank} to {column.last_rank}"
+    if column.first_rank == column.last_rank:
+        ranks = f"rank {column.first_rank}"
+    who = "" if column.first_rank == column.last_rank else f" (rank {column.ranks[number]})"
+    return f"<b>{ranks}</b><br>{label}: {format_duration(column.values[number])}{who}"

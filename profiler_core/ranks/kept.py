@@ -1,0 +1,55 @@
+"""Jobs that were put together before, kept in the cache: thousands of ranks open at once."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from profiler_core.analysis.ranks.job import Job
+from profiler_core.home import cache_directory
+from profiler_core.ranks import remote
+from profiler_core.ranks.find import RankFiles
+from profiler_core.ranks.packed import VERSION, pack_job, unpack_job
+
+
+def kept_job(found: RankFiles) -> Job | None:
+    """The job of these very files; None where it was not put together yet, or is damaged."""
+    path = place_of(found, "job")
+    try:
+        return unpack_job(path.read_bytes()) if path is not None else None
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def keep_job(found: RankFiles, job: Job) -> None:
+    """Keep it. Nothing is kept of a store, which says too little of when a file changed."""
+    path = place_of(found, "job")
+    if path is not None:
+        write(path, pack_job(job))
+
+
+def place_of(found: RankFiles, ending: str) -> Path | None:
+    """Where something derived from these files alone is kept; None for those of a store."""
+    digest = hashlib.blake2b(str(VERSION).encode(), digest_size=16)
+    for file in found.files:
+        if remote.is_url(file.place):
+            return None
+        status = Path(file.place).stat()
+        said = (file.rank, file.place, file.name, status.st_size, status.st_mtime_ns)
+        digest.update(repr(said).encode())
+    digest.update(repr(found.notes).encode())
+    return cache_directory() / "ranks" / f"{digest.hexdigest()}.{ending}"
+
+
+def write(path: Path, data: bytes) -> None:
+    """Put a file into place whole: readers never see a part of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=".")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(scratch).replace(path)
+    finally:
+        Path(scratch).unlink(missing_ok=True)

@@ -1,0 +1,37 @@
+"""How far apart the ranks arrive at each collective."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from profiler_core.figures.ranks_arrivals import MOST_MARKS, ranks_arrivals
+from profiler_core.ui.charts import show_figure, show_legend
+from profiler_core.ui.page import section
+from profiler_core.ui.ranks.data import SeenJob
+from profiler_core.ui.style import colors
+from profiler_core.units import format_count
+
+
+def show_arrivals(jobs: Sequence[SeenJob]) -> None:
+    """A bar for each collective; nothing where no collective is on all its ranks."""
+    drawn = [(one.number, one.label, one.job.arrivals) for one in jobs if one.job.arrivals]
+    if not drawn:
+        return
+    section(
+        "Arrival at each collective",
+        "The rank that comes last is the one whose kernel is shortest: it waits for nobody.",
+    )
+    palette = colors()
+    if len(drawn) > 1:
+        show_legend([(label, palette.run(number)) for number, label, _ in drawn])
+    show_figure(
+        ranks_arrivals(drawn, palette),
+        key="ranks_arrivals",
+        alt="Time between the first and the last rank's arrival at each collective of a step.",
+    )
+    most = max(len(found) for _, _, found in drawn)
+    if most > MOST_MARKS:
+        st.html(
+            f"<p class=fs-note>A step has {format_count(most)} collectives; the {MOST_MARKS} with "
+            "the largest skew are drawn.</p>"
+        )

@@ -1,0 +1,93 @@
+"""A step of each rank: bars for few ranks, a strip and quantiles for many."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.ranks.job import RankRow
+from profiler_core.analysis.ranks.strip import Quantiles, columns_of, quantiles_of
+from profiler_core.figures.ranks_bars import MOST_RANKS, ranks_bars, ranks_legend
+from profiler_core.figures.ranks_strip import MOST_COLUMNS, ranks_strip
+from profiler_core.ui.charts import show_figure, show_legend
+from profiler_core.ui.page import section
+from profiler_core.ui.ranks.data import SeenJob
+from profiler_core.ui.style import colors
+from profiler_core.units import format_duration
+
+_ORDERS: dict[str, Callable[[RankRow], float]] = {
+    "By rank": lambda row: row.rank,
+    "Most waited for": lambda row: -row.made_wait_ns,
+    "Most compute": lambda row: -row.compute_ns,
+    "Most idle": lambda row: -row.idle_ns,
+}
+
+
+def show_steps(jobs: Sequence[SeenJob]) -> None:
+    """Where a step of each rank goes."""
+    section("A step of each rank")
+    if any(len(one.job.ranks) > MOST_RANKS for one in jobs):
+        _strip(jobs)
+    else:
+        _bars(jobs)
+
+
+def _bars(jobs: Sequence[SeenJob]) -> None:
+    chosen = "By rank"
+    if max(len(one.job.ranks) for one in jobs) > 2:
+        chosen = st.pills(
+            "Order of the ranks", list(_ORDERS), default="By rank", key="order",
+            bind="query-params", label_visibility="collapsed",
+        ) or "By rank"  # fmt: skip
+    palette = colors()
+    show_legend(ranks_legend(palette))
+    order = _ORDERS.get(chosen, _ORDERS["By rank"])
+    drawn = [(one.label, sorted(one.job.ranks, key=order)) for one in jobs]
+    show_figure(
+        ranks_bars(drawn, palette),
+        key="ranks_bars",
+        alt="The step of each rank as a bar: compute, exposed communication, exposed copies and "
+        "idle; the tables below have the numbers.",
+    )
+    st.html(
+        "<p class=fs-note>Communication that runs beside compute is not in the bars: it costs the "
+        "step nothing. Rest on a bar to see all of it.</p>"
+    )
+
+
+def _strip(jobs: Sequence[SeenJob]) -> None:
+    drawn = [(one.label, columns_of(one.job, MOST_COLUMNS)) for one in jobs]
+    wide = max(-(-len(one.job.ranks) // MOST_COLUMNS) for one in jobs)
+    told = (
+        f"A column is {wide} neighbouring ranks, and shows the one furthest from the median. "
+        if wide > 1
+        else "A column is one rank. "
+    )
+    st.html(
+        f"<p class=fs-note>{told}The darker, the longer; each row has its own scale, which a "
+        "difference of less than 2 % does not fill.</p>"
+    )
+    show_figure(
+        ranks_strip(drawn, colors()),
+        key="ranks_strip",
+        alt="Step, compute, exposed communication, copies, idle and waiting of all ranks as a "
+        "strip of colours; the table below has the quantiles.",
+    )
+    for one in jobs:
+        st.html(_quantiles(one.label, quantiles_of(one.job)))
+
+
+def _quantiles(label: str, rows: Sequence[Quantiles]) -> str:
+    body = "".join(
+        f"<tr><th scope=row>{escape(row.label)}</th>"
+        f"<td>{format_duration(row.least)} <small>rank {row.least_rank}</small></td>"
+        f"<td>{format_duration(row.p5)}</td><td>{format_duration(row.median)}</td>"
+        f"<td>{format_duration(row.p95)}</td>"
+        f"<td>{format_duration(row.most)} <small>rank {row.most_rank}</small></td></tr>"
+        for row in rows
+    )
+    return (
+        "<div class=fs-scroll><table class='fs-t fs-opened'><thead>"
+        f"<tr><th>{escape(label)}</th><th>least</th><th>5 %</th><th>median</th><th>95 %</th>"
+        f"<th>most</th></tr></thead><tbody>{body}</tbody></table></div>"
+    )
