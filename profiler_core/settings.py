@@ -8,6 +8,14 @@
     artifacts_url = "s3://bucket/runs"   # where run directories are kept for the whole team
     keep_captures = 50                   # of each workload, the newest; see docs/history.md
     keep_days = 90                       # files of older captures are deleted
+    upload_quota_gb = 50.0               # of each person's uploads, all together
+    keep_uploads_days = 30               # files of older uploads are deleted
+
+    [team]                               # with this table nobody sees anything without signing in
+    viewers = ["*@example.org"]          # see everything; write and sign reviews
+    runners = ["group:performance"]      # capture and upload, too
+    admins = ["ada@example.org"]         # delete what others made, and read the audit, too
+    groups_claim = "groups"              # the claim in which the provider names groups
 
 FUSIONSCOPE_DATABASE_URL and FUSIONSCOPE_ARTIFACTS_URL win over the file: a URL may hold a
 password. Decisions, not preferences: what a person picks on a page lives in the URL.
@@ -29,6 +37,16 @@ _DATABASE, _ARTIFACTS = "FUSIONSCOPE_DATABASE_URL", "FUSIONSCOPE_ARTIFACTS_URL"
 
 
 @dataclass(frozen=True)
+class Team:
+    """Who has which role on a server where people sign in: addresses, patterns, `group:NAME`."""
+
+    viewers: tuple[str, ...] = ()
+    runners: tuple[str, ...] = ()
+    admins: tuple[str, ...] = ()
+    groups_claim: str = "groups"
+
+
+@dataclass(frozen=True)
 class Settings:
     """The decisions, with what holds where nothing was decided."""
 
@@ -40,6 +58,9 @@ class Settings:
     artifacts_url: str | None = None  # None: run directories stay where they are
     keep_captures: int | None = None  # None: this rule does not hold
     keep_days: int | None = None
+    upload_quota_bytes: int | None = None  # None: as much as the disk holds
+    keep_uploads_days: int | None = None  # None: uploads are kept as captures are
+    team: Team | None = None  # None: nobody signs in
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,6 +72,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     artifacts_url: str | None = None
     keep_captures: int | None = None
     keep_days: int | None = None
+    upload_quota_gb: float | None = None
+    keep_uploads_days: int | None = None
+    team: Team | None = None
 
 
 def settings() -> Settings:
@@ -70,7 +94,8 @@ def settings() -> Settings:
             f"{path} cannot be used: {error}.",
             remedy=f"Correct it; it may hold {', '.join(_File.__struct_fields__)}.",
         ) from error
-    for name, number in (("keep_captures", said.keep_captures), ("keep_days", said.keep_days)):
+    for name in ("keep_captures", "keep_days", "keep_uploads_days"):
+        number = getattr(said, name)
         if number is not None and number < 1:
             raise BadInput(
                 f"{path} cannot be used: {name} is {number}.", remedy="Write 1 or more, or nothing."
@@ -87,4 +112,9 @@ def settings() -> Settings:
         artifacts_url=os.environ.get(_ARTIFACTS) or said.artifacts_url,
         keep_captures=said.keep_captures,
         keep_days=said.keep_days,
+        upload_quota_bytes=(
+            None if said.upload_quota_gb is None else int(said.upload_quota_gb * _GB)
+        ),
+        keep_uploads_days=said.keep_uploads_days,
+        team=said.team,
     )

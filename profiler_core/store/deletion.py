@@ -13,10 +13,14 @@ def can_be_deleted(group: Comparable) -> bool:
     return group.origin in _DELETABLE and not group.is_alive
 
 
-def delete(group: Comparable) -> None:
+def delete(group: Comparable, *, person: str | None = None) -> None:
     """Delete a comparison with all its runs, for good.
 
     Its runs leave the history too.
+
+    Args:
+        group: what to delete.
+        person: who does it; by default the user of the system.
 
     Raises:
         BadInput: it is no capture or upload of ours, it is being captured, one of its runs is a
@@ -29,7 +33,7 @@ def delete(group: Comparable) -> None:
             f"{group.title} cannot be deleted: it is a sample, or a capture that still runs.",
             remedy="Cancel the capture first.",
         )
-    with history.forgetting_places([entry.key for entry in group.entries]):
+    with history.forgetting_places([entry.key for entry in group.entries], person=person):
         _delete_files(group)
 
 

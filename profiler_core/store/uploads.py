@@ -5,12 +5,13 @@ was received is deleted at the end, whatever the end is.
 
 As a process of its own, so that no archive and no JSON is unpacked in the web server:
 
-    python -m profiler_core.store.uploads UPLOAD_ID PLACE…
+    python -m profiler_core.store.uploads UPLOAD_ID PLACE… [--owner PERSON]
 
 Standard output, one JSON object a line: {"text", "done", "total"} while it works (bytes, or null),
 then {"keys": […], "notes": […]}, or {"problem", "remedy"} with exit status 2.
 """
 
+import argparse
 import json
 import shutil
 import sys
@@ -36,6 +37,7 @@ from profiler_core.ingest.open import open_trace
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 from profiler_core.store import incoming
+from profiler_core.store.owners import write_owner
 from profiler_core.store.upload_groups import Part, RunParts, group
 
 Say = Callable[[str, int | None, int | None], None]  # what is done, bytes done, bytes in all
@@ -59,8 +61,14 @@ class _NewRun:
     is_compiled: bool | None = None  # None: no trace to tell by
 
 
-def accept(upload_id: str, places: tuple[int, ...], say: Say) -> Accepted:
+def accept(upload_id: str, places: tuple[int, ...], say: Say, owner: str = "") -> Accepted:
     """Make runs of the received files at these places.
+
+    Args:
+        upload_id: which upload.
+        places: of its files.
+        say: told what is done.
+        owner: whose upload it is; empty: nobody's.
 
     Raises:
         BadInput: nothing usable is among them, or an archive is hostile.
@@ -82,6 +90,8 @@ def accept(upload_id: str, places: tuple[int, ...], say: Say) -> Accepted:
         ]
         made = _readable(made, notes, say)
         ordered = _write_records(upload_id, made)
+        if owner:
+            write_owner(work / "runs", owner)
         target = uploads_directory() / upload_id
         (work / "runs").replace(target)
         return Accepted(
@@ -257,8 +267,13 @@ def _main(arguments: list[str]) -> int:
             last = time.monotonic()
             write({"text": text, "done": done, "total": total})
 
+    parser = argparse.ArgumentParser(prog="profiler_core.store.uploads")
+    parser.add_argument("upload_id")
+    parser.add_argument("places", nargs="+", type=int)
+    parser.add_argument("--owner", default="")
+    asked = parser.parse_args(arguments)
     try:
-        accepted = accept(arguments[0], tuple(int(place) for place in arguments[1:]), say)
+        accepted = accept(asked.upload_id, tuple(asked.places), say, asked.owner)
     except FusionscopeError as error:
         write({"problem": error.problem, "remedy": error.remedy})
         return error.exit_status

@@ -7,6 +7,8 @@ import streamlit as st
 
 from profiler_core.resources import static_directory
 from profiler_core.ui.menu import menu
+from profiler_core.ui.sign_in.card import signed_in_menu
+from profiler_core.ui.sign_in.guard import let_in
 
 st.set_page_config(
     page_title="Fusionscope",
@@ -20,4 +22,6 @@ st.logo(
     icon_image=str(static_directory() / "icon.png"),
     size="large",
 )
+_visitor = let_in()  # before any page is known
+signed_in_menu(_visitor)
 st.navigation(menu()).run()

@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.style import write_style_sheet
 
 
@@ -25,6 +26,7 @@ def page(title: str, question: str | None = None) -> Iterator[None]:
             headline, as the overview does with its verdict.
     """
     st.set_page_config(page_title=f"{title} · Fusionscope", layout="wide")
+    let_in()  # again: a cold link may run a page without the entry script
     write_style_sheet()
     if question is not None:
         heading(title, question)

@@ -2,9 +2,15 @@
 
 from streamlit import config
 
+from profiler_core.ui.sign_in.needed import is_needed
+
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_local_server() -> bool:
-    """True where the server is bound to the local machine (design section 8)."""
-    return str(config.get_option("server.address") or "").strip("[]").lower() in _LOOPBACK
+    """True where the server is bound to the local machine (design section 8).
+
+    A server where people sign in never is: a proxy beside it may bring anybody.
+    """
+    address = str(config.get_option("server.address") or "").strip("[]").lower()
+    return address in _LOOPBACK and not is_needed()

@@ -13,13 +13,32 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+TEAM = """
+[team]
+viewers = ["*@example.org"]
+runners = ["ada@example.org"]
+"""
+
+
+def claims(address: str | None) -> dict[str, object]:
+    """What st.user says of somebody, or of nobody."""
+    if address is None:
+        return {"is_logged_in": False}
+    return {"is_logged_in": True, "sub": address, "email": address, "iat": 1}
+
+
 @pytest.mark.parametrize(
-    ("is_local", "is_allowed", "who", "words"),
+    ("is_local", "is_allowed", "is_team", "who", "words"),
     [
-        (True, False, None, None),
-        (False, False, "ada@example.org", "switched off"),
-        (False, True, None, "sign in first"),
-        (False, True, "ada@example.org", None),
+        (True, False, False, None, None),
+        (False, False, False, None, "switched off"),
+        (False, True, False, None, "does not know who you are"),
+        (True, True, True, None, "sign in first"),  # a proxy may stand before a local address
+        (True, False, True, "ada@example.org", "switched off"),
+        (True, True, True, "bob@example.org", "role here is viewer"),
+        (True, True, True, "eve@elsewhere.org", "role here is none"),
+        (True, True, True, "ada@example.org", None),
+        (False, True, True, "ada@example.org", None),
     ],
 )
 def test_who_may_capture(
@@ -27,12 +46,27 @@ def test_who_may_capture(
     monkeypatch: pytest.MonkeyPatch,
     is_local: bool,
     is_allowed: bool,
+    is_team: bool,
     who: str | None,
     words: str | None,
 ) -> None:
-    if is_allowed:
-        (own_home / "settings.toml").write_text("allow_capture = true\n")
-    monkeypatch.setattr(capture_permission, "is_local_server", lambda: is_local)
-    monkeypatch.setattr(capture_permission, "signed_in_as", lambda: who)
+    text = "allow_capture = true\n" if is_allowed else ""
+    (own_home / "settings.toml").write_text(text + (TEAM if is_team else ""))
+    monkeypatch.setattr("profiler_core.ui.sign_in.visitor.st.user", FakeUser(claims(who)))
+    monkeypatch.setattr(
+        "profiler_core.ui.server.config.get_option",
+        lambda name: {"server.address": "localhost" if is_local else "0.0.0.0"}.get(name, []),
+    )
     refusal = capture_permission.why_no_capture()
     assert refusal is None if words is None else refusal is not None and words in refusal
+
+
+class FakeUser(dict):
+    """st.user outside of a script run."""
+
+    @property
+    def is_logged_in(self) -> bool:
+        return self["is_logged_in"]
+
+    def to_dict(self) -> dict[str, object]:
+        return dict(self)

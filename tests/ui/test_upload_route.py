@@ -118,7 +118,7 @@ def test_a_stranger_writes_nothing(
 ) -> None:
     monkeypatch.setattr(
         "profiler_core.ui.routes.origin.config.get_option",
-        lambda name: "localhost" if name == "server.address" else None,
+        {"server.address": "localhost", "secrets.files": []}.get,
     )
     answer = put(upload_id, drop=drop, **headers)
     assert answer.status == status and words in answer.body["problem"] and answer.body["remedy"]

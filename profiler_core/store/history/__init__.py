@@ -23,6 +23,8 @@ Every error is a FusionscopeError. The web process may ask (`runs`, `choices`), 
 """
 
 from profiler_core.model.history import Baseline, HeadlineMetrics, RecordedRun
+from profiler_core.store.history.audit import AuditEntry, entries
+from profiler_core.store.history.audit import note_alone as note
 from profiler_core.store.history.database import HistoryUnavailable, reading, where, writing
 from profiler_core.store.history.files import directory_of, has_files
 from profiler_core.store.history.marks import (
@@ -52,6 +54,7 @@ from profiler_core.store.history.retention import Rules, configured_rules, delet
 
 __all__ = [
     "FILTERS",
+    "AuditEntry",
     "Baseline",
     "HeadlineMetrics",
     "HistoryUnavailable",
@@ -66,9 +69,11 @@ __all__ = [
     "delete_files",
     "delete_run",
     "directory_of",
+    "entries",
     "forgetting_places",
     "has_files",
     "n_runs",
+    "note",
     "outdated",
     "packed",
     "pending",

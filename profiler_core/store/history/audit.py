@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from profiler_core.store.history.database import reading
+from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import audit
@@ -36,11 +36,32 @@ def note(connection: Connection, person: str, action: str, subject: str, **detai
     )
 
 
-def entries(limit: int = 200, subject: str | None = None) -> tuple[AuditEntry, ...]:
-    """The newest first."""
+def note_alone(person: str, action: str, subject: str, **detail: Any) -> None:
+    """Add an entry about a deed that changed nothing in the database itself.
+
+    Raises:
+        HistoryUnavailable: it could not be written.
+    """
+    with writing() as connection:
+        note(connection, person, action, subject, **detail)
+
+
+def entries(
+    limit: int = 200,
+    *,
+    subject: str | None = None,
+    person: str | None = None,
+    action: str | None = None,
+) -> tuple[AuditEntry, ...]:
+    """The newest first; each word given narrows them down."""
     asked = select(audit).order_by(audit.c.entry_id.desc()).limit(limit)
-    if subject is not None:
-        asked = asked.where(audit.c.subject == subject)
+    for column, word in (
+        (audit.c.subject, subject),
+        (audit.c.person, person),
+        (audit.c.action, action),
+    ):
+        if word is not None:
+            asked = asked.where(column == word)
     with reading() as connection:
         return tuple(
             AuditEntry(row.at, row.person, row.action, row.subject, row.detail)

@@ -1,11 +1,10 @@
 """Moments as the history keeps them, and whose they are."""
 
-import getpass
-import os
 from datetime import UTC, datetime
 
-_PERSON = "FUSIONSCOPE_PERSON"
-_LONGEST = 200
+from profiler_core.person import system_user as person
+
+__all__ = ["now", "person", "utc"]
 
 
 def now() -> str:
@@ -23,15 +22,6 @@ def utc(iso: str | None, otherwise: str) -> str:
         return _written(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         return otherwise
-
-
-def person() -> str:
-    """Who does this: FUSIONSCOPE_PERSON (for CI, say), else the user of the system."""
-    named = os.environ.get(_PERSON, "").strip()
-    try:
-        return (named or getpass.getuser())[:_LONGEST]
-    except (OSError, KeyError):  # a container's user may have no name
-        return ""
 
 
 def _written(moment: datetime) -> str:

@@ -9,7 +9,9 @@ from profiler_core import home
 from profiler_core.capture import jobs
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.errors import CaptureFailed
+from profiler_core.store import history
 from profiler_core.ui.capture.permission import signed_in_as, why_no_capture
+from profiler_core.ui.sign_in.visitor import visitor
 
 
 def start(spec: CaptureSpec | None) -> str:
@@ -23,10 +25,14 @@ def start(spec: CaptureSpec | None) -> str:
         # The button is disabled then; a click may still be on its way.
         raise CaptureFailed(refusal or "The form is not complete.", remedy="Look at the form.")
     out = home.runs_directory()
+    title = f"{spec.title} · {', '.join(v.label for v in spec.variants)}"
+    who = visitor()
+    if who is not None:  # before it starts: what runs code here is written down, or does not run
+        history.note(who.person, "capture", title[:300], device=spec.device)
     words = ["capture", *spec.to_argv(), "--out", str(out), "--progress", "{progress}"]
     return jobs.submit(
         [sys.executable, "-m", "profiler_core", *words],
-        title=f"{spec.title} · {', '.join(v.label for v in spec.variants)}",
+        title=title,
         device=spec.device,
         owner=signed_in_as(),
         out=out,

@@ -1,8 +1,9 @@
 """The check in front of every route that is not a public asset.
 
 `@guarded("timeline")` turns `async def view(request, subject)` into an endpoint that first
-checks Origin and Host (state-changing methods) and then the token, from the header
-`X-Fusionscope-Token` or, for plain links, from `?token=`.
+checks Origin and Host (state-changing methods), then who asks (where people sign in: by
+Streamlit's identity cookie), and then the token, from the header `X-Fusionscope-Token` or, for
+plain links, from `?token=`. A token opens nothing without the sign-in that it was made for.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,6 +15,8 @@ from starlette.responses import JSONResponse, Response
 from profiler_core.errors import FusionscopeError
 from profiler_core.ui.routes.origin import refusal
 from profiler_core.ui.routes.token import BadTokenError, verify
+from profiler_core.ui.sign_in.roles import Deed
+from profiler_core.ui.sign_in.visitor import visitor_of
 
 TOKEN_HEADER = "X-Fusionscope-Token"  # noqa: S105 - the name of a header
 
@@ -21,8 +24,15 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 GuardedEndpoint = Callable[[Request, str], Awaitable[Response]]
 
 
-def guarded(scope: str) -> Callable[[GuardedEndpoint], Endpoint]:
-    """Let only holders of a token for `scope` through; the endpoint gets the token's subject."""
+def guarded(scope: str, deed: Deed = "look") -> Callable[[GuardedEndpoint], Endpoint]:
+    """Let only holders of a token for `scope` through; the endpoint gets the token's subject.
+
+    `request.state.person` says who it is, as the history writes it.
+
+    Args:
+        scope: of the token.
+        deed: what the visitor's role must allow.
+    """
 
     def decorate(endpoint: GuardedEndpoint) -> Endpoint:
         @wraps(endpoint)
@@ -30,11 +40,20 @@ def guarded(scope: str) -> Callable[[GuardedEndpoint], Endpoint]:
             refused = refusal(request)
             if refused is not None:
                 return problem(403, refused, "Use the page that this server itself serves.")
+            try:
+                who = visitor_of(request)
+            except FusionscopeError as error:  # settings that cannot be read let nobody in
+                return problem(503, error.problem, error.remedy)
+            if who is None:
+                return problem(401, "Nobody is signed in.", "Sign in on the page first.")
+            if not who.may(deed):
+                return problem(403, "Your role does not allow this.", "Ask who runs the server.")
+            request.state.person = who.person
             token = request.headers.get(TOKEN_HEADER) or request.query_params.get("token", "")
             if not token:
                 return problem(401, "The request carries no token.", "Open the page again.")
             try:
-                subject = verify(token, scope)
+                subject = verify(token, scope, holder=who.holder)
             except BadTokenError as error:
                 return problem(401, str(error), "Reload the page.")
             try:

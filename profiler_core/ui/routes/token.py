@@ -28,19 +28,26 @@ class BadTokenError(Exception):
     """The token is missing, forged, expired, or made for something else."""
 
 
-def sign(scope: str, subject: str, *, now_s: float | None = None) -> str:
-    """A token that lets its holder do `scope` with `subject` for `LIFETIME_S` to + 1 h."""
+def sign(scope: str, subject: str, *, holder: str = "", now_s: float | None = None) -> str:
+    """A token that lets its holder do `scope` with `subject` for `LIFETIME_S` to + 1 h.
+
+    Args:
+        scope: what may be done.
+        subject: with what.
+        holder: the sign-in that it is for; empty where nobody signs in.
+        now_s: seconds since the epoch; this moment by default.
+    """
     now = time.time() if now_s is None else now_s
     expires = (now // _ROUNDING_S + 1) * _ROUNDING_S + LIFETIME_S
-    claim = json.dumps([scope, subject, int(expires)], separators=(",", ":")).encode()
+    claim = json.dumps([scope, subject, int(expires), holder], separators=(",", ":")).encode()
     return f"{_encode(claim)}.{_encode(_signature(claim))}"
 
 
-def verify(token: str, scope: str, *, now_s: float | None = None) -> str:
+def verify(token: str, scope: str, *, holder: str = "", now_s: float | None = None) -> str:
     """The subject of a token.
 
     Raises:
-        BadTokenError: not ours, for another scope, or too old. The text says which.
+        BadTokenError: not ours, for another scope or sign-in, or too old. The text says which.
     """
     claim_text, _, signature_text = token.partition(".")
     try:
@@ -49,9 +56,11 @@ def verify(token: str, scope: str, *, now_s: float | None = None) -> str:
         raise BadTokenError("The token is damaged.") from error
     if not hmac.compare_digest(signature, _signature(claim)):
         raise BadTokenError("The token was not signed by this server.")
-    found_scope, subject, expires = json.loads(claim)
+    found_scope, subject, expires, *found_holder = json.loads(claim)
     if found_scope != scope:
         raise BadTokenError(f"The token is for {found_scope}, not for {scope}.")
+    if found_holder != [holder]:
+        raise BadTokenError("The token was made for another sign-in.")
     if (time.time() if now_s is None else now_s) > expires:
         raise BadTokenError("The token has expired.")
     return str(subject)

@@ -14,7 +14,8 @@ from profiler_core.ui.choice import query_of
 from profiler_core.ui.dates import minute
 from profiler_core.ui.links import href, page_link
 from profiler_core.ui.routes.run_zip import SCOPE as EXPORT
-from profiler_core.ui.routes.token import sign
+from profiler_core.ui.routes.signing import signed
+from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.units import format_change
 
 CHOSEN = "point"  # of the address
@@ -28,7 +29,7 @@ def show_chosen_point(point: TrendPoint, metric: str) -> None:
         with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
             if history.has_files(run):
                 page_link("overview", "Open this run", query_of(_with_baseline(run)))
-                token = sign(EXPORT, run.run_id)
+                token = signed(EXPORT, run.run_id)
                 before = point.before
                 if before is not None and history.has_files(before):
                     keys = (key_of_recorded(before), key_of_recorded(run))
@@ -81,21 +82,24 @@ def _where_files_are(run: RecordedRun) -> str:
 
 
 def _tags(run: RecordedRun) -> None:
+    who = visitor()
+    if who is None or not who.may("mark"):
+        return
     with st.popover("Tags", type="tertiary"):
         key = f"fs_tags_{run.run_id}"
         st.text_input(
             "Tags, separated by commas", value=", ".join(run.tags), key=key, max_chars=300,
-            on_change=_set_tags, args=(run, key),
+            on_change=_set_tags, args=(run, key, who.person),
         )  # fmt: skip
 
 
-def _set_tags(run: RecordedRun, key: str) -> None:
+def _set_tags(run: RecordedRun, key: str, person: str) -> None:
     words = [word.strip() for word in st.session_state[key].split(",")]
     wanted = {word for word in words if word}
     try:
         if wanted - set(run.tags):
-            history.tag(run.run_id, *sorted(wanted - set(run.tags)))
+            history.tag(run.run_id, *sorted(wanted - set(run.tags)), person=person)
         if set(run.tags) - wanted:
-            history.untag(run.run_id, *sorted(set(run.tags) - wanted))
+            history.untag(run.run_id, *sorted(set(run.tags) - wanted), person=person)
     except FusionscopeError as error:
         st.toast(f"{error.problem} {error.remedy}")

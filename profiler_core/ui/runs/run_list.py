@@ -7,14 +7,15 @@ import streamlit as st
 
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
-from profiler_core.store.deletion import can_be_deleted, delete
+from profiler_core.store.deletion import delete
 from profiler_core.store.library import Comparable, Entry
 from profiler_core.ui.choice import labels_of, query_of
 from profiler_core.ui.dates import minute
 from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.page import section
-from profiler_core.ui.server import is_local_server
+from profiler_core.ui.runs.ownership import may_delete
+from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.ui.states import state_badge, what_happened
 from profiler_core.units import format_change, format_duration
 
@@ -55,7 +56,7 @@ def _row(group: Comparable) -> None:
             st.html(f"<p class=fs-note>{_facts(group)}</p>")
         with st.container(width="stretch"):
             st.html(_variants(group))
-        if can_be_deleted(group) and is_local_server():
+        if may_delete(group):
             with st.container(width=90), st.popover("Delete", type="tertiary"):
                 _confirm(group)
     st.html("<hr class=fs-line>")
@@ -110,7 +111,10 @@ def _confirm(group: Comparable) -> None:
 
 def _delete(group: Comparable) -> None:
     try:
-        delete(group)
+        if not may_delete(group):  # the role may have changed since the page was drawn
+            return
+        who = visitor()
+        delete(group, person=who.person if who else None)
         st.session_state[_DELETED] = f"Deleted {group.title}."
     except FusionscopeError as error:
         st.session_state[_DELETED] = f"{error.problem} {error.remedy}"

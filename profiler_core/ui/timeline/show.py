@@ -11,8 +11,8 @@ from profiler_core.ui.choice import Choice
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import trace_at
+from profiler_core.ui.routes.signing import signed
 from profiler_core.ui.routes.timeline import SCOPE
-from profiler_core.ui.routes.token import sign
 from profiler_core.ui.timeline.address import Address
 from profiler_core.ui.timeline.component import Picked, draw_canvas
 from profiler_core.ui.timeline.memory import recall, set_step, write
@@ -71,7 +71,7 @@ def _scene_run(entry: Entry, label: str, number: int, *, dark: bool) -> SceneRun
         label=label,
         role="candidate" if number else "baseline",
         colour=colours.accent if number else colours.baseline,
-        token=sign(SCOPE, trace_key(trace_path(entry))),
+        token=signed(SCOPE, trace_key(trace_path(entry))),
         index=prepared_index(entry),
     )
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from profiler_core.settings import settings
 from profiler_core.store.incoming import MOST_FILES
-from profiler_core.ui.routes.token import sign
+from profiler_core.ui.routes.signing import signed
 from profiler_core.ui.upload.route import SCOPE
 
 _HERE = Path(__file__).parent
@@ -39,7 +39,7 @@ def drop_zone(upload_id: str, *, key: str) -> Arrived | None:
         key=key,
         data={
             "upload_id": upload_id,
-            "token": sign(SCOPE, upload_id),
+            "token": signed(SCOPE, upload_id),
             "largest_bytes": settings().largest_upload_bytes,
             "most_files": MOST_FILES,
             "kinds": _KINDS,

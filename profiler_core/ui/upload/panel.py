@@ -7,6 +7,7 @@ from profiler_core.resources import pages_directory
 from profiler_core.store import incoming
 from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.problem_card import escape_markdown, problem_card
+from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.ui.upload.drop_zone import drop_zone
 from profiler_core.ui.upload.receiving import Received, receive
 
@@ -18,6 +19,10 @@ def upload_panel() -> None:
 
     Call it once on a page. It switches to the overview when it is done.
     """
+    who = visitor()
+    if who is None or not who.may("upload"):
+        st.html("<p class=fs-note>Uploads need the role of a runner on this server.</p>")
+        return
     if _UPLOAD not in st.session_state:
         incoming.forget_old()
         st.session_state[_UPLOAD] = incoming.new_upload_id()
@@ -37,7 +42,7 @@ def upload_panel() -> None:
         # Whatever becomes of this upload, the next one is another.
         st.session_state[_UPLOAD] = incoming.new_upload_id()
         try:
-            received = receive(arrived, show)
+            received = receive(arrived, show, who.person)
         except BadInput as problem:
             st.session_state[_PROBLEM] = (problem.problem, problem.remedy)
             st.rerun()

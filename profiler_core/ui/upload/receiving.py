@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from profiler_core.capture.jobs import working_directory
 from profiler_core.errors import BadInput
+from profiler_core.store import history
 from profiler_core.ui.upload.drop_zone import Arrived
 
 Show = Callable[[str, float | None], None]  # a sentence, and how much is done (0 to 1)
@@ -21,8 +22,8 @@ class Received:
     notes: tuple[str, ...]
 
 
-def receive(arrived: Arrived, show: Show) -> Received:
-    """Run the process to its end, showing what it says.
+def receive(arrived: Arrived, show: Show, owner: str) -> Received:
+    """Run the process to its end, showing what it says; its end stands in the audit.
 
     Raises:
         BadInput: nothing usable was among the files; the sentence is the process's own.
@@ -31,6 +32,7 @@ def receive(arrived: Arrived, show: Show) -> Received:
         [
             *(sys.executable, "-m", "profiler_core.store.uploads", arrived.upload_id),
             *(str(place) for place in arrived.places),
+            f"--owner={owner}",
         ],
         cwd=working_directory(),
         stdin=subprocess.DEVNULL,
@@ -58,4 +60,5 @@ def receive(arrived: Arrived, show: Show) -> Received:
             str(said.get("problem") or "The files could not be read: the reader was ended."),
             remedy=str(said.get("remedy") or "Drop them again; a large trace needs free memory."),
         )
+    history.note(owner, "upload", f"upload/{arrived.upload_id}", n_files=len(arrived.places))
     return Received(tuple(map(str, keys)), tuple(map(str, notes)))

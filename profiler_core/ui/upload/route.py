@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from profiler_core.settings import settings
 from profiler_core.store import incoming
+from profiler_core.store.owners import room_left
 from profiler_core.ui.routes.guard import guarded, problem
 from profiler_core.units import format_bytes
 
@@ -32,14 +33,15 @@ class _RefusedError(Exception):
         self.response = problem(status, text, remedy)
 
 
-@guarded(SCOPE)
+@guarded(SCOPE, "upload")
 async def receive(request: Request, upload_id: str) -> Response:
     """Take the file, or say in one sentence why not. Nothing stays of a file that is not whole."""
     name = incoming.displayable(request.query_params.get("name", ""))
     partial = incoming.place_for(upload_id, int(request.path_params["place"]))
     try:
-        _check_length(request, partial)
-        n_bytes = await _to_disk(request, partial)
+        left = await anyio.to_thread.run_sync(_room_left, request.state.person, partial)
+        _check_length(request, partial, left)
+        n_bytes = await _to_disk(request, partial, left)
         if not n_bytes:
             raise _RefusedError(422, f"{name} is empty.", "Choose the file that holds the trace.")
         incoming.keep(partial, name)
@@ -54,7 +56,7 @@ async def receive(request: Request, upload_id: str) -> Response:
     return JSONResponse({"name": name, "bytes": n_bytes})
 
 
-async def _to_disk(request: Request, partial: Path) -> int:
+async def _to_disk(request: Request, partial: Path, left: int | None) -> int:
     limit = settings().largest_upload_bytes
     n_bytes, looked_at = 0, 0
     buffer = bytearray()
@@ -63,6 +65,8 @@ async def _to_disk(request: Request, partial: Path) -> int:
             n_bytes += len(chunk)
             if n_bytes > limit:
                 raise _too_large(limit)
+            if left is not None and n_bytes > left:
+                raise _no_room_left(left)
             buffer += chunk
             if len(buffer) >= _WRITE_BYTES:
                 await file.write(bytes(buffer))
@@ -74,14 +78,32 @@ async def _to_disk(request: Request, partial: Path) -> int:
     return n_bytes
 
 
-def _check_length(request: Request, partial: Path) -> None:
+def _check_length(request: Request, partial: Path, left: int | None) -> None:
     """Refuse by the announced length, before gigabytes were sent for nothing."""
     announced = request.headers.get("content-length", "")
     n_bytes = int(announced) if announced.isdecimal() else 0
     limit = settings().largest_upload_bytes
     if n_bytes > limit:
         raise _too_large(limit)
+    if left is not None and n_bytes > left:
+        raise _no_room_left(left)
     _check_disk(partial, n_bytes)
+
+
+def _room_left(person: str, partial: Path) -> int | None:
+    """Of the person's quota, less what this upload sent already; None: there is no quota."""
+    left = room_left(person)
+    if left is None:
+        return None
+    return max(0, left - sum(file.stat().st_size for file in partial.parent.glob("*.data")))
+
+
+def _no_room_left(left: int) -> _RefusedError:
+    return _RefusedError(
+        413,
+        f"Your uploads may take {format_bytes(left)} more on this server, and the file is larger.",
+        "Delete uploads that you need no more, or ask whoever runs the server for more room.",
+    )
 
 
 def _check_disk(partial: Path, n_bytes: int) -> None:

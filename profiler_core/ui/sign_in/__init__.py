@@ -1,0 +1,1 @@
+"""Who visits a team's server, and what that person may do; on one's own machine nobody is asked."""

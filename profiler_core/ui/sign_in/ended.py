@@ -1,0 +1,27 @@
+"""Sign-ins that ended: their cookie is still well signed, but opens nothing any more.
+
+Streamlit's identity cookie is valid by its signature alone, for 30 days. Signing out deletes it
+in that browser; a copy of it, an open tab or a token made for it is refused by what is kept here.
+One empty file each, so that every process over the same home knows at once.
+"""
+
+import time
+
+from profiler_core.home import home_directory
+
+_KEEP_S = 32 * 24 * 3600.0  # longer than any cookie lives
+
+
+def end(holder: str) -> None:
+    """From now on this sign-in opens nothing."""
+    folder = home_directory() / "signed_out"
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        if time.time() - old.stat().st_mtime > _KEEP_S:
+            old.unlink(missing_ok=True)
+    (folder / holder).touch()
+
+
+def has_ended(holder: str) -> bool:
+    """Was it signed out?"""
+    return (home_directory() / "signed_out" / holder).exists()

@@ -1,0 +1,106 @@
+"""Who visits: of a script run (`visitor`) and of a plain HTTP request (`visitor_of`).
+
+Both read the identity cookie that Streamlit signed when the OpenID provider had answered; both
+ask the settings anew, so that a role that is taken away is gone with the next click.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from starlette.requests import Request
+from streamlit.auth_util import get_cookie_with_chunks
+from streamlit.web.server.server_util import get_cookie_secret
+from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+
+from profiler_core.person import system_user
+from profiler_core.settings import settings
+from profiler_core.ui.server import is_local_server
+from profiler_core.ui.sign_in.ended import has_ended
+from profiler_core.ui.sign_in.needed import is_needed
+from profiler_core.ui.sign_in.roles import ALLOWED, STRANGER, Deed, Role, role_of
+
+_LONGEST = 200  # characters of a name
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """A person that this server knows, and what that person may do."""
+
+    person: str  # as the history and the audit write it
+    name: str  # as it is shown
+    role: Role | None  # None: nobody has a role here, or this person has none
+    deeds: frozenset[Deed]
+    holder: str = ""  # tokens are made for it; empty where nobody signs in
+
+    def may(self, deed: Deed) -> bool:
+        """Is this allowed?"""
+        return deed in self.deeds
+
+
+def visitor() -> Visitor | None:
+    """Of this script run; None: signing in is needed, and nobody did.
+
+    Raises:
+        BadInput: settings.toml cannot be used.
+    """
+    if not is_needed():
+        return _somebody()
+    if not getattr(st.user, "is_logged_in", False):
+        return None
+    return _signed_in(st.user.to_dict())
+
+
+def visitor_of(request: Request) -> Visitor | None:
+    """Of a request beside Streamlit; as `visitor`.
+
+    Raises:
+        BadInput: settings.toml cannot be used.
+    """
+    if not is_needed():
+        return _somebody()
+    claims = _claims_in_cookie(request)
+    return _signed_in(claims) if claims.get("is_logged_in") is True else None
+
+
+def _somebody() -> Visitor:
+    deeds = ALLOWED["admin"] if is_local_server() else STRANGER
+    who = system_user()
+    return Visitor(who, who, None, deeds)
+
+
+def _signed_in(claims: Mapping[str, Any]) -> Visitor | None:
+    holder = _holder(claims)
+    if not claims.get("sub") or has_ended(holder):
+        return None
+    role = role_of(claims, settings().team)
+    person = str(claims.get("email") or claims.get("name") or claims["sub"])[:_LONGEST]
+    name = str(claims.get("name") or person)[:_LONGEST]
+    return Visitor(person, name, role, ALLOWED[role] if role else frozenset(), holder)
+
+
+def _holder(claims: Mapping[str, Any]) -> str:
+    """Names one sign-in: the same person in another browser, or tomorrow, is another."""
+    parts = [str(claims.get(name)) for name in ("iss", "sub", "iat", "nonce", "at_hash")]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def _claims_in_cookie(request: Request) -> Mapping[str, Any]:
+    """What Streamlit's identity cookie says; empty where it is missing, forged or too old."""
+
+    def read(name: str) -> bytes | None:
+        value = request.cookies.get(name)
+        if value is None:
+            return None
+        return decode_signed_value(get_cookie_secret(), name, value.encode("latin-1", "replace"))
+
+    said = get_cookie_with_chunks(read, USER_COOKIE_NAME)
+    try:
+        found = json.loads(said) if said else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

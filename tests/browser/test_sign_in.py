@@ -1,0 +1,224 @@
+"""A team's server in a real browser: without sign-in nothing, then each role what it may.
+
+The OpenID Connect provider is a package's own server; nothing of the way in is mocked here.
+"""
+
+import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from profiler_core.ui.routes.token import sign
+from tests.browser.conftest import CAPTURES, ROOT, Server, ready, running_server, watched_page
+from tests.browser.provider import running_provider, secrets_toml
+
+pytestmark = pytest.mark.browser
+
+SECRET_NAME = "project-nightingale"  # what nobody may see who is not signed in
+PAGES = ("", *sorted(path.stem for path in (ROOT / "pages").glob("*.py")))
+COMPARISON = {"baseline": "run/cnn/eager", "candidate": "run/cnn/reduce-overhead"}
+SETTINGS = """
+allow_capture = true
+
+[team]
+viewers = ["*@example.org"]
+runners = ["group:performance"]
+admins = ["ada@example.org"]
+"""
+PEOPLE = {
+    "vera": {"email": "vera@example.org", "name": "Vera Viewer", "email_verified": True},
+    "rob": {"email": "rob@example.org", "name": "Rob Runner", "groups": ["performance"]},
+    "ada": {"email": "ada@example.org", "name": "Ada Admin"},
+    "eve": {"email": "eve@elsewhere.net", "name": "Eve Elsewhere"},
+    "mallory": {"email": "ada@example.org", "name": "Mallory", "email_verified": False},
+}
+
+
+@pytest.fixture(scope="module")
+def team_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("team-home")
+    for variant in ("eager", "reduce-overhead"):
+        folder = home / "runs" / "cnn" / variant
+        shutil.copytree(CAPTURES / f"customcnn_b1.{variant}", folder)
+        text = (folder / "run.json").read_text()
+        (folder / "run.json").write_text(text.replace("customcnn_b1", SECRET_NAME))
+        assert SECRET_NAME in (folder / "run.json").read_text()
+    (home / "settings.toml").write_text(SETTINGS)
+    return home
+
+
+@pytest.fixture(scope="module")
+def team(team_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("team-server")
+    (folder / ".streamlit").mkdir()
+    with running_provider(PEOPLE) as provider:
+        (folder / ".streamlit" / "secrets.toml").write_text(secrets_toml(provider))
+        with running_server(team_home, folder / "log.txt") as server:
+            yield server
+
+
+def sign_in(page: Page, team: Server, subject: str) -> None:
+    """From the card to the provider and back."""
+    # The provider's own page wants a style sheet from elsewhere; here nothing is fetched.
+    page.context.route("https://cdn.jsdelivr.net/**", lambda route: route.fulfill(body=""))
+    page.goto(team.link())
+    ready(page)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_placeholder("sub").fill(subject)
+    page.get_by_role("button", name="Authorize", exact=True).click()
+    page.wait_for_url(f"{team.url}/**")
+    ready(page)
+
+
+def everything_sent(page: Page) -> list[bytes]:
+    """All that the server sends over the page's websocket from now on."""
+    frames: list[bytes] = []
+    page.on(
+        "websocket",
+        lambda socket: socket.on(
+            "framereceived",
+            lambda frame: frames.append(frame if isinstance(frame, bytes) else frame.encode()),
+        ),
+    )
+    return frames
+
+
+def test_a_stranger_sees_the_card_and_no_data_on_any_page(browser: Browser, team: Server) -> None:
+    for page in watched_page(browser):
+        sent = everything_sent(page)
+        for name in PAGES:
+            page.goto(team.link(name, **COMPARISON))
+            ready(page)
+            expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+            assert SECRET_NAME not in page.content(), name
+            assert page.get_by_test_id("stSidebarNav").count() == 0
+            assert page.get_by_role("button", name="Start capture").count() == 0
+        assert sent and not any(SECRET_NAME.encode() in frame for frame in sent)
+        assert not any(b"reduce-overhead" in frame for frame in sent)
+
+
+def test_a_viewer_sees_runs_and_cannot_capture(browser: Browser, team: Server) -> None:
+    for page in watched_page(browser):
+        sign_in(page, team, "vera")
+        page.goto(team.link(**COMPARISON))
+        ready(page)
+        expect(page.get_by_text(SECRET_NAME).first).to_be_visible()
+        page.goto(team.link("capture"))
+        ready(page)
+        expect(page.get_by_role("button", name="Start capture")).to_be_disabled()
+        expect(page.get_by_text("Your role here is viewer")).to_be_visible()
+        page.goto(team.link("runs"))
+        ready(page)
+        expect(page.get_by_text(SECRET_NAME).first).to_be_visible()
+        expect(page.get_by_role("button", name="Delete", exact=True)).to_have_count(0)
+        expect(page.get_by_text("Uploads need the role of a runner")).to_be_visible()
+
+
+def test_a_runner_can_capture(browser: Browser, team: Server) -> None:
+    for page in watched_page(browser):
+        sign_in(page, team, "rob")
+        page.goto(team.link("capture"))
+        ready(page)
+        expect(page.get_by_role("button", name="Start capture")).to_be_enabled()
+        expect(page.get_by_text("Who did what")).to_have_count(0)
+
+
+@pytest.mark.parametrize("who", ["eve", "mallory"])
+def test_an_account_without_a_role_sees_nothing(browser: Browser, team: Server, who: str) -> None:
+    for page in watched_page(browser):
+        sent = everything_sent(page)
+        sign_in(page, team, who)
+        for name in ("", "runs"):
+            page.goto(team.link(name, **COMPARISON))
+            ready(page)
+            expect(page.get_by_text("You have no role here")).to_be_visible()
+            assert SECRET_NAME not in page.content()
+        assert not any(SECRET_NAME.encode() in frame for frame in sent)
+
+
+def test_signing_out_ends_it_in_every_tab_and_for_a_copied_cookie(
+    browser: Browser, team: Server, team_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for page in watched_page(browser):
+        sign_in(page, team, "ada")
+        page.goto(team.link(**COMPARISON))
+        ready(page)
+        cookies = page.context.cookies()
+        other = page.context.new_page()
+        other.goto(team.link("runs"))
+        ready(other)
+        expect(other.get_by_text(SECRET_NAME).first).to_be_visible()
+
+        page.get_by_role("button", name="Ada Admin").click()
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url("**/oauth2/end_session?**")
+        # The other tab still has its connection; its next click finds the door closed.
+        other.get_by_text("Trends", exact=True).click()
+        expect(other.get_by_role("button", name="Sign in")).to_be_visible()
+        assert SECRET_NAME not in other.content()
+
+        # The cookie as it was, in another browser: well signed, but over.
+        thief = browser.new_context()
+        thief.add_cookies([{**cookie} for cookie in cookies])  # type: ignore[typeddict-item]
+        stolen = thief.new_page()
+        stolen.goto(team.link("runs"))
+        ready(stolen)
+        expect(stolen.get_by_role("button", name="Sign in")).to_be_visible()
+        assert SECRET_NAME not in stolen.content()
+        thief.close()
+
+
+def test_our_routes_refuse_whoever_is_not_signed_in(
+    browser: Browser, team: Server, team_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(team_home))
+    address = f"{team.url}/api/timeline/view?start_ns=0&end_ns=9&width=9&token="
+    assert status(address) == 401
+    assert status(address + sign("timeline", "traces/v1-a")) == 401  # signed by us, for nobody
+    for page in watched_page(browser):
+        sign_in(page, team, "vera")
+        # Signed in, but with a token that was made for somebody else.
+        foreign = address + sign("timeline", "traces/v1-a", holder="0" * 32)
+        assert page.request.get(foreign).status == 401
+        upload = page.request.put(
+            f"{team.url}/api/upload/0?name=a&token={sign('upload', 'x')}",
+            headers={"Origin": team.url},
+            data="x",
+        )
+        assert upload.status == 403  # a viewer does not upload
+        own = token_of(page, team)
+        view = f"{address}{own}"
+        assert page.request.get(view).status == 200
+        assert status(view) == 401  # the same token in other hands
+        cookies = _cookie_header(page.context)
+        page.get_by_role("button", name="Vera Viewer").click()
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url("**/oauth2/end_session?**")
+        assert page.request.get(view).status == 401
+        assert status(view, cookies) == 401  # token and cookie of before
+
+
+def token_of(page: Page, team: Server) -> str:
+    """The token that the timeline's page uses."""
+    with page.expect_request("**/api/timeline/view?**") as asked:
+        page.goto(team.link("timeline", **COMPARISON))
+    token = asked.value.headers["x-fusionscope-token"]
+    ready(page)
+    return token
+
+
+def status(url: str, cookie: str = "") -> int:
+    request = urllib.request.Request(url, headers={"Cookie": cookie} if cookie else {})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def _cookie_header(context: BrowserContext) -> str:
+    return "; ".join(f"{c['name']}={c['value']}" for c in context.cookies())
