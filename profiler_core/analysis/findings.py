@@ -1,8 +1,12 @@
 """What stands out in a run: each finding with evidence, what is at stake, and what to try.
 
 Order: wrong results, then a loss against the baseline, then by time at stake a step, notes last.
+An upper bound counts half: anything from 0 to it may be won, so that an estimate of similar size
+goes before it.
 A rule is a function Facts -> Finding | None in `finding_rules`; nothing here reads files.
 """
+
+from collections.abc import Iterable
 
 from profiler_core.analysis.compilation import CompilationReport
 from profiler_core.analysis.finding_rules import (
@@ -19,7 +23,7 @@ from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 
-__all__ = ["RULES", "Facts", "Finding", "findings", "run_findings"]
+__all__ = ["RULES", "Facts", "Finding", "findings", "ranked", "run_findings"]
 
 RULES = (
     *outcome.RULES,
@@ -35,8 +39,12 @@ _ORDER = {"first of all": 0, "first": 1, "by time": 2, "note": 3}
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """All that fire, most important first."""
-    found = [finding for rule in RULES if (finding := rule(facts)) is not None]
-    return tuple(sorted(found, key=lambda one: (_ORDER[one.weight], -(one.at_stake_ns or 0.0))))
+    return ranked(finding for rule in RULES if (finding := rule(facts)) is not None)
+
+
+def ranked(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The same, most important first."""
+    return tuple(sorted(found, key=lambda one: (_ORDER[one.weight], -one.expected_ns)))
 
 
 def run_findings(

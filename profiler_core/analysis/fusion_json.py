@@ -89,7 +89,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "advice": finding.advice,
         "page": finding.page,
         "at_stake_ns": None if finding.at_stake_ns is None else round(finding.at_stake_ns),
-        "at_most": finding.at_most and finding.at_stake_ns is not None,
+        "at_most": finding.is_bound,
         "one_off_ns": None if finding.one_off_ns is None else round(finding.one_off_ns),
     }
 

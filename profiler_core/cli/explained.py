@@ -5,6 +5,7 @@ from typing import Any
 
 from profiler_core.analysis.compare import CandidateComparison, Comparison
 from profiler_core.analysis.explanation import Explanation, Material, explain
+from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.fusion_json import finding_json, fusion_json, waterfall_json
 from profiler_core.analysis.waterfall import Waterfall
@@ -57,10 +58,9 @@ def findings_text(found: Sequence[Finding] | None) -> list[str]:
         return []
     lines = []
     for finding in found[:_TOP]:
-        stake = "–" if finding.at_stake_ns is None else format_duration(finding.at_stake_ns)
-        bound = "≤ " if finding.at_most and finding.at_stake_ns is not None else ""
+        stake = stake_text(finding)[0] if finding.at_stake_ns is not None else "–"
         evidence = shorten(finding.evidence.replace("\n", " "), _WIDTH)
-        lines.append(f"{bound + stake:>9}  {finding.title}\n{'':11}{evidence}")
+        lines.append(f"{stake:>9}  {finding.title}\n{'':11}{evidence}")
     more = len(found) - _TOP
     if more > 0:
         lines.append(f"{'':11}and {more} more (--json)")

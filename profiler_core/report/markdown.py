@@ -7,6 +7,7 @@ import re
 from html import escape
 
 from profiler_core import __version__
+from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.headline import split_headline
 from profiler_core.analysis.measure_text import change_text, value_text
@@ -14,7 +15,7 @@ from profiler_core.analysis.measures import Measure, measures
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.report.contents import Contents
-from profiler_core.units import format_difference, format_duration
+from profiler_core.units import format_difference
 
 MOST_LINES = 59
 _FINDINGS, _CHANGES, _NOTES, _RUNS = 3, 5, 6, 4
@@ -120,9 +121,8 @@ def _why(contents: Contents, number: int) -> list[str]:
 
 
 def _finding(finding: Finding) -> str:
+    amount, unit = stake_text(finding)
     stake = ""
-    if finding.at_stake_ns is not None:
-        stake = f" ({format_duration(finding.at_stake_ns)} a step at stake)"
-    elif finding.one_off_ns is not None:
-        stake = f" ({format_duration(finding.one_off_ns)} once)"
+    if finding.at_stake_ns is not None or finding.one_off_ns is not None:
+        stake = f" ({amount} {unit}{'' if unit == 'once' else ' at stake'})"
     return f"**{plain(finding.title)}**{stake} {plain(finding.advice)}"

@@ -112,6 +112,7 @@ def _findings(contents: Contents) -> list[Row]:
             "evidence": finding.evidence,
             "advice": finding.advice,
             "at_stake_ns": finding.at_stake_ns,
+            "at_most": finding.is_bound,
             "one_off_ns": finding.one_off_ns,
         }
         for number, one in enumerate(contents.explanations)

@@ -84,7 +84,7 @@ _RULES = """
 .fs-finding p { color:var(--fs-muted); margin:.15rem 0 0; line-height:1.5; max-width:90ch;
   overflow-wrap:anywhere; }
 .fs-finding p span { color:var(--fs-ink); }
-.fs-stake { text-align:right; font-variant-numeric:tabular-nums; }
+.fs-stake { text-align:right; white-space:nowrap; font-variant-numeric:tabular-nums; }
 .fs-stake small { display:block; color:var(--fs-muted); font-size:12px; }
 .fs-state { font-size:12px; font-weight:500; padding:1px 7px; border-radius:9px;
   border:1px solid var(--fs-line); color:var(--fs-muted); white-space:nowrap; }

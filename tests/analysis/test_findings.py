@@ -15,7 +15,7 @@ import pytest
 
 from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.compilation import compilation_report
-from profiler_core.analysis.findings import RULES, Facts, findings, run_findings
+from profiler_core.analysis.findings import RULES, Facts, Finding, findings, ranked, run_findings
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.summary import summarise
 from profiler_core.ingest.compile_log.reader import read_compile_log
@@ -294,3 +294,16 @@ def test_a_call_that_waits_is_a_synchronisation_without_a_value_too():
     calls = one.trace.runtime.filter(~pl.col("name").cast(pl.String).str.contains("Synchronize"))
     silent = replace(edited, trace=replace(edited.trace, runtime=calls))
     assert "synchronisations" not in keys(silent)
+
+
+def test_an_estimate_goes_before_a_bound_of_similar_size():
+    """A bound counts half; what is much larger stays first all the same."""
+    found = (
+        Finding("bound", "", "", "", "kernels", at_stake_ns=150.0, at_most=True),
+        Finding("estimate", "", "", "", "kernels", at_stake_ns=100.0),
+        Finding("much", "", "", "", "kernels", at_stake_ns=250.0, at_most=True),
+        Finding("note", "", "", "", "kernels", at_stake_ns=900.0, weight="note"),
+        Finding("without a number", "", "", "", "kernels", at_most=True),
+    )
+    order = [one.key for one in ranked(found)]
+    assert order == ["much", "estimate", "bound", "without a number", "note"]

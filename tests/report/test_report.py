@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from profiler_core.analysis.compare import compare
+from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.measure_text import value_text
 from profiler_core.analysis.measures import measures
 from profiler_core.analysis.verdict import verdict_sentence
@@ -96,6 +97,18 @@ def test_the_page_says_what_the_analysis_says(contents, html):
             assert finding.title in text and finding.advice in text
     for report in contents.compilations[1:]:
         assert all(one.cause.change in text for one in report.breaks)
+
+
+def test_an_upper_bound_is_marked_as_one_in_every_format(contents, html):
+    bounds = [one for one in contents.explanations[0].findings if one.is_bound]
+    assert bounds
+    text, comment = " ".join(_Page(html).text), markdown(contents)
+    for one in bounds:
+        assert stake_text(one)[0].startswith("≤ ") and stake_text(one)[0] in text
+    first = contents.explanations[contents.order[0]].findings[:3]
+    assert all(stake_text(one)[0] in comment for one in first if one.is_bound)
+    rows = tables(contents)["findings"].filter(pl.col("candidate") == "default")
+    assert set(rows.filter(pl.col("at_most"))["key"]) == {one.key for one in bounds}
 
 
 def test_it_is_one_file_without_an_address(html):

@@ -40,6 +40,16 @@ class Finding:
     weight: Weight = "by time"
     at_most: bool = False  # at_stake_ns is an upper bound: what is won lies between 0 and it
 
+    @property
+    def is_bound(self) -> bool:
+        """Is there a number at stake, and is it an upper bound?"""
+        return self.at_most and self.at_stake_ns is not None
+
+    @property
+    def expected_ns(self) -> float:
+        """What ranks it: an estimate as it is, a bound as the middle of what it leaves open."""
+        return (self.at_stake_ns or 0.0) * (0.5 if self.is_bound else 1.0)
+
 
 @dataclass(frozen=True)
 class Facts:

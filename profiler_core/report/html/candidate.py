@@ -51,7 +51,7 @@ def candidate_chapters(contents: Contents, number: int, charts: Charts) -> str:
             f"findings-{number}",
             f"What to do next in {labels[1]}",
             "What stands out, by the time at stake in a step. Estimates may overlap and do not "
-            "add up.",
+            "add up; ≤ is an upper bound.",
             *(finding_html(finding) for finding in one.findings),
             flow=True,
         )

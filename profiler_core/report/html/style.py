@@ -56,7 +56,7 @@ td small, th small { color:var(--muted); font-size:12px; }
   print-color-adjust:exact; }
 .legend { font-size:12.5px; margin:2px 0 0; max-width:none; }
 .legend span.key { display:inline-block; margin-right:16px; white-space:nowrap; }
-.finding { display:grid; grid-template-columns:104px minmax(0,1fr); gap:18px; padding:11px 0;
+.finding { display:grid; grid-template-columns:124px minmax(0,1fr); gap:18px; padding:11px 0;
   border-top:1px solid var(--line); break-inside:avoid; }
 .finding:first-of-type { border-top:0; } .finding.brief { padding:4px 0; border-top:0; }
 .brief .stake { white-space:nowrap; color:var(--muted); font-size:12px; }

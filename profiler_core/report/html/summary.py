@@ -3,6 +3,7 @@
 import re
 from html import escape
 
+from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.headline import split_headline
 from profiler_core.analysis.measure_text import change_text, value_text
@@ -68,12 +69,7 @@ def measure_table(contents: Contents) -> str:
 
 def finding_html(finding: Finding, *, brief: bool = False) -> str:
     """What stands out, what is at stake, what to try; `brief` is the first and second alone."""
-    if finding.at_stake_ns is not None:
-        stake, unit = format_duration(finding.at_stake_ns), "a step"
-    elif finding.one_off_ns is not None:
-        stake, unit = format_duration(finding.one_off_ns), "once"
-    else:
-        stake, unit = "–", "to know" if finding.weight == "note" else ""
+    stake, unit = stake_text(finding)
     bad = ' class="bad-text"' if finding.weight in ("first of all", "first") else ""
     title = f"<b{bad}>{escape(finding.title)}</b>"
     if brief:

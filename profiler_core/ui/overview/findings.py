@@ -5,11 +5,11 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
 from profiler_core.resources import pages_directory
 from profiler_core.ui.links import Query, href
 from profiler_core.ui.page import section
-from profiler_core.units import format_duration
 
 _SHOWN = 6  # further ones are folded
 
@@ -22,7 +22,8 @@ def show_findings(found: Sequence[Finding], label: str, query: Query) -> None:
         label: the run they are about.
         query: URL parameters of the pages that they lead to.
     """
-    section("What to do next", f"What stands out in {label}, by the time at stake.")
+    bounds = " ≤ is an upper bound." if any(one.is_bound for one in found) else ""
+    section("What to do next", f"What stands out in {label}, by the time at stake.{bounds}")
     if not found:
         st.html(
             "<p class=fs-note>Nothing stands out: none of the usual causes takes a noticeable "
@@ -41,12 +42,7 @@ def _html(found: Sequence[Finding], query: Query) -> str:
 
 
 def _finding(finding: Finding, query: Query) -> str:
-    if finding.at_stake_ns is not None:
-        stake, unit = format_duration(finding.at_stake_ns), "a step"
-    elif finding.one_off_ns is not None:
-        stake, unit = format_duration(finding.one_off_ns), "once"
-    else:
-        stake, unit = "–", "to know" if finding.weight == "note" else ""
+    stake, unit = stake_text(finding)
     bad = " class=fs-w" if finding.weight in ("first of all", "first") else ""
     link = ""
     if finding.page != "overview" and (pages_directory() / f"{finding.page}.py").is_file():
