@@ -5,7 +5,7 @@ None, with a sentence; one part that fails takes no other with it.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -16,6 +16,7 @@ from profiler_core.analysis.findings import Facts, Finding, findings, run_findin
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
+from profiler_core.analysis.skipped_frames import Other, others_of
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import Waterfall, waterfall
@@ -63,6 +64,7 @@ def explain(
     baseline: Material,
     candidate: Material,
     *,
+    others: Sequence[Other] = (),
     make_ledger: Callable[[], FusionLedger] | None = None,
 ) -> Explanation:
     """Explain the difference between the baseline and candidate `number`.
@@ -72,6 +74,7 @@ def explain(
         number: which candidate.
         baseline: its files; with `make_ledger` nobody asks for them.
         candidate: its files.
+        others: runs of the candidate's workload, to tell what its skipped frames lost.
         make_ledger: gives the ledger of this pair to whoever keeps it; None: it is made here.
     """
     notes: list[str] = []
@@ -91,7 +94,7 @@ def explain(
             "The waterfall", notes, lambda: pair_waterfall(comparison, number, ledger=ledger)
         )
     found = _attempt(
-        "The findings", notes, lambda: _findings(comparison, number, candidate, ledger)
+        "The findings", notes, lambda: _findings(comparison, number, candidate, ledger, others)
     )
     if missing is not None:
         notes.append(f"Neither waterfall nor fusion ledger: {missing}")
@@ -140,13 +143,17 @@ def pair_waterfall(
 
 
 def _findings(
-    comparison: Comparison, number: int, candidate: Material, ledger: FusionLedger | None
+    comparison: Comparison,
+    number: int,
+    candidate: Material,
+    ledger: FusionLedger | None,
+    others: Sequence[Other],
 ) -> tuple[Finding, ...] | None:
     side = sides_of(comparison)[number + 1]
     if side.summary is None or candidate.trace is None:
         return None
     record = side.run.record
-    report = _report(record, candidate)
+    report = _report(record, candidate, others)
     return findings(
         Facts(
             candidate.trace,
@@ -160,11 +167,46 @@ def _findings(
     )
 
 
-def _report(record: RunRecord, material: Material) -> CompilationReport | None:
+def _report(
+    record: RunRecord, material: Material, others: Sequence[Other] = ()
+) -> CompilationReport | None:
     if material.compile_log is None:
         return None
     return compilation_report(
-        material.compile_log, trace=material.trace, measurement=record.measurement
+        material.compile_log,
+        trace=material.trace,
+        measurement=record.measurement,
+        others=others,
+    )
+
+
+def others_beside(
+    comparison: Comparison, materials: Sequence[Material]
+) -> tuple[tuple[Other, ...], ...]:
+    """For each run, the baseline first, the others that tell what its skipped frames lost.
+
+    Args:
+        comparison: all of them.
+        materials: the baseline's, then the candidates'.
+    """
+    runs = [
+        (side.label, side.run.record, material.compile_log)
+        for side, material in zip((comparison.baseline, *comparison.sides), materials, strict=True)
+    ]
+    return tuple(others_of(runs, place) for place in range(len(runs)))
+
+
+def explanations(comparison: Comparison, materials: Sequence[Material]) -> tuple[Explanation, ...]:
+    """One for each candidate, in their order.
+
+    Args:
+        comparison: all of them against one baseline.
+        materials: the baseline's, then the candidates'.
+    """
+    beside = others_beside(comparison, materials)
+    return tuple(
+        explain(comparison, number, materials[0], one, others=beside[number + 1])
+        for number, one in enumerate(materials[1:])
     )
 
 

@@ -13,11 +13,12 @@ from typing import Literal
 
 import polars as pl
 
-from profiler_core.analysis.compiled_calls import compiled_calls
+from profiler_core.analysis.compile_cost import is_compiled
+from profiler_core.analysis.compiled_calls import call_spans
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.work import device_work
 from profiler_core.model.compilation import CompileLog
-from profiler_core.model.run import Measurement
+from profiler_core.model.run import Measurement, RunRecord
 from profiler_core.model.trace import Trace
 from profiler_core.units import format_duration, format_share
 
@@ -45,6 +46,32 @@ class LostGain:
     ns: float | None
     source: Literal["compared", "estimated"] | None
     sentence: str
+
+    @property
+    def price(self) -> str:
+        """What was lost, in one sentence; "" where that is not known."""
+        if self.ns is None:
+            return ""
+        bound = "up to " if self.source == "estimated" else ""
+        return f"Frames skipped: lost {bound}{format_duration(self.ns)} a step."
+
+
+def others_of(
+    runs: Sequence[tuple[str, RunRecord, CompileLog | None]], own: int
+) -> tuple[Other, ...]:
+    """What run `own` may be compared with: the other runs of its workload that were timed.
+
+    Args:
+        runs: (what the user calls it, its run.json, what its compiler said) of all of them.
+        own: place of the run in question.
+    """
+    workload = runs[own][1].workload
+    found = [
+        other_run(label, record.measurement, log, compiled=is_compiled(record))
+        for place, (label, record, log) in enumerate(runs)
+        if place != own and record.workload == workload
+    ]
+    return tuple(one for one in found if one is not None)
 
 
 def other_run(
@@ -137,16 +164,13 @@ def _outside(trace: Trace) -> float | None:
     total = int(work["dur_ns"].sum())
     if total == 0:
         return None
-    calls = compiled_calls(trace)
-    if not calls:
+    calls = call_spans(trace)
+    if calls.height == 0:
         return 1.0
-    table = pl.DataFrame(
-        {
-            "at": [c.start_ns for c in calls],
-            "call_end": [c.end_ns for c in calls],
-            "tid": [c.thread[1] for c in calls],
-        },
-        schema={"at": pl.Int64, "call_end": pl.Int64, "tid": pl.Int64},
+    table = calls.select(
+        at="ts_ns",
+        call_end=pl.col("ts_ns") + pl.col("dur_ns"),
+        tid=pl.col("tid").fill_null(0).cast(pl.Int64),
     )
     on_gpu = trace.has_device_events
     inside = (

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Pair, Side, compare
-from profiler_core.analysis.explanation import Explanation
+from profiler_core.analysis.explanation import Explanation, explanations
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.cli.explained import (
     explanation_answer,
     explanation_text,
-    explanations,
 )
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.runs import paths_by_role, sides_of

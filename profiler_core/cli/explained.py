@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from profiler_core.analysis.compare import CandidateComparison, Comparison
-from profiler_core.analysis.explanation import Explanation, Material, explain
+from profiler_core.analysis.compare import CandidateComparison
+from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.fusion_json import finding_json, fusion_json, waterfall_json
@@ -14,17 +14,6 @@ from profiler_core.units import format_difference, format_duration, format_share
 
 _TOP = 5  # findings in the text; --json has all
 _WIDTH = 100
-
-
-def explanations(comparison: Comparison, materials: Sequence[Material]) -> tuple[Explanation, ...]:
-    """One for each candidate, in their order.
-
-    Args:
-        comparison: all of them against one baseline.
-        materials: the baseline's, then the candidates'.
-    """
-    first, *others = materials
-    return tuple(explain(comparison, number, first, one) for number, one in enumerate(others))
 
 
 def explanation_answer(one: Explanation) -> Mapping[str, Any]:

@@ -156,8 +156,7 @@ def _skips(report: CompilationReport) -> str:
         return ""
     lost = ""
     if report.lost is not None:
-        gain = f"Lost gain: {format_duration(report.lost.ns)} a step. " if report.lost.ns else ""
-        lost = f"\n  {gain}{report.lost.sentence}"
+        lost = "\n  " + f"{report.lost.price} {report.lost.sentence}".strip()
     return _skip_lines(report) + lost
 
 

@@ -6,10 +6,16 @@ from datetime import UTC, datetime
 
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Side
 from profiler_core.analysis.compilation import CompilationReport, compilation_report
-from profiler_core.analysis.explanation import Explanation, Material, explain
+from profiler_core.analysis.explanation import (
+    Explanation,
+    Material,
+    explanations,
+    others_beside,
+)
 from profiler_core.analysis.headline import leading
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.shared_categories import sides_of
+from profiler_core.analysis.skipped_frames import Other
 from profiler_core.model.compilation import CompileLog
 
 
@@ -59,7 +65,7 @@ def gather(
         materials: the files of the baseline, then of each candidate.
         now: when the report is made; this moment by default.
     """
-    first, *others = materials
+    beside = others_beside(comparison, materials)
     sides = sides_of(comparison)
     with_trace = tuple(number for number, side in enumerate(sides) if side.summary is not None)
     summaries = [side.summary for side in sides if side.summary is not None]
@@ -67,11 +73,10 @@ def gather(
     return Contents(
         comparison=comparison,
         sides=sides,
-        explanations=tuple(
-            explain(comparison, number, first, one) for number, one in enumerate(others)
-        ),
+        explanations=explanations(comparison, materials),
         compilations=tuple(
-            _compilation(comparison, number, material) for number, material in enumerate(materials)
+            _compilation(comparison, number, material, beside[number])
+            for number, material in enumerate(materials)
         ),
         kernels=kernel_sides(summaries),
         kernel_runs=with_trace,
@@ -80,7 +85,7 @@ def gather(
 
 
 def _compilation(
-    comparison: Comparison, number: int, material: Material
+    comparison: Comparison, number: int, material: Material, others: Sequence[Other]
 ) -> CompilationReport | None:
     log = material.compile_log
     if log is None or not _says_something(log):
@@ -92,7 +97,11 @@ def _compilation(
         if time.clock == "unprofiled" and None not in (time.baseline_ns, time.candidate_ns):
             saved = float((time.baseline_ns or 0) - (time.candidate_ns or 0))
     return compilation_report(
-        log, trace=material.trace, measurement=side.run.record.measurement, saved_ns=saved
+        log,
+        trace=material.trace,
+        measurement=side.run.record.measurement,
+        saved_ns=saved,
+        others=others,
     )
 
 

@@ -21,12 +21,17 @@ def frame_skips(facts: Facts) -> Finding | None:
         return None
     skip = report.skips[0]
     place = f" ({skip.place.file.rsplit('/', 1)[-1]}:{skip.place.line})" if skip.place else ""
+    lost = report.lost
+    how = "" if lost is None else f" {lost.sentence}"
+    reason = skip.found.reason.rstrip(".")
     return Finding(
         key="frame_skipped",
         title=f"{len(report.skips)} function{'s' if len(report.skips) > 1 else ''} run eager: "
         "their frame was skipped.",
-        evidence=f"{skip.found.function or 'A function'}{place}: {skip.found.reason}",
+        evidence=f"{skip.found.function or 'A function'}{place}: {reason}.{how}",
         advice=skip.change,
+        at_stake_ns=None if lost is None else lost.ns or None,
+        at_most=lost is not None and lost.source == "estimated",
         page="compilation",
         weight="first" if report.eager_only else "by time",
     )

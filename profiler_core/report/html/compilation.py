@@ -64,6 +64,8 @@ def _details(report: CompilationReport, charts: Charts) -> str:
     parts = []
     if report.skips:
         parts.append(_skips(report.skips))
+        if report.lost is not None:
+            parts.append(paragraph(f"{report.lost.price} {report.lost.sentence}".strip()))
     if report.breaks:
         parts.append(_breaks(report.breaks))
     if report.recompiles:

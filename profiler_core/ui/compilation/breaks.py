@@ -69,10 +69,7 @@ def short_place(file: str | None, line: int | None) -> str:
 
 def _lost(lost: LostGain) -> None:
     """One line for all of them: the trace does not tell them apart."""
-    words = {"compared": "Frames skipped: lost", "estimated": "Frames skipped: lost up to"}
-    price = (
-        f"<b>{words[lost.source]} {format_duration(lost.ns)} a step.</b> " if lost.source else ""
-    )
+    price = f"<b>{escape(lost.price)}</b> " if lost.price else ""
     st.html(f"<p class=fs-note>{price}{escape(lost.sentence)}</p>")
 
 

@@ -9,8 +9,7 @@ import msgspec
 import streamlit as st
 
 from profiler_core.analysis.compilation import CompilationReport, compilation_report
-from profiler_core.analysis.compile_cost import is_compiled
-from profiler_core.analysis.skipped_frames import Other, other_run
+from profiler_core.analysis.skipped_frames import Other, others_of
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.inductor.reader import read_inductor
@@ -85,20 +84,12 @@ def _says_something(log: CompileLog) -> bool:
 
 def _others(choice: Choice, entry: Entry) -> tuple[Other, ...]:
     """The other chosen runs of the same workload, timed."""
-    found = []
-    for label, one in zip(choice.labels, choice.entries, strict=True):
-        run = read_run(one)
-        if one is entry or run.record.workload != entry.run.workload:
-            continue
-        other = other_run(
-            label,
-            run.record.measurement,
-            compile_log_of(run),
-            compiled=is_compiled(run.record),
-        )
-        if other is not None:
-            found.append(other)
-    return tuple(found)
+    runs = [read_run(one) for one in choice.entries]
+    told = [
+        (label, run.record, compile_log_of(run))
+        for label, run in zip(choice.labels, runs, strict=True)
+    ]
+    return others_of(told, choice.entries.index(entry))
 
 
 def _report(

@@ -10,6 +10,7 @@ from profiler_core.analysis.compare import Side
 from profiler_core.analysis.compilation import compilation_report
 from profiler_core.analysis.explanation import Explanation, Material, explain
 from profiler_core.analysis.findings import Finding, run_findings
+from profiler_core.analysis.skipped_frames import Other, others_of
 from profiler_core.analysis.summary import Summary
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.compilation import CompileLog
@@ -59,6 +60,7 @@ def _explanation(
         number,
         Material(),
         _material(_choice, _looked, number),
+        others=_others(_choice, number),
         make_ledger=lambda: fused(_choice, number).ledger,
     )
 
@@ -67,6 +69,18 @@ def _material(choice: Choice, looked: Looked, number: int) -> Material:
     entry = choice.candidates[number]
     readable = looked.comparison.sides[number].summary is not None
     return Material(read_trace(entry) if readable else None, _code(entry), _log(entry))
+
+
+def _others(choice: Choice, number: int) -> tuple[Other, ...]:
+    """Only where frames were skipped: nobody else asks what was lost."""
+    log = _log(choice.candidates[number])
+    if log is None or not log.frame_skips:
+        return ()
+    told = [
+        (label, read_run(entry).record, _log(entry))
+        for label, entry in zip(choice.labels, choice.entries, strict=True)
+    ]
+    return others_of(told, number + 1)
 
 
 def _log(entry: Entry) -> CompileLog | None:
