@@ -27,6 +27,15 @@ SAMPLES: dict[str, list[str]] = {
     "simplecnn-training": ["simplecnn", f"--variants={THREE}"],
     "breaky": ["breaky", f"--variants={THREE}"],
     "dynshape": ["dynshape", f"--variants={THREE}"],
+    "ddp": [  # needs two GPUs
+        "ddp",
+        "--ranks=2",
+        "--option=slow_rank=1",
+        "--option=layers=6",
+        "--rounds=10",
+        "--steps=3",
+        "--variants=eager,default",
+    ],
 }
 
 

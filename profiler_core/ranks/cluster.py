@@ -40,7 +40,7 @@ def summaries_on(address: str, files: Sequence[RankFile]) -> Iterator[RankSummar
     with client:
         futures = client.map(summary_of, list(files), pure=False, retries=1)
         try:
-            for future in as_completed(futures):
+            for future in as_completed(futures, loop=client.loop):
                 try:
                     yield future.result()
                 except Exception as error:  # whatever a worker raised is raised here again
