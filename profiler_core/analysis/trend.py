@@ -127,7 +127,7 @@ def trend(runs: Iterable[RecordedRun], metric: str) -> Trend:
     placed = [run for run in known if run.workload]
     by_question: dict[str, list[RecordedRun]] = defaultdict(list)
     for run in sorted(placed, key=lambda run: (run.created_at, run.run_id)):
-        by_question[_question(run)].append(run)
+        by_question[question_of(run)].append(run)
     charts = [_chart(members, metric) for members in by_question.values()]
     return Trend(
         metric,
@@ -141,7 +141,7 @@ def trend(runs: Iterable[RecordedRun], metric: str) -> Trend:
 def _chart(members: list[RecordedRun], metric: str) -> TrendChart:
     by_variant: dict[str, list[RecordedRun]] = defaultdict(list)
     for run in members:
-        by_variant[_variant(run)].append(run)
+        by_variant[variant_of(run)].append(run)
     lines = [
         TrendLine(
             variant=same[-1].variant or same[-1].name,
@@ -203,12 +203,14 @@ def _changes(before: RecordedRun, after: RecordedRun) -> tuple[Change, ...]:
     return tuple(found)
 
 
-def _question(run: RecordedRun) -> str:
+def question_of(run: RecordedRun) -> str:
+    """Equal for runs that answer the same question: workload, shapes, batch, kind of GPU."""
     parts = [run.workload, run.gpu, *(run.spec.get(key) for key in _QUESTION)]
     return json.dumps(parts, sort_keys=True, default=str)
 
 
-def _variant(run: RecordedRun) -> str:
+def variant_of(run: RecordedRun) -> str:
+    """Equal for runs of the same variant with the same options."""
     parts = [run.variant, *(run.spec.get(key) for key in _VARIANT)]
     return json.dumps(parts, sort_keys=True, default=str)
 

@@ -11,12 +11,11 @@
 
 `RecordedRun` is in model/history.py: numbers in `.metrics`, raw rounds in `.rounds`,
 `.as_record()` for analyses that take a RunRecord. SQLite below the home by default, PostgreSQL
-by FUSIONSCOPE_DATABASE_URL; the schema is brought up by itself. Tables for reviews, notes,
-sign-offs and the audit are in tables.py, `audit.note` belongs into the transaction of the deed:
+by FUSIONSCOPE_DATABASE_URL; the schema is brought up by itself. Each deed leaves an entry in the
+audit, in its own transaction: `entries(person="ada")`, and `note` for deeds elsewhere.
 
-    with writing() as connection:
-        connection.execute(insert(reviews).values(...))
-        audit.note(connection, person, "review", review_id)
+    begin_review(title, sides, findings, person=…) -> review_id; review, review_heads
+    change_review(review_id, version, …), add_note, delete_note, sign_off, delete_review
 
 Every error is a FusionscopeError. The web process may ask (`runs`, `choices`), but `record` and
 `reconcile` read traces: `python -m profiler_core.store.history` does it in a process of its own.
@@ -51,6 +50,23 @@ from profiler_core.store.history.reconciliation import Reconciled, pending, reco
 from profiler_core.store.history.recording import record
 from profiler_core.store.history.removal import delete_run, forgetting_places
 from profiler_core.store.history.retention import Rules, configured_rules, delete_files, outdated
+from profiler_core.store.history.review_query import (
+    ReviewFilter,
+    review,
+    review_heads,
+    review_of,
+    run_ids_of,
+)
+from profiler_core.store.history.reviews import (
+    ReviewChanged,
+    add_findings,
+    add_note,
+    begin_review,
+    change_review,
+    delete_note,
+    delete_review,
+    sign_off,
+)
 
 __all__ = [
     "FILTERS",
@@ -60,13 +76,21 @@ __all__ = [
     "HistoryUnavailable",
     "Reconciled",
     "RecordedRun",
+    "ReviewChanged",
+    "ReviewFilter",
     "Rules",
     "RunFilter",
+    "add_findings",
+    "add_note",
     "baseline",
     "baselines",
+    "begin_review",
+    "change_review",
     "choices",
     "configured_rules",
     "delete_files",
+    "delete_note",
+    "delete_review",
     "delete_run",
     "directory_of",
     "entries",
@@ -83,9 +107,14 @@ __all__ = [
     "reconcile",
     "record",
     "remove_baseline",
+    "review",
+    "review_heads",
+    "review_of",
     "run",
+    "run_ids_of",
     "runs",
     "set_baseline",
+    "sign_off",
     "tag",
     "untag",
     "version",

@@ -22,7 +22,7 @@ from profiler_core.store.history.audit import note
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.moments import person as this_person
 from profiler_core.store.history.query import run
-from profiler_core.store.history.tables import baselines, review_runs
+from profiler_core.store.history.tables import baselines, review_sides
 from profiler_core.store.history.tables import runs as table
 
 DELETED = ".deleted-"
@@ -102,7 +102,9 @@ def remove_files(found: RecordedRun) -> None:
 def protected(connection: Connection) -> frozenset[str]:
     """Ids of the runs that cannot be deleted: baselines, and those of reviews."""
     named = connection.scalars(select(baselines.c.run_id))
-    reviewed = connection.scalars(select(review_runs.c.run_id))
+    reviewed = connection.scalars(
+        select(review_sides.c.run_id).where(review_sides.c.run_id.is_not(None))
+    )
     return frozenset((*named, *reviewed))
 
 
@@ -114,7 +116,7 @@ def _refuse_if_needed(connection: Connection, run_id: str) -> None:
             remedy="Give that name to another run first, or remove the baseline.",
         )
     review = connection.execute(
-        select(review_runs.c.review_id).where(review_runs.c.run_id == run_id)
+        select(review_sides.c.review_id).where(review_sides.c.run_id == run_id)
     ).scalar()
     if review is not None:
         raise BadInput(

@@ -110,14 +110,43 @@ reviews = Table(
     Column("created_at", MOMENT, nullable=False, index=True),
     Column("changed_at", MOMENT, nullable=False),
     _text("person"),
+    _text("changed_by"),
+    Column(
+        "version", Integer, nullable=False, default=1, server_default="1"
+    ),  # of title to verdict
 )
 
-review_runs = Table(
-    "review_runs",
+# What a review is about, as it was called and judged at that time. A run of the history cannot be
+# deleted while a review names it; samples and files opened by their path are in no history.
+review_sides = Table(
+    "review_sides",
     metadata,
     Column("review_id", KEY, ForeignKey("reviews.review_id", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),  # 0 is the baseline, candidates follow
-    Column("run_id", KEY, ForeignKey("runs.run_id"), nullable=False, index=True),
+    Column("run_id", KEY, ForeignKey("runs.run_id"), index=True),
+    Column("key", Text, nullable=False),  # of the library
+    _text("label"),
+    _text("workload"),
+    _text("facts"),
+    _text("verdict"),  # the kind of analysis/verdict.py; empty for the baseline
+    _text("headline"),
+    _text("details"),
+)
+
+review_findings = Table(
+    "review_findings",
+    metadata,
+    Column("review_id", KEY, ForeignKey("reviews.review_id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),  # of the candidate
+    Column("key", String(100), primary_key=True),  # of analysis/findings.py
+    Column("place", Integer, nullable=False),  # most important first
+    _text("title"),
+    _text("evidence"),
+    _text("advice"),
+    _text("stake"),
+    _text("unit"),
+    _text("page"),
+    _text("weight"),
 )
 
 review_notes = Table(
@@ -131,7 +160,8 @@ review_notes = Table(
         nullable=False,
         index=True,
     ),
-    Column("finding", Text),  # the finding it is about; None: the review as a whole
+    Column("finding", Text),  # key of the finding it is about; None: the review as a whole
+    Column("position", Integer),  # of the candidate with that finding
     Column("text", Text, nullable=False),
     Column("written_at", MOMENT, nullable=False),
     _text("person"),

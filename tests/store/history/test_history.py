@@ -194,7 +194,12 @@ def test_a_baseline_or_a_reviewed_run_is_not_deleted(home):
                 "VALUES ('r', '2026', '2026')"
             )
         )
-        connection.execute(text("INSERT INTO review_runs VALUES ('r', 0, 'c1.default')"))
+        connection.execute(
+            text(
+                "INSERT INTO review_sides (review_id, position, run_id, key) "
+                "VALUES ('r', 0, 'c1.default', 'run/c1/default')"
+            )
+        )
     with pytest.raises(BadInput, match="review"):
         history.delete_run("c1.default")
     assert directory.is_dir()

@@ -1,0 +1,104 @@
+"""A review: what a team made of a comparison, with what was known when it was written."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+ReviewVerdict = Literal["accept", "regression", "needs work", "can't tell"]
+VERDICTS: tuple[ReviewVerdict, ...] = get_args(ReviewVerdict)
+
+
+@dataclass(frozen=True)
+class ReviewSide:
+    """One run of a review; the baseline has no verdict, headline or details."""
+
+    key: str  # of the library: opens the run
+    run_id: str | None  # of the history; None: a sample, or opened by its path
+    label: str
+    workload: str = ""
+    facts: str = ""  # training, precision, GPU …
+    verdict: str = ""  # the kind that analysis/verdict.py gave it then
+    headline: str = ""
+    details: str = ""
+
+
+@dataclass(frozen=True)
+class ReviewFinding:
+    """What stood out in a candidate, in the words of that time."""
+
+    position: int  # of the candidate among the sides, from 1
+    key: str  # of analysis/findings.py: the same finding next week has the same key
+    title: str
+    evidence: str
+    advice: str
+    stake: str  # "0.41 ms"
+    unit: str  # "a step", "once"
+    page: str  # where it shows
+    weight: str
+
+
+@dataclass(frozen=True)
+class ReviewNote:
+    """What somebody wrote; notes are added, and only their writer takes them back."""
+
+    note_id: int
+    text: str
+    written_at: str
+    person: str
+    finding: str | None  # its key; None: about the review as a whole
+    position: int | None  # of the candidate with that finding
+
+
+@dataclass(frozen=True)
+class SignOff:
+    """Somebody's name under a verdict; signing again replaces it."""
+
+    person: str
+    decision: ReviewVerdict
+    signed_at: str
+    note: str
+
+
+@dataclass(frozen=True)
+class ReviewHead:
+    """A review in a list."""
+
+    review_id: str
+    title: str
+    template: str  # "weekly", or empty
+    verdict: ReviewVerdict | None  # None: open
+    created_at: str
+    changed_at: str
+    person: str
+    workload: str
+    n_notes: int
+    signed_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Review:
+    """All of it. `version` grows with each change of title, summary or verdict."""
+
+    review_id: str
+    title: str
+    template: str
+    summary: str
+    verdict: ReviewVerdict | None
+    created_at: str
+    changed_at: str
+    person: str
+    changed_by: str
+    version: int
+    sides: tuple[ReviewSide, ...]  # the baseline first
+    findings: tuple[ReviewFinding, ...]  # by candidate, most important first
+    notes: tuple[ReviewNote, ...]  # oldest first
+    sign_offs: tuple[SignOff, ...]  # oldest first
+
+    def notes_on(self, finding: ReviewFinding) -> tuple[ReviewNote, ...]:
+        """What was written about one finding of one candidate."""
+        about = (finding.key, finding.position)
+        return tuple(note for note in self.notes if (note.finding, note.position) == about)
+
+    @property
+    def general_notes(self) -> tuple[ReviewNote, ...]:
+        """What was written about the review as a whole."""
+        return tuple(note for note in self.notes if note.finding is None)

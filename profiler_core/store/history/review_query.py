@@ -1,0 +1,144 @@
+"""Reading reviews: one whole, or heads of those that a filter leaves."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+from sqlalchemy import Row, func, or_, select
+
+from profiler_core.model.review import (
+    Review,
+    ReviewFinding,
+    ReviewHead,
+    ReviewNote,
+    ReviewSide,
+    SignOff,
+)
+from profiler_core.store.history.database import reading
+from profiler_core.store.history.reviews import no_review
+from profiler_core.store.history.tables import (
+    review_findings,
+    review_notes,
+    review_sides,
+    reviews,
+    runs,
+    sign_offs,
+)
+
+_Record = TypeVar("_Record", ReviewSide, ReviewFinding, ReviewNote, SignOff)
+OPEN = "open"  # a verdict to filter by: none yet
+
+
+@dataclass(frozen=True)
+class ReviewFilter:
+    """Which reviews; an empty word asks for nothing."""
+
+    verdict: str = ""  # one of model.review.VERDICTS, or OPEN
+    person: str = ""  # began it, or signed it
+    workload: str = ""
+    words: str = ""  # all of them in the title
+
+
+def review(review_id: str) -> Review:
+    """One review with all that belongs to it, as of one moment.
+
+    Raises:
+        BadInput: there is none of this id.
+    """
+    with reading() as connection:
+        found = connection.execute(select(reviews).where(reviews.c.review_id == review_id)).first()
+        if found is None:
+            raise no_review(review_id)
+
+        def rows(table: Any, *order: Any) -> Sequence[Row[Any]]:
+            asked = select(table).where(table.c.review_id == review_id).order_by(*order)
+            return connection.execute(asked).all()
+
+        plain = {
+            name: found._mapping[name]
+            for name in Review.__dataclass_fields__
+            if name in found._mapping
+        }
+        return Review(
+            **plain,
+            sides=_records(ReviewSide, rows(review_sides, review_sides.c.position)),
+            findings=_records(
+                ReviewFinding,
+                rows(review_findings, review_findings.c.position, review_findings.c.place),
+            ),
+            notes=_records(ReviewNote, rows(review_notes, review_notes.c.note_id)),
+            sign_offs=_records(SignOff, rows(sign_offs, sign_offs.c.signed_at, sign_offs.c.person)),
+        )
+
+
+def review_heads(wanted: ReviewFilter | None = None, limit: int = 200) -> tuple[ReviewHead, ...]:
+    """The newest first."""
+    asked = select(reviews).order_by(reviews.c.created_at.desc(), reviews.c.review_id.desc())
+    wanted = wanted or ReviewFilter()
+    if wanted.verdict == OPEN:
+        asked = asked.where(reviews.c.verdict.is_(None))
+    elif wanted.verdict:
+        asked = asked.where(reviews.c.verdict == wanted.verdict)
+    if wanted.person:
+        signed = select(sign_offs.c.review_id).where(sign_offs.c.person == wanted.person)
+        asked = asked.where(or_(reviews.c.person == wanted.person, reviews.c.review_id.in_(signed)))
+    if wanted.workload:
+        about = select(review_sides.c.review_id).where(review_sides.c.workload == wanted.workload)
+        asked = asked.where(reviews.c.review_id.in_(about))
+    for word in wanted.words.split():
+        asked = asked.where(reviews.c.title.icontains(word, autoescape=True))
+    with reading() as connection:
+        found = connection.execute(asked.limit(limit)).all()
+        ids = [row.review_id for row in found]
+        sides = select(review_sides.c.review_id, review_sides.c.workload).where(
+            review_sides.c.review_id.in_(ids), review_sides.c.position == 0
+        )
+        workloads = {row.review_id: row.workload for row in connection.execute(sides)}
+        counted = (
+            select(review_notes.c.review_id, func.count().label("n"))
+            .where(review_notes.c.review_id.in_(ids))
+            .group_by(review_notes.c.review_id)
+        )
+        n_notes = {row.review_id: row.n for row in connection.execute(counted)}
+        signed_by: dict[str, list[str]] = defaultdict(list)
+        names = select(sign_offs).where(sign_offs.c.review_id.in_(ids))
+        for row in connection.execute(names.order_by(sign_offs.c.signed_at)):
+            signed_by[row.review_id].append(row.person)
+    return tuple(
+        ReviewHead(
+            review_id=row.review_id,
+            title=row.title,
+            template=row.template,
+            verdict=row.verdict,
+            created_at=row.created_at,
+            changed_at=row.changed_at,
+            person=row.person,
+            workload=workloads.get(row.review_id, ""),
+            n_notes=n_notes.get(row.review_id, 0),
+            signed_by=tuple(signed_by[row.review_id]),
+        )
+        for row in found
+    )
+
+
+def review_of(title: str, run_ids: Sequence[str]) -> str | None:
+    """The newest review of this title about these runs, baseline first; None: there is none."""
+    for head in review_heads(ReviewFilter(words=title), limit=20):
+        if head.title == title:
+            found = tuple(side.run_id for side in review(head.review_id).sides)
+            if found == tuple(run_ids):
+                return head.review_id
+    return None
+
+
+def run_ids_of(keys: Sequence[str]) -> Mapping[str, str]:
+    """Key of the library -> run_id, of those that the history has."""
+    with reading() as connection:
+        rows = connection.execute(select(runs.c.key, runs.c.run_id).where(runs.c.key.in_(keys)))
+        return {row.key: row.run_id for row in rows}
+
+
+def _records(kind: type[_Record], rows: Sequence[Row[Any]]) -> tuple[_Record, ...]:
+    names = [field.name for field in fields(kind)]
+    return tuple(kind(**{name: row._mapping[name] for name in names}) for row in rows)

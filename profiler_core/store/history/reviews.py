@@ -1,0 +1,274 @@
+"""Writing reviews: begin, change, note, sign, delete. Each deed is one transaction with its audit.
+
+Notes and sign-offs are rows of their own, so two people never overwrite each other there. Title,
+summary and verdict are one text that many may edit: a change names the version that it was made
+on, and one made on an older version is refused.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from profiler_core.errors import BadInput
+from profiler_core.model.review import VERDICTS, ReviewFinding, ReviewSide, ReviewVerdict
+from profiler_core.store.history.audit import note as audit_note
+from profiler_core.store.history.database import writing
+from profiler_core.store.history.moments import now
+from profiler_core.store.history.rows import stored
+from profiler_core.store.history.tables import (
+    review_findings,
+    review_notes,
+    review_sides,
+    reviews,
+    runs,
+    sign_offs,
+)
+from profiler_core.store.history.upsert import insert_or_ignore, insert_or_update
+
+LONGEST_TITLE, LONGEST_TEXT = 200, 20_000  # characters
+_LONGEST_NAME = 200
+
+
+class ReviewChanged(BadInput):
+    """Somebody else changed the review since it was read."""
+
+
+def begin_review(
+    title: str,
+    sides: Sequence[ReviewSide],
+    findings: Sequence[ReviewFinding],
+    *,
+    person: str,
+    template: str = "",
+) -> str:
+    """Keep a new review; returns its id.
+
+    Args:
+        title: what it is called.
+        sides: the baseline, then the candidates.
+        findings: of the candidates, the most important first.
+        person: who begins it.
+        template: "weekly", or empty.
+
+    Raises:
+        BadInput: no title, no person, or nothing to review.
+    """
+    who, called = _name(person), _title(title)
+    if not sides:
+        raise BadInput("A review of nothing says nothing.", remedy="Choose runs first.")
+    moment = now()
+    review_id = f"{moment[:10].replace('-', '')}-{secrets.token_hex(4)}"
+    with writing() as connection:
+        connection.execute(
+            insert(reviews).values(
+                review_id=review_id, title=called, template=template, summary="", verdict=None,
+                created_at=moment, changed_at=moment, person=who, changed_by=who, version=1,
+            )
+        )  # fmt: skip
+        for position, side in enumerate(sides):
+            known = _known(connection, side.run_id)
+            values = {**stored(asdict(side)), "run_id": known}
+            connection.execute(
+                insert(review_sides).values(review_id=review_id, position=position, **values)
+            )
+        _add_findings(connection, review_id, findings)
+        audit_note(connection, who, "review", review_id, title=called)
+    return review_id
+
+
+def add_findings(review_id: str, findings: Sequence[ReviewFinding], *, person: str) -> None:
+    """Add findings that the review does not have yet; those it has keep their words.
+
+    Raises:
+        BadInput: there is no such review.
+    """
+    with writing() as connection:
+        _must_exist(connection, review_id)
+        _add_findings(connection, review_id, findings)
+        audit_note(connection, _name(person), "look again", review_id)
+
+
+def change_review(
+    review_id: str,
+    version: int,
+    *,
+    title: str,
+    summary: str,
+    verdict: ReviewVerdict | None,
+    person: str,
+) -> int:
+    """Change what many may edit; returns the new version.
+
+    Args:
+        review_id: which review.
+        version: that the change was made on.
+        title: what it is called.
+        summary: what is written at its top.
+        verdict: None leaves it open.
+        person: who does it.
+
+    Raises:
+        ReviewChanged: somebody was faster; nothing is changed then.
+        BadInput: there is no such review, or a word is none.
+    """
+    who = _name(person)
+    values = {
+        "title": _title(title),
+        "summary": _text(summary, may_be_empty=True),
+        "verdict": None if verdict is None else _verdict(verdict),
+    }
+    with writing() as connection:
+        done = connection.execute(
+            update(reviews)
+            .where(reviews.c.review_id == review_id, reviews.c.version == version)
+            .values(**values, changed_at=now(), changed_by=who, version=version + 1)
+        )
+        if not done.rowcount:
+            other = _must_exist(connection, review_id)
+            raise ReviewChanged(
+                f"{other or 'Somebody'} changed this review while you wrote; yours is not saved.",
+                remedy="Look at what stands there now, and save again what you want to keep.",
+            )
+        audit_note(connection, who, "verdict", review_id, verdict=verdict)
+    return version + 1
+
+
+def add_note(
+    review_id: str,
+    text: str,
+    *,
+    person: str,
+    finding: str | None = None,
+    position: int | None = None,
+) -> None:
+    """Add a note about a finding of a candidate, or about the review as a whole.
+
+    Raises:
+        BadInput: there is no such review, or nothing was written.
+    """
+    who, said = _name(person), _text(text)
+    with writing() as connection:
+        _must_exist(connection, review_id)
+        connection.execute(
+            insert(review_notes).values(
+                review_id=review_id, finding=stored(finding), position=position, text=said,
+                written_at=now(), person=who,
+            )
+        )  # fmt: skip
+        audit_note(connection, who, "note", review_id, finding=finding)
+
+
+def delete_note(review_id: str, note_id: int, *, person: str) -> None:
+    """Take one's own note back.
+
+    Raises:
+        BadInput: this person wrote no such note.
+    """
+    with writing() as connection:
+        done = connection.execute(
+            delete(review_notes).where(
+                review_notes.c.review_id == review_id,
+                review_notes.c.note_id == note_id,
+                review_notes.c.person == _name(person),
+            )
+        )
+        if not done.rowcount:
+            raise BadInput("This note is not yours, or it is gone.", remedy="Reload the page.")
+        audit_note(connection, _name(person), "delete note", review_id)
+
+
+def sign_off(review_id: str, decision: ReviewVerdict, *, person: str, note: str = "") -> None:
+    """Put one's name under a verdict; a former one of this person is replaced.
+
+    Raises:
+        BadInput: there is no such review, or no name.
+    """
+    values = {
+        "review_id": review_id,
+        "person": _name(person),
+        "decision": _verdict(decision),
+        "signed_at": now(),
+        "note": _text(note, may_be_empty=True),
+    }
+    with writing() as connection:
+        _must_exist(connection, review_id)
+        insert_or_update(connection, sign_offs, values, ("decision", "signed_at", "note"))
+        audit_note(connection, values["person"], "sign off", review_id, decision=decision)
+
+
+def delete_review(review_id: str, *, person: str) -> None:
+    """Delete it with its notes and sign-offs, for good; its runs may be deleted again.
+
+    Raises:
+        BadInput: there is no such review.
+    """
+    with writing() as connection:
+        done = connection.execute(delete(reviews).where(reviews.c.review_id == review_id))
+        if not done.rowcount:
+            raise no_review(review_id)
+        audit_note(connection, _name(person), "delete review", review_id)
+
+
+def no_review(review_id: str) -> BadInput:
+    """The error for an id that leads nowhere."""
+    return BadInput(
+        f"There is no review “{review_id[:100]}” here.",
+        remedy="Choose one on the page Review: it may have been deleted.",
+    )
+
+
+def _add_findings(
+    connection: Connection, review_id: str, findings: Sequence[ReviewFinding]
+) -> None:
+    for place, finding in enumerate(findings):
+        values = {**stored(asdict(finding)), "review_id": review_id, "place": place}
+        insert_or_ignore(connection, review_findings, values)
+
+
+def _known(connection: Connection, run_id: str | None) -> str | None:
+    """The id, if the history has the run: it may be gone, or never have been there."""
+    return connection.execute(select(runs.c.run_id).where(runs.c.run_id == run_id)).scalar()
+
+
+def _must_exist(connection: Connection, review_id: str) -> str:
+    """Who changed it last."""
+    found = connection.execute(
+        select(reviews.c.changed_by).where(reviews.c.review_id == review_id)
+    ).first()
+    if found is None:
+        raise no_review(review_id)
+    return str(found.changed_by)
+
+
+def _title(text: str) -> str:
+    flat = " ".join(str(stored(text)).split())
+    if not flat:
+        raise BadInput("A review needs a title.", remedy="Write what it is about.")
+    return flat[:LONGEST_TITLE]
+
+
+def _text(text: str, *, may_be_empty: bool = False) -> str:
+    kept = str(stored(text)).strip()
+    if not kept and not may_be_empty:
+        raise BadInput("Nothing was written.", remedy="Write a sentence first.")
+    if len(kept) > LONGEST_TEXT:
+        raise BadInput(
+            f"The text has {len(kept)} characters, {LONGEST_TEXT} is the most.",
+            remedy="Shorten it, or link to a document.",
+        )
+    return kept
+
+
+def _name(person: str) -> str:
+    name = " ".join(str(stored(person)).split())[:_LONGEST_NAME]
+    if not name:
+        raise BadInput("Nobody's name stands under this.", remedy="Type your name first.")
+    return name
+
+
+def _verdict(word: str) -> str:
+    if word not in VERDICTS:
+        raise BadInput(f"“{word[:60]}” is no verdict.", remedy=f"Use {', '.join(VERDICTS)}.")
+    return word
