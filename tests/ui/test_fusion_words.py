@@ -61,5 +61,7 @@ def test_bandwidth_is_held_against_the_memory_only_beyond_the_cache():
     small = replace(large, bytes_read=10**6, bytes_written=10**6, time_ns=500)
     assert bandwidth(small, 5, peaks).fits_cache
     assert not bandwidth(small, 5, peaks).at_peak
+    # What the cache holds is not known: no claim on the page, and none in a finding.
+    assert not bandwidth(large, 5, replace(peaks, l2_bytes=None)).at_peak
     assert bandwidth(large, 5, None).share is None
     assert bandwidth(GROUP.baseline, 5, peaks) is None

@@ -1,10 +1,9 @@
 """Findings about memory: bandwidth that is reached already, and capacity that is nearly used."""
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.ledger.bandwidth import bandwidth
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.units import format_bytes, format_duration, format_share
-
-_AT_ROOF = 0.7  # of the data sheet's bandwidth: pointwise kernels reach 85 to 89 % (design 6.10)
 
 # Reserved beyond allocated: 10 to 18 % on every sample, half of which empty_cache would give back.
 _UNUSED = 0.3
@@ -21,7 +20,8 @@ def memory_roof(facts: Facts) -> Finding | None:
     if time < 0.1 * facts.step_ns:
         return None
     best = max(at_roof, key=lambda group: group.candidate.time_ns)
-    speed = best.candidate.bytes_per_s or 0.0
+    fastest = bandwidth(best.candidate, facts.n_steps, facts.peaks)
+    speed = fastest.bytes_per_s if fastest else 0.0
     return Finding(
         key="memory_roof",
         title="Part of the step is at the memory's limit already.",
@@ -37,13 +37,8 @@ def memory_roof(facts: Facts) -> Finding | None:
 
 
 def _at_roof(facts: Facts, group: FusionGroup) -> bool:
-    side, peaks = group.candidate, facts.peaks
-    if peaks is None or side.bytes_per_s is None or side.bytes_moved is None or not side.n_kernels:
-        return False
-    # What fits into the L2 cache never reaches the memory: its speed says nothing about it.
-    per_kernel = side.bytes_moved / side.n_kernels
-    beyond_cache = peaks.l2_bytes is not None and per_kernel > peaks.l2_bytes
-    return beyond_cache and side.bytes_per_s >= _AT_ROOF * peaks.memory_bytes_per_s
+    found = bandwidth(group.candidate, facts.n_steps, facts.peaks)
+    return found is not None and found.at_peak
 
 
 def memory_limit(facts: Facts) -> Finding | None:

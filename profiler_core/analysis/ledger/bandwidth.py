@@ -29,8 +29,8 @@ class Bandwidth:
 
     @property
     def at_peak(self) -> bool:
-        """Is it at the memory's limit?"""
-        return self.share is not None and not self.fits_cache and self.share >= AT_PEAK
+        """Is it at the memory's limit? Never where the L2's size is not known."""
+        return self.share is not None and self.fits_cache is False and self.share >= AT_PEAK
 
 
 def bandwidth(side: GroupSide, n_steps: int, peaks: DevicePeaks | None) -> Bandwidth | None:
