@@ -23,9 +23,11 @@ VERBS: dict[str, tuple[str, str]] = {
     "logs": ("profiler_core.cli.logs", "what the compiler said, and what it costs"),
     "telemetry": ("profiler_core.cli.telemetry", "clocks, power, energy and CPU of a run"),
     "memory": ("profiler_core.cli.memory", "where the memory of a run went"),
+    "counters": ("profiler_core.cli.counters", "what Nsight Compute measured, kernel by kernel"),
     "ranks": ("profiler_core.cli.ranks", "who waits for whom among the ranks of a job"),
     "gate": ("profiler_core.cli.gate", "is a candidate within its limits, for CI"),
     "report": ("profiler_core.cli.report", "a comparison as HTML, Markdown, PDF or tables"),
+    "export": ("profiler_core.cli.export", "one merged trace of all runs, for ui.perfetto.dev"),
     "runs": ("profiler_core.cli.history", "the history: list, import, tag, baselines, delete"),
 }
 

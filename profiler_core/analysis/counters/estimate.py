@@ -1,0 +1,30 @@
+"""Our own estimate beside the counters: bytes of single kernels, from shapes and types.
+
+The ledger knows bytes of operators and of generated calls; where one of these is one kernel, they
+are that kernel's. An operator of several kernels (a convolution with its layout copies) is left
+out: nobody knows which of them moves what.
+"""
+
+from collections.abc import Mapping
+
+from profiler_core.analysis.ledger.bytes_moved import bytes_of
+from profiler_core.analysis.ledger.sides import LedgerSide, read_side
+
+
+def estimated_bytes(side: LedgerSide) -> Mapping[int, int]:
+    """Row of device_work -> bytes that the kernel reads and writes at least.
+
+    Kernels of unknown shapes are not in it.
+    """
+    read = read_side(side)
+    found: dict[int, int] = {}
+    for step, executions in zip(read.steps, read.executions, strict=True):
+        graph_of = {execution.run: execution.graph for execution in executions}
+        for unit in step.units:
+            if len(unit.events) != 1:
+                continue
+            graph = graph_of.get(unit.run) if unit.run is not None else None
+            moved = bytes_of(unit, graph)
+            if moved is not None:
+                found[int(unit.events[0])] = sum(moved)
+    return found

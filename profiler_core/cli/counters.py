@@ -1,0 +1,125 @@
+"""`counters NCU_CSV [--run RUN]`: what kernels moved through DRAM and L2, as measured."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from profiler_core.analysis.counters.kernels import KernelCounters
+from profiler_core.analysis.counters.measured import Measured
+from profiler_core.analysis.counters.report import CountersReport, counters_report
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.runs import side_of
+from profiler_core.cli.table import table
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.ingest.counters.reader import read_counters
+from profiler_core.ingest.run import open_run
+from profiler_core.units import format_bytes, format_count, format_duration, format_share
+
+_MOST_KERNELS = 20  # in the text; --json has all
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser(
+        "counters", help="what Nsight Compute measured, kernel by kernel"
+    )
+    parser.add_argument(
+        "path",
+        type=Path,
+        metavar="NCU_CSV",
+        help="output of `ncu --csv --page raw`, or a run that holds one",
+    )
+    parser.add_argument(
+        "--run", type=Path, metavar="RUN", help="run or trace whose kernels were measured"
+    )
+    parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it.
+
+    Raises:
+        NothingToAnalyse: there are no counters, or the run has no trace to join them with.
+    """
+    opened = open_run(arguments.path)
+    if opened.counters is None:
+        raise NothingToAnalyse(
+            f"{arguments.path} holds no counters of Nsight Compute.",
+            remedy="Pass what `ncu --csv --page raw` printed.",
+        )
+    counters = read_counters(opened.counters)
+    place = arguments.run or (arguments.path if opened.trace is not None else None)
+    ledger_side = None if place is None else side_of(place)[1].ledger_side
+    if arguments.run is not None and ledger_side is None:
+        raise NothingToAnalyse(
+            f"{arguments.run} has no trace to join the counters with.",
+            remedy="Name the run or the trace whose kernels were measured.",
+        )
+    report = counters_report(counters, ledger_side)
+    if arguments.json:
+        write_json(_answer(report))
+    else:
+        print(_text(report))
+    return 0
+
+
+def _answer(report: CountersReport) -> dict[str, Any]:
+    joined = report.joined
+    return {
+        "source": report.source,
+        "device_name": report.device_name,
+        "l2_size_bytes": report.l2_size_bytes,
+        "n_kernels": report.total.n,
+        **_measured(report.total),
+        "matched_time_share": report.matched_time_share,
+        "n_steps": None if joined is None else joined.n_counted_steps,
+        "kernels": [_kernel(one) for one in report.kernels],
+        "notes": report.notes,
+    }
+
+
+def _measured(of: Measured) -> dict[str, Any]:
+    names = [name for name in of.__dataclass_fields__ if name != "n"]
+    return {**{name: getattr(of, name) for name in names}, "dram_bytes_per_s": of.dram_bytes_per_s}
+
+
+def _kernel(one: KernelCounters) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "n": one.measured.n,
+        **_measured(one.measured),
+        "estimated_bytes": one.estimated_bytes,
+    }
+
+
+def _text(report: CountersReport) -> str:
+    total = report.total
+    lines = [
+        f"{format_count(total.n)} kernels, {format_duration(total.time_ns)} one at a time"
+        + (f", on {report.device_name}" if report.device_name else ""),
+        f"DRAM: {format_bytes(total.dram_read_bytes)} read, "
+        f"{format_bytes(total.dram_write_bytes)} written, "
+        f"{format_bytes(total.dram_bytes_per_s)}/s",
+    ]
+    if report.matched_time_share is not None:
+        lines.append(
+            f"joined with the trace: {format_share(report.matched_time_share)} of its kernel time"
+        )
+    rows = [
+        [
+            one.name,
+            format_count(one.measured.n),
+            format_duration(one.measured.time_ns),
+            format_bytes(one.measured.dram_read_bytes),
+            format_bytes(one.measured.dram_write_bytes),
+            format_bytes(one.estimated_bytes),
+        ]
+        for one in report.kernels[:_MOST_KERNELS]
+    ]
+    head = ["kernel", "n", "time", "DRAM read", "DRAM written", "by shapes"]
+    lines += ["", table(head, rows)]
+    more = len(report.kernels) - _MOST_KERNELS
+    if more > 0:
+        lines.append(f"and {more} more (--json)")
+    lines += [f"note: {note}" for note in report.notes]
+    return "\n".join(lines)

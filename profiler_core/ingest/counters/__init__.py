@@ -1,0 +1,1 @@
+"""The raw page of Nsight Compute as CSV."""
