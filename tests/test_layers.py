@@ -38,8 +38,10 @@ STAGES = {
     "store": {"model", "ingest", "analysis"},  # the history keeps headline numbers
     "timeline": {"model", "ingest", "analysis"},
     "ranks": {"model", "ingest", "analysis"},
+    "export": {"model", "ingest", "analysis", "timeline"},
     "report": {"model", "ingest", "analysis", "figures", "store"},
-    "cli": {"capture", "model", "ingest", "analysis", "store", "ranks", "report"},
+    "cli": {"capture", "model", "ingest", "analysis", "store", "ranks", "report"}
+    | {"export"},
     "ui": {"capture", "model", "ingest", "analysis", "figures", "store", "timeline", "ranks"}
     | {"report"},
 }

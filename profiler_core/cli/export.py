@@ -1,0 +1,98 @@
+"""`export BASELINE CANDIDATE… -o merged.json.gz`: one trace of all of them, for Perfetto."""
+
+import argparse
+from pathlib import Path
+
+from profiler_core.analysis.compare import compare
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.runs import paths_by_role, sides_of
+from profiler_core.errors import BadInput
+from profiler_core.export.merged import Exported, export_merged
+from profiler_core.ingest.telemetry.reader import read_run_samples
+from profiler_core.units import format_bytes, format_count, format_duration
+
+_ENDINGS = (".json", ".json.gz")
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("export", help="one merged trace, for ui.perfetto.dev")
+    parser.add_argument(
+        "baseline",
+        type=Path,
+        metavar="BASELINE_OR_FOLDER",
+        help="a run, a trace, or the folder of a capture (sides by their role)",
+    )
+    parser.add_argument("candidates", type=Path, nargs="*", metavar="CANDIDATE")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="merged.json.gz or .json"
+    )
+    parser.add_argument(
+        "--step", type=int, default=0, help="whole step to align at (default 0, the first)"
+    )
+    parser.add_argument(
+        "--all-samples",
+        action="store_true",
+        help="of power and clocks, each at its own time: often seconds before the trace",
+    )
+    parser.add_argument("--json", action="store_true", help="what was written, see docs/json.md")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the file.
+
+    Raises:
+        BadInput: its name has another ending.
+    """
+    output: Path = arguments.output
+    if not output.name.lower().endswith(_ENDINGS):
+        raise BadInput(
+            f"The ending of {output} is none that export writes.",
+            remedy=f"Use {' or '.join(_ENDINGS)}.",
+        )
+    baseline, candidates = arguments.baseline, arguments.candidates
+    if not candidates and _is_capture(baseline):
+        baseline, candidates = paths_by_role(baseline)
+    (first, *others), materials = sides_of([baseline, *candidates])
+    samples = [read_run_samples(side.run).gpus for side in (first, *others)]
+    exported = export_merged(
+        compare(first, others),
+        materials,
+        samples,
+        output,
+        step=arguments.step,
+        all_samples=arguments.all_samples,
+    )
+    if arguments.json:
+        write_json(export_answer(exported))
+    else:
+        print(_text(exported))
+    return 0
+
+
+def export_answer(exported: Exported) -> dict[str, object]:
+    """The keys of `export` in docs/json.md."""
+    return {
+        "path": exported.path,
+        "size_bytes": exported.path.stat().st_size,
+        "n_events": exported.n_events,
+        "runs": exported.runs,
+        "notes": exported.notes,
+    }
+
+
+def _is_capture(path: Path) -> bool:
+    """A folder of runs; a run or trace alone is exported alone."""
+    return path.is_dir() and any((inner / "run.json").is_file() for inner in path.iterdir())
+
+
+def _text(exported: Exported) -> str:
+    size = format_bytes(exported.path.stat().st_size)
+    lines = [f"{exported.path} ({format_count(exported.n_events)} events, {size})"]
+    lines += [
+        f"  {one.label}: {format_count(one.n_kernels)} kernels, "
+        f"{format_duration(one.kernel_time_ns)}"
+        for one in exported.runs
+    ]
+    lines += [*exported.notes, "Open it in ui.perfetto.dev: the file stays on your machine."]
+    return "\n".join(lines)
