@@ -2,7 +2,7 @@
 
 A page never opens a path that a file names; it shows what was kept here, at the time of the
 capture. Files of torch and of the standard library are left out, installed packages are not:
-a graph break inside of transformers is worth reading.
+a model out of torchvision or transformers is the user's model as far as its reader is concerned.
 """
 
 import re
@@ -10,10 +10,17 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from profiler_core.capture.interpreter import CHILD
+
 CONTEXT_LINES = 8
 _MOST_FILES = 200
 _MOST_BYTES_OF_A_LOG = 64 * 1024 * 1024
 _MOST_BYTES_OF_A_SOURCE = 4 * 1024 * 1024
+
+# Of the child's own files: the built-in models, and the step that calls any model.
+_OWN_SHOWN = ("models.py", "step.py")
+# Below the standard library's folder where an environment is no venv (conda, a system's Python).
+_PACKAGES = ("site-packages/", "dist-packages/")
 
 _PATTERNS = (
     re.compile(r'File "([^"\n]+\.py)", line (\d+)'),
@@ -47,12 +54,26 @@ def collect_sources(logs: list[Path], left_out: tuple[str, ...]) -> dict[str, An
                 wanted[path].add(line)
     files: dict[str, Any] = {}
     for path in sorted(wanted):
-        if len(files) == _MOST_FILES or path.startswith(left_out) or "/fusionscope_child" in path:
+        if len(files) == _MOST_FILES or not _is_worth_reading(path, left_out):
             continue
         kept = _context(Path(path), wanted[path])
         if kept:
             files[path] = {"lines": kept}
     return {"schema": 1, "files": files}
+
+
+def _is_worth_reading(path: str, left_out: tuple[str, ...]) -> bool:
+    """Neither in a folder that is left out (".../torch" is no part of ".../torchvision") nor ours.
+
+    Packages that lie below such a folder are not left out with it.
+    """
+    if Path(path).parent == CHILD:
+        return Path(path).name in _OWN_SHOWN
+    for folder in left_out:
+        inside = path.removeprefix(f"{folder.rstrip('/')}/")
+        if inside != path and not inside.startswith(_PACKAGES):
+            return False
+    return True
 
 
 def _named(text: str) -> set[tuple[str, int]]:

@@ -1,5 +1,6 @@
 """sources.json keeps the named lines with their context, and nothing of torch."""
 
+from profiler_core.capture.interpreter import CHILD
 from profiler_core.capture.sources import collect_sources
 
 
@@ -36,3 +37,26 @@ def test_folders_that_are_not_the_users_are_left_out(tmp_path):
     log = tmp_path / "log.txt"
     log.write_text(f'File "{source}", line 1, in f\nFile "/nowhere/else.py", line 3, in g\n')
     assert collect_sources([log], (str(source.parent),)) == {"schema": 1, "files": {}}
+
+
+def test_packages_beside_torch_and_below_the_standard_library_are_kept(tmp_path):
+    """As torchvision and transformers lie: `torch` begins their folder's name, or Python's does."""
+    stdlib = tmp_path / "lib" / "python3.12"
+    packages = stdlib / "site-packages"
+    shown = [packages / "torchvision" / "resnet.py", packages / "transformers" / "bert.py"]
+    hidden = [packages / "torch" / "nn" / "module.py", stdlib / "contextlib.py"]
+    for path in (*shown, *hidden):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("a\nb\n")
+    log = tmp_path / "trace.log"
+    log.write_text("".join(f" # File: {path}:2 in forward\n" for path in (*shown, *hidden)))
+    found = collect_sources([log], (str(packages / "torch"), str(stdlib)))
+    assert set(found["files"]) == {str(path) for path in shown}
+
+
+def test_of_our_own_files_only_models_and_the_step_are_kept(tmp_path):
+    log = tmp_path / "trace.log"
+    names = ("main.py", "serve.py", "timing.py", "models.py", "step.py")
+    log.write_text("".join(f'File "{CHILD / name}", line 20, in f\n' for name in names))
+    found = collect_sources([log], ())
+    assert set(found["files"]) == {str(CHILD / "models.py"), str(CHILD / "step.py")}
