@@ -181,7 +181,7 @@ def questions(trace: Trace) -> dict[str, Callable[[], object]]:
         "compiled_calls": partial(compiled_calls, trace),
         "region_taxes": partial(region_taxes, trace),
         "graph_break_cost": partial(graph_break_cost, trace, None),
-        "cudagraph_coverage": partial(cudagraph_coverage, trace),
+        "cudagraph_coverage": partial(cudagraph_coverage, trace, (), None),
         "compare": lambda: compare(side, [make_side(run, summary, label="b")]),
         "waterfall": partial(waterfall, (summary, summary), None),
         "fusion_ledger": partial(fusion_ledger, LedgerSide(trace), LedgerSide(trace)),

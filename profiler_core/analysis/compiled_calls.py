@@ -9,9 +9,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from profiler_core.analysis.work import host_steps, is_wrapper
+from profiler_core.analysis.per_name import per_name
+from profiler_core.analysis.step_sample import StepSample, sample_steps
+from profiler_core.analysis.work import is_wrapper
 from profiler_core.model.trace import Trace
 
 REGION = re.compile(r"Torch-Compiled Region(?:: (?P<id>!?\d+/\d+(?:/\d+)?))?")
@@ -19,8 +23,7 @@ CALL = "## Call CompiledFxGraph"
 LOOKUP = "TorchDynamo Cache Lookup"
 PREGRAPH = "Pregraph bytecode"
 PROLOGUE = "AOTDispatcher Runtime Wrapper Prologue"
-# A trace with more is summed up from its first ones: they are all alike by then.
-MAX_RANGES = 400_000
+_RANGES = (CALL, LOOKUP, PREGRAPH, PROLOGUE, "Torch-Compiled Region")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,85 +68,103 @@ class _Range:
     thread: tuple[int, int]
 
 
-def compiled_calls(trace: Trace) -> list[CompiledCall]:
-    """The calls of compiled graphs in order of time, all threads."""
-    ranges = _ranges(trace)
-    firsts = _first_inside(trace, [r for r in ranges if r.name.startswith(CALL)])
-    steps = [(row["ts_ns"], row["end_ns"]) for row in host_steps(trace).iter_rows(named=True)]
-    found: list[CompiledCall] = []
-    for thread in dict.fromkeys(r.thread for r in ranges):
-        found += _of_thread([r for r in ranges if r.thread == thread], firsts, steps)
-    return sorted(found, key=lambda call: call.start_ns)
+def compiled_calls(trace: Trace, sample: StepSample | None = None) -> list[CompiledCall]:
+    """The calls of compiled graphs in order of time, all threads.
+
+    Args:
+        trace: its operators, annotations and runtime calls are looked at.
+        sample: the steps to look at; where it holds all, what lies outside of steps counts too.
+    """
+    sample = sample or sample_steps(trace)
+    return _calls(trace, _ranges(trace, sample), sample)
 
 
-def region_taxes(trace: Trace) -> tuple[RegionTax, ...]:
-    """Host cost around each compiled region, dearest first; empty without regions."""
-    ranges = _ranges(trace)
-    steps = host_steps(trace)
-    n_steps = max(1, steps.height)
-    if steps.height:
-        low, high = int(steps["ts_ns"].min()), int(steps["end_ns"].max())  # type: ignore[arg-type]
+def region_taxes(trace: Trace, sample: StepSample | None = None) -> tuple[RegionTax, ...]:
+    """Host cost around each compiled region, dearest first; empty without regions.
+
+    Args:
+        trace: of a compiled run.
+        sample: the steps to average over.
+    """
+    sample = sample or sample_steps(trace)
+    ranges = _ranges(trace, sample)
+    calls = _calls(trace, ranges, sample)
+    if sample.n:
+        low, high = int(sample.starts[0]), int(sample.ends.max())
         ranges = [r for r in ranges if low <= r.start_ns < high]
     sums: dict[str | None, list[float]] = {}
-    for compile_id, name, dur_ns in _owned(ranges, compiled_calls(trace)):
+    for compile_id, name, dur_ns in _owned(ranges, calls):
         total = sums.setdefault(compile_id, [0.0] * 5)
         total[("region", LOOKUP, PREGRAPH, PROLOGUE, CALL).index(name)] += dur_ns
+    n_steps = max(1, sample.n)
     taxes = [RegionTax(key, *(value / n_steps for value in total)) for key, total in sums.items()]
     return tuple(sorted(taxes, key=lambda tax: -tax.total_ns))
 
 
-def _ranges(trace: Trace) -> list[_Range]:
-    wanted = (CALL, LOOKUP, PREGRAPH, PROLOGUE, "Torch-Compiled Region")
-    frames = []
-    for table in (trace.ops, trace.annotations):
-        names = table.select(pl.col("name").unique())
-        fitting = [name.startswith(wanted) for name in names["name"].cast(pl.String)]
-        kept = names.filter(pl.Series(fitting, dtype=pl.Boolean))
-        frames.append(
-            table.select("ts_ns", "dur_ns", "name", "pid", "tid")
-            .join(kept, on="name", how="semi")
-            .with_columns(pl.col("name").cast(pl.String))
-        )
-    together = pl.concat(frames).sort("ts_ns", "dur_ns", descending=[False, True]).head(MAX_RANGES)
+def call_spans(trace: Trace) -> pl.DataFrame:
+    """Every call of a compiled graph as columns: ts_ns, dur_ns, pid, tid, in order of ts_ns."""
+    return _named(trace, (CALL,)).drop("name")
+
+
+def _named(trace: Trace, wanted: tuple[str, ...]) -> pl.DataFrame:
+    """Ranges whose names begin so, outer ones first: ts_ns, dur_ns, name, pid, tid."""
+    frames = [
+        table.select("ts_ns", "dur_ns", "name", "pid", "tid")
+        .filter(per_name(table["name"], lambda name: name.startswith(wanted), pl.Boolean))
+        .with_columns(pl.col("name").cast(pl.String))
+        for table in (trace.ops, trace.annotations)
+    ]
+    return pl.concat(frames).sort("ts_ns", "dur_ns", descending=[False, True])
+
+
+def _ranges(trace: Trace, sample: StepSample) -> list[_Range]:
+    together = _named(trace, _RANGES)
+    if not sample.is_all:
+        together = together.filter(pl.Series(sample.holds(together["ts_ns"].to_numpy())))
     return [
         _Range(ts, ts + dur, name, (pid or 0, tid or 0))
         for ts, dur, name, pid, tid in together.iter_rows()
     ]
 
 
+def _calls(trace: Trace, ranges: list[_Range], sample: StepSample) -> list[CompiledCall]:
+    firsts = _first_inside(trace, [r for r in ranges if r.name.startswith(CALL)])
+    steps = list(zip(sample.starts.tolist(), sample.ends.tolist(), strict=True))
+    found: list[CompiledCall] = []
+    for thread in dict.fromkeys(r.thread for r in ranges):
+        found += _of_thread([r for r in ranges if r.thread == thread], firsts, steps)
+    return sorted(found, key=lambda call: call.start_ns)
+
+
 def _first_inside(trace: Trace, calls: list[_Range]) -> dict[tuple[int, tuple[int, int]], int]:
     """For each call, when the first operator or runtime call inside it begins."""
     if not calls:
         return {}
-    names = trace.ops.select(pl.col("name").unique())
-    inner = [not is_wrapper(name) for name in names["name"].cast(pl.String)]
-    operators = trace.ops.join(
-        names.filter(pl.Series(inner, dtype=pl.Boolean)), on="name", how="semi"
+    inner = per_name(trace.ops["name"], lambda name: not is_wrapper(name), pl.Boolean)
+    known: dict[tuple[int, tuple[int, int]], int] = {}
+    for thread in dict.fromkeys(call.thread for call in calls):
+        asked = np.array([c.start_ns for c in calls if c.thread == thread], dtype=np.int64)
+        firsts = np.full(asked.size, np.iinfo(np.int64).max)
+        for table, wanted in ((trace.ops, inner), (trace.runtime, None)):
+            starts = _starts(table, thread, wanted)
+            place = np.searchsorted(starts, asked, side="left")
+            there = place < starts.size
+            firsts[there] = np.minimum(firsts[there], starts[place[there]])
+        for start, first in zip(asked.tolist(), firsts.tolist(), strict=True):
+            if first != np.iinfo(np.int64).max:
+                known[start, thread] = first
+    return known
+
+
+def _starts(
+    table: pl.DataFrame, thread: tuple[int, int], wanted: pl.Series | None
+) -> npt.NDArray[np.int64]:
+    """When the ranges of one thread begin, in order: a table is sorted by ts_ns."""
+    is_thread = (pl.col("pid").fill_null(0) == thread[0]) & (
+        pl.col("tid").fill_null(0) == thread[1]
     )
-    starts = (
-        pl.concat(
-            [operators.select("ts_ns", "pid", "tid"), trace.runtime.select("ts_ns", "pid", "tid")]
-        )
-        .with_columns(pl.col("pid", "tid").fill_null(0))
-        .sort("ts_ns")
-        .with_columns(first="ts_ns")
-    )
-    asked = pl.DataFrame(
-        {
-            "ts_ns": [c.start_ns for c in calls],
-            "pid": [c.thread[0] for c in calls],
-            "tid": [c.thread[1] for c in calls],
-        },
-        schema={"ts_ns": pl.Int64(), "pid": pl.Int64(), "tid": pl.Int64()},
-    )
-    joined = asked.sort("ts_ns").join_asof(
-        starts, on="ts_ns", by=["pid", "tid"], strategy="forward", check_sortedness=False
-    )
-    return {
-        (row["ts_ns"], (row["pid"], row["tid"])): row["first"]
-        for row in joined.iter_rows(named=True)
-        if row["first"] is not None
-    }
+    mask = is_thread if wanted is None else is_thread & wanted
+    return table.filter(mask)["ts_ns"].to_numpy()
 
 
 def _of_thread(

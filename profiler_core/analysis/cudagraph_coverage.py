@@ -7,6 +7,7 @@ import polars as pl
 from profiler_core.analysis.causes import Cause, cudagraph_cause
 from profiler_core.analysis.compiled_calls import CompiledCall, compiled_calls
 from profiler_core.analysis.launches import is_graph_launch
+from profiler_core.analysis.step_sample import StepSample, sample_steps
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.two_queues import profiler_event_ns, queues, replay_ns
 from profiler_core.analysis.work import device_work, host_steps
@@ -70,7 +71,8 @@ def cudagraph_coverage(
     replayed = work.join(graph, on="launch_name", how="semi")
     kernels, ours = work.filter(pl.col("cat") == KERNEL), replayed.filter(pl.col("cat") == KERNEL)
     n_launches = replayed["launch_row"].n_unique()
-    calls = compiled_calls(trace)
+    sample = sample_steps(trace)
+    calls = compiled_calls(trace, sample)
     reasons = [event for event in events if event.kind != "record"]
     return CudaGraphCoverage(
         n_kernels=kernels.height / n_steps,
@@ -80,7 +82,11 @@ def cudagraph_coverage(
         n_graph_launches=n_launches / n_steps,
         launches_saved=(replayed.height - n_launches) / n_steps,
         stakes=tuple(
-            Stake(event, cudagraph_cause(event), _at_stake(trace, calls, event, unprofiled_step_ns))
+            Stake(
+                event,
+                cudagraph_cause(event),
+                _at_stake(trace, sample, calls, event, unprofiled_step_ns),
+            )
             for event in reasons
         ),
         clock="unprofiled" if unprofiled_step_ns else "profiled",
@@ -88,13 +94,17 @@ def cudagraph_coverage(
 
 
 def _at_stake(
-    trace: Trace, calls: list[CompiledCall], event: CudaGraphEvent, unprofiled_step_ns: float | None
+    trace: Trace,
+    sample: StepSample,
+    calls: list[CompiledCall],
+    event: CudaGraphEvent,
+    unprofiled_step_ns: float | None,
 ) -> float | None:
     """A replay is one launch: the host's work inside these calls goes, the device's stays."""
     ids = set(event.compile_ids)
     mine = [call for call in calls if not ids or call.compile_id in ids]
     inside = sorted((call.start_ns + call.entry_ns, call.end_ns) for call in mine)
-    two = queues(trace, inside) if inside else None
+    two = queues(trace, inside, sample=sample) if inside else None
     if two is None:
         return None
     step_ns = unprofiled_step_ns or replay_ns(two)

@@ -20,9 +20,9 @@ from typing import Literal
 
 from profiler_core.analysis.cold_calls import cold_start_ns
 from profiler_core.analysis.compiled_calls import CompiledCall, compiled_calls
+from profiler_core.analysis.step_sample import sample_steps
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.two_queues import Queues, profiler_event_ns, queues, replay_ns
-from profiler_core.analysis.work import host_steps
 from profiler_core.model.trace import Trace
 
 # By what part of a step two processes of one host-bound workload differ: removing the same three
@@ -48,6 +48,8 @@ class BreakCost:
     clock: Clock
     bound: Literal["host", "device"]  # device: it hides all of the host's work
     share_by_compile_id: Mapping[str, float]  # of host_work_ns, by the frame that breaks
+    n_steps: int  # of the trace
+    n_replayed_steps: int  # fewer where the trace has very many: spread evenly, averaged over
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,9 @@ def graph_break_cost(trace: Trace, unprofiled_step_ns: float | None) -> BreakCos
     Returns:
         None without steps or without compiled calls; cost 0 where nothing breaks.
     """
-    calls = compiled_calls(trace)
-    steps = host_steps(trace)
-    if not calls or steps.height == 0:
+    sample = sample_steps(trace)
+    calls = compiled_calls(trace, sample) if sample.n else []
+    if not calls:
         return None
     crossings = _crossings(calls)
     cold = round(cold_start_ns(trace, [c.call for c in crossings]))
@@ -79,6 +81,7 @@ def graph_break_cost(trace: Trace, unprofiled_step_ns: float | None) -> BreakCos
         trace,
         [(c.start_ns, c.entry_end_ns) for c in crossings],
         [(c.entry_end_ns, min(c.entry_end_ns + cold, c.call.end_ns)) for c in crossings],
+        sample,
     )
     if two is None:
         return None
@@ -99,6 +102,8 @@ def graph_break_cost(trace: Trace, unprofiled_step_ns: float | None) -> BreakCos
         clock="unprofiled" if unprofiled_step_ns else "profiled",
         bound="device" if hidden else "host",
         share_by_compile_id=_shares(crossings),
+        n_steps=two.n_all_steps,
+        n_replayed_steps=two.n_steps,
     )
 
 

@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from profiler_core.analysis.work import device_work, host_steps
+from profiler_core.analysis.per_name import per_name
+from profiler_core.analysis.step_sample import Ints, StepSample, sample_steps
+from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import Trace
 
 SYNCHRONISING = re.compile(
@@ -25,12 +27,12 @@ SYNCHRONISING = re.compile(
 # Between kernels that wait in the queue, where the trace holds no such pair (H200: 1.1 µs).
 DEFAULT_GAP_NS = 1000
 MAX_GAP_NS = 10_000  # longer gaps are the host's
-MAX_ITEMS = 200_000
 # Work of the host without the profiler is at least this part of what was recorded: where more is
 # missing, the number of events cannot be the reason, and the host is not what the step waits for.
 MIN_HOST_SHARE = 0.1
 
 Floats = npt.NDArray[np.float64]
+_OF_LAUNCH = ("launch_row", "launch_ts_ns", "launch_dur_ns")
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class Queues:
     waits: npt.NDArray[np.bool_]
     step: npt.NDArray[np.int64]
     gap_ns: float
-    n_steps: int
+    n_steps: int  # those in the queues: a sample, where the trace has very many
+    n_all_steps: int
 
     @property
     def device_per_step_ns(self) -> float:
@@ -67,7 +70,10 @@ class Queues:
 
 
 def queues(
-    trace: Trace, removable: list[tuple[int, int]], slower: list[tuple[int, int]] | None = None
+    trace: Trace,
+    removable: list[tuple[int, int]],
+    slower: list[tuple[int, int]] | None = None,
+    sample: StepSample | None = None,
 ) -> Queues | None:
     """Lay a trace out as two queues.
 
@@ -77,51 +83,42 @@ def queues(
             waits inside go.
         slower: further such intervals, none inside the others: time that would go although what
             happens in it (its events, too) stays.
+        sample: the steps to lay out, one after the other; the intervals must be those inside them.
 
     Returns:
         None without steps.
     """
-    steps = host_steps(trace)
-    if steps.height == 0:
+    sample = sample or sample_steps(trace)
+    if sample.n == 0:
         return None
-    items = _items(trace, steps)
-    ends = steps["end_ns"].to_numpy()
-    starts = steps["ts_ns"].to_numpy()
+    work = device_work(trace) if trace.has_device_events else None
+    items = _items(trace, sample, work)
+    step = items.step
+    # The host is free again after the longest call so far; a step begins with a free one. Each
+    # step gets a stretch of its own on one axis, so that one running maximum does for all.
+    stretch = int(max(sample.untils.max(), items.ends.max())) + 1
+    free = np.maximum.accumulate(items.ends + step * stretch) - step * stretch
+    at = np.empty_like(free)
+    at[1:] = free[:-1]
+    first = np.append(True, step[1:] != step[:-1])
+    at[first] = sample.starts[step[first]]
+    at = np.maximum(at, sample.starts[step])
+    work_until = np.where(items.waits, items.begins, items.ends)
     cover = _Cover(sorted([*removable, *(slower or [])]))
-    seen = _Seen(trace, _Cover(removable))
-    spans: list[tuple[int, int, int]] = []  # from, to for all of the work, to for what may go
-    host, taken, device, waits, number = [], [], [], [], []
-    for step in range(steps.height):
-        at = int(starts[step])
-        # Code between two steps belongs to the step before it: its end is the next one's start.
-        until = int(starts[step + 1]) if step + 1 < steps.height else int(ends[step])
-        for begins, call_ends, device_ns, wait in items.get(step, []):
-            inside = wait and cover.holds(begins)
-            work_until = begins if wait else call_ends
-            host.append(max(0, work_until - at))
-            spans.append((at, work_until, begins))
-            taken.append(cover.within(at, begins))
-            device.append(device_ns)
-            waits.append(wait and not inside)
-            number.append(step)
-            at = max(at, call_ends)
-        host.append(max(0, until - at))
-        spans.append((at, until, until))
-        taken.append(cover.within(at, until))
-        device.append(0.0)
-        waits.append(False)
-        number.append(step)
-    events, gone = seen.counts(np.array(spans, dtype=np.int64).reshape(-1, 3))
+    events, gone = _Seen(trace, _Cover(removable)).counts(
+        np.stack([at, work_until, items.begins], axis=1)
+    )
     return Queues(
-        host_ns=np.array(host, dtype=np.float64),
+        host_ns=np.maximum(0, work_until - at).astype(np.float64),
         host_events=events,
-        removable_ns=np.array(taken, dtype=np.float64),
+        removable_ns=cover.within(at, items.begins),
         removable_events=gone,
-        device_ns=np.array(device, dtype=np.float64),
-        waits=np.array(waits, dtype=np.bool_),
-        step=np.array(number, dtype=np.int64),
-        gap_ns=_gap(trace),
-        n_steps=steps.height,
+        device_ns=items.device_ns,
+        waits=items.waits & ~cover.hold(items.begins),
+        step=step,
+        gap_ns=_gap(work),
+        n_steps=sample.n,
+        n_all_steps=sample.n_all,
     )
 
 
@@ -217,59 +214,112 @@ class _Cover:
         self._ends = np.array([end for _, end in intervals], dtype=np.int64)
         self._before = np.concatenate(([0], np.cumsum(self._ends - self._starts)))
 
-    def _until(self, moment: int) -> float:
-        n = int(np.searchsorted(self._starts, moment, side="right"))
-        if n == 0:
-            return 0.0
-        return float(self._before[n - 1] + min(moment, self._ends[n - 1]) - self._starts[n - 1])
+    def _until(self, moments: Ints) -> Floats:
+        n = np.searchsorted(self._starts, moments, side="right")
+        last = np.maximum(n - 1, 0)
+        length = np.minimum(moments, self._ends[last]) - self._starts[last]
+        return np.where(n > 0, self._before[last] + length, 0).astype(np.float64)
 
-    def within(self, start: int, end: int) -> float:
-        return self._until(end) - self._until(start) if end > start else 0.0
+    def within(self, starts: Ints, ends: Ints) -> Floats:
+        """How much of each span they cover, ns."""
+        if self._starts.size == 0:
+            return np.zeros(starts.size, dtype=np.float64)
+        return np.where(ends > starts, self._until(ends) - self._until(starts), 0.0)
 
-    def holds(self, moment: int) -> bool:
-        return bool(self.hold(np.array([moment]))[0])
-
-    def hold(self, moments: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """The same for many moments at once."""
+    def hold(self, moments: Ints) -> npt.NDArray[np.bool_]:
+        """Does a moment lie in one of them?"""
         if self._starts.size == 0:
             return np.zeros(moments.size, dtype=np.bool_)
         n = np.searchsorted(self._starts, moments, side="right")
         return (n > 0) & (moments < self._ends[n - 1])
 
 
-def _items(trace: Trace, steps: pl.DataFrame) -> dict[int, list[tuple[int, int, float, bool]]]:
-    """Per step, in order of time: (call begins, call ends, device ns, is a wait)."""
-    found: dict[int, list[tuple[int, int, float, bool]]] = {}
-    if trace.has_device_events:
-        for step, begins, ends, busy in _launched(trace).head(MAX_ITEMS).iter_rows():
-            found.setdefault(step, []).append((begins, ends, float(busy), False))
-    names = trace.runtime.select(pl.col("name").unique())
-    fitting = [bool(SYNCHRONISING.search(name)) for name in names["name"].cast(pl.String)]
-    waits = trace.runtime.join(
-        names.filter(pl.Series(fitting, dtype=pl.Boolean)), on="name", how="semi"
-    ).select("ts_ns", "dur_ns")
-    starts = steps["ts_ns"]
-    for ts, dur in waits.head(MAX_ITEMS).iter_rows():
-        step = int(starts.search_sorted(ts, side="right")) - 1
-        # A synchronisation after the steps belongs to the profiler's export.
-        if 0 <= step < steps.height and ts < int(steps["end_ns"].max()):  # type: ignore[arg-type]
-            found.setdefault(step, []).append((ts, ts + dur, 0.0, True))
-    for entries in found.values():
-        entries.sort()
-    return found
+@dataclass(frozen=True)
+class _Items:
+    """Launches, waits and the ends of steps, in order of time, step after step.
+
+    An end of a step is an item too, for what the host does after the last launch: it begins and
+    ends there.
+    """
+
+    step: Ints  # of the sample
+    begins: Ints
+    ends: Ints
+    device_ns: Floats
+    waits: npt.NDArray[np.bool_]
 
 
-def _launched(trace: Trace) -> pl.DataFrame:
-    """step, launch begins, launch ends, device time that it starts, overlap counted once."""
-    work = device_work(trace).filter(
-        pl.col("step").is_not_null(), pl.col("launch_row").is_not_null()
+def _items(trace: Trace, sample: StepSample, work: pl.DataFrame | None) -> _Items:
+    place = np.full(sample.n_all, -1, dtype=np.int64)
+    place[sample.numbers] = np.arange(sample.n)
+    frames = [
+        pl.DataFrame(
+            {
+                "step": np.arange(sample.n),
+                "is_end": np.ones(sample.n, dtype=np.bool_),
+                "begins": sample.untils,
+                "ends": sample.untils,
+                "device_ns": np.zeros(sample.n),
+                "waits": np.zeros(sample.n, dtype=np.bool_),
+            }
+        )
+    ]
+    if work is not None:
+        launched = _launched(work, sample)
+        frames.append(
+            launched.select(
+                pl.Series("step", place[launched["step"].to_numpy()]),
+                pl.lit(value=False).alias("is_end"),
+                begins="launch_ts_ns",
+                ends="launch_end",
+                device_ns=pl.col("busy").cast(pl.Float64),
+                waits=pl.lit(value=False),
+            )
+        )
+    waiting = per_name(
+        trace.runtime["name"], lambda name: bool(SYNCHRONISING.search(name)), pl.Boolean
     )
+    waits = trace.runtime.select("ts_ns", "dur_ns").filter(waiting)
+    at = waits["ts_ns"].to_numpy()
+    # A synchronisation after the steps belongs to the profiler's export.
+    waits = waits.filter(pl.Series(sample.holds(at) & (at < sample.untils[-1])))
+    number = np.searchsorted(sample.starts, waits["ts_ns"].to_numpy(), side="right") - 1
+    frames.append(
+        waits.select(
+            pl.Series("step", number),
+            pl.lit(value=False).alias("is_end"),
+            begins="ts_ns",
+            ends=pl.col("ts_ns") + pl.col("dur_ns"),
+            device_ns=pl.lit(0.0),
+            waits=pl.lit(value=True),
+        )
+    )
+    every = pl.concat(frames).sort("step", "is_end", "begins", "ends", "device_ns", "waits")
+    return _Items(
+        step=every["step"].to_numpy(),
+        begins=every["begins"].to_numpy(),
+        ends=every["ends"].to_numpy(),
+        device_ns=every["device_ns"].to_numpy(),
+        waits=every["waits"].to_numpy(),
+    )
+
+
+def _launched(work: pl.DataFrame, sample: StepSample) -> pl.DataFrame:
+    """step, launch begins, launch ends, device time that it starts, overlap counted once."""
     end = pl.col("ts_ns") + pl.col("dur_ns")
     before = end.cum_max().shift(1, fill_value=0).over("device")
-    return (
-        work.sort("ts_ns")
+    counted = (
+        work.select("ts_ns", "dur_ns", "device", "step", *_OF_LAUNCH)
+        .filter(pl.col("step").is_not_null(), pl.col("launch_row").is_not_null())
+        .sort("ts_ns")
         .with_columns(own=(end - pl.max_horizontal("ts_ns", before)).clip(0, None), end=end)
-        .group_by("launch_row", maintain_order=True)
+    )
+    if not sample.is_all:
+        counted = counted.filter(
+            pl.col("step").is_in(pl.Series(sample.numbers, dtype=pl.Int32).implode())
+        )
+    return (
+        counted.group_by("launch_row", maintain_order=True)
         .agg(
             pl.col("step").first(),
             pl.col("launch_ts_ns").first(),
@@ -285,13 +335,14 @@ def _launched(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _gap(trace: Trace) -> float:
+def _gap(work: pl.DataFrame | None) -> float:
     """Median pause between two pieces of device work of which the second waited in the queue."""
-    if not trace.has_device_events:
+    if work is None:
         return 0.0
-    work = device_work(trace).sort("ts_ns")
     gaps = (
-        work.with_columns(
+        work.select("ts_ns", "dur_ns", "device", *_OF_LAUNCH)
+        .sort("ts_ns")
+        .with_columns(
             before=(pl.col("ts_ns") + pl.col("dur_ns")).cum_max().shift(1).over("device"),
             launched=pl.col("launch_ts_ns") + pl.col("launch_dur_ns"),
         )

@@ -1,0 +1,63 @@
+"""A few of many alike steps: what is replayed or walked range by range need not be all of them.
+
+Steps of a sample are spread evenly over the trace, one from each stretch of equal length, at a
+place in it that moves from stretch to stretch, so that inputs which are cycled all come up.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from profiler_core.analysis.work import host_steps
+from profiler_core.model.trace import Trace
+
+# Calls of the driver and ranges of annotations in the steps of a sample, roughly. The shipped
+# captures have up to 12 000, so their steps are all looked at.
+MOST_ROWS = 60_000
+FEWEST_STEPS = 8
+_GOLDEN = 0.6180339887498949  # multiples of it spread evenly over [0, 1)
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class StepSample:
+    """Some whole steps, in order of time."""
+
+    numbers: Ints  # 0-based, among all steps
+    starts: Ints
+    ends: Ints
+    untils: Ints  # where the next step of the trace begins; code between two is the first one's
+    n_all: int  # steps of the trace
+
+    @property
+    def n(self) -> int:
+        """How many steps these are."""
+        return int(self.numbers.size)
+
+    @property
+    def is_all(self) -> bool:
+        """Are these all of the trace's?"""
+        return self.n == self.n_all
+
+    def holds(self, moments: Ints) -> npt.NDArray[np.bool_]:
+        """Does a moment lie in one of the steps, or between it and the next one?"""
+        place = np.searchsorted(self.starts, moments, side="right") - 1
+        return (place >= 0) & (moments < self.untils[place])
+
+
+def sample_steps(trace: Trace, most_rows: int = MOST_ROWS) -> StepSample:
+    """All steps of a trace, or as many of them as hold about `most_rows` rows of the host."""
+    steps = host_steps(trace)
+    starts, ends = steps["ts_ns"].to_numpy(), steps["end_ns"].to_numpy()
+    untils = np.append(starts[1:], ends[-1:])
+    n_all = steps.height
+    n_rows = trace.runtime.height + trace.annotations.height
+    wanted = max(FEWEST_STEPS, n_all * most_rows // max(1, n_rows))
+    if wanted >= n_all:
+        numbers = np.arange(n_all)
+    else:
+        offset = np.arange(wanted) * _GOLDEN % 1.0
+        numbers = np.floor((np.arange(wanted) + offset) * n_all / wanted).astype(np.int64)
+    return StepSample(numbers, starts[numbers], ends[numbers], untils[numbers], n_all)
