@@ -8,6 +8,7 @@ from profiler_core.ui.overview.difference import show_difference
 from profiler_core.ui.overview.headline import show_headline
 from profiler_core.ui.overview.measure_table import show_definitions, show_measures, table_width_px
 from profiler_core.ui.overview.parts import show_step_bars, show_way_on, show_what_is_missing
+from profiler_core.ui.overview.unmeasured import show_unmeasured
 from profiler_core.ui.overview.why import show_run_findings, show_why
 from profiler_core.ui.page import page, section, two_columns
 from profiler_core.ui.report.download import offer_report
@@ -18,6 +19,9 @@ with page("Overview"):
     with st.skeleton(height=560):
         looked = look_at(choice)
 
+    if not any(side.step_time_ns for side in looked.sides):
+        show_unmeasured(choice, looked)
+        st.stop()
     show_headline(choice, looked.comparison)
     numbers, times = two_columns(left_px=table_width_px(len(choice.entries)))
     with numbers:

@@ -24,11 +24,16 @@ def show_headline(choice: Choice, comparison: Comparison) -> None:
     html = f"<p class=fs-eyebrow>{facts}</p>"
     lead = leading(comparison)
     html += _single(choice, comparison) if lead is None else _verdict(lead, comparison)
-    for label, entry in zip(choice.labels, choice.entries, strict=True):
-        sentence = state_sentence(label, entry.run.status, entry.run.error)
-        if sentence:
-            html += f'<p class="fs-sub fs-w">{escape(sentence)}</p>'
-    st.html(html)
+    st.html(html + state_paragraphs(choice))
+
+
+def state_paragraphs(choice: Choice) -> str:
+    """One paragraph for each run that did not finish, as HTML."""
+    sentences = (
+        state_sentence(label, entry.run.status, entry.run.error)
+        for label, entry in zip(choice.labels, choice.entries, strict=True)
+    )
+    return "".join(f'<p class="fs-sub fs-w">{escape(text)}</p>' for text in sentences if text)
 
 
 def entry_facts(entry: Entry) -> list[str]:

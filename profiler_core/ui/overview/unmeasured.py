@@ -1,0 +1,59 @@
+"""The overview of runs that have neither a step time nor a trace with events: what they do have.
+
+Somebody who drops a log or a memory snapshot alone has no verdict to read, and should find the
+page that answers from it.
+"""
+
+from dataclasses import dataclass
+from html import escape
+
+import streamlit as st
+
+from profiler_core.model.run import Run
+from profiler_core.ui.analyses import Looked
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.links import page_link
+from profiler_core.ui.overview.headline import entry_facts, state_paragraphs
+from profiler_core.ui.overview.parts import show_what_is_missing
+from profiler_core.ui.reading import read_run
+
+
+@dataclass(frozen=True)
+class _Held:
+    what: str
+    page: str
+    link: str
+
+
+_SNAPSHOT = _Held("a memory snapshot", "memory", "Where the memory went")
+_LOG = _Held("a log of the compiler", "compilation", "What the compiler did")
+_TELEMETRY = _Held("telemetry", "telemetry", "Clocks, power and energy")
+
+
+def show_unmeasured(choice: Choice, looked: Looked) -> None:
+    """Say that nothing was timed, what there is instead, and lead to it."""
+    held = list(dict.fromkeys(one for entry in choice.entries for one in _held(read_run(entry))))
+    facts = " · ".join(escape(fact) for fact in entry_facts(choice.baseline))
+    names = " and ".join(choice.labels)
+    what = " and ".join(one.what for one in held) or "nothing that can be shown"
+    st.html(
+        f"<p class=fs-eyebrow>{facts}</p>"
+        f"<h1 class=fs-verdict>{escape(names)}: no step was timed</h1>"
+        f"<p class=fs-sub>There is {what} here, and no trace with events that can be read: how "
+        "long a step takes, and where its time goes, nobody can say.</p>"
+        f"{state_paragraphs(choice)}"
+    )
+    with st.container(horizontal=True, key="fs_way_on"):
+        for one in held:
+            page_link(one.page, one.link, choice.query)
+        page_link("runs", "Upload a trace")
+    show_what_is_missing(looked)
+
+
+def _held(run: Run) -> list[_Held]:
+    found = [_SNAPSHOT] if run.memory_snapshot else []
+    if run.torch_logs or run.torch_trace:
+        found.append(_LOG)
+    if run.nvml or run.host:
+        found.append(_TELEMETRY)
+    return found

@@ -1,0 +1,45 @@
+"""The overview of files that hold no step time: it says what there is, and leads to it."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from profiler_core.store import incoming, library, uploads
+from tests.ingest.memory_snapshot.snapshots import SNAPSHOT, pickled
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    return tmp_path
+
+
+def overview_of(name, data):
+    upload = incoming.new_upload_id()
+    partial = incoming.place_for(upload, 0)
+    partial.write_bytes(data)
+    incoming.keep(partial, name)
+    app = AppTest.from_file(str(ROOT / "pages" / "overview.py"), default_timeout=90)
+    app.query_params["baseline"] = uploads.accept(upload, (0,), lambda *_: None).keys[0]
+    app.run()
+    assert not app.exception
+    return " ".join(str(element.proto.body) for element in app.get("html"))
+
+
+def test_a_memory_snapshot_alone_leads_to_its_page(home):
+    text = overview_of("mine.pickle", pickled(SNAPSHOT))
+    assert "mine: no step was timed" in text
+    assert "There is a memory snapshot here" in text
+    assert 'href="memory?baseline=upload' in text
+    assert "Side by side" not in text
+
+
+def test_a_trace_without_events_says_so(home):
+    text = overview_of("empty.json", b'{"traceEvents": []}')
+    assert "empty: no step was timed" in text
+    assert "There is nothing that can be shown here" in text
+    assert "The trace holds no events." in text
