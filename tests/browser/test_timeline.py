@@ -1,5 +1,7 @@
 """The timeline in a real browser: drawing, zoom, selection, links, keyboard, theme, failures."""
 
+import gzip
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -253,3 +255,20 @@ def test_a_trace_without_a_trace_file_says_so(page: Page, own_server: Server) ->
     page.goto(own_server.link("timeline", baseline="run/lonely/eager"))
     ready(page)
     expect(page.get_by_test_id("stMain")).to_contain_text("has no trace")
+
+
+def test_the_page_hands_out_one_trace_for_perfetto(page, own_server, tmp_path):
+    """The file is what `export` writes; tests/export reads such a file with Perfetto's engine."""
+    open_timeline(page, own_server)
+    page.get_by_role("button", name="Perfetto").click()
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Download the merged trace").click()
+    assert found.value.suggested_filename.endswith(".json.gz")
+    path = tmp_path / "merged.json.gz"
+    found.value.save_as(path)
+    processes = [
+        event["args"]["name"]
+        for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+        if event["name"] == "process_name"
+    ]
+    assert [name.split(" · ")[0] for name in processes] == ["baseline", "candidate"]

@@ -1,21 +1,13 @@
-"""A report of the chosen runs to download: the command `report` makes it, in a process of its own.
+"""A report of the chosen runs to download, as the command `report` writes it."""
 
-So the file is what the command line writes, and drawing all candidates' figures holds nobody up.
-"""
-
-import subprocess
-import sys
-import tempfile
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
-import profiler_core
-from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.errors import FusionscopeError
 from profiler_core.report.pdf import find_browser
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.file_from_command import file_from_command, file_name
 
 _HTML, _PDF, _MARKDOWN = "HTML", "PDF", "Markdown"
 _ENDING = {_HTML: ".html", _PDF: ".pdf", _MARKDOWN: ".md"}
@@ -25,13 +17,13 @@ _WHAT = {
     _PDF: "The same on paper, its summary on the first page.",
     _MARKDOWN: "Verdict, numbers and first findings as a comment on a pull request.",
 }
-_TIMEOUT_S = 300.0
 
 
 def offer_report(choice: Choice) -> None:
     """A small menu: the format, whether to leave names out, and the download."""
     if not choice.candidates:
         return
+    run = choice.baseline.run
     with st.popover("Report", type="tertiary", icon=":material/description:", width="content"):
         formats = [_HTML, *([_PDF] if _can_print() else []), _MARKDOWN]
         form = st.segmented_control(
@@ -42,8 +34,14 @@ def offer_report(choice: Choice) -> None:
         redact = st.checkbox("Leave out folders, host, user and source lines", key="report_redact")
         st.download_button(
             "Download the report",
-            data=partial(_made, [e.path for e in choice.entries], _ENDING[form], redact=redact),
-            file_name=f"{_file_name(choice)}{_ENDING[form]}",
+            data=partial(
+                file_from_command,
+                "report",
+                [e.path for e in choice.entries],
+                _ENDING[form],
+                *(["--redact"] if redact else []),
+            ),
+            file_name=f"{file_name('report', run.workload or run.name or '')}{_ENDING[form]}",
             mime=_MIME[form],
             type="primary",
             on_click="ignore",
@@ -57,36 +55,3 @@ def _can_print() -> bool:
     except FusionscopeError:
         return False
     return True
-
-
-def _file_name(choice: Choice) -> str:
-    """The workload, as far as a file's name can hold it."""
-    word = choice.baseline.run.workload or choice.baseline.run.name or "comparison"
-    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in Path(word).name)
-    return f"report-{kept.strip('-.')[:60] or 'comparison'}"
-
-
-def _made(runs: Sequence[Path], ending: str, *, redact: bool) -> bytes:
-    """The finished file. Streamlit calls this in a thread of its own, and logs what it raises."""
-    with tempfile.TemporaryDirectory(prefix="fusionscope-report-") as folder:
-        path = Path(folder, f"report{ending}")
-        argv = [
-            sys.executable,
-            "-m",
-            "profiler_core",
-            "report",
-            *(str(run.resolve()) for run in runs),
-        ]
-        argv += ["-o", str(path), *(["--redact"] if redact else [])]
-        ended = subprocess.run(
-            argv,
-            cwd=Path(profiler_core.__file__).resolve().parents[1],
-            check=False,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=_TIMEOUT_S,
-        )
-        if ended.returncode:
-            said = ended.stderr.decode("utf-8", "replace").strip()
-            raise BadInput(f"The report was not made: {said[-400:]}", remedy="Try another format.")
-        return path.read_bytes()

@@ -25,8 +25,12 @@ Shown = tuple[tuple[int, Entry, str], ...]  # place in the choice, run, label
 _STEP = "fs_timeline_step"
 
 
-def show_timeline(choice: Choice) -> None:
-    """Draw everything; indexes that are not there yet are made first, with progress."""
+def show_timeline(choice: Choice) -> tuple[Entry, ...]:
+    """Draw everything; indexes that are not there yet are made first, with progress.
+
+    Returns:
+        The runs that could be shown.
+    """
     shown = tuple(
         (number, entry, label)
         for number, (entry, label) in enumerate(zip(choice.entries, choice.labels, strict=True))
@@ -34,6 +38,7 @@ def show_timeline(choice: Choice) -> None:
     )
     if shown:
         _fragment(tuple(entry.key for entry in choice.entries), shown)
+    return tuple(entry for _, entry, _ in shown)
 
 
 def _can_be_shown(entry: Entry) -> bool:
