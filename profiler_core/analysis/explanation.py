@@ -12,6 +12,9 @@ from typing import TypeVar
 
 from profiler_core.analysis.compare import Comparison
 from profiler_core.analysis.compilation import CompilationReport, compilation_report
+from profiler_core.analysis.counters.groups import MeasuredLedger, measured_ledger
+from profiler_core.analysis.counters.join import Joined, join
+from profiler_core.analysis.counters.report import joined_notes
 from profiler_core.analysis.findings import Facts, Finding, findings, run_findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.replayed import known_categories
@@ -20,8 +23,10 @@ from profiler_core.analysis.skipped_frames import Other, others_of
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import Waterfall, waterfall
+from profiler_core.analysis.work import device_work
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.model.compilation import CompileLog
+from profiler_core.model.counters import Counters
 from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
@@ -38,6 +43,8 @@ class Material:
     code: InductorLog | None = None  # graphs and generated kernels
     compile_log: CompileLog | None = None
     stacks: Trace | None = None  # the attribution pass, with Python calls
+    counters: Counters | None = None  # what Nsight Compute measured
+    problems: tuple[str, ...] = ()  # files that are there and cannot be read, a sentence each
 
     @property
     def ledger_side(self) -> LedgerSide | None:
@@ -56,6 +63,7 @@ class Explanation:
     ledger: FusionLedger | None
     findings: tuple[Finding, ...] | None
     notes: tuple[str, ...]
+    measured: MeasuredLedger | None = None  # counters of the groups, where a run has any
 
 
 def explain(
@@ -72,12 +80,12 @@ def explain(
     Args:
         comparison: of both, and of whatever other candidates there are.
         number: which candidate.
-        baseline: its files; with `make_ledger` nobody asks for them.
+        baseline: its files; with `make_ledger` only its trace is asked for, to join its counters.
         candidate: its files.
         others: runs of the candidate's workload, to tell what its skipped frames lost.
         make_ledger: gives the ledger of this pair to whoever keeps it; None: it is made here.
     """
-    notes: list[str] = []
+    notes: list[str] = [*baseline.problems, *candidate.problems]
     missing = not_explained(comparison, number)
     left, right = baseline.ledger_side, candidate.ledger_side
     if make_ledger is None and left is not None and right is not None:
@@ -88,19 +96,22 @@ def explain(
     if ledger is not None:
         every = (comparison.baseline, *comparison.sides)
         ledger = with_known_categories(ledger, known_categories(side.summary for side in every))
+    measured = _measured(ledger, (baseline, candidate), notes) if ledger is not None else None
     bars = None
     if missing is None:
         bars = _attempt(
             "The waterfall", notes, lambda: pair_waterfall(comparison, number, ledger=ledger)
         )
     found = _attempt(
-        "The findings", notes, lambda: _findings(comparison, number, candidate, ledger, others)
+        "The findings",
+        notes,
+        lambda: _findings(comparison, number, candidate, ledger, others, measured),
     )
     if missing is not None:
         notes.append(f"Neither waterfall nor fusion ledger: {missing}")
     if found is None and candidate.trace is None:
         notes.append(f"No findings: {comparison.sides[number].label} has no trace.")
-    return Explanation(bars, ledger, found, tuple(notes))
+    return Explanation(bars, ledger, found, tuple(notes), measured)
 
 
 def not_explained(comparison: Comparison, number: int) -> str | None:
@@ -148,6 +159,7 @@ def _findings(
     candidate: Material,
     ledger: FusionLedger | None,
     others: Sequence[Other],
+    measured: MeasuredLedger | None,
 ) -> tuple[Finding, ...] | None:
     side = sides_of(comparison)[number + 1]
     if side.summary is None or candidate.trace is None:
@@ -163,8 +175,26 @@ def _findings(
             ledger,
             report,
             side.telemetry,
+            measured,
         )
     )
+
+
+def _measured(
+    ledger: FusionLedger, materials: Sequence[Material], notes: list[str]
+) -> MeasuredLedger | None:
+    """Counters of the groups; None where neither run has any."""
+    joined: list[Joined | None] = []
+    for one in materials:
+        counters, trace = one.counters, one.trace
+        if counters is None or trace is None:
+            joined.append(None)
+            continue
+        work = partial(join, counters, device_work(trace))
+        joined.append(_attempt("The join of trace and counters", notes, work))
+        notes.extend(joined_notes(joined[-1]))
+    left, right = joined
+    return measured_ledger(ledger, left, right) if left or right else None
 
 
 def _report(

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from profiler_core.analysis.compilation import CompilationReport
 from profiler_core.analysis.finding_rules import (
     compiler,
+    counters,
     host,
     memory,
     outcome,
@@ -32,6 +33,7 @@ RULES = (
     *compiler.RULES,
     *memory.RULES,
     *telemetry.RULES,
+    *counters.RULES,
 )
 
 _ORDER = {"first of all": 0, "first": 1, "by time": 2, "note": 3}

@@ -7,13 +7,19 @@ to `baseline_ns` and `candidate_ns` exactly.
 from typing import Any
 
 from profiler_core.analysis.apportion import apportion
+from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.waterfall import Waterfall, open_bar
 
 
-def fusion_json(ledger: FusionLedger) -> dict[str, Any]:
-    """The keys of `fusion` (design 5), and kind, phase and bytes of each group beside them."""
+def fusion_json(ledger: FusionLedger, measured: MeasuredLedger | None = None) -> dict[str, Any]:
+    """The keys of `fusion` (design 5), and kind, phase and bytes of each group beside them.
+
+    Args:
+        ledger: of the pair.
+        measured: what hardware counters say of its groups.
+    """
     n = (max(1, ledger.n_baseline_steps), max(1, ledger.n_candidate_steps))
     left = apportion({i: g.baseline.time_ns / n[0] for i, g in enumerate(ledger.groups)})
     right = apportion({i: g.candidate.time_ns / n[1] for i, g in enumerate(ledger.groups)})
@@ -43,6 +49,8 @@ def fusion_json(ledger: FusionLedger) -> dict[str, Any]:
                 "candidate_ns": right[i],
                 "baseline_bytes": _a_step(group.baseline.bytes_moved, n[0]),
                 "candidate_bytes": _a_step(group.candidate.bytes_moved, n[1]),
+                "baseline_dram_bytes": _dram_bytes(measured, i, 0),
+                "candidate_dram_bytes": _dram_bytes(measured, i, 1),
                 "source": [f"{label}: {code}" if code else label for label, code in group.sources],
                 "module": group.module,
                 "notes": list(group.notes),
@@ -116,6 +124,11 @@ def _kernels(side: GroupSide, n_steps: int) -> list[dict[str, Any]]:
         }
         for one in side.kernels
     ]
+
+
+def _dram_bytes(measured: MeasuredLedger | None, group: int, side: int) -> int | None:
+    one = measured.of(group, side) if measured is not None else None
+    return None if one is None or one.dram_bytes is None else round(one.dram_bytes)
 
 
 def _a_step(value: int | None, n_steps: int) -> int | None:

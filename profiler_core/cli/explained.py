@@ -20,7 +20,7 @@ def explanation_answer(one: Explanation) -> Mapping[str, Any]:
     """`waterfall`, `fusion` and `findings` of docs/json.md."""
     return {
         "waterfall": None if one.waterfall is None else waterfall_json(one.waterfall),
-        "fusion": None if one.ledger is None else fusion_json(one.ledger),
+        "fusion": None if one.ledger is None else fusion_json(one.ledger, one.measured),
         "findings": None if one.findings is None else [finding_json(f) for f in one.findings],
     }
 

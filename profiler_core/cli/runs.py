@@ -14,6 +14,7 @@ from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
 from profiler_core.errors import FusionscopeError, NotARun, NothingToAnalyse
 from profiler_core.ingest.compile_log.reader import read_compile_log
+from profiler_core.ingest.counters.reader import read_run_counters
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
@@ -58,11 +59,14 @@ def side_of(path: Path) -> tuple[Side, Material]:
     """One side of a comparison with its files; a run without a trace is one too."""
     run = open_run(path)
     trace = open_trace(run.trace) if run.trace is not None else None
+    counters = read_run_counters(run)
     material = Material(
         trace,
         code=read_inductor(run.torch_trace) if run.torch_trace else None,
         compile_log=read_compile_log(run),
         stacks=open_trace(run.trace_stacks) if run.trace_stacks is not None else None,
+        counters=counters.counters,
+        problems=counters.problems,
     )
     summary = summarise(trace, run.record.measurement) if trace is not None else None
     side = make_side(

@@ -7,6 +7,7 @@ from typing import Literal
 
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.compilation import CompilationReport
+from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
 from profiler_core.analysis.kernels import KernelTotal
@@ -62,6 +63,7 @@ class Facts:
     ledger: FusionLedger | None = None  # baseline to this run
     compilation: CompilationReport | None = None
     telemetry: RunTelemetry | None = None
+    measured: MeasuredLedger | None = None  # hardware counters of the ledger's groups
 
     @property
     def n_steps(self) -> int:

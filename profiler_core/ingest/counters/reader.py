@@ -5,6 +5,7 @@ megabyte, a usual file, takes some milliseconds, so it is read where it is neede
 """
 
 import io
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,7 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest.counters.metrics import METRICS, TEXTS, UNITS
 from profiler_core.ingest.counters.tables import RawTable, raw_tables
 from profiler_core.model.counters import COUNTERS_SCHEMA, Counters
+from profiler_core.model.run import Run
 from profiler_core.model.tally import Tally
 
 
@@ -52,6 +54,24 @@ def read_counters(path: Path) -> Counters:
         missing=tuple(c for c in COUNTERS_SCHEMA if kernels[c].null_count() == kernels.height),
         tally=Tally(n_lines + n_other, {reason: n for reason, n in skipped.items() if n}),
     )
+
+
+@dataclass(frozen=True)
+class RunCounters:
+    """The counters of one run. None: it has none, or `problems` says what is wrong with them."""
+
+    counters: Counters | None = None
+    problems: tuple[str, ...] = ()
+
+
+def read_run_counters(run: Run) -> RunCounters:
+    """Of a run; a damaged file takes nothing else with it."""
+    if run.counters is None:
+        return RunCounters()
+    try:
+        return RunCounters(read_counters(run.counters))
+    except BadInput as error:
+        return RunCounters(problems=(f"No hardware counters: {error.problem}",))
 
 
 def _frame(table: RawTable) -> pl.DataFrame:

@@ -1,0 +1,51 @@
+"""Findings that hardware counters prove: how much less a step moves through the memory."""
+
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.ledger.result import GroupSide
+from profiler_core.units import format_bytes, format_change, format_count
+
+# Of the baseline's traffic; two passes of one program differ by about 1 % (L2 keeps other lines).
+_WORTH_A_WORD = 0.03
+
+
+def dram_traffic(facts: Facts) -> Finding | None:
+    """Fires where Nsight Compute measured both runs, and groups of fewer kernels move less."""
+    measured, ledger = facts.measured, facts.ledger
+    if measured is None or ledger is None or not measured.both_joined:
+        return None
+    before, after = (None if one is None else one.dram_bytes for one in measured.totals)
+    if not before or after is None:
+        return None
+    saved, n_groups = 0.0, 0
+    for number, group in enumerate(ledger.groups):
+        kernels = [
+            _n_kernels(side) / max(1, n)
+            for side, n in zip((group.baseline, group.candidate), group.n_steps, strict=True)
+        ]
+        left, right = (measured.of(number, side) for side in (0, 1))
+        if group.kind not in ("matched", "removed") or kernels[1] >= kernels[0] or left is None:
+            continue
+        moved = left.dram_bytes, right.dram_bytes if right is not None else 0.0
+        if moved[0] is not None and moved[1] is not None and (right or not kernels[1]):
+            saved += moved[0] - moved[1]
+            n_groups += 1
+    if saved < _WORTH_A_WORD * before:
+        return None
+    return Finding(
+        key="dram_traffic",
+        title=f"Fusion removed {format_bytes(saved)} of DRAM traffic a step.",
+        evidence=f"Measured by Nsight Compute in both runs: {format_count(n_groups)} groups of "
+        f"operators that fewer kernels compute now. The whole step: {format_bytes(before)} → "
+        f"{format_bytes(after)} ({format_change(after / before)}).",
+        advice="Nothing to do for these; look on the fusion page for groups that still move most.",
+        page="fusion",
+        weight="note",
+    )
+
+
+def _n_kernels(side: GroupSide) -> int:
+    """Without copies and memsets, which ncu does not see."""
+    return sum(one.n for one in side.kernels if one.category not in ("memcpy", "memset"))
+
+
+RULES: tuple[Rule, ...] = (dram_traffic,)
