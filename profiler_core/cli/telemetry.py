@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from profiler_core.analysis.telemetry.phases import PhaseKind, phase_of, phases
-from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
+from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry, without_samples
 from profiler_core.analysis.telemetry.words import (
     clock_sentence,
     jitter_sentence,
@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     samples = read_run_samples(opened)
     found = run_telemetry(opened.record, samples.gpus, samples.hosts, samples.problems)
     if found is None or (samples.gpus is None and samples.hosts is None):
-        raise NothingToAnalyse(_why(arguments.path, opened, found), remedy=_REMEDY)
+        remedy = _REMEDY_RANKS if opened.record.world_size > 1 else _REMEDY
+        raise NothingToAnalyse(_why(arguments.path, opened, found), remedy=remedy)
     if arguments.json:
         write_json(_answer(opened, found, samples))
     else:
@@ -49,13 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 _KINDS: tuple[PhaseKind, ...] = ("timing", "telemetry", "profiled")
 _REMEDY = "Capture on a machine with NVML or amdsmi, or pass an nvml.jsonl."
+_REMEDY_RANKS = "Capture the model with one rank, or pass an nvml.jsonl."
 
 
 def _why(path: Path, opened: Run, found: RunTelemetry | None) -> str:
     if found is not None and found.reasons:
         return " ".join(found.reasons.values())
-    measurement = opened.record.measurement
-    missing = measurement.telemetry_missing if measurement else None
+    missing = without_samples(opened.record)
     return f"{path} holds no samples of a GPU or a process{f': {missing}' if missing else '.'}"
 
 

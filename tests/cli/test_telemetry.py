@@ -89,6 +89,14 @@ def test_without_samples_there_is_a_sentence_and_no_traceback(tmp_path, capsys):
     assert "holds no sample: none of its 1 lines" in capsys.readouterr().err
 
 
+def test_a_run_of_several_ranks_says_why_it_has_none(tmp_path, capsys):
+    run = {"world_size": 4, "measurement": {}}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    assert main(["telemetry", str(tmp_path)]) in (2, 3)
+    said = capsys.readouterr().err
+    assert "several ranks (4 here) has no telemetry phase" in said and "one rank" in said
+
+
 def test_compare_has_energy_and_fairness(capsys):
     found = answer(capsys, "compare", EAGER, EAGER.parent / "default")
     (candidate,) = found["candidates"]

@@ -99,6 +99,16 @@ def test_a_run_without_samples_says_why(home):
     assert "eager: nothing was sampled while it ran." in text
 
 
+def test_captures_with_several_ranks_say_why_nothing_was_sampled(home):
+    for variant in ("eager", "default"):
+        path = home / "runs" / "r" / variant / "run.json"
+        record = json.loads(path.read_text()) | {"world_size": 2}
+        record["measurement"]["telemetry"] = None
+        path.write_text(json.dumps(record))
+        (path.parent / "nvml.jsonl").unlink()
+    assert "A capture with several ranks (2 here) has no telemetry phase" in text_of(opened(**PAIR))
+
+
 def test_a_damaged_file_costs_its_own_run_alone(home):
     (home / "runs" / "r" / "default" / "nvml.jsonl").write_text("no sample\n")
     text = text_of(opened(**PAIR))

@@ -98,7 +98,7 @@ def run_telemetry(
         reader = _Reader(samples, inside, phase, record, reasons)
         numbers = reader.numbers()
     elif samples:
-        reasons["phase"] = "The timed rounds took turns with other variants, and none ran alone."
+        reasons["phase"] = _no_phase(record)
     elif record.measurement is not None and record.measurement.telemetry_missing:
         reasons["gpu"] = record.measurement.telemetry_missing
     if not ours and record.measurement is not None and record.measurement.host_missing:
@@ -121,6 +121,26 @@ def run_telemetry(
         reasons=reasons,
         **numbers,  # type: ignore[arg-type]
     )
+
+
+def without_samples(record: RunRecord) -> str | None:
+    """Why nothing was sampled, a sentence, as far as run.json tells; None: it does not."""
+    measurement = record.measurement
+    if measurement is None:
+        return None
+    if measurement.telemetry_missing:
+        return measurement.telemetry_missing
+    is_phaseless = record.world_size > 1 and measurement.telemetry is None
+    return _no_phase(record) if is_phaseless else None
+
+
+def _no_phase(record: RunRecord) -> str:
+    if record.world_size > 1:
+        return (
+            f"A capture with several ranks ({record.world_size} here) has no telemetry phase: it "
+            "ends by the clock, and ranks that each look at their own clock would part."
+        )
+    return "The timed rounds took turns with other variants, and none ran alone."
 
 
 @dataclass(frozen=True)

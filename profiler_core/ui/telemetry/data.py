@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from profiler_core.analysis.telemetry.fairness import Fairness, fairness
-from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.analysis.telemetry.run import RunTelemetry, without_samples
 from profiler_core.analysis.telemetry.series import Sampled
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.telemetry.reader import RunSamples
@@ -87,7 +87,4 @@ def _zero(one: SampledRun) -> int | None:
 def _why(run: Run, samples: RunSamples) -> str:
     if samples.problems:
         return " ".join(samples.problems.values())
-    measurement = run.record.measurement
-    if measurement is not None and measurement.telemetry_missing:
-        return measurement.telemetry_missing
-    return "nothing was sampled while it ran."
+    return without_samples(run.record) or "nothing was sampled while it ran."

@@ -6,7 +6,7 @@ from profiler_core.analysis.telemetry.clock_events import clock_events
 from profiler_core.analysis.telemetry.fairness import fairness
 from profiler_core.analysis.telemetry.jitter import jitter
 from profiler_core.analysis.telemetry.phases import phase_of, phases, steady_phase
-from profiler_core.analysis.telemetry.run import run_telemetry
+from profiler_core.analysis.telemetry.run import run_telemetry, without_samples
 from profiler_core.analysis.telemetry.words import jitter_sentence, readings
 from profiler_core.model.run import Measurement, Round, RunRecord, Telemetry
 from profiler_core.model.telemetry import (
@@ -139,6 +139,15 @@ def test_rounds_that_took_turns_are_no_phase():
     alone = run_telemetry(record(None, rounds), samples())
     assert (alone.phase, alone.n_steps) == ("timed rounds", 50)
     assert alone.energy_per_step_j == pytest.approx(400 * 1.9 / 50)
+
+
+def test_a_capture_with_several_ranks_says_that_it_has_no_telemetry_phase():
+    rounds = (Round(index=0, order=0, n_steps=5, wall_ns=100 * MS, started_ns=10_000 * MS),)
+    ranks = record(None, rounds, interleaved=True, world_size=2)
+    assert "several ranks (2 here)" in run_telemetry(ranks, samples()).reasons["phase"]
+    assert "several ranks (2 here)" in without_samples(ranks)
+    assert without_samples(record(None, rounds)) is None
+    assert without_samples(record(world_size=2)) is None  # it has a phase
 
 
 def test_phases_are_told_apart_on_the_hosts_clock():
