@@ -1,0 +1,267 @@
+"""Each analysis of HTA on our frames. Every function returns figures; what HTA raises passes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from profiler_core.analysis.ranks.job import Job
+from profiler_core.ranks.hta.answer import Figure
+from profiler_core.ranks.hta.frames import STREAM_ZERO, Frames, hta_trace
+from profiler_core.ranks.hta.own import OwnNumbers
+
+# HTA's default is 30, called ns, compared with µs: what it means in effect.
+_CONSECUTIVE_NS = 30_000
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the analyses work on."""
+
+    frames: Frames
+    own: Mapping[int, OwnNumbers]  # by rank
+    job: Job
+    baseline: Frames | None = None  # of the job to compare with
+
+    @property
+    def ranks(self) -> list[int]:
+        """Those that were handed over."""
+        return sorted(self.frames.traces)
+
+
+def temporal_breakdown(material: Material) -> list[Figure]:
+    """Idle, compute and the rest of the span from the first to the last device event."""
+    from hta.analyzers.breakdown_analysis import BreakdownAnalysis
+
+    found = BreakdownAnalysis.get_temporal_breakdown(hta_trace(material.frames), visualize=False)
+    figures = []
+    for row in found.to_dict("records"):
+        own = material.own[int(row["rank"])]
+        of = f"rank {int(row['rank'])}"
+        figures += [
+            Figure(f"{of}: idle", "ns", row["idle_time(us)"], own.span_ns - own.busy_ns),
+            Figure(f"{of}: compute", "ns", row["compute_time(us)"], own.compute_ns),
+            Figure(
+                f"{of}: other than compute", "ns",
+                row["non_compute_time(us)"], own.busy_ns - own.compute_ns,
+            ),
+        ]  # fmt: skip
+    return figures
+
+
+def idle_time(material: Material) -> list[Figure]:
+    """Gaps on each stream, by whether the host or the device was late."""
+    from hta.analyzers.breakdown_analysis import BreakdownAnalysis
+
+    trace, figures = hta_trace(material.frames), []
+    for rank in material.ranks:
+        found, _ = BreakdownAnalysis.get_idle_time_breakdown(
+            trace, _CONSECUTIVE_NS, rank=rank, visualize=False
+        )
+        own = material.own[rank]
+        for given, part in found.groupby("stream"):
+            stream = 0 if given == STREAM_ZERO else int(given)
+            host = part.loc[part["idle_category"] == "host_wait", "idle_time"].sum()
+            of = f"rank {rank}, stream {stream}"
+            figures += [
+                Figure(f"{of}: gaps", "ns", part["idle_time"].sum(), own.gap_ns.get(stream)),
+                Figure(f"{of}: host late", "ns", host, own.late_gap_ns.get(stream, 0)),
+            ]
+    return figures
+
+
+def overlap(material: Material) -> list[Figure]:
+    """Share of the communication that ran beside compute."""
+    from hta.analyzers.communication_analysis import CommunicationAnalysis
+
+    found = CommunicationAnalysis.get_comm_comp_overlap(hta_trace(material.frames), visualize=False)
+    figures = []
+    for row in found.to_dict("records"):
+        own = material.own[int(row["rank"])]
+        share = own.overlap_ns / own.communication_ns if own.communication_ns else None
+        value = row["comp_comm_overlap_pctg"]
+        given = None if pd.isna(value) else value / 100
+        figures.append(Figure(f"rank {int(row['rank'])}", "share", given, share))
+    return [figure for figure in figures if figure.hta is not None or figure.own is not None]
+
+
+def kernel_breakdown(material: Material) -> list[Figure]:
+    """Time of each kind of kernel, and of kinds that overlap, over all ranks."""
+    from hta.analyzers.breakdown_analysis import BreakdownAnalysis
+
+    kinds, _ = BreakdownAnalysis.get_gpu_kernel_breakdown(
+        hta_trace(material.frames), visualize=False, include_memory_kernels=True
+    )
+    own: dict[str, int] = {}
+    for numbers in material.own.values():
+        for kind, ns in numbers.kinds_ns.items():
+            own[kind] = own.get(kind, 0) + ns
+    said = dict(zip(kinds["kernel_type"], kinds["sum"], strict=True))
+    return [
+        Figure(kind.lower(), "ns", said.get(kind, 0), own.get(kind, 0))
+        for kind in sorted({*said, *own}, key=lambda kind: -own.get(kind, 0))
+    ]
+
+
+def queue_length(material: Material) -> list[Figure]:
+    """The most device events of a stream that were launched and had not started."""
+    from hta.analyzers.trace_counters import TraceCounters
+
+    found = TraceCounters.get_queue_length_summary(hta_trace(material.frames), material.ranks)
+    if found is None:
+        return []
+    figures = []
+    for (rank, given), row in found.iterrows():
+        stream = 0 if given == STREAM_ZERO else int(given)
+        longest = material.own[int(rank)].longest_queue.get(stream)
+        most = row[("queue_length", "max")]
+        figures.append(Figure(f"rank {rank}, stream {stream}", "count", most, longest))
+    return figures
+
+
+def memory_bandwidth(material: Material) -> list[Figure]:
+    """The highest bandwidth of copies and memsets of one kind at one time."""
+    from hta.analyzers.trace_counters import TraceCounters
+
+    found = TraceCounters.get_memory_bw_summary(hta_trace(material.frames), material.ranks)
+    if found is None:
+        return []
+    return [
+        Figure(
+            f"rank {rank}: {kind}", "GB/s",
+            row[("memory_bw_gbps", "max")], material.own[int(rank)].bandwidth.get(kind),
+        )
+        for (rank, kind), row in found.iterrows()
+    ]  # fmt: skip
+
+
+def critical_path(material: Material) -> list[Figure]:
+    """The longest chain of dependent work in the first step of the first rank."""
+    from hta.analyzers.critical_path_analysis import CriticalPathAnalysis
+
+    rank = material.ranks[0]
+    found = CriticalPathAnalysis.critical_path_analysis(
+        hta_trace(material.frames), rank, "ProfilerStep", 0
+    )
+    if found is None or not found[1]:
+        return []
+    edges = found[0].get_critical_path_breakdown()
+    by = edges.groupby("bound_by")["duration"].sum().sort_values(ascending=False)
+    name = f"rank {rank}, first step"
+    figures = [Figure(f"{name}: {kind.replace('_', ' ')}", "ns", ns, None)
+               for kind, ns in by.items() if ns]  # fmt: skip
+    return [Figure(f"{name}: whole path", "ns", by.sum(), None), *figures]
+
+
+def straggler(material: Material) -> list[Figure]:
+    """The rank whose last long collective starts latest, in most steps."""
+    from hta.analyzers.straggler_analysis import StragglerAnalysis
+
+    if len(material.ranks) < 2:
+        return []
+    (found, *_) = StragglerAnalysis.get_potential_stragglers(
+        hta_trace(material.frames), num_candidates=1
+    )
+    own = material.job.straggler
+    return [Figure("late rank", "rank", found, own.rank if own else None)]
+
+
+def trace_diff(material: Material) -> list[Figure]:
+    """Kernels of one step of the first rank, against the baseline, by their names."""
+    if material.baseline is None:
+        return []
+    from hta.trace_diff import DeviceType, LabeledTrace, TraceDiff
+
+    sides = (material.baseline, material.frames)
+    rank = min(set(sides[0].traces) & set(sides[1].traces))
+    step = max(set(sides[0].traces[rank]["iteration"]) & set(sides[1].traces[rank]["iteration"]))
+    if step < 0:
+        return []
+    labelled = [
+        LabeledTrace(t=hta_trace(side), label=label)
+        for side, label in zip(sides, ("baseline", "candidate"), strict=True)
+    ]
+    found = TraceDiff.compare_traces(
+        *labelled, control_rank=rank, test_rank=rank, control_iteration=int(step),
+        test_iteration=int(step), device_type=DeviceType.GPU,
+    )  # fmt: skip
+    figures = []
+    for side, label in zip(sides, ("baseline", "candidate"), strict=True):
+        frame = side.traces[rank]
+        mine = frame[(frame["iteration"] == step) & (frame["stream"] != -1)]
+        of = f"{label}, rank {rank}, step {step}"
+        counts = found[f"{label}_counts"].sum()
+        figures += [
+            Figure(f"{of}: device events", "count", counts, len(mine)),
+            Figure(
+                f"{of}: their time", "ns",
+                found[f"{label}_total_duration"].sum(), int(mine["dur"].sum()),
+            ),
+        ]  # fmt: skip
+    gone = int(((found["baseline_counts"] > 0) & (found["candidate_counts"] == 0)).sum())
+    new = int(((found["baseline_counts"] == 0) & (found["candidate_counts"] > 0)).sum())
+    return [
+        *figures,
+        Figure("names only in the baseline", "count", gone, None),
+        Figure("names only in the candidate", "count", new, None),
+    ]
+
+
+def cupti_counters(material: Material) -> list[Figure]:
+    """Hardware counters of kernels, where the profiler was asked for them."""
+    from hta.analyzers.cupti_counter_analysis import CuptiCounterAnalysis
+
+    found = CuptiCounterAnalysis.get_counter_data_with_operators(
+        hta_trace(material.frames), material.ranks
+    )
+    return [Figure("kernels with counters", "count", sum(map(len, found)), None)] if found else []
+
+
+# (key, title, HTA's function, how it is asked, our own figures for when HTA fails)
+Ask = Callable[[Material], list[Figure]]
+ANALYSES: tuple[tuple[str, str, str, Ask], ...] = (
+    ("temporal_breakdown", "Temporal breakdown", "get_temporal_breakdown", temporal_breakdown),
+    ("overlap", "Communication beside compute", "get_comm_comp_overlap", overlap),
+    ("kernel_breakdown", "Kernel breakdown", "get_gpu_kernel_breakdown", kernel_breakdown),
+    ("idle_time", "Idle time of streams", "get_idle_time_breakdown", idle_time),
+    ("queue_length", "Longest queue", "get_queue_length_summary", queue_length),
+    ("memory_bandwidth", "Bandwidth of copies", "get_memory_bw_summary", memory_bandwidth),
+    ("critical_path", "Critical path", "critical_path_analysis", critical_path),
+    ("straggler", "Straggler", "get_potential_stragglers", straggler),
+    ("trace_diff", "Trace diff", "TraceDiff.compare_traces", trace_diff),
+    ("cupti_counters", "CUPTI counters", "get_cupti_counter_data_with_operators", cupti_counters),
+)
+
+
+def own_figures(key: str, material: Material) -> list[Figure]:
+    """What we say where HTA does not answer."""
+    own = material.own
+    if key == "straggler" and material.job.straggler is not None:
+        return [Figure("late rank", "rank", None, material.job.straggler.rank)]
+    found: list[Figure] = []
+    for rank, numbers in own.items():
+        of = f"rank {rank}"
+        if key == "temporal_breakdown":
+            found += [
+                Figure(f"{of}: idle", "ns", None, numbers.span_ns - numbers.busy_ns),
+                Figure(f"{of}: compute", "ns", None, numbers.compute_ns),
+                Figure(
+                    f"{of}: other than compute", "ns", None, numbers.busy_ns - numbers.compute_ns
+                ),
+            ]
+        elif key == "overlap" and numbers.communication_ns:
+            share = numbers.overlap_ns / numbers.communication_ns
+            found.append(Figure(of, "share", None, share))
+        elif key == "kernel_breakdown":
+            found += [Figure(f"{of}: {k.lower()}", "ns", None, v)
+                      for k, v in numbers.kinds_ns.items()]  # fmt: skip
+        elif key == "idle_time":
+            found += [Figure(f"{of}, stream {s}: gaps", "ns", None, v)
+                      for s, v in numbers.gap_ns.items()]  # fmt: skip
+        elif key == "queue_length":
+            found += [Figure(f"{of}, stream {s}", "count", None, v)
+                      for s, v in numbers.longest_queue.items()]  # fmt: skip
+        elif key == "memory_bandwidth":
+            found += [Figure(f"{of}: {k}", "GB/s", None, v)
+                      for k, v in numbers.bandwidth.items()]  # fmt: skip
+    return found

@@ -1,0 +1,70 @@
+"""What HTA said and what we say, side by side; plain records that can be kept as JSON."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+# agrees: HTA's figures equal ours. differs: they do not, and ours stand. alone: we have none to
+# hold against it. failed: HTA raised. absent: the trace has nothing for it.
+Status = Literal["agrees", "differs", "alone", "failed", "absent"]
+Unit = Literal["ns", "share", "count", "GB/s", "rank", ""]
+
+# HTA prints shares of a per cent with two digits.
+SHARE_TOLERANCE = 0.5e-4
+RELATIVE_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number. None: not said."""
+
+    label: str
+    unit: Unit
+    hta: float | None
+    own: float | None
+
+    @property
+    def agrees(self) -> bool | None:
+        """None where one of the two is missing."""
+        if self.hta is None or self.own is None:
+            return None
+        room = SHARE_TOLERANCE * 1.01 if self.unit == "share" else 0.0
+        return abs(self.hta - self.own) <= max(room, RELATIVE_TOLERANCE * abs(self.own))
+
+
+@dataclass(frozen=True)
+class HtaAnalysis:
+    """One analysis of HTA. figures: HTA's beside ours; ours alone where HTA failed."""
+
+    key: str
+    title: str
+    call: str  # HTA's function
+    status: Status
+    sentence: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class HtaAnswer:
+    """All analyses. version None: HTA is not there, and `problem` says why."""
+
+    version: str | None
+    problem: str | None
+    ranks: tuple[int, ...]  # that were handed over
+    analyses: tuple[HtaAnalysis, ...]
+
+
+def judged(key: str, title: str, call: str, figures: tuple[Figure, ...]) -> HtaAnalysis:
+    """An analysis that ran, with the status that its figures give it."""
+    checked = [figure.agrees for figure in figures if figure.agrees is not None]
+    wrong = [figure.label for figure in figures if figure.agrees is False]
+    status: Status
+    if not figures:
+        status, sentence = "absent", "The traces hold nothing for it."
+    elif wrong:
+        status = "differs"
+        sentence = f"HTA says something else on {', '.join(wrong[:3])}: our number stands."
+    elif checked:
+        status, sentence = "agrees", "HTA's figures equal ours."
+    else:
+        status, sentence = "alone", "HTA's own answer; there is no number of ours beside it."
+    return HtaAnalysis(key, title, call, status, sentence, figures)

@@ -1,0 +1,125 @@
+"""Asks HTA everything, behind one guard: whatever it raises is a sentence, and ours stands."""
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from profiler_core.analysis.ranks.job import Job
+from profiler_core.ingest.open import open_trace
+from profiler_core.model.trace import Trace
+from profiler_core.ranks import remote
+from profiler_core.ranks.find import RankFile, RankFiles
+from profiler_core.ranks.hta.analyses import ANALYSES, Material, own_figures
+from profiler_core.ranks.hta.answer import HtaAnalysis, HtaAnswer, judged
+from profiler_core.ranks.hta.frames import Frames, add_rank
+from profiler_core.ranks.hta.own import own_numbers
+
+MOST_RANKS = 4  # HTA holds all of them in pandas frames at once
+_NAMES = ("HolisticTraceAnalysis", "traceinsight")  # one project, two names on the index
+
+
+def ask_hta(found: RankFiles, job: Job, baseline: RankFiles | None = None) -> HtaAnswer:
+    """HTA's answers on the first ranks of a job, each beside our own.
+
+    Raises:
+        BadInput: a trace cannot be read.
+    """
+    frames, own = Frames(), {}
+    for file in chosen_ranks(found, job):
+        trace = _trace(file)
+        if trace.has_device_events:
+            add_rank(frames, file.rank, trace)
+            own[file.rank] = own_numbers(trace)
+    before = None
+    if baseline is not None:
+        before = Frames()
+        trace = _trace(baseline.files[0])
+        if trace.has_device_events:
+            add_rank(before, baseline.files[0].rank, trace)
+    material = Material(frames, own, job, before if before and before.traces else None)
+    version, problem = installed()
+    if not frames.traces:
+        return HtaAnswer(version, "No rank has GPU events.", (), ())
+    analyses = [_one(entry, material, problem) for entry in ANALYSES]
+    return HtaAnswer(version, problem, tuple(material.ranks), tuple(analyses))
+
+
+def chosen_ranks(found: RankFiles, job: Job) -> list[RankFile]:
+    """The first ranks, and the one that the others wait for."""
+    late = job.straggler.rank if job.straggler else None
+    local = [file for file in found.files if not remote.is_url(file.place)]
+    first = [file for file in local if file.rank != late]
+    named = [file for file in local if file.rank == late]
+    return sorted([*first[: MOST_RANKS - len(named)], *named], key=lambda file: file.rank)
+
+
+def installed() -> tuple[str | None, str | None]:
+    """(name and version, None), or (None, why it cannot be used)."""
+    try:
+        import hta.common.trace  # noqa: F401 - imported to see whether it can be
+    except Exception as error:  # a broken installation may raise anything while it loads
+        return None, (
+            "HolisticTraceAnalysis cannot be used here "
+            f"({type(error).__name__}: {str(error)[:160]}); these are our own numbers."
+        )
+    for name in _NAMES:
+        try:
+            return f"{name} {metadata.version(name)}", None
+        except metadata.PackageNotFoundError:
+            continue
+    return "HTA of unknown version", None
+
+
+def _one(entry: tuple[str, str, str, Any], material: Material, problem: str | None) -> HtaAnalysis:
+    key, title, call, ask = entry
+    if problem is not None:
+        figures = tuple(own_figures(key, material))
+        return HtaAnalysis(key, title, call, "failed" if figures else "absent", problem, figures)
+    try:
+        with _quiet(), _pandas_3():
+            return judged(key, title, call, tuple(ask(material)))
+    except Exception as error:  # HTA asserts, divides and indexes as it goes: anything may come
+        figures = tuple(own_figures(key, material))
+        sentence = f"HTA failed here ({type(error).__name__}: {str(error)[:160]})"
+        sentence += ": our own number stands." if figures else "."
+        return HtaAnalysis(key, title, call, "failed", sentence, figures)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """HTA warns and logs for notebooks."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+@contextmanager
+def _pandas_3() -> Iterator[None]:
+    """HTA 0.5.0 passes `axis` beside `columns`, which pandas 3 refuses and earlier ones ignored."""
+    real = pd.DataFrame.drop
+
+    def drop(self: pd.DataFrame, *args: Any, **options: Any) -> Any:
+        if "columns" in options or "index" in options:
+            options.pop("axis", None)
+        return real(self, *args, **options)
+
+    pd.DataFrame.drop = drop  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        pd.DataFrame.drop = real  # type: ignore[method-assign]
+
+
+def _trace(file: RankFile) -> Trace:
+    return open_trace(Path(file.place))
