@@ -1,6 +1,7 @@
 """`report BASELINE CANDIDATE… -o report.html`: a comparison as something to hand around."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from profiler_core.analysis.compare import compare
@@ -9,6 +10,7 @@ from profiler_core.errors import BadInput
 from profiler_core.report.contents import gather
 from profiler_core.report.redaction import redacted
 from profiler_core.report.write import FORMATS, TABLE_FORMATS, write_report, write_tables
+from profiler_core.store import history
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -34,6 +36,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         action="store_true",
         help="leave out folders, host, user and source excerpts",
     )
+    parser.add_argument(
+        "--review", metavar="ID", help="a review of the history: its verdict, notes and names too"
+    )
+    parser.add_argument("--review-url", metavar="URL", help="where that review is to be found")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -59,6 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         baseline, candidates = paths_by_role(baseline)
     (first, *others), materials = sides_of([baseline, *candidates])
     contents = gather(compare(first, others), materials)
+    if arguments.review is not None:
+        url = arguments.review_url or ""
+        contents = replace(contents, review=history.review(arguments.review), review_url=url)
     if arguments.redact:
         contents = redacted(contents)
     for path in outputs:

@@ -17,6 +17,7 @@ from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.shared_categories import sides_of
 from profiler_core.analysis.skipped_frames import Other
 from profiler_core.model.compilation import CompileLog
+from profiler_core.model.review import Review
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Contents:
     kernel_runs: tuple[int, ...]  # places of the runs that have a trace
     made_at: str  # ISO 8601, UTC
     is_redacted: bool = False
+    review: Review | None = None  # what a team made of it
+    review_url: str = ""  # where it is to be found; empty: nobody said
 
     @property
     def labels(self) -> tuple[str, ...]:

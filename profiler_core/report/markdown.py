@@ -15,9 +15,10 @@ from profiler_core.analysis.measures import Measure, measures
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.report.contents import Contents
+from profiler_core.report.review_lines import review_lines
 from profiler_core.units import format_difference
 
-MOST_LINES = 59
+MOST_LINES = 59  # without a review
 _FINDINGS, _CHANGES, _NOTES, _RUNS = 3, 5, 6, 4
 _LONGEST = 400  # characters of one sentence
 # The comment must not notify people, refer to issues, or link anywhere by what a name says.
@@ -38,6 +39,7 @@ def markdown(contents: Contents) -> str:
     lines += ["", *_table(contents)]
     for number in contents.order[:1]:
         lines += _why(contents, number)
+    lines += review_lines(contents.review, contents.review_url, plain)
     notes = list(dict.fromkeys(note for c in comparison.candidates for note in c.notes))
     if notes:
         more = [f"- and {len(notes) - _NOTES} more."] if len(notes) > _NOTES else []

@@ -19,7 +19,7 @@ MAIN = Baseline("main", "base", "", "")
 
 
 def later(run_id, day, **changes):
-    return replace(RUN, run_id=run_id, created_at=f"2026-11-{day:02}T00:00:00Z", **changes)
+    return replace(RUN, run_id=run_id, **{"created_at": f"2026-11-{day:02}T00:00:00Z", **changes})
 
 
 def weekly(*runs, baselines=(MAIN,)):

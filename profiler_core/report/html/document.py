@@ -9,6 +9,7 @@ from profiler_core.report.html.charts import Charts, plotly_script, print_script
 from profiler_core.report.html.compilation import compilation_chapter
 from profiler_core.report.html.kernels import kernels_chapter
 from profiler_core.report.html.method import environment_chapter, method_chapter
+from profiler_core.report.html.review import review_chapter
 from profiler_core.report.html.style import style_sheet
 from profiler_core.report.html.summary import summary_page
 
@@ -25,6 +26,7 @@ def html_report(contents: Contents) -> str:
     chapters = [
         summary_page(contents, charts),
         _contents_list(contents),
+        review_chapter(contents),
         *(candidate_chapters(contents, number, charts) for number in contents.order),
         compilation_chapter(contents, charts),
         kernels_chapter(contents, charts),
@@ -55,7 +57,8 @@ def report_title(contents: Contents) -> str:
 
 
 def _contents_list(contents: Contents) -> str:
-    entries = [
+    entries = [("review", "What the team says")] if contents.review else []
+    entries += [
         (f"candidate-{n}", f"{contents.labels[n + 1]} against {contents.labels[0]}")
         for n in contents.order
     ]

@@ -19,8 +19,14 @@ _WHAT = {
 }
 
 
-def offer_report(choice: Choice) -> None:
-    """A small menu: the format, whether to leave names out, and the download."""
+def offer_report(choice: Choice, review_id: str = "", review_url: str | None = None) -> None:
+    """A small menu: the format, whether to leave names out, and the download.
+
+    Args:
+        choice: the runs.
+        review_id: of the review that goes with it; empty: none.
+        review_url: where that review is to be found.
+    """
     if not choice.candidates:
         return
     run = choice.baseline.run
@@ -40,6 +46,8 @@ def offer_report(choice: Choice) -> None:
                 [e.path for e in choice.entries],
                 _ENDING[form],
                 *(["--redact"] if redact else []),
+                *([f"--review={review_id}"] if review_id else []),
+                *([f"--review-url={review_url}"] if review_id and review_url else []),
             ),
             file_name=f"{file_name('report', run.workload or run.name or '')}{_ENDING[form]}",
             mime=_MIME[form],

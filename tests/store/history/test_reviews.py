@@ -19,9 +19,7 @@ def begun(home, *, person="Ada", title="Week 47 · resnet50"):
         history.record(redated_copy(home, "c1", variant=variant))
     sides = [
         ReviewSide("run/c1/eager", "c1.eager", "eager", "breaky"),
-        ReviewSide(
-            "run/c1/default", "c1.default", "default", "breaky", "fp32", "faster", "Faster."
-        ),
+        ReviewSide("run/c1/default", "c1.default", "default", "breaky", headline="Faster."),
     ]
     return history.begin_review(title, sides, [FINDING], person=person)
 

@@ -1,0 +1,34 @@
+"""Page: what does the team make of these runs?"""
+
+import streamlit as st
+
+from profiler_core.store import history
+from profiler_core.ui.page import page
+from profiler_core.ui.review.address import REVIEW
+from profiler_core.ui.review.findings import show_findings
+from profiler_core.ui.review.head import show_head
+from profiler_core.ui.review.list import show_reviews
+from profiler_core.ui.review.note import show_general_notes
+from profiler_core.ui.review.sign import show_sign_offs
+from profiler_core.ui.review.start import start_from_choice
+from profiler_core.ui.review.style import write_review_style
+from profiler_core.ui.review.verdict import show_verdict
+from profiler_core.ui.review.weekly import show_weekly
+
+_review_id = st.query_params.get(REVIEW)
+with page("Review", None if _review_id else "What do we make of these runs, and who says so?"):
+    write_review_style()
+    if _review_id:
+        review = history.review(_review_id)
+        show_head(review)
+        left, right = st.columns([1.75, 1], gap="large")
+        with right:
+            show_verdict(review)
+            show_sign_offs(review)
+        with left:
+            show_findings(review)
+            show_general_notes(review)
+    else:
+        show_reviews()
+        show_weekly()
+        start_from_choice()

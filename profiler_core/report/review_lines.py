@@ -1,0 +1,40 @@
+"""A review in Markdown: one verdict, a line for each note and each name."""
+
+from collections.abc import Callable
+from urllib.parse import quote, urlsplit
+
+from profiler_core.model.review import Review
+
+_MOST_NOTES = 12
+
+
+def review_lines(review: Review | None, url: str, plain: Callable[[str], str]) -> list[str]:
+    """The lines; none without a review.
+
+    Args:
+        review: to show.
+        url: where it is to be found; anything but http(s) is left out.
+        plain: makes foreign text harmless.
+    """
+    if review is None:
+        return []
+    title = plain(review.title)
+    if urlsplit(url).scheme in ("http", "https"):
+        title = f"[{title}]({quote(url, safe=':/?&=%#-_.~')})"
+    lines = ["", f"**Review {title}: {plain(review.verdict or 'no verdict yet')}**"]
+    lines += ["", plain(review.summary)] if review.summary else []
+    said = [(note, one.title) for one in review.findings for note in review.notes_on(one)]
+    said += [(note, "the whole") for note in review.general_notes]
+    lines += [""] if said or review.sign_offs else []
+    lines += [
+        f"- {plain(note.text)} ({plain(note.person)} on {plain(about)})"
+        for note, about in said[:_MOST_NOTES]
+    ]
+    if len(said) > _MOST_NOTES:
+        lines.append(f"- and {len(said) - _MOST_NOTES} more notes.")
+    lines += [
+        f"- Signed by {plain(one.person)}: {plain(one.decision)}"
+        + (f", {plain(one.note)}" if one.note else "")
+        for one in review.sign_offs
+    ]
+    return lines

@@ -1,0 +1,1 @@
+"""The page of reviews: the list, the weekly template, and one review with notes and names."""

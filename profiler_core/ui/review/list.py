@@ -1,0 +1,81 @@
+"""The list of reviews with its filters, all of it in the address."""
+
+from html import escape
+
+import streamlit as st
+
+from profiler_core.model.review import ReviewHead
+from profiler_core.store import history
+from profiler_core.ui.dates import short
+from profiler_core.ui.review.address import address_of
+from profiler_core.ui.review.doing import tell
+from profiler_core.ui.review.words import OPEN, WORDS, verdict_chip
+
+_ALL = "All"
+_WORTH_FILTERING = 3  # fewer are seen at one glance
+
+
+def show_reviews() -> None:
+    """Draw the list, newest first; without any, say what a review is."""
+    tell()
+    every = history.review_heads()
+    if not every:
+        st.html(
+            "<p class=fs-sub>No review yet. A review keeps what your team makes of a comparison: "
+            "the findings as they stood, a note on each, a verdict, and who signed it. "
+            "It has an address of its own, and can go into a report.</p>"
+        )
+        return
+    wanted = _filters(every) if len(every) >= _WORTH_FILTERING else history.ReviewFilter()
+    shown = every if wanted == history.ReviewFilter() else history.review_heads(wanted)
+    if shown:
+        st.html("".join(map(_row, shown)))
+    else:
+        st.html("<p class=fs-note>No review is left by these filters.</p>")
+
+
+def _filters(every: tuple[ReviewHead, ...]) -> history.ReviewFilter:
+    people = sorted({name for head in every for name in (head.person, *head.signed_by)})
+    workloads = sorted({head.workload for head in every if head.workload})
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        verdict = st.segmented_control(
+            "Verdict", [_ALL, OPEN, *WORDS.values()], default=_ALL, required=True,
+            key="verdict", bind="query-params", width="content",
+        )  # fmt: skip
+        words = st.text_input(
+            "Title",
+            key="title",
+            bind="query-params",
+            max_chars=200,
+            placeholder="Search",
+            width=220,
+        )
+        person = _select("Person", people, "person")
+        workload = _select("Workload", workloads, "workload")
+    by_word = {word: key for key, word in WORDS.items()}
+    asked = "open" if verdict == OPEN else by_word.get(verdict or "", "")
+    return history.ReviewFilter(asked, person, workload, words)
+
+
+def _select(label: str, values: list[str], key: str) -> str:
+    if len(values) < 2:
+        return ""
+    found = st.selectbox(
+        label, values, index=None, key=key, bind="query-params", placeholder="Anybody"
+        if label == "Person" else "Any", width=190,
+    )  # fmt: skip
+    return found or ""
+
+
+def _row(head: ReviewHead) -> str:
+    about = [head.workload] if head.workload and head.workload not in head.title else []
+    about.append(f"begun by {head.person}")
+    if head.n_notes:
+        about.append(f"{head.n_notes} note{'' if head.n_notes == 1 else 's'}")
+    about.append(f"signed by {', '.join(head.signed_by)}" if head.signed_by else "not signed yet")
+    return (
+        f'<div class=fs-rv-row><div><a target="_self" href="{escape(address_of(head.review_id))}">'
+        f"{escape(head.title)}</a><small>{escape(' · '.join(about))}</small></div>"
+        f"<div>{verdict_chip(head.verdict)}</div>"
+        f"<span class=fs-when>{escape(short(head.changed_at))}</span></div>"
+    )

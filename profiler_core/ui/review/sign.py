@@ -1,0 +1,52 @@
+"""Who stands behind the verdict."""
+
+from html import escape
+from typing import cast
+
+import streamlit as st
+
+from profiler_core.model.review import VERDICTS, Review, ReviewVerdict, SignOff
+from profiler_core.store import history
+from profiler_core.ui.dates import short
+from profiler_core.ui.page import section
+from profiler_core.ui.review.doing import told
+from profiler_core.ui.review.words import WORDS, verdict_chip
+from profiler_core.ui.review.writer import writer
+
+_WORD, _NOTE = "fs_rv_sign_word", "fs_rv_sign_note"
+
+
+def show_sign_offs(review: Review) -> None:
+    """The names, and the place for one's own."""
+    section("Signed by")
+    if review.sign_offs:
+        st.html("".join(_line(one) for one in review.sign_offs))
+    else:
+        st.html("<p class=fs-note>Nobody yet.</p>")
+    mine = next((one for one in review.sign_offs if one.person == writer()), None)
+    with st.popover("Sign again" if mine else "Sign off", key="fs_rv_sign"):
+        st.html(f"<p class=fs-note>As <b>{escape(writer() or 'nobody yet')}</b></p>")
+        st.pills(
+            "What you sign", VERDICTS, default=mine.decision if mine else review.verdict,
+            format_func=WORDS.__getitem__, key=_WORD, label_visibility="collapsed",
+        )  # fmt: skip
+        st.text_input("A word with it", key=_NOTE, max_chars=500, placeholder="May stay empty")
+        st.button("Sign", type="primary", key="fs_rv_do_sign", on_click=_sign, args=(review,))
+
+
+def _line(one: SignOff) -> str:
+    said = f"{one.note} · {short(one.signed_at)}" if one.note else short(one.signed_at)
+    return (
+        f"<div class=fs-rv-sign><b>{escape(one.person)}</b>{verdict_chip(one.decision)}"
+        f"<small>{escape(said)}</small></div>"
+    )
+
+
+def _sign(review: Review) -> None:
+    with told("Signed."):
+        history.sign_off(
+            review.review_id,
+            cast("ReviewVerdict", st.session_state.get(_WORD) or ""),  # checked by the history
+            person=writer(),
+            note=st.session_state.get(_NOTE, ""),
+        )
