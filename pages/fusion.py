@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.ui.counters.data import measured_groups
 from profiler_core.ui.fusion.coverage import show_coverage, show_left
 from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.detail import show_group
@@ -34,7 +35,8 @@ with page("Fusion", "What became of each operator, and what did that save?"):
     if shown[listed]:
         opened = show_table(found[listed], shown[listed], listed)
         if opened is not None:
-            show_group(found[listed], opened)
+            entries = (choice.baseline, choice.candidates[listed])
+            show_group(found[listed], opened, measured_groups(found[listed].ledger, entries))
     else:
         st.html("<p class=fs-note>No group is left by these filters.</p>")
     show_notes(

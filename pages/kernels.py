@@ -5,9 +5,11 @@ import streamlit as st
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.ui.analyses import kernels_of
 from profiler_core.ui.charts import show_figure
+from profiler_core.ui.counters.data import measured_run
 from profiler_core.ui.kernels.detail import show_kernel
 from profiler_core.ui.kernels.filter import choose_kernels
 from profiler_core.ui.kernels.table import choose_kernel, offer_csv
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import page
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.style import colors
@@ -16,6 +18,8 @@ with page("Kernels", "Which kernels take the time, and which did compiling repla
     choice = choose_runs()
     with st.skeleton(height=560):
         found = kernels_of(choice)
+        runs = [measured_run(entry) for _, entry, _ in found.shown]
+    measured = [run.kernels for run in runs]
 
     rows = choose_kernels(found.rows)
     show_figure(
@@ -23,7 +27,12 @@ with page("Kernels", "Which kernels take the time, and which did compiling repla
         key="kernel_bars",
         alt="Time a step of the longest kernels in each run; the table below has the numbers.",
     )
-    selected = choose_kernel(found.labels, rows)
-    offer_csv(found.labels, rows)
+    selected = choose_kernel(found.labels, rows, measured)
+    offer_csv(found.labels, rows, measured)
     if selected is not None:
-        show_kernel(choice, found.shown, selected)
+        show_kernel(choice, found.shown, selected, measured)
+    show_notes(
+        f"{label}: {note}"
+        for label, run in zip(found.labels, runs, strict=True)
+        for note in run.notes
+    )

@@ -5,11 +5,14 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.counters.groups import MeasuredLedger
+from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.ledger.bandwidth import Bandwidth, bandwidth
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, short_name
 from profiler_core.figures.names import plain_kernel_name
+from profiler_core.ui.counters.words import traffic_sentence
 from profiler_core.ui.fusion.code import show_generated, show_source
 from profiler_core.ui.fusion.data import Fused
 from profiler_core.ui.fusion.words import how_known, what_kind
@@ -28,15 +31,21 @@ _MOST_KERNELS = 12
 _MOST_MODULES = 3
 
 
-def show_group(found: Fused, folded: FoldedGroup) -> None:
-    """Draw the first of the folded groups; the others are like it."""
+def show_group(found: Fused, folded: FoldedGroup, measured: MeasuredLedger | None = None) -> None:
+    """Draw the first of the folded groups; the others are like it.
+
+    Args:
+        found: the pair.
+        folded: equal groups.
+        measured: what hardware counters say of the pair's groups; None: nothing.
+    """
     group = folded.first
     section(folded.title, _summary(folded))
     st.html(f"<p class=fs-note>{_about(folded)}</p>")
     left, right = st.columns(2, gap="large")
     for place, side in ((left, 0), (right, 1)):
         with place:
-            _show_side(found, group, side)
+            _show_side(found, group, side, _counted(found, group, side, measured))
     left, right = st.columns(2, gap="large")
     with left:
         show_source(found, group)
@@ -69,7 +78,16 @@ def _about(folded: FoldedGroup) -> str:
     return " ".join(parts)
 
 
-def _show_side(found: Fused, group: FusionGroup, which: int) -> None:
+def _counted(
+    found: Fused, group: FusionGroup, which: int, measured: MeasuredLedger | None
+) -> Measured | None:
+    if measured is None:
+        return None
+    place = next((n for n, one in enumerate(found.ledger.groups) if one is group), None)
+    return None if place is None else measured.of(place, which)
+
+
+def _show_side(found: Fused, group: FusionGroup, which: int, counted: Measured | None) -> None:
     side = (group.baseline, group.candidate)[which]
     n_steps = max(1, group.n_steps[which])
     html = f"<h3 class=fs-h>{escape(found.labels[which])}</h3>"
@@ -88,6 +106,10 @@ def _show_side(found: Fused, group: FusionGroup, which: int) -> None:
     html += _kernel_table(side, n_steps)
     peaks = peaks_of(found.devices[which])
     html += f"<p class=fs-note>{_moved(bandwidth(side, n_steps, peaks), peaks)}</p>"
+    moved = side.bytes_moved
+    estimate = None if moved is None else moved / n_steps
+    said = None if counted is None else traffic_sentence(counted, estimate)
+    html += f"<p class=fs-note>{said}</p>" if said else ""
     st.html(html)
 
 

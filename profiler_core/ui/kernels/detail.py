@@ -5,6 +5,7 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.kernel_calls import KernelCalls
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.figures.duration_histogram import duration_histogram
@@ -12,6 +13,8 @@ from profiler_core.store.library import Entry
 from profiler_core.ui.analyses import calls_of
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.counters.words import detail_lines
+from profiler_core.ui.kernels.table import Measured
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
 from profiler_core.ui.reading import read_trace
@@ -22,19 +25,26 @@ from profiler_core.units import format_count, format_duration
 _MOST_NAMED = 4
 
 
-def show_kernel(choice: Choice, shown: tuple[tuple[int, Entry, str], ...], row: KernelRow) -> None:
+def show_kernel(
+    choice: Choice,
+    shown: tuple[tuple[int, Entry, str], ...],
+    row: KernelRow,
+    measured: Measured,
+) -> None:
     """Draw it.
 
     Args:
         choice: what the links lead to.
         shown: (place in the choice, run, label) of the runs in `row`, in its order.
         row: the kernel.
+        measured: counters of the same runs.
     """
     section("Selected kernel")
     st.html(f"<p class=fs-mono>{escape(row.name)}</p>")
     calls = [calls_of(entry, row.name) for _, entry, _ in shown]
     labels = [label for _, _, label in shown]
-    st.html(_table(labels, row, calls))
+    counted = [None if one is None else one.get(row.name) for one in measured]
+    st.html(_table(labels, row, calls, counted))
     figure = duration_histogram(labels, [c.dur_ns for c in calls], colors())
     show_figure(
         figure, key="durations", alt=f"How long single calls of {row.name[:80]} took in each run."
@@ -49,7 +59,12 @@ def show_kernel(choice: Choice, shown: tuple[tuple[int, Entry, str], ...], row: 
                 page_link("timeline", f"Longest call in {label} on the timeline", query)
 
 
-def _table(labels: list[str], row: KernelRow, calls: list[KernelCalls]) -> str:
+def _table(
+    labels: list[str],
+    row: KernelRow,
+    calls: list[KernelCalls],
+    counted: list[KernelCounters | None],
+) -> str:
     heads = "".join(f"<th>{escape(label)}</th>" for label in labels)
 
     def line(name: str, cells: list[str]) -> str:
@@ -69,6 +84,8 @@ def _table(labels: list[str], row: KernelRow, calls: list[KernelCalls]) -> str:
         body += line("Launched by", [_named(c.by_launch, c.n) for c in calls])
     if any(c.grids for c in calls):
         body += line("Shapes", [_named(c.grids, c.n) for c in calls])
+    for name, cells in detail_lines(counted):
+        body += line(name, cells)
     return (
         '<div class=fs-scroll><table class="fs-t fs-detail"><thead><tr><th></th>'
         f"{heads}</tr></thead><tbody>{body}</tbody></table></div>"

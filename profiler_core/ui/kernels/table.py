@@ -2,13 +2,14 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.figures.names import clipped, plain_kernel_name
 from profiler_core.spreadsheet import harmless
@@ -17,18 +18,25 @@ from profiler_core.ui.style import colors
 _KERNEL = "kernel"  # the URL parameter of the selected one
 _HEIGHT_PX = 460
 _LONGEST_HEAD = 16  # characters of a run's name
+_COUNTED = ("dram_read_bytes", "dram_write_bytes", "l2_read_bytes", "l2_write_bytes")
 _NO_NEWS_US = 0.5  # a step; smaller than what two profiled runs of the same code differ by
 
 
-def choose_kernel(labels: Sequence[str], rows: Sequence[KernelRow]) -> KernelRow | None:
+# For each run the counters of its kernels by name; None: it has none.
+Measured = Sequence[Mapping[str, KernelCounters] | None]
+
+
+def choose_kernel(
+    labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured
+) -> KernelRow | None:
     """Draw the table; the selected row, or the one that the URL names."""
     names = [row.name for row in rows]
     named = st.query_params.get(_KERNEL)
     chosen = st.dataframe(
-        _styled(labels, rows),
+        _styled(labels, rows, measured),
         hide_index=True,
         height=min(_HEIGHT_PX, 38 + 35 * max(len(rows), 1)),
-        column_config=_columns(labels),
+        column_config=_columns(labels, measured),
         on_select="rerun",
         selection_mode="single-row",
         selection_default={"selection": {"rows": [names.index(named)] if named in names else []}},
@@ -44,12 +52,12 @@ def choose_kernel(labels: Sequence[str], rows: Sequence[KernelRow]) -> KernelRow
     return None
 
 
-def offer_csv(labels: Sequence[str], rows: Sequence[KernelRow]) -> None:
+def offer_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured) -> None:
     """A download of exactly the rows that are shown."""
     count = f"{len(rows)} kernel{'' if len(rows) == 1 else 's'}"
     st.download_button(
         f"Download {count} as CSV",
-        data=lambda: kernel_csv(labels, rows),
+        data=lambda: kernel_csv(labels, rows, measured),
         file_name="kernels.csv",
         mime="text/csv",
         type="tertiary",
@@ -58,12 +66,20 @@ def offer_csv(labels: Sequence[str], rows: Sequence[KernelRow]) -> None:
     )
 
 
-def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow]) -> str:
-    """The rows as CSV: every number, times in ns a step."""
+def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured = ()) -> str:
+    """The rows as CSV: every number, times in ns and bytes a step."""
     out = io.StringIO()
     writer = csv.writer(out)
     heads = ("n_per_step", "time_ns_per_step", "mean_ns", "min_ns", "max_ns")
-    writer.writerow(["name", "category", *(f"{r}: {h}" for r in labels for h in heads)])
+    counted = [(label, one) for label, one in zip(labels, measured, strict=False) if one]
+    writer.writerow(
+        [
+            "name",
+            "category",
+            *(f"{r}: {h}" for r in labels for h in heads),
+            *(f"{r}: {h}_per_step" for r, _ in counted for h in _COUNTED),
+        ]
+    )
     for row in rows:
         cells: list[Any] = [harmless(row.name), row.category]
         for side in row.sides:
@@ -72,11 +88,14 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow]) -> str:
                 if side is None
                 else [side.n, side.time_ns, side.mean_ns, side.min_ns, side.max_ns]
             )
+        for _, one in counted:
+            counters = one.get(row.name)
+            cells += ["" if counters is None else getattr(counters.measured, h) for h in _COUNTED]
         writer.writerow(cells)
     return out.getvalue()
 
 
-def _styled(labels: Sequence[str], rows: Sequence[KernelRow]) -> Any:
+def _styled(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured) -> Any:
     frame = pd.DataFrame(
         {
             "name": [plain_kernel_name(row.name) for row in rows],
@@ -87,6 +106,9 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow]) -> Any:
         frame[f"t{run}"] = [None if side is None else side.time_ns / 1e3 for side in sides]
         if run:
             frame[f"d{run}"] = [row.delta_ns(run) / 1e3 for row in rows]
+    for run, counted in enumerate(measured):
+        if counted:
+            frame[f"m{run}"] = [_dram_mb(counted.get(row.name)) for row in rows]
     frame["n"] = [_calls(row) for row in rows]
     frame["category"] = [CATEGORIES.get(row.category, row.category) for row in rows]
     styled: Any = frame.style  # its stubs know no columns by name
@@ -101,11 +123,16 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow]) -> Any:
     return styled.map(color, subset=deltas) if deltas else styled
 
 
+def _dram_mb(one: KernelCounters | None) -> float | None:
+    moved = None if one is None else one.measured.dram_bytes
+    return None if moved is None else moved / 1e6
+
+
 def _calls(row: KernelRow) -> str:
     return " / ".join("·" if side is None else f"{side.n:.4g}" for side in row.sides)
 
 
-def _columns(labels: Sequence[str]) -> dict[str, Any]:
+def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
     """Names first, then each run's times: what a phone shows without scrolling."""
     config: dict[str, Any] = {
         "name": st.column_config.TextColumn("kernel", width=190, pinned=True),
@@ -129,5 +156,15 @@ def _columns(labels: Sequence[str]) -> dict[str, Any]:
                 width=66,
                 help=f"{label}: time a step, minus the baseline's; a kernel that does not run "
                 "takes none.",
+            )
+    for run, counted in enumerate(measured):
+        if counted:
+            head = f"DRAM MB, {clipped(labels[run], _LONGEST_HEAD)}"
+            config[f"m{run}"] = st.column_config.NumberColumn(
+                head,
+                format="%.1f",
+                width=34 + 7 * len(head),
+                help=f"{labels[run]}: read from and written to DRAM in a step, MB, as Nsight "
+                "Compute measured it.",
             )
     return config

@@ -19,6 +19,7 @@ from profiler_core.store.library import Entry
 from profiler_core.ui.analyses import Looked
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.compilation.data import generated_code
+from profiler_core.ui.counters.data import counters_of
 from profiler_core.ui.fusion.data import fused
 from profiler_core.ui.log_reading import compile_log_of, stamps
 from profiler_core.ui.reading import read_run, read_trace
@@ -39,7 +40,11 @@ def explained(choice: Choice, looked: Looked, number: int) -> Explanation:
     paths = tuple(
         path
         for run in runs
-        for path in (*((run.trace,) if run.trace else ()), *run.torch_logs, *run.torch_trace)
+        for path in (
+            *(path for path in (run.trace, run.counters) if path),
+            *run.torch_logs,
+            *run.torch_trace,
+        )
     )
     records = msgspec.json.encode([run.record for run in runs])
     key = (paths, stamps(paths), records, choice.labels)
@@ -58,7 +63,7 @@ def _explanation(
     return explain(
         _looked.comparison,
         number,
-        Material(),
+        _counted(_choice.baseline, _looked.sides[0]),
         _material(_choice, _looked, number),
         others=_others(_choice, number),
         make_ledger=lambda: fused(_choice, number).ledger,
@@ -68,7 +73,22 @@ def _explanation(
 def _material(choice: Choice, looked: Looked, number: int) -> Material:
     entry = choice.candidates[number]
     readable = looked.comparison.sides[number].summary is not None
-    return Material(read_trace(entry) if readable else None, _code(entry), _log(entry))
+    counters = counters_of(read_run(entry))
+    return Material(
+        read_trace(entry) if readable else None,
+        _code(entry),
+        _log(entry),
+        counters=counters.counters,
+        problems=counters.problems,
+    )
+
+
+def _counted(entry: Entry, side: Side) -> Material:
+    """The baseline's counters with the trace that they are joined with; nothing without."""
+    found = counters_of(read_run(entry))
+    if found.counters is None or side.summary is None:
+        return Material(problems=found.problems)
+    return Material(read_trace(entry), counters=found.counters)
 
 
 def _others(choice: Choice, number: int) -> tuple[Other, ...]:

@@ -1,0 +1,1 @@
+"""Hardware counters on the pages about kernels and fusion."""
