@@ -17,6 +17,7 @@ from profiler_core.analysis.gate.judgement import Gate, gate
 from profiler_core.analysis.gate.limits import QUANTITIES, Limit, parse_limit, value_text
 from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
 from profiler_core.cli.json_output import write_json
+from profiler_core.cli.kept import the_history
 from profiler_core.cli.runs import sides_of
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput, FusionscopeError
@@ -109,16 +110,9 @@ def _baseline(name: str) -> Path:
     path = Path(name)
     if path.exists():
         return path
-    try:  # a build machine that passes paths needs no database library
-        from profiler_core.store import history
-    except ImportError as error:
-        raise BadInput(
-            f"{name} is no run, and names of baselines are kept in a history that cannot be "
-            f"opened here: {error}.",
-            remedy="Pass the path of a run, or install SQLAlchemy and Alembic.",
-        ) from error
+    history = the_history(f"{name} is no run, and a baseline of that name", "Pass a path")
     try:
-        return history.directory_of(history.baseline(name))
+        return Path(history.directory_of(history.baseline(name)))
     except FusionscopeError as error:
         raise BadInput(
             f"{name} is neither a run nor a baseline that can be opened: {error.problem}",

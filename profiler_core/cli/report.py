@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from profiler_core.analysis.compare import compare
+from profiler_core.cli.kept import the_history
 from profiler_core.cli.runs import paths_by_role, sides_of
 from profiler_core.errors import BadInput
 from profiler_core.report.contents import gather
 from profiler_core.report.redaction import redacted
 from profiler_core.report.write import FORMATS, TABLE_FORMATS, write_report, write_tables
-from profiler_core.store import history
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -66,8 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     (first, *others), materials = sides_of([baseline, *candidates])
     contents = gather(compare(first, others), materials)
     if arguments.review is not None:
-        url = arguments.review_url or ""
-        contents = replace(contents, review=history.review(arguments.review), review_url=url)
+        kept = the_history(f"The review {arguments.review}", "Leave --review out")
+        review = kept.review(arguments.review)
+        contents = replace(contents, review=review, review_url=arguments.review_url or "")
     if arguments.redact:
         contents = redacted(contents)
     for path in outputs:

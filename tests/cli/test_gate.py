@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -44,24 +42,6 @@ def test_the_exit_status_is_the_answer(tmp_path):
     few = json.loads((EAGER / "run.json").read_text())["measurement"]["rounds"][:3]
     short = a_copy(EAGER, tmp_path / "short", measurement={"rounds": few})
     assert gate(EAGER, short) == 3
-
-
-@pytest.mark.parametrize(("baseline", "status"), [(str(EAGER), 0), ("main", 2)])
-def test_only_names_need_the_history_and_its_libraries(baseline, status):
-    """A process in which SQLAlchemy cannot be imported, as on a bare build machine."""
-    code = (
-        "import sys; sys.modules['sqlalchemy'] = sys.modules['alembic'] = None\n"
-        "from profiler_core.cli.main import main\n"
-        "sys.exit(main(sys.argv[1:]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "gate", baseline, str(DEFAULT)],
-        cwd=SAMPLES.parent, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-    if status:
-        assert "install SQLAlchemy" in done.stderr
 
 
 def test_without_a_limit_step_time_may_grow_by_three_per_cent(capsys):
