@@ -6,9 +6,12 @@ first `aten::mm` of a call took 4 to 9 µs more than the later ones, the first T
 4 µs. One long call pays that once, each further call pays it again.
 """
 
+from dataclasses import replace
+
 import polars as pl
 
 from profiler_core.analysis.compiled_calls import CompiledCall
+from profiler_core.analysis.step_sample import StepSample
 from profiler_core.analysis.work import outermost_operators
 from profiler_core.model.trace import Trace
 
@@ -17,19 +20,25 @@ from profiler_core.model.trace import Trace
 N_FIRST = 2
 
 
-def cold_start_ns(trace: Trace, calls: list[CompiledCall]) -> float:
+def cold_start_ns(
+    trace: Trace, calls: list[CompiledCall], sample: StepSample | None = None
+) -> float:
     """What a call's first operators take more than later ones of the same name, ns a call.
 
     Args:
         trace: of a compiled run.
         calls: the calls to judge, in order of time. Medians over them: the first profiled step is
             slower than all others.
+        sample: the steps in which the calls lie.
 
     Returns:
         0 where no operator appears both at a call's beginning and later in a call.
     """
     if not calls:
         return 0.0
+    if sample is not None and not sample.is_all:  # look at no more operators than needed
+        rows = sample.rows(trace.ops["ts_ns"].to_numpy())
+        trace = replace(trace, ops=trace.ops[rows])
     spans = _spans(trace, calls)
     later = (
         spans.filter(pl.col("position") >= N_FIRST)

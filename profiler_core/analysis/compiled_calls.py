@@ -106,21 +106,20 @@ def call_spans(trace: Trace) -> pl.DataFrame:
     return _named(trace, (CALL,)).drop("name")
 
 
-def _named(trace: Trace, wanted: tuple[str, ...]) -> pl.DataFrame:
+def _named(trace: Trace, wanted: tuple[str, ...], sample: StepSample | None = None) -> pl.DataFrame:
     """Ranges whose names begin so, outer ones first: ts_ns, dur_ns, name, pid, tid."""
-    frames = [
-        table.select("ts_ns", "dur_ns", "name", "pid", "tid")
-        .filter(per_name(table["name"], lambda name: name.startswith(wanted), pl.Boolean))
-        .with_columns(pl.col("name").cast(pl.String))
-        for table in (trace.ops, trace.annotations)
-    ]
+    frames = []
+    for table in (trace.ops, trace.annotations):
+        ranges = table.select("ts_ns", "dur_ns", "name", "pid", "tid")
+        if sample is not None:
+            ranges = ranges[sample.rows(ranges["ts_ns"].to_numpy())]
+        fitting = per_name(ranges["name"], lambda name: name.startswith(wanted), pl.Boolean)
+        frames.append(ranges.filter(fitting).with_columns(pl.col("name").cast(pl.String)))
     return pl.concat(frames).sort("ts_ns", "dur_ns", descending=[False, True])
 
 
 def _ranges(trace: Trace, sample: StepSample) -> list[_Range]:
-    together = _named(trace, _RANGES)
-    if not sample.is_all:
-        together = together.filter(pl.Series(sample.holds(together["ts_ns"].to_numpy())))
+    together = _named(trace, _RANGES, None if sample.is_all else sample)
     return [
         _Range(ts, ts + dur, name, (pid or 0, tid or 0))
         for ts, dur, name, pid, tid in together.iter_rows()
@@ -140,7 +139,7 @@ def _first_inside(trace: Trace, calls: list[_Range]) -> dict[tuple[int, tuple[in
     """For each call, when the first operator or runtime call inside it begins."""
     if not calls:
         return {}
-    inner = per_name(trace.ops["name"], lambda name: not is_wrapper(name), pl.Boolean)
+    inner = _inner(trace.ops)
     known: dict[tuple[int, tuple[int, int]], int] = {}
     for thread in dict.fromkeys(call.thread for call in calls):
         asked = np.array([c.start_ns for c in calls if c.thread == thread], dtype=np.int64)
@@ -154,6 +153,10 @@ def _first_inside(trace: Trace, calls: list[_Range]) -> dict[tuple[int, tuple[in
             if first != np.iinfo(np.int64).max:
                 known[start, thread] = first
     return known
+
+
+def _inner(operators: pl.DataFrame) -> pl.Series:
+    return per_name(operators["name"], lambda name: not is_wrapper(name), pl.Boolean)
 
 
 def _starts(

@@ -76,7 +76,7 @@ def graph_break_cost(trace: Trace, unprofiled_step_ns: float | None) -> BreakCos
     if not calls:
         return None
     crossings = _crossings(calls)
-    cold = round(cold_start_ns(trace, [c.call for c in crossings]))
+    cold = round(cold_start_ns(trace, [c.call for c in crossings], sample))
     two = queues(
         trace,
         [(c.start_ns, c.entry_end_ns) for c in crossings],

@@ -6,6 +6,7 @@ priority, in the order given here.
 
 import re
 
+import numpy as np
 import polars as pl
 
 from profiler_core.analysis.intervals import merge
@@ -58,7 +59,7 @@ def host_activities(trace: Trace, axis: ThreadAxis, cuts: list[int]) -> dict[str
         "synchronisation": merge(synchronising),
         "data_loader": merge(_named(placed, _DATA_LOADER)),
         "launching": merge(axis.place(calls)),
-        "guards": merge(_guards(regions, placed, _what_regions_run(trace, axis, regions))),
+        "guards": merge(_guards(regions, placed, _first_runs(trace, axis, regions))),
         "between_compiled_calls": merge(_between_compiled_calls(placed, cuts)),
     }
 
@@ -69,33 +70,46 @@ def _named(ranges: pl.DataFrame, pattern: re.Pattern[str]) -> pl.DataFrame:
     )
 
 
-def _what_regions_run(trace: Trace, axis: ThreadAxis, regions: pl.DataFrame) -> pl.DataFrame:
-    """Compiled calls and operators, which a region runs after its guards: (start)."""
+def _first_runs(trace: Trace, axis: ThreadAxis, regions: pl.DataFrame) -> pl.Series:
+    """Where on the axis each region's thread begins to run something after its guards.
+
+    That is a compiled call or an operator, inside the region or after it.
+    """
+    never = np.iinfo(np.int64).max
+    firsts = np.full(regions.height, never)
     if regions.height == 0:
-        return regions.select("start")
-    inner = pl.concat(
-        table.select("ts_ns", "dur_ns", "pid", "tid").filter(
-            per_name(table["name"], _is_run, pl.Boolean)
+        return pl.Series("first", firsts)
+    asked = regions.select("ts_ns", "pid", "tid").with_row_index("row")
+    for table in (trace.ops, trace.annotations):
+        is_run = per_name(table["name"], _is_run, pl.Boolean)
+        # Tables are in order of ts_ns, so that one search a thread does without sorting rows.
+        for pid, tid, _ in axis.threads.iter_rows():
+            on_thread = (pl.col("pid") == pid) & (pl.col("tid") == tid)
+            mine = asked.filter(on_thread)
+            if mine.height == 0:
+                continue
+            starts = table.select("ts_ns", "pid", "tid").filter(is_run & on_thread)["ts_ns"]
+            after = np.append(starts.to_numpy(), never)
+            rows = mine["row"].to_numpy()
+            found = after[np.searchsorted(after[:-1], mine["ts_ns"].to_numpy(), side="left")]
+            firsts[rows] = np.minimum(firsts[rows], found)
+    length = pl.Series(firsts) - regions["ts_ns"]
+    return (
+        pl.select(
+            pl.when(pl.Series(firsts) == never).then(None).otherwise(regions["start"] + length)
         )
-        for table in (trace.ops, trace.annotations)
+        .to_series()
+        .alias("first")
     )
-    return axis.place(inner).select("start").sort("start")
 
 
 def _is_run(name: str) -> bool:
     return bool(_CALL.search(name)) or not is_wrapper(name)
 
 
-def _guards(regions: pl.DataFrame, ranges: pl.DataFrame, inner: pl.DataFrame) -> pl.DataFrame:
+def _guards(regions: pl.DataFrame, ranges: pl.DataFrame, firsts: pl.Series) -> pl.DataFrame:
     """Guards, cache lookup and prologue: in a region, up to the first thing that it runs."""
-    entered = (
-        regions.select("start", "end")
-        .sort("start")
-        .join_asof(
-            inner.rename({"start": "first"}), left_on="start", right_on="first", strategy="forward"
-        )
-        .select("start", end=pl.min_horizontal("end", pl.col("first").fill_null(pl.col("end"))))
-    )
+    entered = regions.select("start", end=pl.min_horizontal("end", firsts))
     return pl.concat([entered, _named(ranges, _AROUND_REGION).select("start", "end")])
 
 

@@ -4,6 +4,7 @@ A gap that ends with an event whose launch had returned before it began is the d
 where the launch came later the host was late, and what it did until then is the cause.
 """
 
+import numpy as np
 import polars as pl
 
 from profiler_core.analysis.host_activity import host_activities
@@ -117,17 +118,14 @@ def _without_tails(pieces: pl.DataFrame, cuts: list[int]) -> pl.DataFrame:
     """Cut off what lies before the last end of a step inside a gap: the tail of that step."""
     if not cuts:
         return pieces.with_columns(tail_ns=pl.lit(0, pl.Int64))
-    at = pl.DataFrame({"cut": pl.Series(cuts, dtype=pl.Int64)}).sort("cut")
-    end = pl.col("ts_ns") + pl.col("dur_ns")
-    tail = (pl.col("cut") - pl.col("ts_ns")).clip(lower_bound=0).fill_null(0)
-    return (
-        pieces.with_columns(end=end)
-        .sort("end")
-        .join_asof(at, left_on="end", right_on="cut", strategy="backward")
-        .with_columns(tail_ns=tail)
-        .with_columns(
-            ts_ns=pl.col("ts_ns") + pl.col("tail_ns"), dur_ns=pl.col("dur_ns") - pl.col("tail_ns")
-        )
+    starts, lengths = pieces["ts_ns"].to_numpy(), pieces["dur_ns"].to_numpy()
+    at = np.sort(np.array(cuts, dtype=np.int64))
+    last = np.searchsorted(at, starts + lengths, side="right") - 1
+    tails = np.where(last >= 0, np.maximum(0, at[last] - starts), 0)
+    return pieces.with_columns(
+        pl.Series("tail_ns", tails),
+        pl.Series("ts_ns", starts + tails),
+        pl.Series("dur_ns", lengths - tails),
     )
 
 

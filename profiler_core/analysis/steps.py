@@ -87,14 +87,10 @@ def window_of(trace: Trace, work: pl.DataFrame) -> Window:
         start_ns=start,
         end_ns=cuts["cut"][-1],
         steps=tuple(
-            Step(
-                row["name"],
-                row["from"],
-                row["cut"] - row["from"],
-                row["ts_ns"],
-                row["end_ns"] - row["ts_ns"],
-            )
-            for row in cuts.iter_rows(named=True)
+            Step(name, begins, cut - begins, ts, end - ts)
+            for name, begins, cut, ts, end in cuts.select(
+                "name", "from", "cut", "ts_ns", "end_ns"
+            ).iter_rows()
         ),
         n_left_over=left_over.height,
         annotated=True,
