@@ -15,6 +15,7 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.inductor import InductorLog
+from profiler_core.model.run import Run
 from profiler_core.store.library import Entry
 from profiler_core.ui.analyses import Looked
 from profiler_core.ui.choice import Choice
@@ -37,18 +38,16 @@ def explained(choice: Choice, looked: Looked, number: int) -> Explanation:
         BadInput: the trace cannot be read.
     """
     runs = [read_run(entry) for entry in choice.entries]
-    paths = tuple(
-        path
-        for run in runs
-        for path in (
-            *(path for path in (run.trace, run.counters) if path),
-            *run.torch_logs,
-            *run.torch_trace,
-        )
-    )
+    paths = tuple(path for run in runs for path in _looked_at(run))
     records = msgspec.json.encode([run.record for run in runs])
     key = (paths, stamps(paths), records, choice.labels)
     return _explanation(key, number, choice, looked)
+
+
+def _looked_at(run: Run) -> tuple[Path, ...]:
+    """Every file of a run that says something in its waterfall, its ledger or its findings."""
+    single = (run.trace, run.trace_stacks, run.counters, run.nvml, run.host)
+    return (*(path for path in single if path), *run.torch_logs, *run.torch_trace)
 
 
 # Arguments that begin with _ are not part of the key.
@@ -128,8 +127,7 @@ def run_found(choice: Choice, looked: Looked) -> tuple[Finding, ...] | None:
     side = looked.sides[0]
     if side.summary is None:
         return None
-    run = read_run(choice.baseline)
-    paths = (*((run.trace,) if run.trace else ()), *run.torch_logs)
+    paths = _looked_at(read_run(choice.baseline))
     return _run_found((paths, stamps(paths)), choice.baseline, side)
 
 

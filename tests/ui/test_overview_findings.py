@@ -1,0 +1,64 @@
+"""What stands out on the overview follows the files that it rests on."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from profiler_core.store import library
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample_traces" / "customcnn"
+HW_THERMAL = 0x40  # NVML: nvmlClocksEventReasonHwThermalSlowdown
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    for variant in ("eager", "default"):
+        shutil.copytree(SAMPLES / variant, tmp_path / "runs" / "c" / variant)
+    st.cache_resource.clear()
+    return tmp_path
+
+
+def text_of_overview(**query):
+    app = AppTest.from_file(str(ROOT / "pages" / "overview.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception, app.exception
+    elements = (*app.get("html"), *app.markdown, *app.caption)
+    return "\n".join(
+        str(getattr(e, "value", None) or getattr(e.proto, "body", "")) for e in elements
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"baseline": "run/c/eager", "candidate": ["run/c/default"]},
+        {"baseline": "run/c/default"},
+    ],
+    ids=["a pair", "a run alone"],
+)
+def test_new_samples_of_the_gpu_are_seen_at_once(home, query):
+    assert "GPU was throttled" not in text_of_overview(**query)
+    path = home / "runs" / "c" / "default" / "nvml.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    hot = [row | {"clocks_event_reasons": HW_THERMAL} for row in rows]
+    later = path.with_name("new")
+    later.write_text("\n".join(json.dumps(row) for row in hot))
+    stamp = path.stat().st_mtime_ns + 1_000_000_000
+    os.utime(later, ns=(stamp, stamp))
+    later.replace(path)
+    assert "GPU was throttled" in text_of_overview(**query)
+
+
+def test_an_upper_bound_is_marked_as_one(home):
+    text = text_of_overview(baseline="run/c/eager", candidate=["run/c/default"])
+    assert "<b>≤ " in text and "≤ is an upper bound." in text
