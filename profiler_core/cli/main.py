@@ -28,6 +28,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "gate": ("profiler_core.cli.gate", "is a candidate within its limits, for CI"),
     "report": ("profiler_core.cli.report", "a comparison as HTML, Markdown, PDF or tables"),
     "export": ("profiler_core.cli.export", "one merged trace of all runs, for ui.perfetto.dev"),
+    "audit": ("profiler_core.cli.audit", "who captured, uploaded, deleted, signed what"),
+    "open": ("profiler_core.cli.open", "the dashboard in the browser, at these runs"),
     "runs": ("profiler_core.cli.history", "the history: list, import, tag, baselines, delete"),
 }
 

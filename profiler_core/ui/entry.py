@@ -24,4 +24,4 @@ st.logo(
 )
 _visitor = let_in()  # before any page is known
 signed_in_menu(_visitor)
-st.navigation(menu()).run()
+st.navigation(menu(for_admin=_visitor.role == "admin")).run()

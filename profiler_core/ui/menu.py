@@ -35,15 +35,28 @@ _SECTIONS: dict[str, tuple[_Item, ...]] = {
         _Item("capture", "Capture", ":material/radio_button_checked:"),
         _Item("runs", "Runs and uploads", ":material/folder_open:"),
         _Item("review", "Review", ":material/rate_review:"),
+        _Item("activity", "Activity", ":material/history:"),
     ),
 }
 
 
-def menu() -> dict[str, list[StreamlitPage]]:
-    """The pages for `st.navigation`, by section; sections without a page are left out."""
+# On a team's server only: on one's own machine everything was done by oneself.
+_FOR_ADMINS = frozenset({"activity"})
+
+
+def menu(*, for_admin: bool = False) -> dict[str, list[StreamlitPage]]:
+    """The pages for `st.navigation`, by section; sections without a page are left out.
+
+    Args:
+        for_admin: with the pages for who looks after a team's server.
+    """
     sections: dict[str, list[StreamlitPage]] = {}
     for section, items in _SECTIONS.items():
-        pages = [_page(item) for item in items if _file_exists(item)]
+        pages = [
+            _page(item)
+            for item in items
+            if _file_exists(item) and (for_admin or item.name not in _FOR_ADMINS)
+        ]
         if pages:
             sections[section] = pages
     return sections

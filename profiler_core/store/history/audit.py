@@ -22,6 +22,15 @@ class AuditEntry:
     subject: str
     detail: Mapping[str, Any]
 
+    @property
+    def detail_text(self) -> str:
+        """The detail in a few words."""
+        said = {name: value for name, value in self.detail.items() if value not in (None, "", [])}
+        return ", ".join(
+            f"{name}: {' '.join(map(str, value)) if isinstance(value, list) else value}"
+            for name, value in said.items()
+        )
+
 
 def note(connection: Connection, person: str, action: str, subject: str, **detail: Any) -> None:
     """Add an entry to the transaction."""
@@ -67,3 +76,12 @@ def entries(
             AuditEntry(row.at, row.person, row.action, row.subject, row.detail)
             for row in connection.execute(asked)
         )
+
+
+def words_of() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(people, actions) that occur, for the lists of a page."""
+    with reading() as connection:
+        people = connection.scalars(select(audit.c.person).distinct().order_by(audit.c.person))
+        names = tuple(name for name in people if name)
+        actions = connection.scalars(select(audit.c.action).distinct().order_by(audit.c.action))
+        return names, tuple(actions)

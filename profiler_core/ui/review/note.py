@@ -28,11 +28,11 @@ def show_notes(review: Review, notes: Sequence[ReviewNote], about: ReviewFinding
             st.html(
                 f"<div class=fs-rv-note>{escape(note.text)}<small>{escape(note.person)}, "
                 f"{escape(short(note.written_at))}</small></div>",
-                width="stretch",
+                width="content",
             )
             if note.person == me:
                 st.button(
-                    "Take this note back", icon=":material/close:", type="tertiary",
+                    ":small[:gray[Take back]]", type="tertiary",
                     key=f"fs_rv_take_{note.note_id}", on_click=_take_back, args=(review, note),
                     width="content",
                 )  # fmt: skip

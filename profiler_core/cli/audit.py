@@ -1,0 +1,32 @@
+"""`audit`: who did what here: captured, uploaded, deleted, reviewed, signed."""
+
+import argparse
+
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.table import table
+from profiler_core.store import history
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("audit", help="who captured, uploaded, deleted, signed what")
+    parser.add_argument("--person", help="only what this person did")
+    parser.add_argument("--action", help="capture, upload, delete, baseline, tag, sign off, …")
+    parser.add_argument("--limit", type=int, default=100, help="entries, the newest first")
+    parser.add_argument("--json", action="store_true", help="see docs/json.md")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the entries."""
+    found = history.entries(
+        max(1, arguments.limit), person=arguments.person, action=arguments.action
+    )
+    if arguments.json:
+        write_json({"entries": found})
+        return 0
+    rows = [[one.at, one.person, one.action, one.subject, one.detail_text] for one in found]
+    if rows:
+        print(table(["when", "who", "did", "what", ""], rows, n_text=5))
+    else:
+        print("Nobody did anything yet.")
+    return 0
