@@ -10,6 +10,7 @@ from profiler_core.analysis.compare import Comparison, Side, compare, make_side
 from profiler_core.analysis.compile_time import CompileTime, compile_time
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
+from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_shared_categories
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
@@ -97,6 +98,15 @@ def summary_of(entry: Entry) -> Summary:
     return _summary(
         path, path.stat().st_mtime_ns, msgspec.json.encode(measurement), trace, measurement
     )
+
+
+def known_of(choice: Choice) -> dict[str, str]:
+    """Categories of replayed kernels, learnt from all chosen runs, so that all pages say the same.
+
+    Returns:
+        As `known_categories`; a run whose trace cannot be read teaches nothing.
+    """
+    return known_categories(_summary_or_problem(entry)[0] for entry in choice.entries)
 
 
 # The first three arguments are the key; those that begin with _ are not looked at.

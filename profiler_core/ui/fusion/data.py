@@ -1,24 +1,24 @@
 """The ledgers behind the fusion page, made once a version of the files and shared by sessions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import streamlit as st
 
+from profiler_core.analysis.explanation import Material
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
-from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import with_known_categories
 from profiler_core.analysis.summary import Summary
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.model.inductor import InductorLog
-from profiler_core.model.trace import Trace
 from profiler_core.store.library import Entry
-from profiler_core.ui.analyses import summary_of
+from profiler_core.ui.analyses import known_of, summary_of
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.compilation.data import generated_code
 from profiler_core.ui.problem_card import problem_card
-from profiler_core.ui.reading import read_run, read_trace, trace_path
+from profiler_core.ui.reading import read_run, read_trace, trace_at, trace_path
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ def fused(choice: Choice, number: int) -> Fused:
             "One run alone has nothing to be matched with.", remedy="Choose a candidate as well."
         )
     entries = (choice.baseline, choice.candidates[number])
-    traces = [read_trace(entry) for entry in entries]  # show progress: outside of the cache
-    logs = [_log(entry) for entry in entries]
+    # What is read for the first time shows progress: outside of the cache.
+    materials = [_material(entry) for entry in entries]
     paths = tuple(path for entry in entries for path in _paths(entry))
     stamps = tuple(path.stat().st_mtime_ns for path in paths)
     summaries = [summary_of(entry) for entry in entries]
-    known = known_categories(summaries)
-    ledger = _ledger(paths, stamps, (traces[0], traces[1]), (logs[0], logs[1]), known)
+    known = tuple(sorted(known_of(choice).items()))  # other candidates teach as well
+    ledger = _ledger(paths, stamps, known, materials)
     return Fused(
         labels=(choice.labels[0], choice.labels[number + 1]),
         ledger=ledger,
-        log=logs[1],
+        log=materials[1].code,
         entry=entries[1],
         devices=(summaries[0].device.name, summaries[1].device.name),
         time=_time(summaries),
@@ -88,13 +88,21 @@ def _time(summaries: Sequence[Summary]) -> str:
     return "GPU time" if on_gpu else "operator time"
 
 
-def _log(entry: Entry) -> InductorLog | None:
+def _material(entry: Entry) -> Material:
+    """What the ledger asks for, as the command line reads it."""
+    stacks = read_run(entry).trace_stacks
     log = generated_code(entry)
-    return log if log is not None and log.graphs else None
+    return Material(
+        read_trace(entry),
+        code=log if log is not None and log.graphs else None,
+        stacks=trace_at(stacks) if stacks is not None else None,
+    )
 
 
 def _paths(entry: Entry) -> tuple[Path, ...]:
-    return (trace_path(entry), *read_run(entry).torch_trace)
+    run = read_run(entry)
+    stacks = (run.trace_stacks,) if run.trace_stacks is not None else ()
+    return (trace_path(entry), *stacks, *run.torch_trace)
 
 
 # Arguments that begin with _ are not part of the key.
@@ -102,10 +110,9 @@ def _paths(entry: Entry) -> tuple[Path, ...]:
 def _ledger(
     paths: tuple[Path, ...],
     stamps: tuple[int, ...],
-    _traces: tuple[Trace, Trace],
-    _logs: tuple[InductorLog | None, InductorLog | None],
-    _known: Mapping[str, str],
+    known: tuple[tuple[str, str], ...],
+    _materials: Sequence[Material],
 ) -> FusionLedger:
     del paths, stamps
-    ledger = fusion_ledger(LedgerSide(_traces[0], _logs[0]), LedgerSide(_traces[1], _logs[1]))
-    return with_known_categories(ledger, _known)
+    left, right = (cast("LedgerSide", one.ledger_side) for one in _materials)  # each has a trace
+    return with_known_categories(fusion_ledger(left, right), dict(known))
