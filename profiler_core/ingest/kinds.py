@@ -89,9 +89,13 @@ def _is_snapshot(head: bytes) -> bool:
     return head[:1] == b"\x80" and (b"segments" in head or b"device_traces" in head)
 
 
+# Quoted as ncu prints it, or bare after a spreadsheet.
+_COUNTERS_HEADER = re.compile(rb'^\xef?\xbb?\xbf?"?ID"?,.*\bKernel Name"?,', re.M)
+
+
 def _is_counters(head: bytes) -> bool:
     # ncu --csv --page raw: the header follows lines of ==PROF== and of the program.
-    return b'"Kernel Name"' in head and b'","' in head
+    return bool(_COUNTERS_HEADER.search(head))
 
 
 # glog prefix, then a JSON object: torch._logging._internal, trace_structured.

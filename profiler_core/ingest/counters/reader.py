@@ -5,6 +5,7 @@ megabyte, a usual file, takes some milliseconds, so it is read where it is neede
 """
 
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,15 +120,28 @@ def _number(text: pl.Expr) -> pl.Expr:
     return pl.when(value.is_finite() & (value >= 0)).then(value)
 
 
+# Fields quoted as a whole, or free of quotes; the alternatives share no beginning.
+_FIELD = rb'(?:"(?:[^"]|"")*+"|[^",]*+)'
+_WELL_FORMED = re.compile(rb"%b(?:,%b)*+" % (_FIELD, _FIELD))
+
+
 def _split(table: RawTable, indices: list[int]) -> pl.DataFrame:
-    text = b"\n".join([table.header_line, *table.lines])
+    """Those columns as text, of all lines that can be split."""
     try:
-        return pl.read_csv(
-            io.BytesIO(text),
-            columns=indices,
-            infer_schema=False,
-            truncate_ragged_lines=True,
-            encoding="utf8-lossy",
-        )
-    except pl.exceptions.PolarsError:  # no line of it can be split like the header
-        return pl.DataFrame({str(index): [] for index in indices}, schema_overrides={})
+        return _csv(table, indices)
+    except pl.exceptions.PolarsError:  # of a quote in the wrong place: a few lines of many
+        table.lines[:] = [line for line in table.lines if _WELL_FORMED.fullmatch(line)]
+    try:
+        return _csv(table, indices)
+    except pl.exceptions.PolarsError:
+        return pl.DataFrame(schema={str(index): pl.String() for index in indices})
+
+
+def _csv(table: RawTable, indices: list[int]) -> pl.DataFrame:
+    return pl.read_csv(
+        io.BytesIO(b"\n".join([table.header_line, *table.lines])),
+        columns=indices,
+        infer_schema=False,
+        truncate_ragged_lines=True,
+        encoding="utf8-lossy",
+    )

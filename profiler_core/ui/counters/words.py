@@ -43,7 +43,8 @@ def traffic_sentence(measured: Measured, estimated_bytes: float | None) -> str |
     where = residence(moved, estimated_bytes)
     if where is None or not estimated_bytes:
         return f"{text}."
-    return f"{text}: {format_share(moved / estimated_bytes)} of what shapes say. {_WHERE[where]}"
+    share = format_share(moved / estimated_bytes).replace(" ", "\u00a0")
+    return f"{text}: {share} of what shapes say. {_WHERE[where]}"
 
 
 def _bytes(side: KernelCounters | None, column: str) -> str:
