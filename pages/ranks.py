@@ -9,6 +9,7 @@ from profiler_core.ui.ranks.arrivals import show_arrivals
 from profiler_core.ui.ranks.data import seen_jobs
 from profiler_core.ui.ranks.empty import show_one_rank
 from profiler_core.ui.ranks.headline import show_headline
+from profiler_core.ui.ranks.hta import show_hta
 from profiler_core.ui.ranks.steps import show_steps
 from profiler_core.ui.ranks.tables import show_collectives, show_measures
 from profiler_core.ui.run_picker import choose_runs
@@ -26,6 +27,7 @@ with page("Ranks"):
         show_measures(jobs)
         show_collectives(jobs)
         show_arrivals(jobs)
+        show_hta(jobs)
         show_notes([*seen.without, *(f"{one.label}: {n}" for one in jobs for n in one.job.notes)])
     elif not seen.problems:
         show_one_rank(choice, seen)

@@ -15,7 +15,10 @@ from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.words import evidence, headline
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.table import table
+from profiler_core.errors import FusionscopeError
 from profiler_core.model.run import RunRecord
+from profiler_core.ranks.hta.answer import Figure, HtaAnswer
+from profiler_core.ranks.hta.process import hta_answer
 from profiler_core.ranks.job_at import FoundJob, job_at
 from profiler_core.units import (
     format_bytes,
@@ -39,6 +42,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--processes", type=int, metavar="N", help="processes on this machine; one a CPU"
     )
+    parser.add_argument(
+        "--hta", action="store_true", help="ask HolisticTraceAnalysis too, beside our numbers"
+    )
     parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
 
 
@@ -56,13 +62,48 @@ def run(arguments: argparse.Namespace) -> int:
         for place in places
     ]
     compared = measures(tuple(found.job for found in jobs)) if len(jobs) > 1 else ()
+    asked = _asked(places, jobs) if arguments.hta else None
     if arguments.json:
-        write_json(_answer(places, jobs, compared))
+        write_json({**_answer(places, jobs, compared), "hta": asked})
     else:
         print("\n\n".join(_text(place, found) for place, found in zip(places, jobs, strict=True)))
         if compared:
             print("\n" + _comparison_text(places, compared))
+        if asked is not None:
+            print("\n" + _hta_text(asked))
     return 0 if all(found.job.ranks for found in jobs) else 3
+
+
+def _asked(places: list[str], jobs: list[FoundJob]) -> HtaAnswer:
+    """HTA on the last job, against the first where there are several."""
+    baseline = (places[0], jobs[0].found) if len(jobs) > 1 else None
+    try:
+        return hta_answer(places[-1], jobs[-1].found, baseline)
+    except FusionscopeError as error:  # our own numbers stand
+        return HtaAnswer(None, f"{error.problem} {error.remedy}", (), ())
+
+
+def _hta_text(answer: HtaAnswer) -> str:
+    rows = [
+        [
+            one.title,
+            one.status,
+            figure.label,
+            *(_figure(figure, v) for v in (figure.hta, figure.own)),
+        ]
+        for one in answer.analyses
+        for figure in one.figures
+    ]
+    source = answer.version or answer.problem or ""
+    said = [one.sentence for one in answer.analyses if one.status in ("failed", "differs")]
+    head = ["second opinion", "", "", "HTA", "ours"]
+    return "\n".join([source, table(head, rows, n_text=3), *dict.fromkeys(said)])
+
+
+def _figure(figure: Figure, value: float | None) -> str:
+    if figure.unit == "ns" or value is None:
+        return format_duration(value)
+    return f"{value:.4g}"
 
 
 def _jobs_of_capture(place: str) -> list[str]:

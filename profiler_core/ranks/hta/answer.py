@@ -55,6 +55,7 @@ class HtaAnswer:
 
 def judged(key: str, title: str, call: str, figures: tuple[Figure, ...]) -> HtaAnalysis:
     """An analysis that ran, with the status that its figures give it."""
+    figures = tuple(Figure(f.label, f.unit, _plain(f.hta), _plain(f.own)) for f in figures)
     checked = [figure.agrees for figure in figures if figure.agrees is not None]
     wrong = [figure.label for figure in figures if figure.agrees is False]
     status: Status
@@ -68,3 +69,8 @@ def judged(key: str, title: str, call: str, figures: tuple[Figure, ...]) -> HtaA
     else:
         status, sentence = "alone", "HTA's own answer; there is no number of ours beside it."
     return HtaAnalysis(key, title, call, status, sentence, figures)
+
+
+def _plain(value: float | None) -> float | None:
+    """numpy's numbers cannot be written as JSON."""
+    return None if value is None else float(value)

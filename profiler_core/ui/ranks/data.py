@@ -24,6 +24,7 @@ class SeenJob:
     number: int
     label: str
     entry: Entry
+    path: Path  # the run directory
     found: RankFiles
     job: Job
 
@@ -47,7 +48,8 @@ def seen_jobs(choice: Choice) -> Seen:
             continue
         try:
             found = find_ranks(str(path))
-            jobs.append(SeenJob(number, label, entry, found, _job(found, str(path), label)))
+            job = _job(found, str(path), label)
+            jobs.append(SeenJob(number, label, entry, path, found, job))
         except FusionscopeError as error:
             problems.append((f"{label}: {error.problem}", error.remedy))
     return Seen(tuple(jobs), tuple(without), tuple(problems))

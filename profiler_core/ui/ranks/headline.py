@@ -26,9 +26,10 @@ def show_headline(seen: Seen) -> None:
             title += f", {_with(jobs)}"
     else:
         title = "; ".join(
-            f"{escape(one.label)}: {_emphasised(sentence[:1].lower() + sentence[1:])}"
+            f"in {escape(one.label)}, {_emphasised(sentence[:1].lower() + sentence[1:])}"
             for one, sentence in zip(jobs, said, strict=True)
         )
+        title = title[:1].upper() + title[1:]
     lines = []
     for one in jobs:
         text = evidence(one.job)

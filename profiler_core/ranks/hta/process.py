@@ -1,0 +1,68 @@
+"""Starts the process that asks HTA, and keeps what it answered."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+import profiler_core
+from profiler_core.errors import BadInput
+from profiler_core.ranks.find import RankFiles
+from profiler_core.ranks.hta.answer import HtaAnswer
+from profiler_core.ranks.kept import place_of, write
+
+_LIMIT_S = 300.0  # HTA takes seconds on a trace of 20 MB and minutes on one of a GB
+
+
+def hta_answer(
+    place: str, found: RankFiles, baseline: tuple[str, RankFiles] | None = None
+) -> HtaAnswer:
+    """HTA's answers, from the cache where these files were asked about before.
+
+    Raises:
+        BadInput: the process was ended, took too long, or could not read a trace.
+    """
+    kept = _kept_at(found, baseline)
+    if kept is not None and kept.is_file():
+        try:
+            return msgspec.json.decode(kept.read_bytes(), type=HtaAnswer)
+        except msgspec.DecodeError:
+            kept.unlink(missing_ok=True)
+    data = _asked([place, *([baseline[0]] if baseline else [])])
+    answer = msgspec.json.decode(data, type=HtaAnswer)
+    if kept is not None and answer.version is not None:  # installed later, it is asked again
+        write(kept, data)
+    return answer
+
+
+def _kept_at(found: RankFiles, baseline: tuple[str, RankFiles] | None) -> Path | None:
+    other = place_of(baseline[1], "x") if baseline else None
+    return place_of(found, f"{other.stem[:12] if other else 'alone'}.hta.json")
+
+
+def _asked(places: list[str]) -> bytes:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "profiler_core.ranks.hta", *places],
+            cwd=Path(profiler_core.__file__).resolve().parents[1],
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BadInput(
+            f"HTA had not answered after {_LIMIT_S:.0f} s and was ended.",
+            remedy="Our own numbers above stand; HTA is slow on large traces.",
+        ) from error
+    line = done.stdout.strip().splitlines()[-1:] or [b"{}"]
+    if done.returncode:
+        said = msgspec.json.decode(line[0]) if line[0].startswith(b"{") else {}
+        raise BadInput(
+            said.get("problem") or f"The process that asks HTA ended with {done.returncode}.",
+            remedy=said.get("remedy") or "Our own numbers above stand.",
+        )
+    return line[0]
