@@ -8,18 +8,19 @@ from pathlib import Path
 from profiler_core.errors import BadInput
 from profiler_core.ingest.run import open_run
 from profiler_core.settings import settings
+from profiler_core.store.opened import opened_paths
 
 
 def roots(*, is_local: bool) -> tuple[Path, ...]:
     """Folders below which anything may be opened by its path.
 
     The owner's `open_below`; without it the home of the user who runs the server, and that only
-    on a server that nobody else can reach.
+    on a server that nobody else can reach. There, what was given to the command `open` is too.
     """
     below = settings().open_below
     if below is None:
         below = (Path.home(),) if is_local else ()
-    return tuple(path.resolve() for path in below)
+    return (*(path.resolve() for path in below), *(opened_paths() if is_local else ()))
 
 
 def resolve(text: str, allowed: tuple[Path, ...]) -> Path:
@@ -43,7 +44,7 @@ def resolve(text: str, allowed: tuple[Path, ...]) -> Path:
     except (OSError, RuntimeError):  # an endless name, a loop of links, an unknown ~user
         path, is_there = Path("/"), False
     if not any(path.is_relative_to(root) for root in allowed):
-        names = " or ".join(str(root) for root in allowed)
+        names = " or ".join(str(root) for root in allowed[:3])
         raise BadInput(
             f"{text.strip()[:300]} may not be opened.", remedy=f"Choose something below {names}."
         )

@@ -14,3 +14,11 @@ def is_local_server() -> bool:
     """
     address = str(config.get_option("server.address") or "").strip("[]").lower()
     return address in _LOOPBACK and not is_needed()
+
+
+def local_url() -> str:
+    """Where a browser on this machine finds the server; ends in "/"."""
+    address = str(config.get_option("server.address") or "").strip("[]").lower()
+    host = "localhost" if address in _LOOPBACK | {"", "0.0.0.0", "::"} else address  # noqa: S104
+    base = str(config.get_option("server.baseUrlPath") or "").strip("/")
+    return f"http://{host}:{config.get_option('server.port')}/{base}{'/' if base else ''}"

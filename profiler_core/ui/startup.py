@@ -1,7 +1,8 @@
-"""What the server does when it starts and ends: it looks for runs that are not in the history.
+"""What the server does when it starts and ends: it announces itself, and looks for lost runs.
 
-After a crash, or after captures on a command line, they are there before anybody asks. The work
-is done by a process of low priority; ended in the middle it leaves nothing half done.
+The announcement is for `open` to find it. Runs may not be in the history yet: after a crash, or
+after captures on a command line, they are there before anybody asks. The work is done by a process
+of low priority; ended in the middle it leaves nothing half done.
 """
 
 import subprocess
@@ -12,8 +13,11 @@ from pathlib import Path
 
 import anyio
 import streamlit as st
+from streamlit import config
 
 import profiler_core
+from profiler_core.store import running
+from profiler_core.ui.server import local_url
 
 _END_TIMEOUT_S = 10
 
@@ -28,9 +32,12 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         stdout=subprocess.DEVNULL,  # what it meets, the page Trends says
         stderr=subprocess.DEVNULL,
     )
+    # Streamlit has bound its port before: it may be another than the settings say.
+    here = running.announce(local_url(), int(config.get_option("server.port")))
     try:
         yield
     finally:
+        running.withdraw(here)
         if process.poll() is None:
             process.terminate()
         await anyio.to_thread.run_sync(lambda: process.wait(_END_TIMEOUT_S))

@@ -5,11 +5,18 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 import profiler_core
+from profiler_core.store.running import own_instance
 
 
 async def health(_request: Request) -> JSONResponse:
-    """For monitors, and for `open` to find a server that already runs."""
-    return JSONResponse({"product": "fusionscope", "version": profiler_core.__version__})
+    """For monitors, and for `open` to find a server that already runs (see store/running.py)."""
+    return JSONResponse(
+        {
+            "product": "fusionscope",
+            "version": profiler_core.__version__,
+            "instance": own_instance(),
+        }
+    )
 
 
 ROUTES = (Route("/api/health", health, methods=["GET"]),)

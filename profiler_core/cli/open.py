@@ -1,0 +1,190 @@
+"""`open [RUN_OR_TRACE…]`: the dashboard in the browser, already at that run or comparison.
+
+A dashboard of this user that runs already is used; else one is started here and lives until
+Ctrl-C. Where no browser can be opened, the address is printed, and how to reach it from afar.
+"""
+
+import argparse
+import getpass
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import webbrowser
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlencode
+
+from profiler_core import home, resources
+from profiler_core.cli.runs import paths_by_role
+from profiler_core.errors import BadInput, NotARun
+from profiler_core.store import library, opened, running
+from profiler_core.store.running import Running
+
+_PORT = 8501  # Streamlit's own
+_START_TIMEOUT_S = 60.0
+_END_TIMEOUT_S = 15.0
+_POLL_S = 0.1
+_LOOK_S = 0.5  # whether the dashboard has ended by itself
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("open", help="the dashboard in the browser, at these runs")
+    parser.add_argument(
+        "paths",
+        type=Path,
+        nargs="*",
+        metavar="RUN_OR_TRACE",
+        help="baseline and candidates, or the folder of a capture; nothing: the newest comparison",
+    )
+    parser.add_argument("--page", help="timeline, kernels, fusion … (default: the overview)")
+    parser.add_argument("--port", type=int, help=f"of a new dashboard (default {_PORT}, if free)")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Open it; returns at once where a dashboard runs already.
+
+    Raises:
+        BadInput: a path holds nothing we know, or no dashboard can be started.
+    """
+    keys = [_key(path) for path in _runs(arguments.paths)]
+    page = _page(arguments.page)
+    found = running.find()
+    process = None
+    if found is None:
+        process = _start(arguments.port)
+    try:
+        if found is None and process is not None:
+            found = _wait(process)
+        assert found is not None  # noqa: S101 - _wait raises where there is none
+        query = {"baseline": keys[0], "candidate": keys[1:]} if keys else {}
+        address = f"{found.url}{page}{'?' if query else ''}{urlencode(query, doseq=True)}"
+        print(address, flush=True)
+        if arguments.no_browser or not _show(address):
+            print(_tunnel(found.port), flush=True)
+        if process is not None:
+            # SIGTERM ends it as Ctrl-C does, so that no dashboard is left behind.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            print("Ctrl-C ends the dashboard.", flush=True)
+            while process.poll() is None:  # polars lets no signal interrupt a plain wait()
+                time.sleep(_LOOK_S)
+    except KeyboardInterrupt:  # how it is meant to end
+        return 0
+    finally:
+        if process is not None:
+            _end(process)
+    return 0
+
+
+def _runs(paths: Sequence[Path]) -> list[Path]:
+    """The runs; a capture's folder alone stands for its sides by their role."""
+    if len(paths) == 1 and paths[0].is_dir() and not (paths[0] / "run.json").is_file():
+        with suppress(NotARun):  # a folder somebody copied together is one run
+            baseline, candidates = paths_by_role(paths[0])
+            return [baseline, *candidates]
+    return list(paths)
+
+
+def _key(path: Path) -> str:
+    """What names the run in an address, after making sure that there is one.
+
+    Raises:
+        NotARun: nothing we know lies there.
+    """
+    entry = library.at_path(path.resolve() if path.exists() else path)
+    opened.allow([path])
+    return entry.key
+
+
+def _page(name: str | None) -> str:
+    if name in (None, "overview"):
+        return ""
+    pages = sorted(file.stem for file in resources.pages_directory().glob("*.py"))
+    if name not in pages:
+        raise BadInput(f"There is no page {name}.", remedy=f"Use one of {', '.join(pages)}.")
+    return str(name)
+
+
+def _start(port: int | None) -> "subprocess.Popen[bytes]":
+    log = home.home_directory() / "server.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    chosen = port or (_PORT if _is_free(_PORT) else 0)
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", "streamlit", "run", str(resources.app_file())),
+                *("--server.headless=true", f"--server.port={chosen}"),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def _wait(process: "subprocess.Popen[bytes]") -> Running:
+    """Until it answers.
+
+    Raises:
+        BadInput: it ends, or does not answer in time.
+    """
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    while process.poll() is None and time.monotonic() < deadline:
+        found = running.find()
+        if found is not None:
+            return found
+        time.sleep(_POLL_S)
+    log = home.home_directory() / "server.log"
+    said = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
+    raise BadInput(
+        f"The dashboard did not start{': ' + said[0] if said else '.'}",
+        remedy=f"Look into {log}, or name another --port.",
+    )
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(_END_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _show(address: str) -> bool:
+    """Open it in a browser with a window; False where there is none to see."""
+    if not os.environ.get("BROWSER"):
+        far = "SSH_CONNECTION" in os.environ
+        blind = sys.platform.startswith("linux") and not (
+            os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        )
+        if far or blind:  # webbrowser would start a text browser in this terminal
+            return False
+    try:
+        return webbrowser.open(address)
+    except webbrowser.Error:
+        return False
+
+
+def _tunnel(port: int) -> str:
+    """The line that makes the address work on the machine one sits at."""
+    # "client-address client-port server-address server-port", as sshd sets it
+    words = os.environ.get("SSH_CONNECTION", "").split()
+    host = words[2] if len(words) == 4 else socket.gethostname()
+    other = f" -p {words[3]}" if len(words) == 4 and words[3] != "22" else ""
+    line = f"ssh -N -L {port}:localhost:{port}{other} {getpass.getuser()}@{host}"
+    return f"From another machine, run this there and open the address:\n  {line}"
