@@ -14,12 +14,6 @@ SOURCE = "nvml"
 _PCIE = ("pcie_tx_kbps", "pcie_rx_kbps")
 
 
-def load_nvml() -> Any | None:
-    """The initialised pynvml module, or None where there is no driver or no pynvml."""
-    nvml, _ = nvml_or_reason()
-    return nvml
-
-
 def nvml_or_reason() -> tuple[Any | None, str]:
     """(the initialised pynvml module, "") or (None, why not)."""
     try:

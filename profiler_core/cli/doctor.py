@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from profiler_core.capture.interpreter import Interpreter, probe
-from profiler_core.capture.nvml import Gpu, load_nvml
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS
+from profiler_core.capture.telemetry.host import host_or_reason
+from profiler_core.capture.telemetry.sources import Gpus, find_gpus
 from profiler_core.capture.torch_settings import torch_logs
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.table import table
@@ -15,6 +16,8 @@ from profiler_core.units import format_bytes
 
 # Workloads that need a package beside torch.
 _NEEDS = {"resnet50": "torchvision", "bert": "transformers"}
+
+_LIBRARIES = {"nvml": "NVML", "amdsmi": "amdsmi"}
 
 State = Literal["yes", "no", "partly"]
 
@@ -44,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         interpreter = probe(arguments.python, with_backends=True)
     except CaptureFailed as error:
         interpreter = Interpreter(arguments.python or "", {"error": error.problem})
-    findings = diagnose(interpreter, _nvml_facts(interpreter))
+    findings = diagnose(interpreter, find_gpus())
     possible = interpreter.error is None
     if arguments.json:
         write_json(
@@ -64,12 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if possible else 3
 
 
-def diagnose(interpreter: Interpreter, nvml: list[dict[str, Any]] | None) -> list[Finding]:
+def diagnose(interpreter: Interpreter, gpus: Gpus) -> list[Finding]:
     """Facts -> findings.
 
     Args:
         interpreter: what its probe found.
-        nvml: facts of each GPU, or None where NVML cannot be used.
+        gpus: those that can be sampled.
     """
     facts = interpreter.facts
     if interpreter.error is not None:
@@ -105,19 +108,35 @@ def diagnose(interpreter: Interpreter, nvml: list[dict[str, Any]] | None) -> lis
             "Install g++: inductor compiles for the CPU with it.",
         )
     )  # fmt: skip
-    findings.append(_nvml(nvml, bool(interpreter.gpus)))
+    findings += [_gpu_telemetry(gpus, bool(interpreter.gpus)), _host_telemetry()]
     findings.append(_logs(interpreter))
     findings.append(Finding("backends", "yes", ", ".join(_offered(facts["backends"]))))
     findings.extend(_workloads(facts))
     return findings
 
 
-def _nvml(nvml: list[dict[str, Any]] | None, has_gpu: bool) -> Finding:
-    if nvml:
-        drivers = ", ".join(sorted({str(facts["driver"]) for facts in nvml}))
-        return Finding("telemetry", "yes", f"NVML, driver {drivers}")
-    remedy = "Install nvidia-ml-py beside Fusionscope." if has_gpu else None
-    return Finding("telemetry", "no", "NVML is not there: no power, clocks, utilisation", remedy)
+def _gpu_telemetry(gpus: Gpus, has_gpu: bool) -> Finding:
+    """Power, clocks, utilisation: NVIDIA's through NVML, AMD's through amdsmi."""
+    if gpus.devices:
+        drivers = {str(device.facts().get("driver") or "unknown") for device in gpus.devices}
+        library = _LIBRARIES.get(gpus.source or "", str(gpus.source))
+        found = f"{library}, driver {', '.join(sorted(drivers))}"
+        return Finding("telemetry of the GPU", "yes", found)
+    remedy = (
+        "Install beside Fusionscope nvidia-ml-py for NVIDIA's GPUs, or for AMD's the amdsmi that "
+        "comes with ROCm."
+        if has_gpu
+        else None
+    )
+    return Finding("telemetry of the GPU", "no", gpus.reason.rstrip("."), remedy)
+
+
+def _host_telemetry() -> Finding:
+    """CPU time, threads and memory of the process that runs the model."""
+    missing = host_or_reason()
+    if missing:
+        return Finding("telemetry of the process", "no", missing)
+    return Finding("telemetry of the process", "yes", "CPU time, threads and memory from /proc")
 
 
 def _logs(interpreter: Interpreter) -> Finding:
@@ -146,12 +165,3 @@ def _workloads(facts: dict[str, Any]) -> list[Finding]:
                 )
             )  # fmt: skip
     return findings
-
-
-def _nvml_facts(interpreter: Interpreter) -> list[dict[str, Any]] | None:
-    nvml = load_nvml()
-    if nvml is None:
-        return None
-    return [
-        Gpu(nvml, gpu.get("gpu_uuid"), index).facts() for index, gpu in enumerate(interpreter.gpus)
-    ]
