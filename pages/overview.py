@@ -13,6 +13,7 @@ from profiler_core.ui.overview.why import show_run_findings, show_why
 from profiler_core.ui.page import page, section, two_columns
 from profiler_core.ui.report.download import offer_report
 from profiler_core.ui.run_picker import choose_runs
+from profiler_core.ui.upload.panel import show_upload_notes
 
 with page("Overview"):
     choice = choose_runs()
@@ -21,8 +22,10 @@ with page("Overview"):
 
     if not any(side.step_time_ns for side in looked.sides):
         show_unmeasured(choice, looked)
+        show_upload_notes(choice)
         st.stop()
     show_headline(choice, looked.comparison)
+    show_upload_notes(choice)
     numbers, times = two_columns(left_px=table_width_px(len(choice.entries)))
     with numbers:
         section("Side by side")

@@ -52,10 +52,11 @@ class RunParts:
 
 @dataclass(frozen=True)
 class Groups:
-    """The runs, and a sentence for each file that belongs to none."""
+    """The runs, a sentence for each file that belongs to none, and logs of nobody knows which."""
 
     runs: tuple[RunParts, ...]
     notes: tuple[str, ...]
+    unclear: tuple[Part, ...] = ()  # a compiler's logs; the traces may tell whose: see `uploads`
 
 
 # Files of a run directory that only their name tells: their content is anybody's.
@@ -99,33 +100,51 @@ def group(parts: Iterable[Part]) -> Groups:
     ]
     if known and not made:
         made = [runs.pop()] if len(runs) == 1 else [RunParts(display_names([known[0].name])[0])]
+    unclear = []
     for part in known:
-        notes += _give(part, made)
-    return Groups((*runs, *made), tuple(notes))
+        fits = _fitting(part, made)
+        if len(fits) == 1:
+            notes += give(part, fits[0])
+        elif part.kind in _OF_THE_COMPILER:
+            unclear.append(part)
+        else:
+            notes.append(not_clear(part, len(made)))
+    return Groups((*runs, *made), tuple(notes), tuple(unclear))
 
 
 _OF_NO_INTEREST = re.compile(r"heartbeat|capture\.json|progress\.jsonl|meta\.json|\..*")
 
 
-def _give(part: Part, runs: list[RunParts]) -> list[str]:
-    """Put a log or samples to the run that its name fits best; else say that none does."""
+_OF_THE_COMPILER = (Kind.TORCH_LOGS, Kind.TORCH_TRACE)
+
+
+def _fitting(part: Part, runs: list[RunParts]) -> list[RunParts]:
+    """The runs that a log's or samples' name fits best; none where it has no word of any."""
     if len(runs) == 1:
-        fits = runs
-    else:
-        shared = [
-            len(_words(part.name) & _words(run.trace.name)) if run.trace else 0 for run in runs
-        ]
-        best = max(shared)
-        fits = [run for run, n in zip(runs, shared, strict=True) if n == best and n > 0]
-    assert part.kind is not None  # noqa: S101 - the caller passes known kinds only
-    if len(fits) != 1:
-        return [
-            f"{part.name} is {part.kind.value}, but not clear of which of the {len(runs)} traces: "
-            "name it like its trace, or put both into one folder."
-        ]
-    if not _put(fits[0], part):
-        return [f"{part.name}: the run {fits[0].name} has {part.kind.value} already."]
-    return []
+        return runs
+    shared = [len(_words(part.name) & _words(run.trace.name)) if run.trace else 0 for run in runs]
+    best = max(shared)
+    return [run for run, n in zip(runs, shared, strict=True) if n == best and n > 0]
+
+
+def give(part: Part, run: RunParts) -> list[str]:
+    """Put the file to this run. Returns a sentence where the run has such a file already."""
+    if _put(run, part):
+        return []
+    return [f"{part.name}: the run {run.name} has {_of_kind(part)} already."]
+
+
+def not_clear(part: Part, n_traces: int) -> str:
+    """Why a file was left out that nothing ties to one of several traces."""
+    return (
+        f"{part.name} is {_of_kind(part)}, but not clear of which of the {n_traces} traces: "
+        "name it like its trace, or put both into one folder."
+    )
+
+
+def _of_kind(part: Part) -> str:
+    assert part.kind is not None  # noqa: S101 - the callers pass known kinds only
+    return part.kind.value
 
 
 def _put(run: RunParts, part: Part, *, by_name: bool = False) -> bool:

@@ -38,7 +38,7 @@ from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 from profiler_core.store import incoming
 from profiler_core.store.owners import write_owner
-from profiler_core.store.upload_groups import Part, RunParts, group
+from profiler_core.store.upload_groups import Part, RunParts, give, group, not_clear
 
 Say = Callable[[str, int | None, int | None], None]  # what is done, bytes done, bytes in all
 
@@ -89,6 +89,7 @@ def accept(upload_id: str, places: tuple[int, ...], say: Say, owner: str = "") -
             for n, run in enumerate(grouped.runs, start=1)
         ]
         made = _readable(made, notes, say)
+        notes += _give_to_the_compiled_run(grouped.unclear, made)
         ordered = _write_records(upload_id, made)
         if owner:
             write_owner(work / "runs", owner)
@@ -160,10 +161,34 @@ def _members(
 
 def _lay_out(run: RunParts, directory: Path) -> Path:
     for place, part in run.files.items():
-        target = directory / place
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part.path.replace(target)
+        _move(part, directory / place)
     return directory
+
+
+def _move(part: Part, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part.path.replace(target)
+
+
+def _give_to_the_compiled_run(logs: tuple[Part, ...], made: list[_NewRun]) -> list[str]:
+    """A compiler's log with a name of its own belongs to the one run that was compiled.
+
+    Returns:
+        A sentence for each log: whose it was taken to be, or why it was left out.
+    """
+    compiled = [run for run in made if run.is_compiled]
+    if len(compiled) != 1:
+        return [not_clear(log, len(made)) for log in logs]
+    (run,) = compiled
+    notes = []
+    for log in logs:
+        before = set(run.parts.files)
+        refused = give(log, run.parts)
+        for place in set(run.parts.files) - before:
+            _move(log, run.directory / place)
+        taken = f"{log.name} was taken as the log of {run.parts.name}, the only compiled run."
+        notes += refused or [taken]
+    return notes
 
 
 def _readable(made: list[_NewRun], notes: list[str], say: Say) -> list[_NewRun]:

@@ -311,3 +311,28 @@ def test_the_content_tells_the_kind(file: str, kind: Kind, tmp_path: Path) -> No
     unnamed = tmp_path / "x"
     unnamed.write_bytes((COMPILED / file).read_bytes())
     assert kind_of(unnamed) is kind
+
+
+def test_a_compiler_log_with_a_name_of_its_own_goes_to_the_only_compiled_run() -> None:
+    accepted = accept(
+        {
+            "model_eager.json.gz": (EAGER / "trace.json.gz").read_bytes(),
+            "model_default.json.gz": (COMPILED / "trace.json.gz").read_bytes(),
+            "model_logs.txt": (COMPILED / "torch_logs.txt").read_bytes(),
+        }
+    )
+    assert accepted.notes == (
+        "model_logs.txt was taken as the log of model_default, the only compiled run.",
+    )
+    baseline, candidate = (open_run(library.entry(key).path) for key in accepted.keys)
+    assert baseline.torch_logs == ()
+    (log,) = candidate.torch_logs
+    assert log.read_bytes() == (COMPILED / "torch_logs.txt").read_bytes()
+
+
+def test_a_compiler_log_beside_two_compiled_runs_is_left_out_and_said() -> None:
+    compiled = (COMPILED / "trace.json.gz").read_bytes()
+    log = (COMPILED / "torch_logs.txt").read_bytes()
+    accepted = accept({"a.json.gz": compiled, "b.json.gz": compiled, "both.txt": log})
+    assert "not clear of which of the 2 traces" in accepted.notes[0]
+    assert all(open_run(library.entry(key).path).torch_logs == () for key in accepted.keys)

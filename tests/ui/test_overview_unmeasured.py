@@ -18,13 +18,17 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def overview_of(name, data):
+def overview_of(name, data, note=""):
     upload = incoming.new_upload_id()
     partial = incoming.place_for(upload, 0)
     partial.write_bytes(data)
     incoming.keep(partial, name)
     app = AppTest.from_file(str(ROOT / "pages" / "overview.py"), default_timeout=90)
-    app.query_params["baseline"] = uploads.accept(upload, (0,), lambda *_: None).keys[0]
+    keys = uploads.accept(upload, (0,), lambda *_: None).keys
+    app.query_params["baseline"] = keys[0]
+    if note:
+        app.session_state["fs_upload_notes"] = (note,)
+        app.session_state["fs_upload_noted"] = keys
     app.run()
     assert not app.exception
     return " ".join(str(element.proto.body) for element in app.get("html"))
@@ -43,3 +47,8 @@ def test_a_trace_without_events_says_so(home):
     assert "empty: no step was timed" in text
     assert "There is nothing that can be shown here" in text
     assert "The trace holds no events." in text
+
+
+def test_what_an_upload_left_out_is_said_where_it_opens(home):
+    note = "<b>.txt is a TORCH_LOGS text, but not clear of which of the 2 traces"
+    assert "&lt;b&gt;.txt is a TORCH_LOGS text" in overview_of("m.pickle", pickled(SNAPSHOT), note)

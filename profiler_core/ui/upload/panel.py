@@ -5,13 +5,15 @@ import streamlit as st
 from profiler_core.errors import BadInput
 from profiler_core.resources import pages_directory
 from profiler_core.store import incoming
-from profiler_core.ui.choice import choose, query_of
+from profiler_core.ui.choice import Choice, choose, query_of
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import escape_markdown, problem_card
 from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.ui.upload.drop_zone import drop_zone
 from profiler_core.ui.upload.receiving import Received, receive
 
-_UPLOAD, _PROBLEM, _NOTES = "fs_upload_id", "fs_upload_problem", "fs_upload_notes"
+_UPLOAD, _PROBLEM = "fs_upload_id", "fs_upload_problem"
+_NOTES, _NOTED = "fs_upload_notes", "fs_upload_noted"  # sentences, and the runs that they are of
 
 
 def upload_panel() -> None:
@@ -52,8 +54,16 @@ def upload_panel() -> None:
 
 def _open(received: Received) -> None:
     st.session_state[_NOTES] = received.notes
+    st.session_state[_NOTED] = received.keys
     choose(received.keys)
     st.switch_page(pages_directory() / "overview.py", query_params=query_of(received.keys))
+
+
+def show_upload_notes(choice: Choice) -> None:
+    """What of the upload that is looked at was left out, or taken to be somebody's."""
+    notes: tuple[str, ...] = st.session_state.get(_NOTES, ())
+    if notes and choice.entries[0].key in st.session_state.get(_NOTED, ()):
+        show_notes(notes)
 
 
 def _show_last_end(below: "st.delta_generator.DeltaGenerator") -> None:
