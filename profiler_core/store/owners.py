@@ -4,6 +4,7 @@
 """
 
 from pathlib import Path
+from stat import S_ISREG
 
 import msgspec
 
@@ -47,7 +48,8 @@ def _size(folder: Path) -> int:
     total = 0
     for path in folder.rglob("*"):
         try:
-            total += path.lstat().st_size
+            found = path.lstat()
+            total += found.st_size if S_ISREG(found.st_mode) else 0
         except FileNotFoundError:  # deleted while we count
             continue
     return total

@@ -66,8 +66,22 @@ _BY_NAME = {
     names.SOURCES: names.SOURCES,
     names.STDOUT: names.STDOUT,
 }
-_ENDINGS = (".gz", ".zst", ".zip", ".json", ".log", ".txt", ".jsonl", ".pickle", ".trace", ".pt")
-_WORDS_OF_NO_WEIGHT = frozenset({"", "trace", "torch", "log", "logs", "nvml", "snapshot", "memory"})
+_ENDINGS = (
+    ".gz",
+    ".zst",
+    ".zip",
+    ".json",
+    ".log",
+    ".txt",
+    ".jsonl",
+    ".pickle",
+    ".trace",
+    ".pt",
+    ".csv",
+)
+_WORDS_OF_NO_WEIGHT = frozenset(
+    {"", "trace", "torch", "log", "logs", "nvml", "snapshot", "memory", "ncu"}
+)
 
 
 def group(parts: Iterable[Part]) -> Groups:

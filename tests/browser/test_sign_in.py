@@ -124,7 +124,23 @@ def test_a_runner_can_capture(browser: Browser, team: Server) -> None:
         page.goto(team.link("capture"))
         ready(page)
         expect(page.get_by_role("button", name="Start capture")).to_be_enabled()
-        expect(page.get_by_text("Who did what")).to_have_count(0)
+        expect(page.get_by_role("link", name="Activity")).to_have_count(0)
+        page.goto(team.link("activity"))
+        ready(page)
+        expect(page.get_by_text("Only an admin")).to_be_visible()
+        expect(page.get_by_test_id("stDataFrame")).to_have_count(0)
+
+
+def test_an_admin_sees_who_did_what(browser: Browser, team: Server) -> None:
+    for page in watched_page(browser):
+        sign_in(page, team, "ada")
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name="Activity").click()
+        page.wait_for_url("**/activity")
+        ready(page)
+        expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+        page.goto(team.link("runs"))
+        ready(page)
+        expect(page.get_by_role("button", name="Delete", exact=True).first).to_be_visible()
 
 
 @pytest.mark.parametrize("who", ["eve", "mallory"])

@@ -30,12 +30,13 @@ class Rules:
 
     keep_captures: int | None = None  # the newest of each workload
     keep_days: int | None = None
+    keep_uploads_days: int | None = None  # for uploads, instead of the two above
 
 
 def configured_rules() -> Rules:
     """Those of settings.toml."""
     said = settings()
-    return Rules(said.keep_captures, said.keep_days)
+    return Rules(said.keep_captures, said.keep_days, said.keep_uploads_days)
 
 
 def outdated(rules: Rules, *, at: datetime | None = None) -> tuple[RecordedRun, ...]:
@@ -45,7 +46,7 @@ def outdated(rules: Rules, *, at: datetime | None = None) -> tuple[RecordedRun, 
         rules: what stays.
         at: the moment from which days are counted; now by default.
     """
-    if rules.keep_captures is None and rules.keep_days is None:
+    if rules == Rules():
         return ()
     every = runs()
     with reading() as connection:
@@ -54,6 +55,14 @@ def outdated(rules: Rules, *, at: datetime | None = None) -> tuple[RecordedRun, 
     for run in every:  # newest first, so captures come in that order too
         by_capture[run.capture_id].append(run)
     kept = _newest(by_capture, rules.keep_captures) | _youngest(every, rules.keep_days, at)
+    if rules.keep_captures is None and rules.keep_days is None:
+        kept = set(by_capture)
+    if rules.keep_uploads_days is not None:
+        uploads = {run.capture_id for run in every if run.origin == "upload"}
+        # From the day it came: what is uploaded may be old already.
+        border = _days_ago(rules.keep_uploads_days, at)
+        young = {run.capture_id for run in every if run.recorded_at >= border}
+        kept = (kept - uploads) | (young & uploads)
     gone = [
         run
         for capture_id, members in by_capture.items()
@@ -97,6 +106,10 @@ def _newest(by_capture: dict[str, list[RecordedRun]], keep: int | None) -> set[s
 def _youngest(every: Iterable[RecordedRun], keep_days: int | None, at: datetime | None) -> set[str]:
     if keep_days is None:
         return set()
-    oldest = (at or datetime.now(UTC)) - timedelta(days=keep_days)
-    border = oldest.strftime("%Y-%m-%dT%H:%M:%SZ")
+    border = _days_ago(keep_days, at)
     return {run.capture_id for run in every if run.created_at >= border}
+
+
+def _days_ago(n_days: int, at: datetime | None) -> str:
+    """A moment as the history writes it."""
+    return ((at or datetime.now(UTC)) - timedelta(days=n_days)).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,6 +1,7 @@
 """What may go, and what never does."""
 
-from datetime import UTC, datetime
+import shutil
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -77,3 +78,19 @@ def test_what_is_marked_in_the_last_moment_stays(captures):
     history.set_baseline("main", "b30.default")
     assert history.delete_files(outdated) == 0
     assert (captures / "runs" / "b30" / "eager" / "run.json").is_file()
+
+
+def test_uploads_go_by_a_rule_of_their_own_from_the_day_they_came(captures):
+    """Not from the day of the run: what is uploaded may be old already."""
+    (captures / "uploads").mkdir()
+    shutil.move(redated_copy(captures, "u1", created_at="2025-01-01T00:00:00Z").parent,
+                captures / "uploads" / "u1")  # fmt: skip
+    history.reconcile()
+    rules = Rules(keep_uploads_days=30)
+    now = datetime.now(UTC)
+    assert history.outdated(rules, at=now) == ()
+    later = history.outdated(rules, at=now + timedelta(days=31))
+    assert {run.capture_id for run in later} == {"u1"}  # captures know no such rule
+    with_both = history.outdated(Rules(keep_captures=9, keep_uploads_days=30),
+                                 at=now + timedelta(days=31))  # fmt: skip
+    assert {run.capture_id for run in with_both} == {"u1"}
