@@ -137,3 +137,19 @@ def broken_backend(graph, example_inputs):
 
 torch._dynamo.register_backend(wrong_backend, name="planted_wrong")
 torch._dynamo.register_backend(broken_backend, name="planted_broken")
+
+
+class _FailsOnRank1(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        if os.environ.get("RANK") == "1":
+            raise ValueError("rank 1 has no data")
+        torch.distributed.barrier()  # the others wait here for ever
+        return self.linear(x)
+
+
+def raises_on_rank_1():
+    return _FailsOnRank1(), (torch.randn(2, 4),)
