@@ -20,6 +20,7 @@ from profiler_core.store.upload_groups import display_names
 
 CAPTURE = Path(__file__).parents[1] / "fixtures" / "captures" / "customcnn_b1"
 EAGER, COMPILED = CAPTURE / "eager", CAPTURE / "reduce-overhead"
+COUNTERS = Path(__file__).resolve().parents[1] / "fixtures" / "counters"
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +105,22 @@ def test_logs_go_to_the_trace_whose_name_they_share() -> None:
     assert (compiled.nvml, compiled.memory_snapshot) == (None, None)
     assert len(compiled.torch_logs) == len(compiled.torch_trace) == 1
     assert compiled.memory_snapshot is None and eager.torch_trace == ()
+
+
+def test_counters_go_to_the_trace_whose_name_they_share() -> None:
+    counters = (COUNTERS / "resnet50_b32.eager.ncu.csv.gz").read_bytes()
+    accepted = accept(
+        {
+            "cnn_eager.json.gz": (EAGER / "trace.json.gz").read_bytes(),
+            "cnn_reduce.json.gz": (COMPILED / "trace.json.gz").read_bytes(),
+            "cnn_eager.ncu.csv.gz": counters,
+        }
+    )
+    assert accepted.notes == ()
+    eager, compiled = (open_run(library.entry(key).path) for key in accepted.keys)
+    assert eager.counters is not None and eager.counters.name == "counters.csv.gz"
+    assert eager.counters.read_bytes() == counters
+    assert compiled.counters is None
 
 
 def test_a_log_that_fits_no_trace_is_left_out_and_said() -> None:
