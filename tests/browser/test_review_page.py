@@ -1,0 +1,132 @@
+"""A review in a real browser: begin, note, decide, sign, hand on; two people at once."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import CAPTURES, Server, ready, running_server, watched_page
+
+pytestmark = pytest.mark.browser
+
+COMPARISON = {"baseline": "run/cnn/eager", "candidate": "run/cnn/reduce-overhead"}
+HOSTILE = "<img src=x onerror=alert(1)> **bold**"
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("review-home")
+    for variant in ("eager", "reduce-overhead"):
+        shutil.copytree(CAPTURES / f"customcnn_b1.{variant}", home / "runs" / "cnn" / variant)
+    log = tmp_path_factory.mktemp("review-server") / "log.txt"
+    with running_server(home, log) as server:
+        yield server
+
+
+def begun(page: Page, server: Server, title: str) -> str:
+    """The address of a new review."""
+    page.goto(server.link("review", **COMPARISON))
+    ready(page)
+    name = page.get_by_role("textbox", name="Your name")
+    name.fill("Ada")
+    name.press("Tab")
+    ready(page)
+    field = page.get_by_role("textbox", name="Title").last
+    field.fill(title)
+    field.press("Tab")
+    ready(page)
+    page.get_by_role("button", name="Begin the review").click()
+    page.wait_for_url("**review=2*", timeout=60_000)
+    expect(page.get_by_role("heading", level=1)).to_contain_text(title)
+    ready(page)
+    return page.url
+
+
+def test_a_review_is_begun_noted_decided_signed_and_found_again(
+    browser: Browser, own_server: Server
+) -> None:
+    for page in watched_page(browser):
+        address = begun(page, own_server, "Week 47 · customcnn")
+        expect(page.get_by_text("What stands out in reduce-overhead")).to_be_visible()
+
+        page.get_by_role("button", name="Add a note").first.click()
+        page.get_by_role("textbox", name="Note").fill(HOSTILE)
+        page.get_by_role("button", name="Keep it").click()
+        expect(page.locator(".fs-rv-note")).to_contain_text(HOSTILE)
+        ready(page)
+        page.keyboard.press("Escape")
+
+        page.get_by_test_id("stForm").get_by_text("Accept").click()
+        page.get_by_role("textbox", name="Summary").fill("Faster at equal results.")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".fs-rv-summary")).to_have_text("Faster at equal results.")
+        ready(page)
+
+        page.get_by_role("button", name="Sign off").click()
+        page.get_by_role("button", name="Sign", exact=True).click()
+        expect(page.locator(".fs-rv-sign")).to_contain_text("Ada")
+
+        page.goto(address)  # cold, as somebody gets it who was sent the link
+        ready(page)
+        expect(page.locator(".fs-rv-title .fs-chip")).to_have_text("Accept")
+        expect(page.locator(".fs-rv-note")).to_contain_text(HOSTILE)
+        expect(page.locator(".fs-rv-sign")).to_contain_text("Accept")
+        assert page.locator("img[onerror]").count() == 0
+
+        page.get_by_role("button", name="Report").click()
+        page.get_by_test_id("stPopoverBody").get_by_text("Markdown").click()
+        ready(page)
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download the report").click()
+        text = Path(download.value.path()).read_text()
+        assert f"({address})" in text
+        assert "Faster at equal results." in text
+        assert "Signed by Ada: accept" in text
+
+        page.goto(own_server.link("review"))
+        ready(page)
+        row = page.locator(".fs-rv-row", has_text="Week 47 · customcnn")
+        expect(row).to_contain_text("1 note · signed by Ada")
+        row.get_by_role("link").click()
+        page.wait_for_url("**review=2*")
+
+
+def test_who_comes_second_is_told_and_keeps_the_words(browser: Browser, own_server: Server) -> None:
+    for page in watched_page(browser):
+        address = begun(page, own_server, "Two at once")
+        other = page.context.new_page()
+        other.goto(address)
+        ready(other)
+        other.get_by_role("textbox", name="Summary").fill("theirs")
+        other.get_by_role("button", name="Save").click()
+        expect(other.locator(".fs-rv-summary")).to_have_text("theirs")
+
+        page.get_by_role("textbox", name="Summary").fill("mine")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("changed this review while you wrote")).to_be_visible()
+        expect(page.locator(".fs-rv-summary")).to_have_text("theirs")
+        expect(page.get_by_role("textbox", name="Summary")).to_have_value("mine")
+        page.get_by_role("button", name="Show me theirs to edit").click()
+        expect(page.get_by_role("button", name="Show me theirs to edit")).to_have_count(0)
+        expect(page.get_by_role("textbox", name="Summary")).to_have_count(1)
+        expect(page.get_by_role("textbox", name="Summary")).to_have_value("theirs")
+        page.get_by_role("textbox", name="Summary").fill("theirs and mine")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".fs-rv-summary")).to_have_text("theirs and mine")
+
+
+def test_a_link_to_no_review_is_a_sentence(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("review", review=HOSTILE))
+    ready(page)
+    expect(page.get_by_text("There is no review")).to_be_visible()
+    assert page.locator("img[onerror]").count() == 0
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_fits_its_window(page: Page, own_server: Server, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(own_server.link("review", **COMPARISON))
+    ready(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
