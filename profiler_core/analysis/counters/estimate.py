@@ -26,5 +26,6 @@ def estimated_bytes(side: LedgerSide) -> Mapping[int, int]:
             graph = graph_of.get(unit.run) if unit.run is not None else None
             moved = bytes_of(unit, graph)
             if moved is not None:
-                found[int(unit.events[0])] = sum(moved)
+                for row in step.form.like(unit.events)[:, 0].tolist():
+                    found[row] = sum(moved)
     return found

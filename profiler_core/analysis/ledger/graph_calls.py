@@ -8,7 +8,7 @@ helpers).
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profiler_core.analysis.ledger.alignment import align
@@ -60,7 +60,7 @@ def is_generated(name: str) -> bool:
 
 
 def execute(
-    step: HostStep, log: InductorLog | None, kernel_names: Sequence[str]
+    step: HostStep, log: InductorLog | None, kernel_names: Mapping[int, str]
 ) -> list[Execution]:
     """Find the graph of each run of a step and deal its launches to the calls.
 
@@ -69,7 +69,7 @@ def execute(
     Args:
         step: its units are given their `call`.
         log: None where there is no structured log.
-        kernel_names: name of each row of the work table.
+        kernel_names: name of each row of the work table that the step has.
     """
     inside: dict[int, list[int]] = {}
     for number, unit in enumerate(step.units):
@@ -86,7 +86,9 @@ def execute(
     return executions
 
 
-def _pieces(step: HostStep, numbers: Sequence[int], kernel_names: Sequence[str]) -> list[_Piece]:
+def _pieces(
+    step: HostStep, numbers: Sequence[int], kernel_names: Mapping[int, str]
+) -> list[_Piece]:
     pieces: list[_Piece] = []
     for number in numbers:
         unit = step.units[number]

@@ -2,6 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from profiler_core.analysis.ledger.bytes_moved import Moved, bytes_of
 from profiler_core.analysis.ledger.groups import Members
@@ -30,45 +34,67 @@ _CONFIDENCE: dict[str, Confidence] = {
 _RANK: dict[Confidence, int] = {"high": 0, "medium": 1, "low": 2}
 
 
+@dataclass(frozen=True)
+class Alike:
+    """Steps of one form in a class, with what their events take together."""
+
+    step: HostStep  # stands for them all
+    first: int  # number of the first of them in the trace
+    units: Sequence[Unit]  # the busy ones; of equal place they are the same work in every form
+    n: int
+    events: npt.NDArray[np.int64]  # (n, events of a step): rows of the work table
+    place: Mapping[int, int]  # event of `step` -> its place in a step
+    time_ns: Sequence[int]  # by that place
+
+    def rows(self, events: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Rows of the work table in all of these steps, for events of `step`."""
+        return self.events[:, [self.place[event] for event in events]]
+
+
 def share(
     side: ReadSide,
-    units: Sequence[tuple[int, Unit]],
-    step: HostStep,
+    places: Sequence[tuple[int, int]],
+    alike: Sequence[Alike],
     outputs: Mapping[int, tuple[tuple[int, ...], str]],
 ) -> GroupSide:
     """Add up some units of one side, by operator and by kernel.
 
     Args:
         side: what they are from.
-        units: each with the number of its like in the class's first step.
-        step: the class's first step.
+        places: number in the class's first step, and place among its busy units, of each.
+        alike: the class's steps, form by form.
         outputs: what is known of results, by number in the first step.
     """
-    graph_of = {e.run: e.graph for e in side.executions[step.index]} if step.index >= 0 else {}
+    step = alike[0].step if alike else None
+    graph_of = {e.run: e.graph for e in side.executions[step.index]} if step else {}
+    runs = step.runs if step else []
     moved: list[Moved | None] = []
     operators: dict[str, list[int]] = {}
     kernels: dict[tuple[str, str], list[int]] = {}
     calls: dict[tuple[str, int], None] = {}
     total = n_events = 0
-    for number, unit in units:
-        time = 0
-        graph = graph_of.get(unit.run) if unit.run is not None else None
-        moved.append(bytes_of(unit, graph, outputs.get(number)))
-        for event in unit.events:
-            duration = int(side.durations[event])
-            time += duration
-            kernel = kernels.setdefault((side.names[event], side.categories[event]), [0, 0])
-            kernel[0] += 1
-            kernel[1] += duration
-        one = operators.setdefault(unit.name, [0, 0, 0])
-        one[0] += 1
-        one[1] += len(unit.events)
-        one[2] += time
-        total += time
-        n_events += len(unit.events)
-        if unit.call is not None and unit.run is not None and unit.run < len(step.runs):
-            run = step.runs[unit.run]
-            calls[f"{run.compile_id} {run.direction}", unit.call] = None
+    for number, place in places:
+        for one_form in alike:
+            unit, n = one_form.units[place], one_form.n
+            time = 0
+            graph = graph_of.get(unit.run) if unit.run is not None else None
+            bytes_each = bytes_of(unit, graph, outputs.get(number))
+            moved.append(None if bytes_each is None else (bytes_each[0] * n, bytes_each[1] * n))
+            for event in unit.events:
+                duration = one_form.time_ns[one_form.place[event]]
+                time += duration
+                kernel = kernels.setdefault((side.names[event], side.categories[event]), [0, 0])
+                kernel[0] += n
+                kernel[1] += duration
+            one = operators.setdefault(unit.name, [0, 0, 0])
+            one[0] += n
+            one[1] += len(unit.events) * n
+            one[2] += time
+            total += time
+            n_events += len(unit.events) * n
+            if unit.call is not None and unit.run is not None and unit.run < len(runs):
+                run = runs[unit.run]
+                calls[f"{run.compile_id} {run.direction}", unit.call] = None
     return GroupSide(
         operators=tuple(OperatorTime(op, *counts) for op, counts in operators.items()),
         kernels=tuple(

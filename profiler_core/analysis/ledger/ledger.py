@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from profiler_core.analysis.ledger.group_modules import group_modules, without_module
-from profiler_core.analysis.ledger.group_records import group_record, share
+from profiler_core.analysis.ledger.group_records import Alike, group_record, share
 from profiler_core.analysis.ledger.groups import connected
+from profiler_core.analysis.ledger.host_rows import Form
 from profiler_core.analysis.ledger.matching import match_programs
 from profiler_core.analysis.ledger.program import Program, program
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger, StepClass
@@ -36,8 +37,8 @@ def fusion_ledger(baseline: LedgerSide, candidate: LedgerSide) -> FusionLedger:
         groups=tuple(groups),
         baseline_ns=sides[0].total_ns,
         candidate_ns=sides[1].total_ns,
-        n_baseline_steps=len(sides[0].steps),
-        n_candidate_steps=len(sides[1].steps),
+        n_baseline_steps=sides[0].n_steps,
+        n_candidate_steps=sides[1].n_steps,
         step_classes=tuple(classes),
         baseline_group=group_of[0],
         candidate_group=group_of[1],
@@ -53,25 +54,20 @@ def _class_groups(
     first: int,
 ) -> list[FusionGroup]:
     """Match the first steps of a class, and add up all its steps by the same mapping."""
-    chosen = (one.baseline_steps, one.candidate_steps)
     with_views = any(side.has_backward for side in sides)
+    alike = (_alike(sides[0], one.baseline_steps), _alike(sides[1], one.candidate_steps))
     steps: list[HostStep] = []
     programs: list[Program] = []
-    for side, indices in zip(sides, chosen, strict=True):
-        if indices:
-            step = side.steps[indices[0]]
-            steps.append(step)
-            programs.append(_program(side, indices[0], with_views))
+    for side, same in zip(sides, alike, strict=True):
+        if same:
+            steps.append(same[0].step)
+            programs.append(_program(side, same[0].step.index, with_views))
         else:
-            steps.append(HostStep(-1, [], [], None))
+            nothing = np.empty(0, dtype=np.int64)
+            steps.append(HostStep(-1, [], [], None, Form(nothing, nothing.reshape(1, 0))))
             programs.append(Program([], [], frozenset(), {}))
     match = match_programs(programs[0], programs[1], (steps[0], steps[1]))
     busy = [[n for n, unit in enumerate(step.units) if unit.events] for step in steps]
-    # Units of equal place among the busy ones are the same work in every step of the class.
-    same = [
-        [[unit for unit in side.steps[index].units if unit.events] for index in indices]
-        for side, indices in zip(sides, chosen, strict=True)
-    ]
     place = [{unit: k for k, unit in enumerate(numbers)} for numbers in busy]
     groups: list[FusionGroup] = []
     every_member = connected((busy[0], busy[1]), (programs[0], programs[1]), match)
@@ -80,12 +76,11 @@ def _class_groups(
         shares = []
         for which in (0, 1):
             numbers = members.candidate if which else members.baseline
-            units = [
-                (number, every[place[which][number]]) for number in numbers for every in same[which]
-            ]
-            for _, unit in units:
-                group_of[which][unit.events] = first + len(groups)
-            shares.append(share(sides[which], units, steps[which], match.outputs[which]))
+            places = [(number, place[which][number]) for number in numbers]
+            for form in alike[which]:
+                events = [event for _, at in places for event in form.units[at].events]
+                group_of[which][form.rows(events)] = first + len(groups)
+            shares.append(share(sides[which], places, alike[which], match.outputs[which]))
         groups.append(
             group_record(
                 members,
@@ -98,6 +93,29 @@ def _class_groups(
             )
         )
     return groups
+
+
+def _alike(side: ReadSide, numbers: Sequence[int]) -> list[Alike]:
+    """Steps of a class, form by form, in the order in which the forms come up."""
+    wanted = np.array(numbers, dtype=np.int64)
+    found = []
+    for step in side.steps:
+        chosen = np.flatnonzero(np.isin(step.form.steps, wanted))
+        if chosen.size:
+            events = step.form.events[chosen]
+            times = side.durations[events].sum(axis=0, dtype=np.int64)
+            found.append(
+                Alike(
+                    step=step,
+                    first=int(step.form.steps[chosen[0]]),
+                    units=[unit for unit in step.units if unit.events],
+                    n=int(chosen.size),
+                    events=events,
+                    place=dict(zip(step.form.events[0].tolist(), range(times.size), strict=True)),
+                    time_ns=times.tolist(),
+                )
+            )
+    return sorted(found, key=lambda same: same.first)
 
 
 def _program(side: ReadSide, index: int, with_views: bool) -> Program:
@@ -117,10 +135,12 @@ def _notes(
 ) -> tuple[str, ...]:
     notes: list[str] = []
     for label, side, given in zip(("baseline", "candidate"), sides, inputs, strict=True):
-        runs = [execution for every in side.executions for execution in every]
         if given.log is not None:
             notes.extend(f"The {label}: {sentence}" for sentence in given.log.lost)
-        without = sum(execution.graph is None for execution in runs)
+        without = sum(
+            step.form.steps.size * sum(execution.graph is None for execution in every)
+            for step, every in zip(side.steps, side.executions, strict=True)
+        )
         if without:
             notes.append(
                 f"The {label} has {without} compiled calls without a graph in a structured log: "

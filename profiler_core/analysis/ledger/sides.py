@@ -28,15 +28,16 @@ class LedgerSide:
 
 @dataclass(slots=True)
 class ReadSide:
-    """One side, read: its steps with their calls dealt, and the columns that times come from."""
+    """One side, read: a step of each form with its calls dealt, and where times come from."""
 
     steps: list[HostStep]
-    executions: list[list[Execution]]
+    n_steps: int  # of the trace: several are of one form
+    executions: list[list[Execution]]  # for each form
     owned: dict[int, Ownership]
     modules: dict[int, dict[str, str]]  # `id(graph)` -> node -> path of its nn.Module
-    unit_modules: list[dict[int, str]]  # for each step, from a trace with Python calls
-    names: list[str]
-    categories: list[str]
+    unit_modules: list[dict[int, str]]  # for each form, from a trace with Python calls
+    names: dict[int, str]  # of the rows of the work table that the steps above have
+    categories: dict[int, str]
     durations: npt.NDArray[np.int64]
     total_ns: int
     n_rows: int
@@ -47,7 +48,9 @@ def read_side(side: LedgerSide) -> ReadSide:
     """Cut the trace into steps and units, and deal each compiled run's launches to its calls."""
     host = host_work(side.trace)
     work = with_categories(side.trace, host.work)
-    names = work["name"].cast(pl.String).to_list()
+    shown = work[np.concatenate([np.empty(0, np.int64), *(s.form.events[0] for s in host.steps)])]
+    events = shown["event"].to_list()
+    names = dict(zip(events, shown["name"].cast(pl.String), strict=True))
     executions = [execute(step, side.log, names) for step in host.steps]
     owned: dict[int, Ownership] = {}
     modules: dict[int, dict[str, str]] = {}
@@ -59,12 +62,13 @@ def read_side(side: LedgerSide) -> ReadSide:
     counted = work.filter(pl.col("step").is_not_null())
     return ReadSide(
         steps=host.steps,
+        n_steps=host.n_steps,
         executions=executions,
         owned=owned,
         modules=modules,
         unit_modules=_unit_modules(side, host.steps),
         names=names,
-        categories=work["category"].cast(pl.String).to_list(),
+        categories=dict(zip(events, shown["category"].cast(pl.String), strict=True)),
         durations=work["dur_ns"].to_numpy(),
         total_ns=int(counted["dur_ns"].sum()),
         n_rows=work.height,
@@ -110,7 +114,7 @@ def step_classes(sides: tuple[ReadSide, ReadSide]) -> list[StepClass]:
     through the same inputs), and pairs of equal sequences are one class; steps that are left
     over join a class that already has their sequence, else stand alone.
     """
-    kinds = [[_sequence(step) for step in side.steps] for side in sides]
+    kinds = [_sequences(side) for side in sides]
     if all(len(set(kind)) <= 1 for kind in kinds):
         return [StepClass(tuple(range(len(kinds[0]))), tuple(range(len(kinds[1]))))]
     classes: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
@@ -127,6 +131,16 @@ def step_classes(sides: tuple[ReadSide, ReadSide]) -> list[StepClass]:
                 classes.setdefault(known, ([], []))
             classes[known][side].append(index)
     return [StepClass(tuple(a), tuple(b)) for a, b in classes.values()]
+
+
+def _sequences(side: ReadSide) -> list[int]:
+    """The sequence of each step, which is that of its form."""
+    kinds = [0] * side.n_steps
+    for step in side.steps:
+        kind = _sequence(step)
+        for number in step.form.steps.tolist():
+            kinds[number] = kind
+    return kinds
 
 
 def _sequence(step: HostStep) -> int:

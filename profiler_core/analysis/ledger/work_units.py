@@ -5,7 +5,6 @@ autograd are looked through: what runs inside is the work, and a unit says in wh
 """
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,6 +13,7 @@ from typing import Literal
 import msgspec
 import polars as pl
 
+from profiler_core.analysis.ledger.host_rows import Form, Row, host_rows
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.work import device_work, host_steps, is_wrapper
 from profiler_core.model.trace import Trace
@@ -65,68 +65,57 @@ class GraphRun:
 
 @dataclass(slots=True)
 class HostStep:
-    """The units of one step in order of time, all threads together."""
+    """The units of one step in order of time, all threads together.
 
-    index: int
+    It stands for all steps of its form: `form.like(unit.events)` are the same events in each.
+    """
+
+    index: int  # among the forms
     units: list[Unit]
     runs: list[GraphRun]
     main_thread: tuple[int, int] | None
+    form: Form
 
 
 @dataclass(frozen=True, slots=True)
 class HostWork:
-    """All steps of a trace, and the work table that the units' events point into."""
+    """A step of each form, and the work table that the units' events point into."""
 
     steps: list[HostStep]
     work: pl.DataFrame
-
-
-class _Row:
-    """One host range or launch of the sweep; slots keep 100 000 of them small."""
-
-    __slots__ = ("dims", "dur", "event", "is_annotation", "name", "seq", "ts", "types")
-
-    def __init__(
-        self, ts: int, dur: int, name: str, event: int | None, seq: int | None,
-        dims: str | None, types: str | None, is_annotation: bool,
-    ) -> None:  # fmt: skip
-        self.ts, self.dur, self.name, self.event = ts, dur, name, event
-        self.seq, self.dims, self.types, self.is_annotation = seq, dims, types, is_annotation
-
-
-def _moment(row: _Row) -> int:
-    return row.ts
+    n_steps: int  # of the trace
 
 
 def host_work(trace: Trace) -> HostWork:
-    """The steps of a trace; a trace without ProfilerStep ranges is one step.
+    """One step of each form of a trace; a trace without ProfilerStep ranges is one step.
 
     Every device event with a step is in exactly one unit of it.
     """
     work = device_work(trace).with_row_index("event")
-    steps = host_steps(trace)
-    starts = steps["ts_ns"].to_list() or [-(1 << 62)]
-    ends = [*starts[1:], max(steps["end_ns"].to_list() or [1 << 62])]
+    rows, forms = host_rows(trace, work, host_steps(trace))
     main = _main_thread(trace)
-    rows = _rows(trace, work)
-    unlinked = _unlinked(work)
     result = []
     forward_ids: dict[int, str] = {}
-    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
+    for index, form in enumerate(forms):
+        number = int(form.steps[0])
         units: list[Unit] = []
         runs: list[GraphRun] = []
-        for thread, every in rows.items():
-            # Rows are in order of ts; looking at each once a step would be quadratic.
-            until = bisect_left if index + 1 < len(starts) else bisect_right
-            inside = slice(bisect_left(every, start, key=_moment), until(every, end, key=_moment))
-            _sweep(every[inside], thread, units, runs, forward_ids)
-        units.extend(unlinked.get(index, ()))
+        for thread, every in rows.step(number):
+            _sweep(every, thread, units, runs, forward_ids)
+        units.extend(_unlinked(work, rows.unlinked(number)))
         units.sort(key=lambda unit: unit.ts_ns)
-        for run in runs:  # a compiled backward has the sequence number of its forward
-            if run.compile_id.startswith(_BY_NUMBER):
-                run.compile_id = forward_ids.get(int(run.compile_id[len(_BY_NUMBER) :]), "")
-        result.append(HostStep(index, units, runs, main))
-    return HostWork(result, work)
+        unknown = [run for run in runs if run.compile_id.startswith(_BY_NUMBER)]
+        if number and any(_number_of(run) not in forward_ids for run in unknown):
+            for thread, every in rows.step(number - 1):  # its forward began in the step before
+                _sweep(every, thread, [], [], forward_ids)
+        for run in unknown:  # a compiled backward has the sequence number of its forward
+            run.compile_id = forward_ids.get(_number_of(run), "")
+        result.append(HostStep(index, units, runs, main, form))
+    return HostWork(result, work, sum(form.steps.size for form in forms))
+
+
+def _number_of(run: GraphRun) -> int:
+    return int(run.compile_id[len(_BY_NUMBER) :])
 
 
 def _main_thread(trace: Trace) -> tuple[int, int] | None:
@@ -139,84 +128,25 @@ def _main_thread(trace: Trace) -> tuple[int, int] | None:
     return int(busiest[0] or 0), int(busiest[1] or 0)
 
 
-def _rows(trace: Trace, work: pl.DataFrame) -> dict[tuple[int, int], list[_Row]]:
-    """Operators, annotations and launches of every thread that launches or runs operators."""
-    rows: dict[tuple[int, int], list[_Row]] = {}
-    ops = trace.ops.select(
-        "pid", "tid", "ts_ns", "dur_ns", pl.col("name").cast(pl.String),
-        "sequence_number", "input_dims", "input_types",
-    )  # fmt: skip
-    for pid, tid, ts, dur, name, seq, dims, types in ops.iter_rows():
-        rows.setdefault((pid or 0, tid or 0), []).append(
-            _Row(ts, dur, name, None, seq, dims, types, is_annotation=False)
-        )
-    notes = trace.annotations.select(
-        "pid", "tid", "ts_ns", "dur_ns", pl.col("name").cast(pl.String)
-    )
-    for pid, tid, ts, dur, name in notes.iter_rows():
-        if not name.startswith("ProfilerStep"):
-            rows.setdefault((pid or 0, tid or 0), []).append(
-                _Row(ts, dur, name, None, None, None, None, is_annotation=True)
-            )
-    if trace.has_device_events:
-        linked = work.filter(pl.col("launch_ts_ns").is_not_null(), pl.col("step").is_not_null())
-        table = linked.select(
-            "launch_pid", "launch_tid", "launch_ts_ns", pl.col("launch_name").cast(pl.String),
-            pl.col("name").cast(pl.String), "event",
-        )  # fmt: skip
-        for pid, tid, ts, launch, kernel, event in table.iter_rows():
-            name = launch if _GRAPH_LAUNCH.match(launch) else kernel
-            rows.setdefault((pid or 0, tid or 0), []).append(
-                _Row(ts, 0, name, event, None, None, None, is_annotation=False)
-            )
-    else:  # without a GPU the operators are the work itself (design 6.1)
-        counted = work.filter(pl.col("step").is_not_null())
-        by_place = {
-            (ts, dur, stream, name): event
-            for ts, dur, stream, name, event in counted.select(
-                "ts_ns", "dur_ns", "stream", pl.col("name").cast(pl.String), "event"
-            ).iter_rows()
-        }
-        for (_, tid), every in rows.items():
-            for row in every:
-                row.event = (
-                    None
-                    if row.is_annotation
-                    else by_place.pop((row.ts, row.dur, tid, row.name), None)
-                )
-    for every in rows.values():
-        every.sort(key=lambda row: (row.ts, -row.dur))
-    return rows
-
-
-def _unlinked(work: pl.DataFrame) -> dict[int, list[Unit]]:
+def _unlinked(work: pl.DataFrame, events: list[int]) -> list[Unit]:
     """Device events whose launch is not in the trace but whose step is known: one unit each."""
-    units: dict[int, list[Unit]] = {}
-    if work.height == 0 or work["stream"].null_count() == work.height:
-        return units
-    lone = work.filter(
-        pl.col("launch_ts_ns").is_null(),
-        pl.col("step").is_not_null(),
-        pl.col("correlation").is_not_null(),
-    )
-    for step, ts, dur, name, event in lone.select(
-        "step", "ts_ns", "dur_ns", pl.col("name").cast(pl.String), "event"
-    ).iter_rows():
-        units.setdefault(step, []).append(
-            Unit(name, ts, ts + dur, (0, 0), None, None, False, events=[event])
-        )
-    return units
+    return [
+        Unit(name, ts, ts + dur, (0, 0), None, None, False, events=[event])
+        for ts, dur, name, event in work[events]
+        .select("ts_ns", "dur_ns", pl.col("name").cast(pl.String), "event")
+        .iter_rows()
+    ]
 
 
 def _sweep(
-    rows: list[_Row],
+    rows: list[Row],
     thread: tuple[int, int],
     units: list[Unit],
     runs: list[GraphRun],
     forward_ids: dict[int, str],
 ) -> None:
     """Cut one thread's ranges into units. Rows are in order, outer ranges first."""
-    wrappers: list[tuple[_Row, int | None]] = []  # with the run that the range opened
+    wrappers: list[tuple[Row, int | None]] = []  # with the run that the range opened
     unit: Unit | None = None
     replays: dict[int, Unit] = {}
     for row in rows:
@@ -265,7 +195,7 @@ def _sweep(
         units.append(unit)
 
 
-def _unit(row: _Row, thread: tuple[int, int], wrappers: list[tuple[_Row, int | None]]) -> Unit:
+def _unit(row: Row, thread: tuple[int, int], wrappers: list[tuple[Row, int | None]]) -> Unit:
     run = backward = None
     in_optimizer = False
     numbers: list[int] = []
@@ -283,9 +213,7 @@ def _unit(row: _Row, thread: tuple[int, int], wrappers: list[tuple[_Row, int | N
     )  # fmt: skip
 
 
-def _open_run(
-    row: _Row, wrappers: list[tuple[_Row, int | None]], runs: list[GraphRun]
-) -> int | None:
+def _open_run(row: Row, wrappers: list[tuple[Row, int | None]], runs: list[GraphRun]) -> int | None:
     """A graph call opens a run. Regions nest: it is the innermost one's."""
     found = _GRAPH_CALL.match(row.name)
     if found is None:
@@ -306,7 +234,7 @@ def _open_run(
     return len(runs) - 1
 
 
-def _region_id(wrappers: list[tuple[_Row, int | None]]) -> str:
+def _region_id(wrappers: list[tuple[Row, int | None]]) -> str:
     for wrapper, _ in reversed(wrappers):
         region = _REGION.match(wrapper.name)
         if region is not None:
