@@ -113,10 +113,12 @@ def test_generated_code_is_searched_and_stands_beside_its_graph(
         expect(page.get_by_role("heading", name="Generated code", exact=True)).to_be_visible()
         expect(page.get_by_text("def triton_", exact=False).first).to_be_visible()
         expect(page.locator("table.fs-nodes")).to_be_visible()
+        ready(page)  # what is typed while the page runs may be lost
         search = page.get_by_label("Search", exact=True)
         search.fill("gelu")
         search.press("Enter")
         expect(page.get_by_text(re.compile(r"Kernel \(1 of \d+\)"))).to_be_visible()
+        ready(page)
         search.fill("no kernel is called like this")
         search.press("Enter")
         expect(page.get_by_text("No kernel holds all of these words.")).to_be_visible()

@@ -178,6 +178,7 @@ def pick_first(page: Page, label: str, words: str) -> None:
         field.press("ArrowDown")
     expect(focused).to_contain_text(words)
     field.press("Enter")
+    ready(page)
     if page.get_by_test_id("stMultiSelect").filter(has=field).count():
         field.press("Escape")  # its list stays open for more; in a single choice this undoes it
     expect(page.get_by_role("option")).to_have_count(0)
