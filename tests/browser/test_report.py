@@ -121,6 +121,21 @@ def test_the_overview_hands_out_the_report(browser, page, server, tmp_path):
     report.context.close()
 
 
+def test_a_report_that_cannot_be_made_says_why_and_what_to_do(page, server):
+    """The candidate is gone between the page and the click."""
+    folder = server.home / "runs" / "gone"
+    for variant in ("eager", "default"):
+        shutil.copytree(ROOT / "sample_traces" / "customcnn" / variant, folder / variant)
+    page.goto(server.link(baseline="run/gone/eager", candidate="run/gone/default"))
+    ready(page)
+    page.get_by_role("button", name="Report", exact=True).click()
+    ready(page)
+    shutil.rmtree(folder / "default")
+    page.get_by_role("button", name="Download the report").click()
+    page.get_by_text("default does not exist").wait_for(timeout=PAGE_TIMEOUT_MS)
+    assert page.get_by_text("Pass a run directory").count() == 1
+
+
 def test_the_pdf_has_its_summary_on_the_first_page(reports, tmp_path, monkeypatch):
     """Printed by the installed browser; text is text, so it can be searched."""
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))

@@ -1,13 +1,11 @@
 """A report of the chosen runs to download, as the command `report` writes it."""
 
-from functools import partial
-
 import streamlit as st
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.report.pdf import find_browser
 from profiler_core.ui.choice import Choice
-from profiler_core.ui.file_from_command import file_from_command, file_name
+from profiler_core.ui.file_from_command import Order, file_name, offer_file
 
 _HTML, _PDF, _MARKDOWN = "HTML", "PDF", "Markdown"
 _ENDING = {_HTML: ".html", _PDF: ".pdf", _MARKDOWN: ".md"}
@@ -38,21 +36,16 @@ def offer_report(choice: Choice, review_id: str = "", review_url: str | None = N
         form = form if form in formats else _HTML
         st.caption(_WHAT[form])
         redact = st.checkbox("Leave out folders, host, user and source lines", key="report_redact")
-        st.download_button(
+        options = (
+            *(["--redact"] if redact else []),
+            *([f"--review={review_id}"] if review_id else []),
+            *([f"--review-url={review_url}"] if review_id and review_url else []),
+        )
+        offer_file(
             "Download the report",
-            data=partial(
-                file_from_command,
-                "report",
-                [e.path for e in choice.entries],
-                _ENDING[form],
-                *(["--redact"] if redact else []),
-                *([f"--review={review_id}"] if review_id else []),
-                *([f"--review-url={review_url}"] if review_id and review_url else []),
-            ),
-            file_name=f"{file_name('report', run.workload or run.name or '')}{_ENDING[form]}",
+            Order("report", tuple(e.path for e in choice.entries), _ENDING[form], options),
+            name=file_name("report", run.workload or run.name or ""),
             mime=_MIME[form],
-            type="primary",
-            on_click="ignore",
             key="report_download",
         )
 

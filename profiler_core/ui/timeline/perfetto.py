@@ -1,12 +1,11 @@
 """The runs of the timeline as one file for Perfetto."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import streamlit as st
 
 from profiler_core.store.library import Entry
-from profiler_core.ui.file_from_command import file_from_command, file_name
+from profiler_core.ui.file_from_command import Order, file_name, offer_file
 
 _ENDING = ".json.gz"
 
@@ -25,13 +24,11 @@ def offer_perfetto(shown: Sequence[Entry]) -> None:
             "One trace of all chosen runs, aligned at the start of the first profiled step, with "
             "fusion groups as arguments and arrows, and with memory and power as counters."
         )
-        st.download_button(
+        offer_file(
             "Download the merged trace",
-            data=partial(file_from_command, "export", [entry.path for entry in shown], _ENDING),
-            file_name=f"{file_name('perfetto', run.workload or run.name or '')}{_ENDING}",
+            Order("export", tuple(entry.path for entry in shown), _ENDING),
+            name=file_name("perfetto", run.workload or run.name or ""),
             mime="application/gzip",
-            type="primary",
-            on_click="ignore",
             key="perfetto_download",
         )
         st.link_button("Open ui.perfetto.dev", "https://ui.perfetto.dev")
