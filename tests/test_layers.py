@@ -25,6 +25,7 @@ HOMES = {
     "fsspec": ("profiler_core/store/history/", "profiler_core/ranks/"),
     "distributed": ("profiler_core/ranks/cluster.py",),
     "hta": ("profiler_core/ranks/hta/",),
+    "mcp": ("profiler_core/agents/serve.py",),
     "pandas": ("profiler_core/ranks/hta/", "profiler_core/ui/"),
 }
 
@@ -35,11 +36,12 @@ STAGES = {
     "ingest": {"model"},
     "analysis": {"model"},
     "figures": {"model", "analysis"},
-    "store": {"model", "ingest", "analysis"},  # the history keeps headline numbers
+    "store": {"model", "ingest", "analysis", "ranks"},  # the history keeps headline numbers
     "timeline": {"model", "ingest", "analysis"},
     "ranks": {"model", "ingest", "analysis"},
     "export": {"model", "ingest", "analysis", "timeline"},
     "report": {"model", "ingest", "analysis", "figures", "store"},
+    "agents": {"capture", "model", "ingest", "analysis", "store", "cli"},  # another way in
     "cli": {"capture", "model", "ingest", "analysis", "store", "ranks", "report"}
     | {"export"},
     "ui": {"capture", "model", "ingest", "analysis", "figures", "store", "timeline", "ranks"}

@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "export": ("profiler_core.cli.export", "one merged trace of all runs, for ui.perfetto.dev"),
     "audit": ("profiler_core.cli.audit", "who captured, uploaded, deleted, signed what"),
     "open": ("profiler_core.cli.open", "the dashboard in the browser, at these runs"),
+    "mcp": ("profiler_core.agents.serve", "the same analyses for coding agents, over stdio"),
     "runs": ("profiler_core.cli.history", "the history: list, import, tag, baselines, delete"),
 }
 

@@ -1,0 +1,1 @@
+"""The analyses for coding agents, over the Model Context Protocol; words no number anew."""

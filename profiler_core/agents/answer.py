@@ -1,0 +1,89 @@
+"""An answer small enough to read: a page of a list, and never more than MOST_CHARACTERS.
+
+What is left out is said, with what to ask for to get it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from profiler_core.cli.json_output import plain
+
+# About 4 000 tokens: an agent asks several times a task, and what fills its context is lost to it.
+MOST_CHARACTERS = 16_000
+_LONGEST_TEXT = 1_200  # of one value; generated code is paged apart
+_SHORTEST_TEXT = 200
+MOST_ROWS = 50
+
+
+def page(rows: Sequence[Any], offset: int, limit: int) -> dict[str, Any]:
+    """`n`, `offset`, `rows`, and `next_offset` where there are more."""
+    first = max(0, offset)
+    size = min(max(1, limit), MOST_ROWS)
+    shown = rows[first : first + size]
+    answer: dict[str, Any] = {"n": len(rows), "offset": first, "rows": list(shown)}
+    if first + len(shown) < len(rows):
+        answer["next_offset"] = first + len(shown)
+    return answer
+
+
+def written(answer: Mapping[str, Any]) -> str:
+    """The answer as compact JSON of at most MOST_CHARACTERS.
+
+    Rows of a page are taken from its end, and `next_offset` then says where they begin; other
+    lists are cut and `left_off` counts what is missing.
+    """
+    value = _cut_texts(plain(answer), _LONGEST_TEXT)
+    text = _dump(value)
+    while len(text) > MOST_CHARACTERS:
+        if not _cut_longest_list(value):
+            value = _cut_texts(value, _SHORTEST_TEXT)
+            return _dump(value)[:MOST_CHARACTERS]
+        text = _dump(value)
+    return text
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _cut_texts(value: Any, longest: int) -> Any:
+    if isinstance(value, str) and len(value) > longest:
+        return f"{value[:longest]}… ({len(value) - longest} more characters)"
+    if isinstance(value, dict):
+        # "code" has its own pages, by code_offset.
+        return {k: v if k == "code" else _cut_texts(v, longest) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_cut_texts(item, longest) for item in value]
+    return value
+
+
+def _cut_longest_list(value: dict[str, Any]) -> bool:
+    """Halve the list that takes the most room; False where none has two entries."""
+    lists = [found for found in _lists(value) if len(found[0][found[1]]) > 1]
+    if not lists:
+        return False
+    holder, key = max(lists, key=lambda found: len(_dump(found[0][found[1]])))
+    rows = holder[key]
+    kept = max(1, len(rows) // 2)
+    holder[key] = rows[:kept]
+    if key == "rows" and "offset" in holder:
+        holder["next_offset"] = holder["offset"] + kept
+    else:
+        left_off = holder.setdefault("left_off", {})
+        left_off[key] = left_off.get(key, 0) + len(rows) - kept
+    return True
+
+
+def _lists(value: Any) -> list[tuple[dict[str, Any], str]]:
+    """Every list that is a value of an object, with the object and its key."""
+    found: list[tuple[dict[str, Any], str]] = []
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if isinstance(inner, list):
+                found.append((value, key))
+            found.extend(_lists(inner))
+    elif isinstance(value, list):
+        for inner in value:
+            found.extend(_lists(inner))
+    return found

@@ -1,0 +1,88 @@
+"""`mcp`: the analyses as tools of a Model Context Protocol server, over stdin and stdout.
+
+It reads what this user can read, sends nothing anywhere, and changes nothing unless capturing was
+switched on.
+"""
+
+import argparse
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from profiler_core import __version__
+from profiler_core.agents.answer import MOST_CHARACTERS, written
+from profiler_core.agents.capturing import CAPTURING
+from profiler_core.agents.tools import READING
+from profiler_core.errors import BadInput, FusionscopeError
+
+_INSTRUCTIONS = (
+    "Fusionscope measures what torch.compile did to a PyTorch model. Begin with list_runs, then "
+    "compare with the ids that it gives; ask findings for what to change, fusion_groups for what "
+    "was fused, graph_breaks and recompiles for what holds it back. Times are ns a step, absent "
+    f"data is null. An answer has at most {MOST_CHARACTERS} characters: next_offset continues a "
+    "list, left_off counts what was cut."
+)
+
+Tool = Callable[..., dict[str, Any]]
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("mcp", help="the same analyses for coding agents, over stdio")
+    parser.add_argument(
+        "--allow-capture",
+        action="store_true",
+        help="let the agent start captures, which run code on this machine",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until stdin ends.
+
+    Raises:
+        BadInput: the SDK is not installed.
+    """
+    server(allow_capture=arguments.allow_capture).run("stdio")
+    return 0
+
+
+def server(*, allow_capture: bool = False) -> Any:
+    """The server with its tools; read-only unless captures are allowed."""
+    try:
+        from mcp.server import MCPServer
+        from mcp.types import ToolAnnotations
+    except ImportError as error:
+        raise BadInput(
+            f"The SDK of the Model Context Protocol cannot be used: {error}.",
+            remedy="Install it: pip install 'fusionscope[mcp]'.",
+        ) from error
+    made = MCPServer(
+        "fusionscope", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
+    )
+    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    for tool in READING:
+        made.tool(annotations=reads, structured_output=False)(_answered(tool))
+    if allow_capture:
+        start, progress = CAPTURING
+        runs_code = ToolAnnotations(read_only_hint=False, destructive_hint=False)
+        made.tool(annotations=runs_code, structured_output=False)(_answered(start))
+        made.tool(annotations=reads, structured_output=False)(_answered(progress))
+    return made
+
+
+def _answered(tool: Tool) -> Callable[..., str]:
+    """The tool with its answer as bounded text, and our errors as the protocol's."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    @functools.wraps(tool)
+    def answer(**arguments: Any) -> str:
+        try:
+            return written(tool(**arguments))
+        except FusionscopeError as error:
+            raise ToolError(f"{error.problem} {error.remedy}") from error
+
+    answer.__signature__ = inspect.signature(tool).replace(  # type: ignore[attr-defined]
+        return_annotation=str
+    )
+    return answer

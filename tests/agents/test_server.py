@@ -1,0 +1,181 @@
+"""The server for agents, asked by the SDK's own client, as an agent would."""
+
+import json
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+from profiler_core.agents.answer import MOST_CHARACTERS, page, written
+from profiler_core.agents.serve import server
+from profiler_core.agents.tools import READING
+from profiler_core.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+EAGER, GRAPHS = "sample/customcnn/eager", "sample/customcnn/reduce-overhead"
+WITHOUT_LOG = ROOT / "tests" / "fixtures" / "captures" / "breaky.eager"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def home(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUSIONSCOPE_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+def ask(tool, *, is_error=False, **arguments):
+    """One call inside this process; the answer of a tool is JSON."""
+
+    async def call():
+        async with Client(server()) as client:
+            return await client.call_tool(tool, arguments)
+
+    result = anyio.run(call)
+    (content,) = result.content
+    assert len(content.text) <= MOST_CHARACTERS
+    assert bool(result.is_error) == is_error, content.text
+    return content.text if is_error else json.loads(content.text)
+
+
+def command_line(capsys, *words):
+    assert main([*map(str, words), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_it_answers_over_stdio_as_it_is_started():
+    async def talk():
+        started = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "profiler_core", "mcp"],
+            cwd=ROOT,
+            env={**os.environ},
+        )
+        async with Client(started) as client:
+            tools = await client.list_tools()
+            runs = await client.call_tool("list_runs", {"contains": "customcnn"})
+            return tools.tools, json.loads(runs.content[0].text)
+
+    tools, runs = anyio.run(talk)
+    assert {tool.name for tool in tools} == {tool.__name__ for tool in READING}
+    assert all(tool.annotations.read_only_hint for tool in tools)
+    assert all(tool.description for tool in tools)
+    assert runs["rows"][0]["baseline"]["id"] == EAGER
+
+
+def test_captures_can_be_started_only_where_that_was_switched_on():
+    async def names(allow_capture):
+        async with Client(server(allow_capture=allow_capture)) as client:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    assert "start_capture" not in anyio.run(partial(names, False))
+    allowed = anyio.run(partial(names, True))
+    assert not allowed["start_capture"].annotations.read_only_hint
+    ask("start_capture", is_error=True, workload="resnet50")
+
+
+def test_compare_says_what_the_command_line_says(capsys):
+    sample = ROOT / "sample_traces" / "customcnn"
+    ours = ask("compare", baseline=EAGER, candidates=[GRAPHS])["candidates"][0]
+    theirs = command_line(capsys, "compare", sample / "eager", sample / "reduce-overhead")
+    (theirs,) = theirs["candidates"]
+    for key in ("verdict", "step_time", "n_kernels", "device_time_ns", "memory"):
+        assert ours[key] == theirs[key]
+    assert ours["fusion"]["coverage_baseline"] == theirs["fusion"]["coverage_baseline"]
+    assert [one["key"] for one in ours["findings"]] == [one["key"] for one in theirs["findings"]]
+
+
+def test_summary_kernels_and_findings_are_of_the_run(capsys):
+    theirs = command_line(capsys, "summary", ROOT / "sample_traces" / "customcnn" / "eager")
+    ours = ask("summary", run=EAGER)
+    assert ours["kernel_time_ns"] == theirs["kernel_time_ns"]
+    rows = ask("kernels", run=EAGER, limit=3)
+    assert rows["n"] == len(theirs["kernels"])
+    assert [row["time_ns"] for row in rows["rows"]] == [
+        row["time_ns"] for row in theirs["kernels"][:3]
+    ]
+    found = ask("findings", baseline=EAGER)["findings"]
+    assert [one["key"] for one in found] == [one["key"] for one in theirs["findings"]]
+
+
+def test_pages_of_groups_are_the_whole_ledger_once():
+    pair = {"baseline": EAGER, "candidate": GRAPHS}
+    total = ask("compare", baseline=EAGER, candidates=[GRAPHS])["candidates"][0]["fusion"]
+    seen, offset = [], 0
+    while offset is not None:
+        answer = ask("fusion_groups", **pair, offset=offset, limit=3)
+        seen += answer["rows"]
+        offset = answer.get("next_offset")
+    assert len(seen) == len({row["group"] for row in seen}) == total["n_groups"]
+    assert sum(row["baseline_ns"] for row in seen) == pytest.approx(
+        total["baseline_ns"], abs=len(seen)
+    )
+    one = ask("fusion_group", **pair, group=seen[0]["group"])
+    assert one["title"] == seen[0]["title"]
+    assert one["baseline_kernels"] or one["candidate_kernels"]
+    few = ask("fusion_groups", **pair, contains="linear")["rows"]
+    assert 0 < len(few) < len(seen)
+
+
+def test_a_kernel_comes_with_its_generated_code():
+    run = "sample/customcnn/default"
+    rows = ask("kernels", run=run, contains="triton", limit=50)["rows"]
+    code, answer = "", {"next_code_offset": 0}
+    while "next_code_offset" in answer:
+        answer = ask(
+            "kernel", run=run, name=rows[0]["name"], code_offset=answer["next_code_offset"]
+        )
+        code += answer["code"]
+    assert len(code) == answer["n_code_characters"]
+    assert "@triton" in code and rows[0]["name"].split("(")[0] in code
+
+
+def test_breaks_and_recompiles_carry_their_remedies(capsys):
+    run = "sample/breaky/default"
+    theirs = command_line(capsys, "logs", ROOT / "sample_traces" / "breaky" / "default")
+    breaks = ask("graph_breaks", run=run)
+    assert breaks["n"] == len(theirs["graph_breaks"]) > 0
+    assert all(row["remedy"] for row in breaks["rows"])
+    again = ask("recompiles", run=run)
+    assert again["n"] == len(theirs["recompiles"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "word"),
+    [
+        ("summary", {"run": "run/none/here"}, "no run"),
+        ("summary", {"run": ""}, "list_runs"),
+        ("compare", {"baseline": EAGER}, "candidate"),
+        ("fusion_group", {"baseline": EAGER, "candidate": GRAPHS, "group": 999}, "from 0 to"),
+        ("kernel", {"run": EAGER, "name": "nothing like it"}, "kernels"),
+        ("graph_breaks", {"run": str(WITHOUT_LOG)}, "no log"),
+    ],
+)
+def test_what_cannot_be_answered_is_a_sentence_with_a_remedy(tool, arguments, word):
+    said = ask(tool, is_error=True, **arguments)
+    assert word in said
+    assert "Traceback" not in said
+
+
+def test_the_largest_sample_keeps_to_the_bound():
+    """`ask` measures every answer."""
+    pair = {"baseline": "sample/bert/eager", "candidate": "sample/bert/default"}
+    ask("compare", baseline="sample/bert")
+    rows = ask("fusion_groups", **pair, limit=10_000)
+    assert rows["next_offset"] == len(rows["rows"])
+    ask("kernels", run=pair["candidate"], limit=10_000)
+    ask("findings", **pair)
+
+
+def test_an_answer_is_cut_until_it_fits_and_says_so():
+    rows = [{"name": "x" * 1_000, "n": n} for n in range(50)]
+    answer = json.loads(written(page(rows, 0, 50)))
+    assert 0 < len(answer["rows"]) < 50
+    assert answer["next_offset"] == len(answer["rows"])
+    answer = json.loads(written({"notes": ["y" * 5_000] * 64}))
+    assert answer["left_off"]["notes"] + len(answer["notes"]) == 64
+    assert answer["notes"][0].endswith("(3800 more characters)")
