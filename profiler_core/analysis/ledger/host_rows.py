@@ -122,8 +122,7 @@ def host_rows(trace: Trace, work: pl.DataFrame, steps: pl.DataFrame) -> tuple[Ho
         steps: of `host_steps`; without any the whole trace is one step.
     """
     columns = _columns(trace, work)
-    threads = _threads(columns)
-    thread = _places(columns, threads)
+    threads, thread = _threads(columns)
     starts = steps["ts_ns"].to_numpy() if steps.height else np.array([-(1 << 62)])
     last = int(steps["end_ns"].max()) if steps.height else 1 << 62  # type: ignore[arg-type]
     # A step lasts until the next one begins, the last one until the last end, that included.
@@ -139,7 +138,7 @@ def host_rows(trace: Trace, work: pl.DataFrame, steps: pl.DataFrame) -> tuple[Ho
         trace, work, columns.kind[order], columns.source[order], thread[order], threads,
         columns.event[order], borders,
     )  # fmt: skip
-    return rows, _forms(rows, _signatures(columns, order, thread, step))
+    return rows, _forms(rows, _signatures(columns, order, rows.thread, borders))
 
 
 @dataclass(frozen=True)
@@ -241,16 +240,18 @@ def _own_events(ops: pl.DataFrame, counted: pl.DataFrame) -> Ints:
     )
 
 
-def _threads(columns: _Columns) -> list[tuple[int, int]]:
-    both = pl.DataFrame({"pid": columns.pid, "tid": columns.tid})
-    return [(pid, tid) for pid, tid in both.unique(maintain_order=True).iter_rows()]
-
-
-def _places(columns: _Columns, threads: list[tuple[int, int]]) -> Ints:
-    place = np.zeros(columns.ts.size, dtype=np.int64)
-    for number, (pid, tid) in enumerate(threads[1:], start=1):
-        place[(columns.pid == pid) & (columns.tid == tid)] = number
-    return place
+def _threads(columns: _Columns) -> tuple[list[tuple[int, int]], Ints]:
+    """The threads in the order in which they come up, and the place among them of each row."""
+    place = np.full(columns.ts.size, -1, dtype=np.int64)
+    threads: list[tuple[int, int]] = []
+    first = 0
+    while first < place.size:
+        pid, tid = int(columns.pid[first]), int(columns.tid[first])
+        place[(columns.pid == pid) & (columns.tid == tid)] = len(threads)
+        threads.append((pid, tid))
+        rest = np.flatnonzero(place[first:] < 0)
+        first = first + int(rest[0]) if rest.size else place.size
+    return threads, place
 
 
 def _in_order(columns: _Columns, thread: Ints, step: Ints) -> Ints:
@@ -267,26 +268,29 @@ def _in_order(columns: _Columns, thread: Ints, step: Ints) -> Ints:
     return order
 
 
-def _signatures(columns: _Columns, order: Ints, thread: Ints, step: Ints) -> Hashes:
+def _signatures(columns: _Columns, order: Ints, own: Ints, borders: Ints) -> Hashes:
     """One number a row: equal where all that a step's layout depends on is."""
-    ts, kind, own = columns.ts[order], columns.kind[order], thread[order]
-    end = ts + columns.dur[order]
-    number = step[order]
+    ts, kind = columns.ts[order], columns.kind[order]
+    length = np.diff(borders)
     inside = np.zeros(ts.size, dtype=np.int64)
-    for place in np.unique(own):
-        mine = np.flatnonzero((own == place) & (kind != _UNLINKED))
+    ranges = kind != _UNLINKED
+    for place in range(int(own.max()) + 1 if own.size else 0):
+        mine = np.flatnonzero((own == place) & ranges)
         begins = ts[mine]
-        # How many rows of its thread and step begin before it ends, and how many with it.
-        following = np.searchsorted(begins, end[mine], side="left")
-        following = np.minimum(following, np.searchsorted(number[mine], number[mine], side="right"))
-        together = np.searchsorted(begins, begins, side="right")
-        at = np.arange(mine.size)
-        inside[mine] = (following - at) * 1024 + np.minimum(together - at, 1023)
+        # How many rows of its thread and step begin before it ends; does it begin with another?
+        following = np.searchsorted(begins, begins + columns.dur[order[mine]], side="left")
+        upto = np.searchsorted(mine, borders, side="left")
+        following = np.minimum(following, np.repeat(upto[1:], np.diff(upto)))
+        inside[mine] = 2 * (following - np.arange(mine.size))
+        inside[mine[1:]] += begins[1:] == begins[:-1]
     sequence = columns.sequence[order]
     known = (sequence >= 0) & (sequence < _LARGEST_SEQUENCE)
-    lowest = np.full(int(number[-1]) + 1 if number.size else 0, _LARGEST_SEQUENCE)
-    np.minimum.at(lowest, number[known], sequence[known])
-    relative = np.where(known, sequence - lowest[number], np.where(sequence < 0, -1, -2))
+    lowest = np.zeros(length.size, dtype=np.int64)
+    there = length > 0
+    if there.any():
+        bounded = np.where(known, sequence, _LARGEST_SEQUENCE)
+        lowest[there] = np.minimum.reduceat(bounded, borders[:-1][there])
+    relative = np.where(known, sequence - np.repeat(lowest, length), np.minimum(sequence, -1))
     mixed = _mix(columns.hashes[order] + kind.astype(np.uint64))
     for part in (own, inside, relative):
         mixed = _mix(mixed ^ part.astype(np.uint64))
