@@ -58,9 +58,7 @@ def main() -> None:
     parser.add_argument("ranks", nargs="*", type=int, default=[64])
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
-    print(
-        f"{'ranks':>6} {'MB':>7} {'s':>7} {'ms/rank':>8} {'again s':>8} {'ms/rank':>8} {'peak MB':>8}  slow"
-    )
+    print(" ranks      MB       s  ms/rank  again s  ms/rank  peak MB  slow")
     for n in arguments.ranks:
         slow = n * 2 // 3
         with tempfile.TemporaryDirectory() as scratch:

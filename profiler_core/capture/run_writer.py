@@ -21,12 +21,12 @@ class RunWriter:
         self.directory = directory
         self.record: dict[str, Any] = {
             "schema_version": names.SCHEMA_VERSION,
+            "rank": 0,
+            "world_size": 1,
             **record,
             "created_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
             "status": "running",
             "error": None,
-            "rank": 0,
-            "world_size": 1,
             "sweep": None,
             "environment": {},
             "measurement": {

@@ -106,8 +106,8 @@ def _of_run(folder: Path, name: str) -> RankFiles:
         if trace is None:
             without.append(rank)
             continue
-        # A folder of rank 0 alone may be any rank's own run directory.
-        said = described(trace).rank if not others else rank
+        # The folder itself is of rank 0, or of the lowest that somebody brought.
+        said = described(trace).rank if directory is folder else rank
         shown = trace.relative_to(folder).as_posix()
         found.append(_Candidate(str(trace), shown, rank if said is None else said))
     files = _numbered(name, found)

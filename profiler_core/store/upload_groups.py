@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from profiler_core import run_directory as names
 from profiler_core.ingest.kinds import Kind
 from profiler_core.ingest.sniff import Packing, packing_of
+from profiler_core.store.upload_ranks import job_name, jobs_among, place_below
 
 # Where a file of each kind lies in a run directory, without the ending of its packing.
 _STORED_AS: dict[Kind, str] = {
@@ -43,6 +44,11 @@ class RunParts:
     def has_record(self) -> bool:
         """Did it bring a run.json?"""
         return names.RUN_JSON in self.files
+
+    @property
+    def n_ranks(self) -> int:
+        """Rank 0 is the run itself, each other one has a folder below ranks/."""
+        return 1 + len({name.split("/")[1] for name in self.files if name.startswith("ranks/")})
 
     @property
     def trace(self) -> Part | None:
@@ -90,14 +96,30 @@ def group(parts: Iterable[Part]) -> Groups:
     runs: list[RunParts] = []
     notes: list[str] = []
     loose = every
-    for record in [part for part in every if part.kind is Kind.RUN_RECORD]:
+    records = [part for part in every if part.kind is Kind.RUN_RECORD]
+    by_folder: dict[str, RunParts] = {}
+    # Shorter folders first: a run comes before its ranks.
+    for record in sorted(records, key=lambda part: (part.name.count("/"), part.name)):
         folder = _folder(record.name)
-        run = RunParts(_last(folder) or "run", {names.RUN_JSON: record})
+        of_rank = place_below(folder, by_folder)
+        if of_rank is None:
+            run, below = RunParts(_last(folder) or "run"), ""
+            by_folder[folder] = run
+            runs.append(run)
+        else:
+            run, below = by_folder[of_rank[0]], f"{of_rank[1]}/"
+        run.files[below + names.RUN_JSON] = record
         inside = [p for p in loose if p is not record and _is_below(p.name, folder)]
-        taken = {id(record)} | {id(part) for part in inside if _put(run, part, by_name=True)}
+        taken = {id(record)} | {
+            id(part) for part in inside if _put(run, part, by_name=True, below=below)
+        }
         loose = [part for part in loose if id(part) not in taken]
-        runs.append(run)
     leading = [part for part in loose if part.kind is Kind.TRACE]
+    ranked = _ranked(leading)
+    taken = {id(part) for run in ranked for part in run.files.values()}
+    leading = [part for part in leading if id(part) not in taken]
+    loose = [part for part in loose if id(part) not in taken]
+    runs += ranked
     if not leading and not runs:  # snapshots alone are compared as traces are
         leading = [part for part in loose if part.kind is Kind.MEMORY_SNAPSHOT]
     if not leading and not runs:  # and so are samples of GPUs alone
@@ -124,6 +146,18 @@ def group(parts: Iterable[Part]) -> Groups:
         else:
             notes.append(not_clear(part, len(made)))
     return Groups((*runs, *made), tuple(notes), tuple(unclear))
+
+
+def _ranked(traces: list[Part]) -> list[RunParts]:
+    """One run for each job of several ranks among the traces; its lowest rank leads."""
+    runs = []
+    for job in jobs_among([(part.name, part.path) for part in traces]):
+        parts = [traces[index] for index in job.values()]
+        run = RunParts(job_name([part.name for part in parts]))
+        for rank, part in zip(job, parts, strict=True):
+            _put(run, part, below="" if part is parts[0] else f"ranks/{rank}/")
+        runs.append(run)
+    return runs
 
 
 _OF_NO_INTEREST = re.compile(r"heartbeat|capture\.json|progress\.jsonl|meta\.json|\..*")
@@ -161,19 +195,20 @@ def _of_kind(part: Part) -> str:
     return part.kind.value
 
 
-def _put(run: RunParts, part: Part, *, by_name: bool = False) -> bool:
+def _put(run: RunParts, part: Part, *, by_name: bool = False, below: str = "") -> bool:
     """Give the file its place in the run. False: it is unknown, or the place is taken."""
     bare = _last(part.name).removesuffix(".gz")
     ending = ".gz" if part.kind is not Kind.RUN_RECORD and _is_gzipped(part.path) else ""
     if by_name and bare in _BY_NAME:
         place = _BY_NAME[bare] + ending
     elif part.kind is Kind.TORCH_TRACE:
-        n_there = sum(name.startswith(names.TORCH_TRACE) for name in run.files)
+        n_there = sum(name.startswith(below + names.TORCH_TRACE) for name in run.files)
         place = f"{names.TORCH_TRACE}/{n_there}.log{ending}"
     elif part.kind in _STORED_AS:
         place = _STORED_AS[part.kind] + ending
     else:
         return False
+    place = below + place
     bare_places = {name.removesuffix(".gz") for name in run.files}
     if place.removesuffix(".gz") in bare_places:
         return False

@@ -255,6 +255,7 @@ def _write_records(upload_id: str, made: list[_NewRun]) -> list[_NewRun]:
             baseline_run_id=None if is_baseline or len(made) == 1 else baseline_id,
             created_at=now,
             name=run.parts.name,
+            world_size=run.parts.n_ranks,
         )
         (run.directory / names.RUN_JSON).write_bytes(msgspec.json.encode(record))
     return [baseline, *(run for run in made if run is not baseline)]

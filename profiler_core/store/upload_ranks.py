@@ -1,0 +1,72 @@
+"""Uploaded traces that are the ranks of one job: they become one run, not one run each."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from profiler_core.ranks.find import RANKS
+from profiler_core.ranks.rank_of import described, rank_in_name
+
+# What tells ranks apart in names; without it, those of one job are alike.
+_NUMBER = re.compile(r"((?:rank|worker)s?[ _.=/-]*)\d+", re.IGNORECASE)
+_OF_RUN = re.compile(rf"(?P<run>.*?)/?{RANKS}/(?P<rank>\d+)$")
+
+
+@dataclass(frozen=True)
+class RankedPart:
+    """A trace with its rank; is_told: the file itself says that it is one of several."""
+
+    index: int  # among the traces that were looked at
+    name: str
+    rank: int
+    is_told: bool
+
+
+def jobs_among(traces: Sequence[tuple[str, Path]]) -> list[dict[int, int]]:
+    """The jobs among uploaded traces, each as rank -> place in `traces`.
+
+    Files that say their rank belong together where they lie in one folder; others by names that
+    differ in the number of the rank only. Two files of one rank are no job.
+
+    Args:
+        traces: (name, path) of each.
+    """
+    ranked = []
+    for index, (name, path) in enumerate(traces):
+        said = described(path)
+        is_told = said.rank is not None and (said.world_size or 0) > 1
+        rank = said.rank if is_told else rank_in_name(name)
+        if rank is not None:
+            ranked.append(RankedPart(index, name, rank, is_told))
+    told = [one for one in ranked if one.is_told]
+    jobs = _buckets(told, lambda one: str(PurePosixPath(one.name).parent))
+    taken = {index for job in jobs for index in job.values()}
+    rest = [one for one in ranked if one.index not in taken]
+    return jobs + _buckets(rest, lambda one: _NUMBER.sub(r"\1#", one.name))
+
+
+def _buckets(parts: Iterable[RankedPart], key: Callable[[RankedPart], str]) -> list[dict[int, int]]:
+    found: dict[str, list[RankedPart]] = {}
+    for part in parts:
+        found.setdefault(key(part), []).append(part)
+    return [
+        {one.rank: one.index for one in sorted(bucket, key=lambda one: one.rank)}
+        for bucket in found.values()
+        if len(bucket) > 1 and len({one.rank for one in bucket}) == len(bucket)
+    ]
+
+
+def place_below(folder: str, runs: Iterable[str]) -> tuple[str, str] | None:
+    """(folder of the run, "ranks/<r>") for the folder of a rank of one of these runs."""
+    found = _OF_RUN.match(folder)
+    if found is None or found["run"] not in set(runs):
+        return None
+    return found["run"], f"{RANKS}/{found['rank']}"
+
+
+def job_name(names: Sequence[str]) -> str:
+    """What the names of all ranks share: the folder, else the name without the rank."""
+    folder = PurePosixPath(names[0]).parent.name
+    shared = _NUMBER.sub("", PurePosixPath(names[0]).name).split(".")[0].strip(" _-=")
+    return folder if folder and not _NUMBER.fullmatch(folder) else shared or folder or "ranks"
