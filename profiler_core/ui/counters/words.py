@@ -6,7 +6,7 @@ from profiler_core.analysis.counters.residence import Residence, residence
 from profiler_core.units import format_bytes, format_share
 
 _WHERE: dict[Residence, str] = {
-    "memory": "All of it goes through the memory.",
+    "memory": "Nearly all of it goes through the memory.",
     "partly in L2": "The rest stays in the L2 cache.",
     "in L2": "It stays in the L2 cache.",
     "more than shapes": "Copies of layouts or buffers of the library come on top.",
