@@ -27,6 +27,7 @@ from profiler_core.model.run import Measurement
 
 _EXIT = {"pass": 0, "regression": 1, "cannot judge": 3}
 _DEFAULT = "+3%"  # on step time, where no limit is given
+_IN_HELP = _DEFAULT.replace("%", "%%")  # argparse fills in %(...)s in its help
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -48,7 +49,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
             dest=quantity.key,
             metavar="LIMIT",
             help=quantity.label.lower()
-            + (f" (default where no limit is given: {_DEFAULT})" if _is_default(quantity) else ""),
+            + (f" (default where no limit is given: {_IN_HELP})" if _is_default(quantity) else ""),
         )
     parser.add_argument(
         "--same", type=Path, action="append", default=[], metavar="RUN",

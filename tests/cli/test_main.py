@@ -13,6 +13,14 @@ def test_help_lists_every_verb(capsys):
     assert all(verb in text for verb in VERBS)
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_shows_its_help(capsys, verb):
+    with pytest.raises(SystemExit) as end:
+        main([verb, "--help"])
+    assert end.value.code == 0
+    assert f"usage: fusionscope {verb}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("words", [[], ["dance"], ["--json"]])
 def test_what_is_no_verb_is_answered_with_the_verbs(capsys, words):
     assert main(words) == 2

@@ -79,9 +79,16 @@ def _headline(baseline: MemoryReport, candidate: MemoryReport) -> str:
     if abs(ratio - 1) < 0.02:
         return f"The candidate {what} as much as the baseline: {format_bytes(theirs)}."
     return (
-        f"The candidate {what} {format_change(ratio)} at its peak: {format_bytes(theirs)} against "
+        f"The candidate {what} {_in_words(ratio)} at its peak: {format_bytes(theirs)} against "
         f"{format_bytes(ours)}."
     )
+
+
+def _in_words(ratio: float) -> str:
+    """A change as people say it: "7 % less", "12 % more", "×11.2 as much"."""
+    change = format_change(ratio)
+    ending = {"−": " less", "+": " more"}.get(change[0])
+    return change[1:] + ending if ending else change + " as much"
 
 
 def _bound(baseline: MemoryReport, candidate: MemoryReport) -> str | None:
