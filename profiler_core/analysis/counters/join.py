@@ -20,7 +20,8 @@ _WORTH_OF_NAME = 8
 _WORTH_OF_SHAPE = 3
 
 _MOST_SEQUENCES = 6  # steps of different kernels that are tried, the most frequent ones first
-_MOST_STEPS = 16  # steps in one file of counters
+_STEPS_ALIGNED = 3  # of several steps in one file; the others are like them
+_MOST_ROWS = 20_000  # that are aligned: a second of work, and more than any step has
 
 Signature = tuple[str, str, str]  # name, grid, block
 
@@ -116,18 +117,22 @@ def _best_fit(counters: Counters, kernels: dict[int, pl.DataFrame]) -> _Fit | No
     fits = []
     for signatures, steps in sorted(kinds.items(), key=lambda one: -len(one[1]))[:_MOST_SEQUENCES]:
         for repeats in _repeats(len(measured), len(signatures)):
-            pairs = _aligned(list(signatures) * repeats, measured)
+            laid_out = list(signatures) * min(repeats, _STEPS_ALIGNED)
+            rows = measured[: len(laid_out) if repeats > 1 else _MOST_ROWS]
+            pairs = _aligned(laid_out, rows)
             row_of_place: dict[int, int] = {}
             for place, row in pairs:
                 row_of_place.setdefault(place % len(signatures), row)
-            share = 2 * len(pairs) / (len(signatures) * repeats + len(measured))
-            fits.append(_Fit(share, tuple(steps), repeats, dict(sorted(row_of_place.items()))))
+            share = 2 * len(pairs) / (len(laid_out) + len(rows))
+            # ncu may miss a kernel in each of them, so by what it saw of one.
+            counted = round(len(measured) / max(1, len(row_of_place))) if repeats > 1 else 1
+            fits.append(_Fit(share, tuple(steps), counted, dict(sorted(row_of_place.items()))))
     return max(fits, key=lambda fit: fit.share, default=None)
 
 
 def _repeats(n_measured: int, n_kernels: int) -> tuple[int, ...]:
     """How many steps the counters may hold: one, or as many as fit best."""
-    several = min(_MOST_STEPS, round(n_measured / max(1, n_kernels)))
+    several = round(n_measured / max(1, n_kernels))
     return (1, several) if several > 1 else (1,)
 
 

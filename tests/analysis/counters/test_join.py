@@ -85,6 +85,14 @@ def test_several_counted_steps_give_one():
     assert found.row_of_event.tolist() == [-1, 0, 1]
 
 
+def test_steps_are_counted_by_what_ncu_saw_of_one():
+    step = [(name, "[1]", 1) for name in "abcdefgh"]
+    rows = [(name, "[1]", 1) for name in "bcdefgh"] * 20  # a was never seen
+    found = join(counters_of(*rows), work_of(step))
+    assert found.n_counted_steps == 20
+    assert found.row_of_event.tolist()[1:] == [-1, 0, 1, 2, 3, 4, 5, 6]
+
+
 def test_counters_of_another_program_match_nothing():
     found = join(counters_of(("z", "[1]", 1)), work_of([("a", "[1]", 5)]))
     assert found.matched_time_share == 0
