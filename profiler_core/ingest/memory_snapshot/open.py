@@ -7,6 +7,7 @@ from pathlib import Path
 
 import profiler_core
 from profiler_core.errors import BadInput
+from profiler_core.ingest.cache_limit import Hold, keep_within_limit
 from profiler_core.ingest.memory_snapshot import columns
 from profiler_core.ingest.memory_snapshot.opcodes import REMEDY
 from profiler_core.model.memory_snapshot import MemorySnapshot
@@ -28,6 +29,7 @@ def open_snapshot(path: Path) -> MemorySnapshot:
     snapshot = load_cached(path)
     if snapshot is None:
         raise BadInput(problem, remedy=remedy)
+    keep_within_limit()
     return snapshot
 
 
@@ -38,7 +40,14 @@ def is_cached(path: Path) -> bool:
 
 def load_cached(path: Path) -> MemorySnapshot | None:
     """The snapshot from its columns; None where they are absent or damaged. Reads no pickle."""
-    return columns.load(columns.folder_of(path), path.name)
+    folder = columns.folder_of(path)
+    hold = Hold(folder)  # before it is read, so that nobody removes it meanwhile
+    snapshot = columns.load(folder, path.name)
+    if snapshot is None:
+        hold.release()
+    else:
+        hold.until_gone(snapshot)
+    return snapshot
 
 
 def _read_elsewhere(path: Path) -> tuple[str, str]:

@@ -8,11 +8,15 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from profiler_core.analysis.compilation import CompilationReport, compilation_report
+from profiler_core.analysis.compilation import (
+    CompilationReport,
+    compilation_report,
+    says_something,
+)
 from profiler_core.analysis.skipped_frames import Other, others_of
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
-from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.ingest.inductor.apart import read_inductor_apart
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import Run
@@ -44,7 +48,7 @@ def compiled_runs(choice: Choice) -> tuple[Compiled, ...]:
     for label, entry in zip(choice.labels, choice.entries, strict=True):
         run = read_run(entry)
         log = compile_log_of(run)
-        if log is not None and _says_something(log):
+        if log is not None and _has_a_page(log):
             baseline = choice.baseline if entry is not choice.baseline else None
             others = _others(choice, entry) if log.frame_skips else ()
             found.append(_report(label, entry, run, log, baseline, others))
@@ -68,18 +72,8 @@ def generated_code(entry: Entry) -> InductorLog | None:
     return _inductor(paths, stamps(paths)) if paths else None
 
 
-def _says_something(log: CompileLog) -> bool:
-    return bool(
-        log.compilations
-        or log.graph_breaks
-        or log.frame_skips
-        or log.recompiles
-        or log.limit_hits
-        or log.failures
-        or log.cudagraph_events
-        or log.perf_hints
-        or log.fusion_decisions
-    )
+def _has_a_page(log: CompileLog) -> bool:
+    return bool(says_something(log) or log.perf_hints or log.fusion_decisions)
 
 
 def _others(choice: Choice, entry: Entry) -> tuple[Other, ...]:
@@ -142,7 +136,7 @@ def _judged(
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _inductor(paths: tuple[Path, ...], stamped: tuple[int, ...]) -> InductorLog:
     del stamped
-    return read_inductor(paths)
+    return read_inductor_apart(paths)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
