@@ -14,8 +14,10 @@ from profiler_core.analysis.counters.groups import measured_ledger
 from profiler_core.analysis.counters.join import join
 from profiler_core.analysis.counters.measured import CounterSums
 from profiler_core.analysis.counters.residence import residence
+from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.finding_rules.counters import dram_traffic
 from profiler_core.analysis.finding_rules.facts import Facts
+from profiler_core.analysis.ledger.bandwidth import bandwidth
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.work import device_work
@@ -112,17 +114,21 @@ def test_tensors_that_stay_in_l2_are_recognised(traces, counters, prefix):
     """Working sets of half the cache and less stay in it, and larger ones than it do not."""
     _, _, ledger, counted = measured(traces, counters, prefix)
     l2 = counted.joined[0].counters.l2_size_bytes
+    peaks = peaks_of(counted.joined[0].counters.device_name)
+    assert peaks.l2_bytes == l2
     seen = {"inside": 0, "beyond": 0}
     for side, working_set, _, estimate, moved in pointwise_sides(ledger, counted):
         where = residence(moved, estimate)
         if working_set <= l2 / 2:
             seen["inside"] += 1
             assert where in ("in L2", "partly in L2"), side
+            assert bandwidth(side, 1, peaks).fits_cache
             if not side.operators[0].op.startswith("aten::"):  # one fused kernel: all of it
                 assert where == "in L2", side
         elif working_set > 1.5 * l2:
             seen["beyond"] += 1
             assert where == "memory", side
+            assert not bandwidth(side, 1, peaks).fits_cache
     assert min(seen.values()) >= 15
 
 
