@@ -9,6 +9,7 @@ from profiler_core.resources import static_directory
 from profiler_core.ui.menu import menu
 from profiler_core.ui.sign_in.card import signed_in_menu
 from profiler_core.ui.sign_in.guard import let_in
+from profiler_core.ui.sign_in.wanted import go_on
 
 st.set_page_config(
     page_title="Fusionscope",
@@ -24,4 +25,7 @@ st.logo(
 )
 _visitor = let_in()  # before any page is known
 signed_in_menu(_visitor)
-st.navigation(menu(for_admin=_visitor.role == "admin")).run()
+_page = st.navigation(menu(for_admin=_visitor.role == "admin"))
+if _visitor.holder:
+    go_on()
+_page.run()

@@ -61,11 +61,11 @@ def team(team_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             yield server
 
 
-def sign_in(page: Page, team: Server, subject: str) -> None:
+def sign_in(page: Page, team: Server, subject: str, link: str = "") -> None:
     """From the card to the provider and back."""
     # The provider's own page wants a style sheet from elsewhere; here nothing is fetched.
     page.context.route("https://cdn.jsdelivr.net/**", lambda route: route.fulfill(body=""))
-    page.goto(team.link())
+    page.goto(link or team.link())
     ready(page)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_placeholder("sub").fill(subject)
@@ -129,6 +129,15 @@ def test_a_runner_can_capture(browser: Browser, team: Server) -> None:
         ready(page)
         expect(page.get_by_text("Only an admin")).to_be_visible()
         expect(page.get_by_test_id("stDataFrame")).to_have_count(0)
+
+
+def test_signing_in_leads_on_to_where_the_link_led(browser: Browser, team: Server) -> None:
+    for page in watched_page(browser):
+        sign_in(page, team, "vera", link=team.link("kernels", q="gemm", **COMPARISON))
+        page.wait_for_url("**/kernels?*")
+        ready(page)
+        expect(page.get_by_role("heading", name="Kernels")).to_be_visible()
+        assert "q=gemm" in page.url and "baseline=run%2Fcnn%2Feager" in page.url
 
 
 def test_an_admin_sees_who_did_what(browser: Browser, team: Server) -> None:

@@ -6,6 +6,7 @@ from profiler_core.store import history
 from profiler_core.store.history.audit import words_of
 
 _MOST = 500
+_FIT = 17  # rows that need no scrolling of their own
 
 
 def show_entries() -> None:
@@ -33,7 +34,7 @@ def show_entries() -> None:
             "More": [one.detail_text for one in found],
         },
         hide_index=True,
-        height=640,
+        height=640 if len(found) > _FIT else "content",
     )
     if len(found) == _MOST:
         st.html(

@@ -9,6 +9,7 @@ from profiler_core.capture import jobs
 from profiler_core.capture.jobs import Job
 from profiler_core.ui.capture.progress import elapsed, state_chip
 from profiler_core.ui.problem_card import escape_markdown
+from profiler_core.ui.sign_in.guard import let_in
 
 _REFRESH_S = 3.0
 _SHOWN = 12
@@ -23,6 +24,7 @@ def capture_list(current: str | None) -> None:
     is_live = any(job.is_live for job in jobs.jobs(_SHOWN))
 
     def follow() -> None:
+        let_in()  # it refreshes itself, without the page around it
         found = jobs.jobs(_SHOWN)
         if not found:
             st.html("<p class=fs-note>None yet. A capture that you start appears here.</p>")

@@ -9,9 +9,11 @@ from profiler_core.capture import jobs
 from profiler_core.capture.job_progress import FINAL_PHASES, CaptureProgress
 from profiler_core.capture.jobs import Job
 from profiler_core.resources import pages_directory
-from profiler_core.store import library
+from profiler_core.store import history, library
 from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in.guard import let_in
+from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.units import format_duration
 
 _REFRESH_S = 1.0
@@ -41,6 +43,7 @@ def job_panel(job_id: str) -> None:
     is_live = jobs.job(job_id).is_live
 
     def follow() -> None:
+        let_in()  # it refreshes itself, without the page around it
         job = jobs.job(job_id)
         if is_live and not job.is_live:
             # Stops the refreshing, and lets the list and the form see the end.
@@ -77,14 +80,29 @@ def _draw(job: Job) -> None:
                 st.button(
                     "Cancel",
                     key=f"fs_cancel_{job.job_id}",
-                    on_click=jobs.cancel,
-                    args=(job.job_id,),
-                    disabled=job.cancel_requested,
+                    on_click=_cancel,
+                    args=(job,),
+                    disabled=job.cancel_requested or not _may_cancel(job),
                 )
         _sentence(job)
         if job.progress.phases:
             st.html(_phases(job.progress, is_live=job.is_live))
         _log(job)
+
+
+def _may_cancel(job: Job) -> bool:
+    """One's own; what others started only as an admin."""
+    who = visitor()
+    if who is None or not who.may("capture"):
+        return False
+    return not who.holder or who.may("delete") or job.spec.owner == who.person
+
+
+def _cancel(job: Job) -> None:
+    who = visitor()
+    if who is not None and _may_cancel(job):  # the role may have changed since it was drawn
+        history.note(who.person, "cancel", job.spec.title[:300])
+        jobs.cancel(job.job_id)
 
 
 def _sentence(job: Job) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in import wanted
 from profiler_core.ui.sign_in.card import no_role_card, sign_in_card
 from profiler_core.ui.sign_in.visitor import Visitor, visitor
 from profiler_core.ui.style import write_style_sheet
@@ -23,6 +24,7 @@ def let_in() -> Visitor:
     if who is None or not who.may("look"):
         write_style_sheet()
         if who is None:
+            wanted.remember()
             sign_in_card()
         else:
             no_role_card(who)

@@ -16,6 +16,7 @@ from profiler_core.figures.telemetry_live import telemetry_live
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.page import section
 from profiler_core.ui.server import is_local_server
+from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.style import colors
 from profiler_core.units import format_bytes
 
@@ -48,6 +49,7 @@ def show_live() -> None:
 
 
 def _look() -> None:
+    let_in()  # it refreshes itself, without the page around it
     samples = _samples()
     history = _history()
     for sample in samples:
