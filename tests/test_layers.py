@@ -122,6 +122,12 @@ def test_every_stage_is_in_the_table():
     assert folders == set(STAGES)
 
 
+def test_every_folder_is_a_package():
+    """One without an __init__.py works in the checkout, and is missing from the wheel."""
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    assert [_relative(f) for f in sorted(folders) if not (f / "__init__.py").is_file()] == []
+
+
 def test_modules_stay_small():
     for path in _modules():
         n_lines = len(path.read_text(encoding="utf-8").splitlines())

@@ -1,0 +1,107 @@
+"""The wheel in an empty environment: `fusionscope open` serves pages and samples from it alone."""
+
+import shutil
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import ready
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = (
+    *("app.py", "setup.py", "pyproject.toml", "requirements.txt", "README.md"),
+    *("profiler_core", "pages", "static", "sample_traces", ".streamlit"),
+)
+START_TIMEOUT_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """The `bin` folder of an environment that holds the wheel.
+
+    Its dependencies are lent by this environment (a .pth), so that nothing is downloaded.
+    """
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"  # a build writes beside what it builds
+    source.mkdir()
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            hidden = shutil.ignore_patterns("__pycache__", "_bundled")
+            shutil.copytree(ROOT / part, source / part, ignore=hidden)
+        else:
+            shutil.copy(ROOT / part, source / part)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    quiet = ["--no-deps", "--no-index"]
+    subprocess.run(
+        [*pip, "wheel", *quiet, "--no-build-isolation", "-w", str(folder), str(source)], check=True
+    )
+    (wheel,) = folder.glob("*.whl")
+    environment = folder / "environment"
+    venv.create(environment, with_pip=False)
+    python = environment / "bin" / "python"
+    subprocess.run([*pip, "--python", str(python), "install", *quiet, str(wheel)], check=True)
+    shutil.rmtree(source)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    lenders = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "lent.pth").write_text("\n".join(lenders))
+    return environment / "bin"
+
+
+@pytest.fixture(scope="module")
+def address(installed, tmp_path_factory) -> Iterator[str]:
+    """Where `fusionscope open` says that the shipped comparison is."""
+    folder = tmp_path_factory.mktemp("opened")
+    said = folder / "said.txt"
+    (packages,) = installed.parent.glob("lib/python*/site-packages")
+    sample = packages / "profiler_core" / "_bundled" / "sample_traces" / "customcnn"
+    with said.open("wb") as output:
+        process = subprocess.Popen(
+            [str(installed / "fusionscope"), "open", str(sample), "--no-browser", "--port", "0"],
+            cwd=folder,
+            env={
+                "PATH": "/usr/bin:/bin",
+                "HOME": str(folder),
+                "FUSIONSCOPE_HOME": str(folder / "home"),
+            },
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while process.poll() is None and "\n" not in said.read_text():
+            assert time.monotonic() < deadline, said.read_text()
+            time.sleep(0.1)
+        assert said.read_text().startswith("http://localhost:"), said.read_text()
+        yield said.read_text().splitlines()[0]
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_it_runs_from_the_wheel_and_not_from_the_checkout(installed, tmp_path):
+    code = "import profiler_core; print(profiler_core.__file__)"
+    ended = subprocess.run(
+        [installed / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.startswith(str(installed.parent))
+    ended = subprocess.run(
+        [installed / "fusionscope", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.startswith("fusionscope ")
+
+
+@pytest.mark.parametrize(("name", "title"), [("", "Side by side"), ("kernels", "Kernels")])
+def test_a_page_of_the_wheel_shows_a_sample_of_the_wheel(page: Page, address, name, title):
+    page.goto(address.replace("/?", f"/{name}?", 1))
+    ready(page)
+    expect(page.get_by_role("heading", name=title, exact=True).first).to_be_visible()
+    expect(page.locator(".fs-problem")).to_have_count(0)
+    expect(page.get_by_text("customcnn").first).to_be_visible()
