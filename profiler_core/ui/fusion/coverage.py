@@ -8,6 +8,7 @@ import streamlit as st
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.figures.names import clipped
 from profiler_core.ui.fusion.data import Fused
+from profiler_core.ui.fusion.words import OTHER_WORKLOADS
 from profiler_core.units import format_count, format_duration, format_share
 
 _LONGEST = 40  # characters of a run's name in a sentence
@@ -31,6 +32,8 @@ def coverage_sentence(found: Fused) -> str:
     if ledger.compiled_only_ns:
         only = ledger.compiled_only_ns / max(1, ledger.n_candidate_steps)
         text += f" {format_duration(only)} a step is spent by {candidate} alone."
+    if found.workloads_differ:
+        text += f" {OTHER_WORKLOADS}"
     return text
 
 

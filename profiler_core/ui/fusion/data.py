@@ -7,6 +7,7 @@ from typing import cast
 
 import streamlit as st
 
+from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.explanation import Material
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.shared_categories import with_known_categories
@@ -31,6 +32,7 @@ class Fused:
     entry: Entry  # the candidate, which kept the source lines
     devices: tuple[str | None, str | None]  # names, as the traces say them
     time: str = "GPU time"  # what its times are, in words
+    workloads_differ: bool = False  # then nothing of one side became anything of the other
 
 
 def fused(choice: Choice, number: int) -> Fused:
@@ -63,6 +65,7 @@ def fused(choice: Choice, number: int) -> Fused:
         entry=entries[1],
         devices=(summaries[0].device.name, summaries[1].device.name),
         time=_time(summaries),
+        workloads_differ=is_another_workload(differences(entries[0].run, entries[1].run)),
     )
 
 

@@ -2,6 +2,11 @@
 
 from profiler_core.analysis.ledger.result import FusionGroup
 
+OTHER_WORKLOADS = (
+    "These are different workloads: a group joins what looks most alike, and says nothing of what "
+    "compiling did."
+)
+
 _SURE = {
     "high": "This match is sure",
     "medium": "This match is likely",

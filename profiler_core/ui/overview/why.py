@@ -13,6 +13,7 @@ from profiler_core.ui.analyses import Looked
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.address import OF
+from profiler_core.ui.fusion.words import OTHER_WORKLOADS
 from profiler_core.ui.links import Query, page_link
 from profiler_core.ui.overview.difference import show_difference_notes, show_opened_bar
 from profiler_core.ui.overview.explanation_data import explained, run_found
@@ -45,7 +46,13 @@ def show_why(choice: Choice, looked: Looked, number: int, below_chart: DeltaGene
         query = {**choice.query, OF: str(number + 1)}
         on_gpu = looked.comparison.candidates[number].device_kinds[1] != "cpu"
         if one.ledger is not None:
-            _show_fusion(one.ledger, labels, query, "GPU time" if on_gpu else "operator time")
+            _show_fusion(
+                one.ledger,
+                labels,
+                query,
+                "GPU time" if on_gpu else "operator time",
+                OTHER_WORKLOADS if looked.comparison.candidates[number].workloads_differ else "",
+            )
         if one.findings is not None:
             show_findings(one.findings, clipped(labels[1], _LONGEST), query)
         _show_problems(one)
@@ -67,7 +74,9 @@ def show_run_findings(choice: Choice, looked: Looked) -> None:
         show_script_error(error)
 
 
-def _show_fusion(ledger: FusionLedger, labels: tuple[str, str], query: Query, time: str) -> None:
+def _show_fusion(
+    ledger: FusionLedger, labels: tuple[str, str], query: Query, time: str, warning: str
+) -> None:
     groups = fold(ledger.groups, n_steps=(ledger.n_baseline_steps, ledger.n_candidate_steps))
     baseline, candidate = (clipped(label, _LONGEST) for label in labels)
     section(
@@ -75,7 +84,8 @@ def _show_fusion(ledger: FusionLedger, labels: tuple[str, str], query: Query, ti
         f"{time[0].upper()}{time[1:]} of one step, {baseline} left, {candidate} right, on one "
         "scale. Equal groups are one; a ribbon shows what became what. "
         f"{format_share(ledger.coverage_baseline)} of {baseline}'s and "
-        f"{format_share(ledger.coverage_candidate)} of {candidate}'s {time} is placed.",
+        f"{format_share(ledger.coverage_candidate)} of {candidate}'s {time} is placed."
+        + (warning and f" {warning}"),
     )
     if not groups:
         st.html("<p class=fs-note>No profiled step has any kernel.</p>")
