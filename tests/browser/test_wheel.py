@@ -103,5 +103,4 @@ def test_a_page_of_the_wheel_shows_a_sample_of_the_wheel(page: Page, address, na
     page.goto(address.replace("/?", f"/{name}?", 1))
     ready(page)
     expect(page.get_by_role("heading", name=title, exact=True).first).to_be_visible()
-    expect(page.locator(".fs-problem")).to_have_count(0)
     expect(page.get_by_text("customcnn").first).to_be_visible()
