@@ -51,7 +51,7 @@ def show_hta(jobs: Sequence[SeenJob]) -> None:
     absent = [a.title for a in answer.analyses if a.status == "absent"]
     if absent:
         st.html(
-            f"<p class=fs-note>Nothing in these traces for: {escape(', '.join(absent).lower())}."
+            f"<p class=fs-note>Nothing in these traces for: {escape(', '.join(absent))}."
             "</p>"
         )
 
