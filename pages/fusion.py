@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from profiler_core.ui.counters.data import measured_groups
+from profiler_core.ui.counters.data import measured_groups, measured_run
 from profiler_core.ui.fusion.coverage import show_coverage, show_left
 from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.detail import show_group
@@ -31,16 +31,21 @@ with page("Fusion", "What became of each operator, and what did that save?"):
         show_left(found[listed], shown[listed])
     if any(shown.values()):
         show_map(found, shown, listed, program_order=order == PROGRAM)
+    pair = (choice.baseline, choice.candidates[listed])
     choose_listed(found, listed)
     if shown[listed]:
         opened = show_table(found[listed], shown[listed], listed)
         if opened is not None:
-            entries = (choice.baseline, choice.candidates[listed])
-            show_group(found[listed], opened, measured_groups(found[listed].ledger, entries))
+            show_group(found[listed], opened, measured_groups(found[listed].ledger, pair))
     else:
         st.html("<p class=fs-note>No group is left by these filters.</p>")
     show_notes(
         f"{one.labels[1]}: {note}" if len(found) > 1 else note
         for one in found.values()
         for note in one.ledger.notes
+    )
+    show_notes(
+        f"{label}: {note}"
+        for label, entry in zip(found[listed].labels, pair, strict=True)
+        for note in measured_run(entry).notes
     )
