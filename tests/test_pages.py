@@ -14,6 +14,7 @@ from profiler_core.analysis.summary import summarise
 from profiler_core.errors import BadInput
 from profiler_core.ingest.open import open_trace
 from profiler_core.store import library
+from tests.apps import checked, opened, text_of
 
 ROOT = Path(__file__).resolve().parents[1]
 ENTRY = ROOT / "profiler_core" / "ui" / "entry.py"
@@ -50,27 +51,6 @@ def empty_home(tmp_path, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
     monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
     return tmp_path
-
-
-def opened(page, **query):
-    """The page file alone, without the entry script."""
-    app = AppTest.from_file(str(ROOT / "pages" / f"{page}.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return checked(app.run())
-
-
-def checked(app):
-    assert not app.exception, app.exception
-    return app
-
-
-def text_of(app):
-    """All that stands on the page, HTML pieces included."""
-    elements = (*app.get("html"), *app.markdown, *app.caption)
-    return "\n".join(
-        str(getattr(e, "value", None) or getattr(e.proto, "body", "")) for e in elements
-    )
 
 
 def change_run_json(folder, **change):

@@ -121,6 +121,19 @@ def compilation_report(
     )
 
 
+def says_something(log: CompileLog) -> bool:
+    """Did the compiler do anything worth a report? Hints alone are none."""
+    return bool(
+        log.compilations
+        or log.graph_breaks
+        or log.frame_skips
+        or log.recompiles
+        or log.limit_hits
+        or log.failures
+        or log.cudagraph_events
+    )
+
+
 def _break_even(
     taken: CompileTime | None, saved_ns: float | None, step_ns: float | None
 ) -> int | None:

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Pair, Side, compare
@@ -14,7 +13,7 @@ from profiler_core.cli.explained import (
     explanation_text,
 )
 from profiler_core.cli.json_output import write_json
-from profiler_core.cli.runs import paths_by_role, sides_of
+from profiler_core.cli.runs import add_runs, paths_by_role, sides_of
 from profiler_core.cli.table import table
 from profiler_core.units import (
     format_bytes,
@@ -28,13 +27,7 @@ from profiler_core.units import (
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the arguments."""
     parser = subparsers.add_parser("compare", help="a baseline and its candidates, per step")
-    parser.add_argument(
-        "baseline",
-        type=Path,
-        metavar="BASELINE_OR_FOLDER",
-        help="a run, a trace, or the folder of a capture (sides by their role)",
-    )
-    parser.add_argument("candidates", type=Path, nargs="*", metavar="CANDIDATE")
+    add_runs(parser)
     parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
 
 

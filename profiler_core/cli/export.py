@@ -5,7 +5,7 @@ from pathlib import Path
 
 from profiler_core.analysis.compare import compare
 from profiler_core.cli.json_output import write_json
-from profiler_core.cli.runs import paths_by_role, sides_of
+from profiler_core.cli.runs import add_runs, paths_by_role, sides_of
 from profiler_core.errors import BadInput
 from profiler_core.export.merged import Exported, export_merged
 from profiler_core.ingest.telemetry.reader import read_run_samples
@@ -17,13 +17,7 @@ _ENDINGS = (".json", ".json.gz")
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the arguments."""
     parser = subparsers.add_parser("export", help="one merged trace, for ui.perfetto.dev")
-    parser.add_argument(
-        "baseline",
-        type=Path,
-        metavar="BASELINE_OR_FOLDER",
-        help="a run, a trace, or the folder of a capture (sides by their role)",
-    )
-    parser.add_argument("candidates", type=Path, nargs="*", metavar="CANDIDATE")
+    add_runs(parser)
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE", help="merged.json.gz or .json"
     )

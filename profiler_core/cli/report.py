@@ -6,7 +6,7 @@ from pathlib import Path
 
 from profiler_core.analysis.compare import compare
 from profiler_core.cli.kept import the_history
-from profiler_core.cli.runs import paths_by_role, sides_of
+from profiler_core.cli.runs import add_runs, paths_by_role, sides_of
 from profiler_core.errors import BadInput
 from profiler_core.report.contents import gather
 from profiler_core.report.redaction import redacted
@@ -16,13 +16,7 @@ from profiler_core.report.write import FORMATS, TABLE_FORMATS, write_report, wri
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the arguments."""
     parser = subparsers.add_parser("report", help="a comparison as HTML, Markdown, PDF or tables")
-    parser.add_argument(
-        "baseline",
-        type=Path,
-        metavar="BASELINE_OR_FOLDER",
-        help="a run, a trace, or the folder of a capture (sides by their role)",
-    )
-    parser.add_argument("candidates", type=Path, nargs="*", metavar="CANDIDATE")
+    add_runs(parser)
     parser.add_argument(
         "-o", "--output", type=Path, action="append", default=[], metavar="FILE",
         help=f"the report; its ending says the format ({', '.join(FORMATS)}); may be repeated",

@@ -1,5 +1,6 @@
 """From what stands on the command line to summarised runs."""
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +99,17 @@ def sides_of(paths: Sequence[Path]) -> tuple[list[Side], list[Material]]:
         )
         for side, label, path in zip(sides, labels, paths, strict=True)
     ], list(materials)
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """Declare `baseline` and `candidates`, as the verbs that compare take them."""
+    parser.add_argument(
+        "baseline",
+        type=Path,
+        metavar="BASELINE_OR_FOLDER",
+        help="a run, a trace, or the folder of a capture (sides by their role)",
+    )
+    parser.add_argument("candidates", type=Path, nargs="*", metavar="CANDIDATE")
 
 
 def paths_by_role(folder: Path) -> tuple[Path, list[Path]]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from profiler_core.analysis.compile_phases import Node, Stage
+from profiler_core.figures.icicle import icicle
 from profiler_core.figures.names import plotly_text
-from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_count, format_duration, format_share
 
@@ -37,32 +37,20 @@ def stage_colors(palette: Palette) -> Mapping[Stage, str]:
 
 def compilation_icicle(nodes: Sequence[Node], palette: Palette) -> go.Figure:
     """Boxes as wide as their time; a click on one makes it the whole width."""
-    figure = new_figure(palette)
     colors = stage_colors(palette)
     total = nodes[0].dur_ns if nodes else 0
     depth = max((node.key.count("/") for node in nodes), default=0) + 1
     fills = [palette.line if not node.parent else colors[node.stage] for node in nodes]
-    figure.add_icicle(
-        ids=[node.key for node in nodes],
-        parents=[node.parent for node in nodes],
-        labels=[plotly_text(node.label) for node in nodes],
-        values=[node.dur_ns / 1e9 for node in nodes],
-        branchvalues="total",
-        hovertext=[_hover(node, total) for node in nodes],
-        hoverinfo="text",
-        texttemplate="%{label}",
-        textfont={"color": [palette.on(fill) for fill in fills], "size": 12},
-        tiling={"orientation": "v", "pad": 1},
-        pathbar={"visible": False},
-        leaf={"opacity": 1},
-        marker={"colors": fills, "line": {"width": 0}},
-        sort=False,
+    return icicle(
+        [node.key for node in nodes],
+        [node.parent for node in nodes],
+        [node.label for node in nodes],
+        [node.dur_ns / 1e9 for node in nodes],
+        [_hover(node, total) for node in nodes],
+        fills,
+        palette,
+        height=min(depth, 12) * _ROW_PX,
     )
-    figure.update_layout(uniformtext={"minsize": 10, "mode": "hide"})
-    figure.update_layout(
-        height=min(depth, 12) * _ROW_PX + 8, margin={"l": 0, "r": 0, "t": 4, "b": 4}
-    )
-    return figure
 
 
 def _hover(node: Node, total: int) -> str:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from profiler_core.analysis.memory.snapshot import SnapshotLive
+from profiler_core.figures.icicle import icicle
 from profiler_core.figures.names import plotly_text
-from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_bytes, format_count, format_share
 
@@ -35,30 +35,17 @@ def memory_icicle(live: SnapshotLive, palette: Palette) -> go.Figure:
         else palette.tint(palette.accent, max(0.25, 0.85 - 0.09 * depths[key]))
         for key in keys
     ]
-    figure = new_figure(palette)
-    figure.add_icicle(
-        ids=[key or "all" for key in keys],
-        parents=["" if not key else boxes[key].parent or "all" for key in keys],
-        labels=[plotly_text(boxes[key].label) for key in keys],
-        values=[boxes[key].bytes for key in keys],
-        branchvalues="total",
-        hovertext=[_hover(boxes[key], total) for key in keys],
-        hoverinfo="text",
-        texttemplate="%{label}",
-        textfont={"color": [palette.on(fill) for fill in fills], "size": 12},
-        tiling={"orientation": "v", "pad": 1},
-        pathbar={"visible": False},
-        leaf={"opacity": 1},
-        marker={"colors": fills, "line": {"width": 0}},
-        sort=False,
-    )
     rows = min(_MOST_ROWS, max(depths.values(), default=0) + 2)
-    figure.update_layout(
-        uniformtext={"minsize": 10, "mode": "hide"},
-        height=rows * _ROW_PX + 8,
-        margin={"l": 0, "r": 0, "t": 4, "b": 4},
+    return icicle(
+        [key or "all" for key in keys],
+        ["" if not key else boxes[key].parent or "all" for key in keys],
+        [boxes[key].label for key in keys],
+        [boxes[key].bytes for key in keys],
+        [_hover(boxes[key], total) for key in keys],
+        fills,
+        palette,
+        height=rows * _ROW_PX,
     )
-    return figure
 
 
 def _boxes(live: SnapshotLive) -> dict[str, _Box]:

@@ -3,6 +3,9 @@
 import hashlib
 from pathlib import Path
 
+from profiler_core.errors import BadInput
+from profiler_core.home import cache_directory
+
 # Hashing runs at 0.9 GB/s here, and reopening a trace has 0.3 s in all: files up to this size are
 # hashed whole, so that a copy of a trace finds the columns of the original.
 WHOLE_FILE_LIMIT_BYTES = 64 << 20
@@ -32,3 +35,24 @@ def fingerprint(path: Path) -> str:
                 file.seek(last * piece // (_N_PIECES - 1))
                 digest.update(file.read(_PIECE_BYTES))
     return digest.hexdigest()
+
+
+def columns_folder(path: Path, what: str, version: int) -> Path:
+    """Where in the cache the columns of a file lie, or will lie once it is read.
+
+    Args:
+        path: the file.
+        what: the folder of its kind, "traces" or "snapshots".
+        version: of the columns' schema; old ones are not found any more.
+
+    Raises:
+        BadInput: there is no such file, or it cannot be read.
+    """
+    try:
+        key = fingerprint(path)
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be read: {error.strerror}.",
+            remedy="Check the path and its permissions.",
+        ) from error
+    return cache_directory() / what / f"v{version}-{key}"

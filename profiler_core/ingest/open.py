@@ -10,10 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from profiler_core.errors import BadInput
-from profiler_core.home import cache_directory
 from profiler_core.ingest import columns
 from profiler_core.ingest.cache_limit import Hold, keep_within_limit
-from profiler_core.ingest.fingerprint import fingerprint
+from profiler_core.ingest.fingerprint import columns_folder
 from profiler_core.ingest.kineto.reader import reading
 from profiler_core.model.trace import Trace
 
@@ -64,14 +63,7 @@ def cache_folder(path: Path) -> Path:
     Raises:
         BadInput: there is no such file.
     """
-    try:
-        key = fingerprint(path)
-    except OSError as error:
-        raise BadInput(
-            f"{path} cannot be read: {error.strerror}.",
-            remedy="Check the path and its permissions.",
-        ) from error
-    return cache_directory() / "traces" / f"v{columns.SCHEMA_VERSION}-{key}"
+    return columns_folder(path, "traces", columns.SCHEMA_VERSION)
 
 
 def _load(folder: Path, path: Path) -> Trace | None:

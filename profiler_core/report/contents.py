@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Side
-from profiler_core.analysis.compilation import CompilationReport, compilation_report
+from profiler_core.analysis.compilation import (
+    CompilationReport,
+    compilation_report,
+    says_something,
+)
 from profiler_core.analysis.explanation import (
     Explanation,
     Material,
@@ -16,7 +20,6 @@ from profiler_core.analysis.headline import leading
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.shared_categories import sides_of
 from profiler_core.analysis.skipped_frames import Other
-from profiler_core.model.compilation import CompileLog
 from profiler_core.model.review import Review
 
 
@@ -91,7 +94,7 @@ def _compilation(
     comparison: Comparison, number: int, material: Material, others: Sequence[Other]
 ) -> CompilationReport | None:
     log = material.compile_log
-    if log is None or not _says_something(log):
+    if log is None or not says_something(log):
         return None
     side = (comparison.baseline, *comparison.sides)[number]
     saved = None
@@ -105,16 +108,4 @@ def _compilation(
         measurement=side.run.record.measurement,
         saved_ns=saved,
         others=others,
-    )
-
-
-def _says_something(log: CompileLog) -> bool:
-    return bool(
-        log.compilations
-        or log.graph_breaks
-        or log.frame_skips
-        or log.recompiles
-        or log.limit_hits
-        or log.failures
-        or log.cudagraph_events
     )

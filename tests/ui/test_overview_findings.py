@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from profiler_core.store import library
+from tests.apps import opened, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces" / "customcnn"
@@ -26,18 +26,6 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def text_of_overview(**query):
-    app = AppTest.from_file(str(ROOT / "pages" / "overview.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception, app.exception
-    elements = (*app.get("html"), *app.markdown, *app.caption)
-    return "\n".join(
-        str(getattr(e, "value", None) or getattr(e.proto, "body", "")) for e in elements
-    )
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -47,7 +35,7 @@ def text_of_overview(**query):
     ids=["a pair", "a run alone"],
 )
 def test_new_samples_of_the_gpu_are_seen_at_once(home, query):
-    assert "GPU was throttled" not in text_of_overview(**query)
+    assert "GPU was throttled" not in text_of(opened("overview", **query))
     path = home / "runs" / "c" / "default" / "nvml.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     hot = [row | {"clocks_event_reasons": HW_THERMAL} for row in rows]
@@ -56,9 +44,9 @@ def test_new_samples_of_the_gpu_are_seen_at_once(home, query):
     stamp = path.stat().st_mtime_ns + 1_000_000_000
     os.utime(later, ns=(stamp, stamp))
     later.replace(path)
-    assert "GPU was throttled" in text_of_overview(**query)
+    assert "GPU was throttled" in text_of(opened("overview", **query))
 
 
 def test_an_upper_bound_is_marked_as_one(home):
-    text = text_of_overview(baseline="run/c/eager", candidate=["run/c/default"])
+    text = text_of(opened("overview", baseline="run/c/eager", candidate=["run/c/default"]))
     assert "<b>≤ " in text and "≤ is an upper bound." in text

@@ -4,21 +4,24 @@ import json
 import os
 import shutil
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from profiler_core.capture.telemetry.sources import Gpus
 from profiler_core.store import library
 from profiler_core.ui.telemetry import live
+from tests import apps
+from tests.apps import text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces" / "resnet50"
 PAIR = {"baseline": "run/r/eager", "candidate": ["run/r/default"]}
 HOSTILE = "<img src=x onerror=alert(1)>"
+opened = partial(apps.opened, "telemetry")
 
 
 @pytest.fixture
@@ -33,22 +36,6 @@ def home(tmp_path, monkeypatch):
             shutil.copy(SAMPLES / variant / name, folder)
     st.cache_resource.clear()
     return tmp_path
-
-
-def opened(**query):
-    app = AppTest.from_file(str(ROOT / "pages" / "telemetry.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception, app.exception
-    return app
-
-
-def text_of(app):
-    elements = (*app.get("html"), *app.markdown, *app.caption)
-    return "\n".join(
-        str(getattr(e, "value", None) or getattr(e.proto, "body", "")) for e in elements
-    )
 
 
 def edit(folder, **changed):

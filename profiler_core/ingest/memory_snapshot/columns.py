@@ -9,9 +9,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from profiler_core.errors import BadInput
-from profiler_core.home import cache_directory
-from profiler_core.ingest.fingerprint import fingerprint
+from profiler_core.ingest.fingerprint import columns_folder
 from profiler_core.model.memory_snapshot import SNAPSHOT_SCHEMAS, MemorySnapshot
 
 # Raise it whenever the tables, their columns or their meaning change.
@@ -25,14 +23,7 @@ def folder_of(path: Path) -> Path:
     Raises:
         BadInput: there is no such file.
     """
-    try:
-        key = fingerprint(path)
-    except OSError as error:
-        raise BadInput(
-            f"{path} cannot be read: {error.strerror}.",
-            remedy="Check the path and its permissions.",
-        ) from error
-    return cache_directory() / "snapshots" / f"v{_SCHEMA_VERSION}-{key}"
+    return columns_folder(path, "snapshots", _SCHEMA_VERSION)
 
 
 def write(folder: Path, tables: Mapping[str, pl.DataFrame], settings: Mapping[str, Any]) -> None:

@@ -1,0 +1,57 @@
+"""Boxes below boxes, each as wide as its value: what the icicles of time and of memory share."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from profiler_core.figures.names import plotly_text
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+
+
+def icicle(
+    ids: Sequence[str],
+    parents: Sequence[str],
+    labels: Sequence[str],
+    values: Sequence[float],
+    hover: Sequence[str],
+    fills: Sequence[str],
+    palette: Palette,
+    *,
+    height: int,
+) -> go.Figure:
+    """One box for each id, in the order given; a click on one makes it the whole width.
+
+    Args:
+        ids: unique.
+        parents: id of the box above; "" for the outermost.
+        labels: written into the box where they fit.
+        values: a box holds its own children's too.
+        hover: HTML, foreign names in it by `plotly_text`.
+        fills: colours.
+        palette: of the page.
+        height: of all rows, px.
+    """
+    figure = new_figure(palette)
+    figure.add_icicle(
+        ids=ids,
+        parents=parents,
+        labels=[plotly_text(label) for label in labels],
+        values=values,
+        branchvalues="total",
+        hovertext=hover,
+        hoverinfo="text",
+        texttemplate="%{label}",
+        textfont={"color": [palette.on(fill) for fill in fills], "size": 12},
+        tiling={"orientation": "v", "pad": 1},
+        pathbar={"visible": False},
+        leaf={"opacity": 1},
+        marker={"colors": fills, "line": {"width": 0}},
+        sort=False,
+    )
+    figure.update_layout(
+        uniformtext={"minsize": 10, "mode": "hide"},
+        height=height + 8,
+        margin={"l": 0, "r": 0, "t": 4, "b": 4},
+    )
+    return figure
