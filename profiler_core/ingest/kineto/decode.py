@@ -29,6 +29,9 @@ _NUMBER = re.compile(rb'(?<!\\)"(ts|dur)"(\s*:\s*)(-?\d[\d.eE+-]*)')
 # allocation): the rarer of the two is renamed in the text, by one character.
 _BYTES, _BYTES_RENAMED = b'"bytes":', "byte$"
 
+_WORDY_KEYS = (b'"pid": "', b'"tid": "', b'"pid":"', b'"tid":"')
+_WORD = re.compile(rb'[^"\\0-9]*"')
+_MOST_WORDS = 64  # each moves what follows it in the text
 
 # The reader's buffers are twice the longest event that it is told to expect.
 _USUAL_BYTES = 1 << 20
@@ -82,13 +85,15 @@ class Decoder:
         text += events
         text += b"]"
         _rename_bytes(text)
+        if typed:
+            _drop_words(text)
         with _as_file(text) as path:
             if typed:
                 try:
                     return self._query(_TYPED_QUERY, path, _USUAL_BYTES)
                 except self._error:
                     pass
-            # Perhaps only a text where a number stood ("pid": "Spans"), a number that overflows,
+            # Perhaps only a text where a number stood ("tid": "stream 7"), a number that overflows,
             # or an event longer than usual: read every value as text and convert what can be.
             # Costs twice as much.
             try:
@@ -108,6 +113,25 @@ def _rename_bytes(text: bytearray) -> None:
     while place >= 0:
         text[place + 5] = ord("$")
         place = text.find(_BYTES, place + len(_BYTES))
+
+
+def _drop_words(text: bytearray) -> None:
+    """Write null for a pid or tid that is a word without a digit, which is none (`_identifier`).
+
+    Kineto writes a few such events in each trace, and a piece with one would be read twice. In
+    JSON the bytes `"pid": "` are always a key with its text: inside a text quotes are escaped.
+    """
+    dropped = 0
+    for key in _WORDY_KEYS:
+        place = text.find(key)
+        while place >= 0:
+            begin = place + len(key)
+            word = _WORD.match(text, begin)
+            if word is None or dropped == _MOST_WORDS:  # a text that may be a number, or many
+                return
+            text[begin - 1 : word.end()] = b"null"
+            dropped += 1
+            place = text.find(key, begin)
 
 
 @contextmanager

@@ -1,0 +1,72 @@
+"""A pid or tid that is a word is none, and does not make its piece be read twice."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from profiler_core.ingest.kineto import decode
+from profiler_core.ingest.kineto.decode import Decoder
+
+EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1.5, "dur": 2.0}
+
+
+@pytest.fixture(scope="module")
+def decoder():
+    decoder = Decoder()
+    yield decoder
+    decoder.close()
+
+
+def _text(events: list[dict[str, object]], separators: tuple[str, str] | None = None) -> bytes:
+    return json.dumps(events, separators=separators)[1:-1].encode()
+
+
+def _as_text_says(decoder: Decoder, events: bytes):
+    return decoder._read(events, typed=False)
+
+
+@pytest.mark.parametrize("separators", [None, (",", ":")])
+def test_words_are_read_once(decoder, monkeypatch, separators):
+    events = _text(
+        [
+            EVENT | {"pid": 7, "tid": 8},
+            EVENT | {"pid": "Spans", "tid": "PyTorch Profiler"},
+            EVENT | {"pid": "", "tid": ""},
+        ],
+        separators,
+    )
+    expected = _as_text_says(decoder, events)
+    monkeypatch.setattr(decode, "_TEXT_QUERY", "no query")
+    found = decoder.decode(events)
+    assert_frame_equal(found, expected)
+    assert found["pid"].to_list() == [7, None, None]
+    assert found["tid"].to_list() == [8, None, None]
+
+
+def test_words_with_digits_are_still_their_number(decoder):
+    events = _text([EVENT | {"pid": 0, "tid": "stream 7"}, EVENT | {"pid": "", "tid": "8"}])
+    assert decoder.decode(events)["tid"].to_list() == [7, 8]
+
+
+def test_texts_that_look_like_a_key_stay(decoder):
+    name = 'a "pid": "" b, "tid":"x"'
+    found = decoder.decode(_text([EVENT | {"name": name, "pid": "", "tid": 3}]))
+    assert found["name"].to_list() == [name]
+    assert found["tid"].to_list() == [3]
+
+
+WORDS = st.one_of(
+    st.integers(0, 99), st.text(max_size=8), st.sampled_from(["", "Spans", "stream 7", "-1", '"'])
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    rows=st.lists(st.tuples(st.text(max_size=12), WORDS, WORDS), min_size=1, max_size=6),
+)
+def test_any_words_say_what_reading_all_as_text_says(decoder, rows):
+    events = _text([EVENT | {"name": name, "pid": pid, "tid": tid} for name, pid, tid in rows])
+    assert_frame_equal(decoder.decode(events), _as_text_says(decoder, events))
