@@ -22,7 +22,8 @@ with page("Telemetry"):
         show_table(found)
         show_series(found)
         show_definitions(found)
-        sampled = [f"{one.label}: {jitter_sentence(one.found.jitter)}" for one in found.runs]
+        jitters = [(one.label, jitter_sentence(one.found.jitter)) for one in found.runs]
+        sampled = [f"{label}: {sentence}" for label, sentence in jitters if sentence]
         show_notes([*found.without, *missing_sentences(found), *sampled])
     else:
         show_nothing_sampled(choice, found)

@@ -62,6 +62,8 @@ def test_a_replay_names_its_pool_and_says_why_it_has_no_line(home):
 def test_a_cpu_pair_says_what_it_lacks(home):
     text = said(opened(baseline="run/cpu/eager", candidate=["run/cpu/default"]))
     assert "Measured on the CPU" in text
+    assert "There before the step" not in text  # weights are not in the CPU's count
+    assert "0 % of what" not in text
     assert "There is no memory snapshot" in text
 
 

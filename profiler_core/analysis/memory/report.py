@@ -42,7 +42,12 @@ class MemoryReport:
 
     @property
     def before_bytes(self) -> int | None:
-        """Held at the peak since before the steps: no compiler changes it."""
+        """Held at the peak since before the steps: no compiler changes it.
+
+        None on the CPU: Kineto counts there from the profiler's start, so weights are not in it.
+        """
+        if self.curve is not None and self.curve.is_of_cpu:
+            return None
         if self.live is not None:
             return self.live.before_bytes
         return self.history.live.before_bytes if self.history else None
