@@ -70,6 +70,7 @@ def offer_file(label: str, order: Order, *, name: str, mime: str, key: str) -> N
     making = st.session_state.get(f"{key}_making")
     if making is None or making.order != order:
         making = st.session_state[f"{key}_making"] = Making(order)
+    above = st.container()  # what is below the button lies outside of a popover in a low window
     clicked = st.download_button(
         label,
         data=making.make,
@@ -81,7 +82,8 @@ def offer_file(label: str, order: Order, *, name: str, mime: str, key: str) -> N
     if clicked:
         _wait(making)
     if making.error is not None:
-        problem_card(making.error.problem, making.error.remedy)
+        with above:
+            problem_card(making.error.problem, making.error.remedy)
 
 
 def _wait(making: Making) -> None:
