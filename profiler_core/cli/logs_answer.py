@@ -189,6 +189,8 @@ def _cost(cost: BreakCost | None) -> dict[str, Any] | None:
         "host_work_ns": cost.host_work_ns,
         "clock": cost.clock,
         "bound": cost.bound,
+        "n_steps": cost.n_steps,
+        "n_replayed_steps": cost.n_replayed_steps,
     }
 
 

@@ -73,6 +73,11 @@ def _evidence(report: CompilationReport, without_trace: str | None) -> list[str]
                 f"of {format_duration(cost.step_ns)} ({cost.clock} clock; the saving lies between "
                 f"{low} and {high}). Costs of single breaks do not add up: the first costs most."
             )
+            if cost.n_replayed_steps < cost.n_steps:
+                lines.append(
+                    f"Judged by {format_count(cost.n_replayed_steps)} of "
+                    f"{format_count(cost.n_steps)} steps, spread evenly."
+                )
         elif not cost.n:
             lines.append(
                 "In the profiled steps no compiled call follows a break: what comes after it runs "
