@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from starlette.requests import Request
+from streamlit.testing.v1 import AppTest
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
 from profiler_core.settings import Team
@@ -19,6 +20,7 @@ from profiler_core.ui.sign_in.roles import ALLOWED, role_of
 from profiler_core.ui.sign_in.visitor import visitor_of
 from tests.ui.test_routes import ask
 
+ROOT = Path(__file__).resolve().parents[2]
 COOKIE_SECRET = "for-tests-only"
 TEAM = Team(
     viewers=("*@example.org",),
@@ -231,3 +233,16 @@ def test_a_full_quota_takes_no_upload(home: Path) -> None:
     answer = ask("/api/upload/0", {"name": "a"}, sent, method="PUT")
     assert answer.status == 413
     assert "Your uploads may take" in answer.problem
+
+
+# --- a page that is opened without the entry script around it ---
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "pages").glob("*.py")), ids=lambda path: path.stem)
+def test_every_page_alone_shows_a_stranger_the_card_only(home: Path, page: Path) -> None:
+    app = AppTest.from_file(str(page), default_timeout=60).run()
+    assert not app.exception
+    shown = " ".join(str(piece.proto.body) for piece in app.get("html"))
+    assert "This server is for a team" in shown
+    assert not app.sidebar.children
+    assert len(app.button) == len(app.dataframe) == 0
