@@ -72,5 +72,5 @@ def judged(key: str, title: str, call: str, figures: tuple[Figure, ...]) -> HtaA
 
 
 def _plain(value: float | None) -> float | None:
-    """numpy's numbers cannot be written as JSON."""
+    """A plain number: those of numpy cannot be written as JSON."""
     return None if value is None else float(value)

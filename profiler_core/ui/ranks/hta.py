@@ -50,10 +50,7 @@ def show_hta(jobs: Sequence[SeenJob]) -> None:
             _show(analysis)
     absent = [a.title for a in answer.analyses if a.status == "absent"]
     if absent:
-        st.html(
-            f"<p class=fs-note>Nothing in these traces for: {escape(', '.join(absent))}."
-            "</p>"
-        )
+        st.html(f"<p class=fs-note>Nothing in these traces for: {escape(', '.join(absent))}.</p>")
 
 
 # SeenJob cannot be hashed; what it was made of can.
