@@ -76,7 +76,8 @@ _RULES = """
 .fs-note { color:var(--fs-muted); font-size:13px; line-height:1.5; margin:0; padding:3px 0;
   max-width:100ch; overflow-wrap:anywhere; }
 .fs-note b { color:var(--fs-ink); font-weight:600; }
-.st-key-fs_sign_in { margin:12vh auto 0; padding:1.6rem 1.7rem; }
+.st-key-fs_sign_in { margin-top:12vh; padding:1.6rem 1.7rem; }
+div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
 .st-key-fs_map_scroll { overflow-x:auto; }
 .st-key-fs_map_scroll > div { min-width:640px; }
 .fs-finding { display:grid; grid-template-columns:86px minmax(0,1fr) auto; gap:20px;
