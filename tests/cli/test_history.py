@@ -98,7 +98,11 @@ def test_the_rules_of_the_settings_hold(asked, home):
     asked("reconcile")
     (home / "settings.toml").write_text("keep_days = 30\n")
     answer = asked("retention")
-    assert answer["rules"] == {"keep_captures": None, "keep_days": 30}
+    assert answer["rules"] == {
+        "keep_captures": None,
+        "keep_days": 30,
+        "keep_uploads_days": None,
+    }
     assert [run["run_id"] for run in answer["runs"]] == ["c1.default"]
 
 
