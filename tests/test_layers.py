@@ -42,8 +42,7 @@ STAGES = {
     "export": {"model", "ingest", "analysis", "timeline"},
     "report": {"model", "ingest", "analysis", "figures", "store"},
     "agents": {"capture", "model", "ingest", "analysis", "store", "cli"},  # another way in
-    "cli": {"capture", "model", "ingest", "analysis", "store", "ranks", "report"}
-    | {"export"},
+    "cli": {"capture", "model", "ingest", "analysis", "store", "ranks", "report"} | {"export"},
     "ui": {"capture", "model", "ingest", "analysis", "figures", "store", "timeline", "ranks"}
     | {"report"},
 }
