@@ -17,12 +17,12 @@ from profiler_core.ui.compilation.tables import (
 )
 from profiler_core.ui.compilation.time import show_phases
 from profiler_core.ui.notes import show_notes
-from profiler_core.ui.page import page
+from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 
 with page("Compilation"):
     choice = choose_runs()
-    with st.skeleton(height=560):
+    with loading(height_px=560):
         runs = compiled_runs(choice)
     if not runs:
         show_nothing_said(choice)

@@ -10,7 +10,7 @@ from profiler_core.ui.fusion.filters import PROGRAM, choose_filters, choose_orde
 from profiler_core.ui.fusion.map import choose_candidates, show_map
 from profiler_core.ui.fusion.table import choose_listed, show_table
 from profiler_core.ui.notes import show_notes
-from profiler_core.ui.page import page
+from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 
 with page("Fusion", "What became of each operator, and what did that save?"):
@@ -18,7 +18,7 @@ with page("Fusion", "What became of each operator, and what did that save?"):
     with st.container(horizontal=True, gap="medium"):
         drawn, listed = choose_candidates(choice)
         order = choose_order()
-    with st.skeleton(height=640):
+    with loading(height_px=640):
         found = all_fused(choice, drawn)
     if not found:
         st.stop()

@@ -1,7 +1,5 @@
 """Page: which kernels took the time, in the baseline and in the candidates."""
 
-import streamlit as st
-
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.ui.analyses import kernels_of
 from profiler_core.ui.charts import show_figure
@@ -10,13 +8,13 @@ from profiler_core.ui.kernels.detail import show_kernel
 from profiler_core.ui.kernels.filter import choose_kernels
 from profiler_core.ui.kernels.table import choose_kernel, offer_csv
 from profiler_core.ui.notes import show_notes
-from profiler_core.ui.page import page
+from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.style import colors
 
 with page("Kernels", "Which kernels take the time, and which did compiling replace?"):
     choice = choose_runs()
-    with st.skeleton(height=560):
+    with loading(height_px=560):
         found = kernels_of(choice)
         runs = [measured_run(entry) for _, entry, _ in found.shown]
     measured = [run.kernels for run in runs]

@@ -10,14 +10,14 @@ from profiler_core.ui.memory.live import show_live
 from profiler_core.ui.memory.segments import show_segments
 from profiler_core.ui.memory.vanished import show_vanished
 from profiler_core.ui.notes import show_notes
-from profiler_core.ui.page import page
+from profiler_core.ui.page import loading, page
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.run_picker import choose_runs
 
 with page("Memory"):
     choice = choose_runs()
     beside = choose_candidate(choice)
-    with st.skeleton(height=640):
+    with loading(height_px=640):
         runs = remembered(choice, (0,) if beside is None else (0, beside))
         comparison = compared(choice, runs[0], runs[1]) if len(runs) > 1 else None
     for run in runs:

@@ -10,14 +10,14 @@ from profiler_core.ui.overview.measure_table import show_definitions, show_measu
 from profiler_core.ui.overview.parts import show_step_bars, show_way_on, show_what_is_missing
 from profiler_core.ui.overview.unmeasured import show_unmeasured
 from profiler_core.ui.overview.why import show_run_findings, show_why
-from profiler_core.ui.page import page, section, two_columns
+from profiler_core.ui.page import loading, page, section, two_columns
 from profiler_core.ui.report.download import offer_report
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.upload.panel import show_upload_notes
 
 with page("Overview"):
     choice = choose_runs()
-    with st.skeleton(height=560):
+    with loading(height_px=560):
         looked = look_at(choice)
 
     if not any(side.step_time_ns for side in looked.sides):

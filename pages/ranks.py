@@ -1,9 +1,7 @@
 """Page: who waits for whom among the ranks of a job, and what did compiling change for them?"""
 
-import streamlit as st
-
 from profiler_core.ui.notes import show_notes
-from profiler_core.ui.page import page
+from profiler_core.ui.page import loading, page
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.ranks.arrivals import show_arrivals
 from profiler_core.ui.ranks.data import seen_jobs
@@ -16,7 +14,7 @@ from profiler_core.ui.run_picker import choose_runs
 
 with page("Ranks"):
     choice = choose_runs()
-    with st.skeleton(height=560):
+    with loading(height_px=560):
         seen = seen_jobs(choice)
     for problem, remedy in seen.problems:
         problem_card(problem, remedy)

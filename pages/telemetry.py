@@ -1,10 +1,8 @@
 """Page: did the GPU run in the same state for all runs, and what did a step cost in energy?"""
 
-import streamlit as st
-
 from profiler_core.analysis.telemetry.words import jitter_sentence
 from profiler_core.ui.notes import show_notes
-from profiler_core.ui.page import page
+from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.telemetry.charts import show_series
 from profiler_core.ui.telemetry.data import recorded
@@ -15,7 +13,7 @@ from profiler_core.ui.telemetry.table import missing_sentences, show_definitions
 
 with page("Telemetry"):
     choice = choose_runs()
-    with st.skeleton(height=560):
+    with loading(height_px=560):
         found = recorded(choice)
     if found.runs:
         show_headline(found)

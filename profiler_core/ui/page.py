@@ -41,6 +41,17 @@ def heading(title: str, question: str) -> None:
     st.html(f"<h1 class=fs-title>{escape(title)}</h1><p class=fs-question>{escape(question)}</p>")
 
 
+@contextmanager
+def loading(*, height_px: int) -> Iterator[None]:
+    """A grey shape where the page will be, while its runs are read.
+
+    In a place of its own: the progress of a first reading is drawn in it, and would move all that
+    follows by one on the next run, which closes open menus and draws every chart anew.
+    """
+    with st.container(), st.skeleton(height=height_px):
+        yield
+
+
 def section(title: str, note: str = "") -> None:
     """A heading inside a page, with an optional sentence below it."""
     below = f"<p class=fs-question>{escape(note)}</p>" if note else ""

@@ -106,6 +106,7 @@ def test_the_overview_hands_out_the_report(browser, page, server, tmp_path):
     """What the button gives is the file that the command writes: it opens and draws alike."""
     keys = {"baseline": "sample/customcnn/eager", "candidate": "sample/customcnn/default"}
     page.goto(server.link(**keys))
+    ready(page)
     page.get_by_role("button", name="Report", exact=True).click()
     page.get_by_text("Leave out folders, host, user and source lines").click()
     ready(page)
