@@ -78,7 +78,7 @@ def test_a_review_is_begun_noted_decided_signed_and_found_again(
         page.get_by_role("button", name="Report").click()
         page.get_by_test_id("stPopoverBody").get_by_text("Markdown").click()
         ready(page)
-        with page.expect_download() as download:
+        with page.expect_download(timeout=120_000) as download:
             page.get_by_role("button", name="Download the report").click()
         text = Path(download.value.path()).read_text()
         assert f"({address})" in text

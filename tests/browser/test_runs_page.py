@@ -112,7 +112,7 @@ def test_a_point_in_the_address_leads_to_its_zip(
     page: Page, own_server: Server, tmp_path: Path
 ) -> None:
     open_trends(page, own_server, point="redated-bert-1.eager", workload="bert")
-    with page.expect_download() as download:
+    with page.expect_download(timeout=120_000) as download:
         page.get_by_role("link", name="Download as .zip").click()
     target = tmp_path / "run.zip"
     download.value.save_as(target)

@@ -261,7 +261,7 @@ def test_the_page_hands_out_one_trace_for_perfetto(page, own_server, tmp_path):
     """The file is what `export` writes; tests/export reads such a file with Perfetto's engine."""
     open_timeline(page, own_server)
     page.get_by_role("button", name="Perfetto").click()
-    with page.expect_download() as found:
+    with page.expect_download(timeout=120_000) as found:
         page.get_by_role("button", name="Download the merged trace").click()
     assert found.value.suggested_filename.endswith(".json.gz")
     path = tmp_path / "merged.json.gz"
