@@ -166,6 +166,21 @@ def ready(page: Page) -> None:
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
+def at_rest(page: Page) -> None:
+    """Wait until no script has run for a second: the address follows a widget one run later.
+
+    What is clicked in between, as no person would, can be lost (Streamlit 1.67).
+    """
+    quiet_since = time.monotonic()
+    deadline = quiet_since + PAGE_TIMEOUT_MS / 1000
+    while time.monotonic() - quiet_since < 1.0 and time.monotonic() < deadline:
+        state = page.get_by_test_id("stApp").get_attribute("data-test-script-state")
+        if state != "notRunning":
+            quiet_since = time.monotonic()
+        page.wait_for_timeout(50)
+    ready(page)
+
+
 def _wait_until_healthy(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
