@@ -9,8 +9,8 @@ leaves no lock behind.
 
 import os
 import shutil
-import tempfile
 import time
+import uuid
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -132,8 +132,11 @@ def _remove(folder: Path) -> bool:
     try:
         if fcntl is not None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        aside = Path(tempfile.mkdtemp(prefix=_REMOVED, dir=folder.parent))
-        folder.rename(aside / folder.name)
+        # Between opening and locking, another process may have removed it and a third made it anew.
+        if not os.path.samestat(os.fstat(handle), (folder / _USED).stat()):
+            return False
+        aside = folder.with_name(f"{_REMOVED}{uuid.uuid4().hex}")
+        folder.rename(aside)
     except OSError:
         return False
     finally:

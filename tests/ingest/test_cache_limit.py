@@ -1,5 +1,6 @@
 """The cache stays below its limit: least recently used first, never what is in use."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -117,6 +118,25 @@ def test_many_at_once_remove_each_entry_once(home):
     assert sum(freed) == 1000 * (40 - len(left))
     assert len(left) <= 10
     assert not any(name.startswith(".") for name in left)
+
+
+@pytest.mark.parametrize("made_anew", [False, True])
+def test_an_entry_that_another_removed_between_open_and_lock(home, monkeypatch, made_anew):
+    folder = entry(home, "a", used=1)
+    allow(home, 0)
+    lock = fcntl.flock
+
+    def lock_late(handle: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        shutil.rmtree(folder)
+        if made_anew:
+            entry(home, "a", used=2)
+        lock(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", lock_late)
+    assert keep_within_limit() == 0
+    left = [f.name for f in (home / "cache" / "traces").iterdir()]
+    assert left == (["a"] if made_anew else [])
 
 
 def test_what_a_killed_process_left_is_cleared_up_but_not_what_is_being_written(home):
