@@ -19,7 +19,7 @@ from tests.apps import checked, opened, text_of
 ROOT = Path(__file__).resolve().parents[1]
 ENTRY = ROOT / "profiler_core" / "ui" / "entry.py"
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
-PAGES = ("overview", "kernels", "fusion", "compilation", "telemetry", "runs")
+PAGES = ("overview", "kernels", "fusion", "compilation", "telemetry", "ranks", "runs")
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 COMPARISON = {"baseline": "run/cnn/eager", "candidate": ["run/cnn/reduce-overhead"]}
