@@ -22,8 +22,8 @@ from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
+from profiler_core.ingest.torch_logs.other import parse_cudagraph
 from profiler_core.ingest.torch_logs.reader import read_torch_logs
-from profiler_core.model.compilation import CudaGraphEvent
 from profiler_core.model.run import Numerics
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,13 +183,26 @@ def test_a_skipped_frame_by_a_real_log_that_has_one():
     assert "frame_skipped" not in keys(no)
 
 
-def test_cuda_graphs_skipped():
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("skipping cudagraphs due to cpu device (arg0_1)", "CUDA graphs were skipped."),
+        (
+            "cudagraph partition due to non gpu ops",
+            "Part of the compiled code runs outside CUDA graphs.",
+        ),
+    ],
+)
+def test_cuda_graphs_skipped(line, title):
     one = facts(*GRAPHS)
     assert "cudagraphs_skipped" not in keys(one)
-    event = CudaGraphEvent(kind="skip", reason="skipping cudagraphs due to cpu device (arg0_1)")
+    event = parse_cudagraph([line])
+    assert event is not None
     log = replace(one.compilation.log, cudagraph_events=(event,))
     edited = replace(one, compilation=compilation_report(log, trace=one.trace))
-    assert "cudagraphs_skipped" in keys(edited)
+    finding = keys(edited)["cudagraphs_skipped"]
+    assert finding.title == title
+    assert finding.evidence.rstrip(".") in line
 
 
 def _with_copies(one: Facts, name: str, n_bytes: int) -> Facts:

@@ -88,20 +88,30 @@ def recompiles(facts: Facts) -> Finding | None:
 
 
 def cudagraphs_skipped(facts: Facts) -> Finding | None:
-    """CUDA graphs were asked for and not captured, and why."""
+    """CUDA graphs were asked for and not captured, wholly or in part, and why.
+
+    A recent torch splits a graph at what cannot be captured ("partition") where an older one
+    gave up the whole graph ("skip").
+    """
     report = facts.compilation
     if report is None:
         return None
-    skipped = [(event, cause) for event, cause in report.cudagraphs if event.kind == "skip"]
-    if not skipped:
+    of_kind = {
+        kind: [event for event, _ in report.cudagraphs if event.kind == kind]
+        for kind in ("skip", "partition")
+    }
+    kind, left_out = next(((k, events) for k, events in of_kind.items() if events), ("", []))
+    if not left_out:
         return None
     stakes = report.coverage.stakes if report.coverage else ()
-    at_stake = [s.at_stake_ns for s in stakes if s.event.kind == "skip" and s.at_stake_ns]
-    event, _ = skipped[0]
+    at_stake = [s.at_stake_ns for s in stakes if s.event.kind == kind and s.at_stake_ns]
+    more = f", and {len(left_out) - 1} more." if len(left_out) > 1 else "."
     return Finding(
         key="cudagraphs_skipped",
-        title="CUDA graphs were skipped.",
-        evidence=event.reason + (f", and {len(skipped) - 1} more." if len(skipped) > 1 else "."),
+        title="CUDA graphs were skipped."
+        if kind == "skip"
+        else "Part of the compiled code runs outside CUDA graphs.",
+        evidence=left_out[0].reason + more,
         advice="Remove the reason (CPU tensors in the graph, mutated inputs, dynamic shapes), or "
         "compile that part with mode='default'.",
         page="compilation",
