@@ -72,18 +72,19 @@ def test_one_round_is_a_measurement():
 
 
 def test_two_uploaded_traces_are_a_measurement():
-    def upload(dur):
+    def upload(dur, whole):
         trace = a_trace(
-            annotations=[step(0, 0, 9_000_000)],
+            annotations=[step(0, 0, whole)],
             runtime=[launch(0, 1, 1)],
             device=[kernel(1, dur, 1)],
         )
         return make_side(a_run(record={"spec": {}}), summarise(trace), label=f"{dur}.json")
 
-    found = verdict(upload(5_200_000), upload(2_600_000))
+    found = verdict(upload(5_200_000, 6_000_000), upload(2_600_000, 12_000_000))
     assert found.kind == "no_verdict"
     assert found.headline == (
-        "Device time a step 5.20 ms → 2.60 ms from 5200000.json to 2600000.json "
+        "Device time a step 5.20 ms → 2.60 ms, the step itself 6.00 ms → 12.0 ms, from "
+        "5200000.json to 2600000.json "
         "(profiled, 1 step, no repeats): a measurement, not a verdict."
     )
 
