@@ -101,9 +101,12 @@ def log_names() -> List[str]:
     try:
         internal = importlib.import_module("torch._logging._internal")
         registry = internal.log_registry
-        return sorted({*registry.artifact_names, *registry.log_alias_to_log_qnames})
-    except (ImportError, AttributeError):
+        names = set(registry.artifact_names)
+    except (ImportError, AttributeError):  # before 2.0
         return []
+    for field in ("log_alias_to_log_qnames", "log_alias_to_log_qname"):  # the second in 2.1
+        names.update(getattr(registry, field, ()))
+    return sorted(names)
 
 
 def cpu_name() -> Optional[str]:
