@@ -6,6 +6,8 @@ Measured on an H200: the two PCIe calls take about 20 ms each, all others togeth
 `sample` leaves PCIe out and `pcie` reads it apart.
 """
 
+from __future__ import annotations
+
 import importlib
 from typing import Any
 

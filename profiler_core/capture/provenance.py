@@ -1,5 +1,7 @@
 """Which version of the user's code ran: git commit, branch, and whether the work tree was clean."""
 
+from __future__ import annotations
+
 import subprocess
 from pathlib import Path
 from typing import Any

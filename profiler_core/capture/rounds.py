@@ -5,13 +5,11 @@ clock drift hits all variants alike.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from profiler_core.capture.spec import LEAST_ROUNDS, TIMING_CAP_SECONDS
+from profiler_core.capture.round_plan import CPU_CAP_SECONDS, RoundPlan, steps_per_round
 
-# On a CPU, where a step takes long and a person waits beside it, less is enough.
-CPU_CAP_SECONDS = 10.0
+__all__ = ["CPU_CAP_SECONDS", "RoundPlan", "RoundRunner", "interleave", "steps_per_round"]
 
 
 class RoundRunner(Protocol):
@@ -20,31 +18,6 @@ class RoundRunner(Protocol):
     def run_round(self, index: int, order: int) -> bool:
         """Run and keep one round; False when the variant failed and is out."""
         ...
-
-
-@dataclass(frozen=True)
-class RoundPlan:
-    """`rounds` turns, capped in time, never under `least`.
-
-    The cap is for each variant: with n variants the whole may take n times as long.
-    """
-
-    rounds: int
-    cap_seconds: float = TIMING_CAP_SECONDS
-    least: int = LEAST_ROUNDS
-
-    def is_enough(self, n_turns: int, n_variants: int, elapsed_seconds: float) -> bool:
-        """Stop after so many whole turns?"""
-        if n_turns >= self.rounds:
-            return True
-        return n_turns >= self.least and elapsed_seconds >= self.cap_seconds * n_variants
-
-
-def steps_per_round(step_ns: int, least_steps: int, least_seconds: float, cycle: int) -> int:
-    """At least so many steps and so many seconds, in whole cycles of input shapes."""
-    for_time = -int(-least_seconds * 1e9 // max(step_ns, 1))
-    steps = max(least_steps, for_time, 1)
-    return steps + -steps % cycle
 
 
 def interleave(

@@ -5,17 +5,21 @@ capture. Files of torch and of the standard library are left out, installed pack
 a model out of torchvision or transformers is the user's model as far as its reader is concerned.
 """
 
+from __future__ import annotations
+
 import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from profiler_core.capture.interpreter import CHILD
+from profiler_core.capture import child
 
 CONTEXT_LINES = 8
 _MOST_FILES = 200
 _MOST_BYTES_OF_A_LOG = 64 * 1024 * 1024
 _MOST_BYTES_OF_A_SOURCE = 4 * 1024 * 1024
+
+_CHILD = Path(child.__file__).resolve().parent
 
 # Of the child's own files: the built-in models, and the step that calls any model.
 _OWN_SHOWN = ("models.py", "step.py")
@@ -67,11 +71,11 @@ def _is_worth_reading(path: str, left_out: tuple[str, ...]) -> bool:
 
     Packages that lie below such a folder are not left out with it.
     """
-    if Path(path).parent == CHILD:
+    if Path(path).parent == _CHILD:
         return Path(path).name in _OWN_SHOWN
     for folder in left_out:
-        inside = path.removeprefix(f"{folder.rstrip('/')}/")
-        if inside != path and not inside.startswith(_PACKAGES):
+        start = f"{folder.rstrip('/')}/"
+        if path.startswith(start) and not path[len(start) :].startswith(_PACKAGES):
             return False
     return True
 

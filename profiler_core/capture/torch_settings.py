@@ -4,6 +4,8 @@ Traps, all seen: an empty TORCH_LOGS or an unknown name in it makes `import torc
 2.13); TORCH_LOGS_FORMAT destroys the prefix by which a log is read; TORCH_LOGS_OUT doubles it.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -5,6 +5,8 @@ Functions and fields as ROCm's documentation of amdsmi has them (6.x and 7.x); a
 null; PCIe throughput likewise.
 """
 
+from __future__ import annotations
+
 import importlib
 from collections.abc import Callable
 from functools import partial

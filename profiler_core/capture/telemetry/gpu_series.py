@@ -1,5 +1,7 @@
 """What a sampler writes of GPUs: one at full rate, PCIe apart, the others once a second."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol

@@ -5,6 +5,8 @@ the kernel's own, in ticks of 10 ms, so a share over less than a second is coars
 counts with all that it started and still runs (workers of a data loader).
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from pathlib import Path

@@ -4,18 +4,19 @@ A deadline is start + k · period on the monotonic clock, never "now + period"; 
 is left out and the others keep their place, so that a slow reading cannot shift those after it.
 """
 
+from __future__ import annotations
+
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, Dict, Iterable, Optional, Sequence
 
 PERIOD_S = 0.05  # the energy counter moves about every 0.1 s, utilisation every 1/6 s
 WHILE_TIMED_PERIOD_S = 0.1  # beside timed rounds: 10 Hz costs a step less than 1 % (measured)
 
-Reader = Callable[[int], dict[str, Any] | None]  # epoch ns -> a row, or nothing to say
+Reader = Callable[[int], Optional[Dict[str, Any]]]  # epoch ns -> a row, or nothing to say
 Wait = Callable[[float], bool]  # for so many seconds; True: it is over
 Loop = Callable[[Wait], None]  # does its work until `wait` says True
 

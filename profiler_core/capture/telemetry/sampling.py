@@ -1,5 +1,7 @@
 """What is sampled while variants run: the GPUs into nvml.jsonl, each process into host.jsonl."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Which GPUs of this machine can be sampled, and through what; a sentence where none can."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
