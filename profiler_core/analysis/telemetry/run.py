@@ -97,9 +97,9 @@ def run_telemetry(
     if samples and phase is not None:
         reader = _Reader(samples, inside, phase, record, reasons)
         numbers = reader.numbers()
-    elif samples:
+    if phase is None and times:
         reasons["phase"] = _no_phase(record)
-    elif record.measurement is not None and record.measurement.telemetry_missing:
+    if not samples and record.measurement is not None and record.measurement.telemetry_missing:
         reasons["gpu"] = record.measurement.telemetry_missing
     if not ours and record.measurement is not None and record.measurement.host_missing:
         reasons["host"] = record.measurement.host_missing

@@ -123,7 +123,7 @@ def readings(found: RunTelemetry) -> tuple[Reading, ...]:
 def phase_sentence(found: RunTelemetry) -> str:
     """Where the numbers come from."""
     if found.phase is None:
-        return "No phase of its own to take numbers from."
+        return found.reasons.get("phase", "No stretch of the run was of this variant alone.")
     steps = f", {format_count(found.n_steps)} steps" if found.n_steps else ""
     n = found.n_samples if found.gpu_index is not None or not found.host else found.host.n_samples
     return (
