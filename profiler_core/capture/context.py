@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from profiler_core.capture.counters.tool import Tool
 from profiler_core.capture.interpreter import Interpreter
 from profiler_core.capture.progress import ProgressLog
 from profiler_core.capture.spec import CaptureSpec
@@ -25,6 +26,7 @@ class Context:
     progress: ProgressLog
     work: Path
     look: Callable[[], None]
+    counters: Tool | None = None  # measures what kernels move, where that was asked for
 
     @property
     def is_cuda(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 from profiler_core import home
 from profiler_core.capture.context import Context
+from profiler_core.capture.counters.asked import counters_tool
 from profiler_core.capture.device_lock import device_lock, lock_path
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.progress import ProgressLine, ProgressLog
@@ -106,9 +107,10 @@ def run_capture(
                         look,
                     )
                 )
+            counters = counters_tool(device) if spec.counters else None
             telemetry = telemetry_of(device, [gpu.get("gpu_uuid") for gpu in interpreter.gpus])
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fusionscope-")))
-            context = Context(spec, interpreter, device, telemetry, progress, work, look)
+            context = Context(spec, interpreter, device, telemetry, progress, work, look, counters)
             for run in runs:
                 run.attach(context)
             _measure(runs, context)
@@ -158,6 +160,7 @@ def _measure(runs: list[VariantRun], context: Context) -> None:
             run.close()
     for run in runs:
         run.check(None if run is runs[0] else reference)
+        run.counters()
         run.finish()
 
 

@@ -15,8 +15,9 @@ _LEVEL = 6
 
 
 def pack(run: Path) -> None:
-    """Replace large structured logs and snapshots by `<name>.gz`, each by atomic rename."""
-    for path in [*(run / names.TORCH_TRACE).glob("*.log"), run / names.MEMORY_SNAPSHOT]:
+    """Replace large logs, snapshots and counters by `<name>.gz`, each by atomic rename."""
+    large = (run / names.MEMORY_SNAPSHOT, run / names.COUNTERS)
+    for path in [*(run / names.TORCH_TRACE).glob("*.log"), *large]:
         if path.is_file() and path.stat().st_size >= _LEAVE_BELOW_BYTES:
             _gzip(path)
 

@@ -10,11 +10,12 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from profiler_core.capture.interpreter import CHILD
+from profiler_core.capture.pipes import inherited_pipes, named_pipes
 from profiler_core.capture.torch_settings import MARKER
 
 _LOOK_EVERY_S = 0.1
@@ -41,6 +42,7 @@ class Child:
         stdout: gets what the user's code prints (appended).
         stderr: gets torch's logs and tracebacks (appended).
         look: called often while waiting; raises to cancel.
+        under: a profiler with its arguments, which starts the interpreter; empty: nothing does.
     """
 
     def __init__(
@@ -52,37 +54,37 @@ class Child:
         stdout: Path,
         stderr: Path,
         look: Callable[[], None],
+        under: Sequence[str] = (),
     ) -> None:
         self._look = look
         self._marker = uuid.uuid4().hex
         self._spec_path = folder / f"child-{self._marker}.json"
-        command_read, self._command_fd = os.pipe()
-        self._event_fd, event_write = os.pipe()
+        self._pipes = named_pipes(folder, self._marker) if under else inherited_pipes()
         on_main_thread = threading.current_thread() is threading.main_thread()
         self._spec_path.write_text(
             json.dumps(
                 {
                     **spec,
-                    "command_fd": command_read,
-                    "event_fd": event_write,
-                    # The kernel means the thread that started the child, not the process.
-                    "die_with_parent": on_main_thread,
+                    **self._pipes.told,
+                    # The kernel means the thread that started the child, not the process; under a
+                    # profiler that is one of its own.
+                    "die_with_parent": on_main_thread and not under,
                 }
             ),
             encoding="utf-8",
         )
         with stdout.open("ab") as out, stderr.open("ab") as err:
             self._process = subprocess.Popen(
-                [python, str(CHILD / "main.py"), str(self._spec_path)],
+                [*under, python, str(CHILD / "main.py"), str(self._spec_path)],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
                 env={**environment, MARKER: self._marker},
-                pass_fds=(command_read, event_write),
+                pass_fds=self._pipes.passed,
                 start_new_session=True,
             )
-        os.close(command_read)
-        os.close(event_write)
+        self._pipes.started()
+        self._is_closed = False
         self._buffer = b""
         self._is_asked_to_leave = False
         self._stderr = stderr
@@ -109,7 +111,7 @@ class Child:
         self.doing = command
         line = json.dumps({"command": command, **fields}) + "\n"
         try:
-            os.write(self._command_fd, line.encode())
+            os.write(self._pipes.command_fd, line.encode())
         except BrokenPipeError:
             raise self._death() from None
 
@@ -135,12 +137,18 @@ class Child:
                 progress(event)
         return None
 
+    def has_ended(self, within_s: float) -> bool:
+        """Does the process end within so many seconds, whatever the reason?"""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(within_s)
+        return self._process.returncode is not None
+
     def leave(self) -> None:
         """Ask it to leave; `close` waits for that."""
         if self._process.poll() is None and not self._is_asked_to_leave:
             self._is_asked_to_leave = True
             with contextlib.suppress(BrokenPipeError):
-                os.write(self._command_fd, b'{"command": "exit"}\n')
+                os.write(self._pipes.command_fd, b'{"command": "exit"}\n')
 
     def close(self) -> None:
         """Ask it to leave, then make sure that it and all that it started are gone."""
@@ -152,8 +160,8 @@ class Child:
 
     def kill(self) -> None:
         """End it now, with its compile workers and whatever the user's code started."""
-        if self._command_fd < 0:
-            return  # done before
+        if self._is_closed:
+            return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
@@ -162,20 +170,19 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         _wait_until_gone(strays, _EXIT_GRACE_S)
-        os.close(self._command_fd)
-        os.close(self._event_fd)
-        self._command_fd = self._event_fd = -1
+        self._pipes.close()
+        self._is_closed = True
         self._spec_path.unlink(missing_ok=True)
 
     def _event_within(self, seconds: float) -> dict[str, Any] | None:
         while b"\n" not in self._buffer:
-            ready, _, _ = select.select([self._event_fd], [], [], seconds)
+            ready, _, _ = select.select([self._pipes.event_fd], [], [], seconds)
             if not ready:
                 # A process of the user's may keep the pipe open after the child's death.
                 if self._process.poll() is not None:
                     raise self._death()
                 return None
-            data = os.read(self._event_fd, 1 << 16)
+            data = os.read(self._pipes.event_fd, 1 << 16)
             if not data:
                 raise self._death()
             self._buffer += data

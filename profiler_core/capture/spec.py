@@ -102,6 +102,7 @@ class CaptureSpec:
     steps: int = 5  # profiled (active) steps
     profile: bool = True
     stacks: bool = False
+    counters: bool = False  # a pass under Nsight Compute
     memory: bool = True
     numerics: bool = True
     warm_compile: bool = True
@@ -139,6 +140,11 @@ class CaptureSpec:
         ):
             if value is not None and value < least:
                 raise BadInput(f"{name} is {value}.", remedy=f"Pass {least} or more.")
+        if self.counters and self.n_ranks > 1:
+            raise BadInput(
+                "Counters are measured kernel by kernel, and ranks would wait for each other.",
+                remedy="Leave --counters out, or measure one rank.",
+            )
         if any(size < 1 for shape in self.shapes for size in shape):
             raise BadInput("An input shape has a size below 1.", remedy="Use positive sizes.")
 
@@ -209,6 +215,8 @@ class CaptureSpec:
             words.append("--training")
         if self.stacks:
             words.append("--stacks")
+        if self.counters:
+            words.append("--counters")
         for flag, wanted in (
             ("--no-profile", self.profile),
             ("--no-memory", self.memory),

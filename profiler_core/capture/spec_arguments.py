@@ -53,6 +53,11 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument("--no-profile", action="store_true", help="leave the profiled pass out")
     how.add_argument("--stacks", action="store_true", help="add a pass with Python stacks")
+    how.add_argument(
+        "--counters",
+        action="store_true",
+        help="add a pass under Nsight Compute (ncu): what each kernel moves through DRAM and L2",
+    )
     how.add_argument("--no-memory", action="store_true", help="leave the memory pass out")
     how.add_argument("--no-numerics", action="store_true", help="do not check the answers")
     how.add_argument("--no-warm-compile", action="store_true", help="skip the warm compile time")
@@ -86,6 +91,7 @@ def spec_from_namespace(arguments: argparse.Namespace) -> CaptureSpec:
         steps=arguments.steps,
         profile=not arguments.no_profile,
         stacks=arguments.stacks,
+        counters=arguments.counters,
         memory=not arguments.no_memory,
         numerics=not arguments.no_numerics,
         warm_compile=not arguments.no_warm_compile,

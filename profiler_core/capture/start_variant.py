@@ -1,6 +1,7 @@
 """The process of a variant, or one for each of its ranks, with what each is told."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from profiler_core.capture.context import Context
@@ -12,13 +13,18 @@ from profiler_core.capture.torch_settings import child_environment
 
 @dataclass(frozen=True)
 class Place:
-    """Where a process writes. run: the run directory; work: goes away with the capture."""
+    """Where a process writes. run: the run directory; work: goes away with the capture.
+
+    under: a profiler with its arguments that starts the process; environment: what that needs.
+    """
 
     run: Path
     work: Path
     torch_trace: Path
     stdout: Path
     stderr: Path
+    under: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def of_rank(self, rank: int) -> "Place":
         """The same files of another rank."""
@@ -39,7 +45,7 @@ def start_variant(context: Context, variant: VariantSpec, place: Place) -> Child
     """Start it; it waits for its first command."""
     n_ranks = context.spec.n_ranks
     if n_ranks == 1:
-        return _start(context, variant, place, context.device, None)
+        return start_process(context, variant, place)
     store = place.work / "store"
     store.unlink(missing_ok=True)  # what an earlier group left would be taken for this one's
     children = []
@@ -49,6 +55,11 @@ def start_variant(context: Context, variant: VariantSpec, place: Place) -> Child
         meeting: dict[str, object] = {"rank": rank, "world_size": n_ranks, "store": str(store)}
         children.append(_start(context, variant, place.of_rank(rank), device, meeting))
     return RankGroup(children, place.run, context.look)
+
+
+def start_process(context: Context, variant: VariantSpec, place: Place) -> Child:
+    """Start a variant that is one process."""
+    return _start(context, variant, place, context.device, None)
 
 
 def _start(
@@ -72,14 +83,18 @@ def _start(
             "seed": spec.seed,
             "variant": variant.to_dict(),
         },
-        child_environment(
-            context.interpreter.log_names,
-            cache_of(place.work),
-            place.torch_trace,
-            further_logs=spec.logs,
-        ),
+        {
+            **child_environment(
+                context.interpreter.log_names,
+                cache_of(place.work),
+                place.torch_trace,
+                further_logs=spec.logs,
+            ),
+            **place.environment,
+        },
         place.work,
         place.stdout,
         place.stderr,
         context.look,
+        place.under,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from profiler_core import run_directory as names
 from profiler_core.capture.context import Context
+from profiler_core.capture.counters.variant import count_variant
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
 from profiler_core.capture.ranks import RankGroup, directory_of
@@ -242,6 +243,11 @@ class VariantRun:
         finally:
             self._spent(phase, started)
             self.kill()
+
+    def counters(self) -> None:
+        """One step under Nsight Compute, in a third process with the caches filled."""
+        if self.is_alive:
+            count_variant(self._context, self.variant, self.writer, self._work)
 
     # -- ends ------------------------------------------------------------------------------------
 

@@ -27,6 +27,16 @@ class Telemetry(msgspec.Struct, frozen=True, kw_only=True):
     n_steps: int
 
 
+class CountersPass(msgspec.Struct, frozen=True, kw_only=True):
+    """The pass under Nsight Compute; what it measured lies in counters.csv."""
+
+    tool: str  # with its version
+    n_kernels: int
+    n_steps: int
+    seconds: float | None = None
+    problem: str | None = None  # why there are no counters, a sentence with its remedy
+
+
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """What the capture timed, without the profiler."""
 
@@ -53,6 +63,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     telemetry_source: str | None = None  # "nvml" or "amdsmi"
     telemetry_missing: str | None = None  # why no GPU was sampled, a sentence
     host_missing: str | None = None  # why the process was not sampled, a sentence
+    counters: CountersPass | None = None  # None: not asked for
     phase_seconds: dict[str, float] = {}  # how long each phase of the capture took
 
 

@@ -13,15 +13,17 @@ import queue
 import signal
 import sys
 import threading
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Union
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class Channel:
-    """The child's end of the two pipes."""
+    """The child's end of the two pipes: open files, or names (see `capture/pipes.py`)."""
 
-    def __init__(self, command_fd: int, event_fd: int) -> None:
+    def __init__(self, commands: Union[int, str], events: Union[int, str]) -> None:
+        command_fd = _opened(commands, os.O_RDONLY)
+        event_fd = _opened(events, os.O_WRONLY)
         for fd in (command_fd, event_fd):
             os.set_inheritable(fd, False)  # the user's own processes must not hold the pipes open
         self._commands: queue.Queue[Dict[str, Any]] = queue.Queue()
@@ -54,6 +56,15 @@ class Channel:
             for line in lines:
                 self._commands.put(json.loads(line))
         end_session()
+
+
+def _opened(pipe: Union[int, str], flags: int) -> int:
+    if isinstance(pipe, int):
+        return pipe
+    # Without O_NONBLOCK this would wait for ever for a launcher that is gone.
+    fd = os.open(pipe, flags | os.O_NONBLOCK)
+    os.set_blocking(fd, True)
+    return fd
 
 
 def end_session() -> None:

@@ -1,4 +1,4 @@
-"""The passes after the timing: profiler, Python stacks, peak memory, memory snapshot.
+"""The passes after the timing: profiler, Python stacks, peak memory, memory snapshot, counters.
 
 They come after every timed round, because the profiler slows a process down even after it ended
 (CUPTI is not torn down with CUDA graphs: pytorch#144455).
@@ -125,3 +125,18 @@ def snapshot(step: Step, clock: Clock, path: str) -> Dict[str, Any]:
     finally:
         memory._record_memory_history(enabled=None)
     return {}
+
+
+def counted(step: Step, clock: Clock) -> Dict[str, Any]:
+    """One step of each shape between cudaProfilerStart and -Stop, for Nsight Compute around us."""
+    from torch.cuda import profiler
+
+    clock.synchronize()
+    profiler.start()
+    try:
+        for index in range(step.n_shapes):
+            step(index)
+        clock.synchronize()
+    finally:
+        profiler.stop()
+    return {"n_steps": step.n_shapes}

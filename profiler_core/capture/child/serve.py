@@ -24,6 +24,7 @@ _STAGES = {
     "peaks": "the memory pass",
     "profile": "the profiled pass",
     "snapshot": "the memory snapshot",
+    "counted": "the counters pass",
     "reference": "the eager reference",
     "compare": "the check of the answers",
 }
@@ -33,13 +34,13 @@ def serve(spec: Dict[str, Any]) -> int:
     """Do what the launcher says until it says exit.
 
     Args:
-        spec: what the launcher wrote: command_fd, event_fd, die_with_parent, device, seed,
-            workload, batch_size, shapes, options, training, variant, and ranks where the step is
+        spec: what the launcher wrote: commands, events, die_with_parent, device, seed, workload,
+            batch_size, shapes, options, training, variant, and ranks where the step is
             made by several processes (see `parallel.join`).
     """
     if spec["die_with_parent"]:
         die_with_parent()
-    channel = Channel(spec["command_fd"], spec["event_fd"])
+    channel = Channel(spec["commands"], spec["events"])
     worker = Worker(spec, channel)
     while True:
         command = channel.next_command()
@@ -192,6 +193,12 @@ class Worker:
         from . import passes
 
         return passes.snapshot(self._step, self._clock, path)
+
+    def do_counted(self) -> Dict[str, Any]:
+        """The step that Nsight Compute measures."""
+        from . import passes
+
+        return passes.counted(self._step, self._clock)
 
     def do_reference(self, path: str) -> Dict[str, Any]:
         """The eager answers that candidates are judged against."""

@@ -68,7 +68,9 @@ class RunCounters:
 def read_run_counters(run: Run) -> RunCounters:
     """Of a run; a damaged file takes nothing else with it."""
     if run.counters is None:
-        return RunCounters()
+        measured = run.record.measurement
+        failed = measured.counters.problem if measured and measured.counters else None
+        return RunCounters(problems=(f"No hardware counters: {failed}",) if failed else ())
     try:
         return RunCounters(read_counters(run.counters))
     except BadInput as error:

@@ -39,7 +39,7 @@ class RunMeasured:
 def counters_of(run: Run) -> RunCounters:
     """The counters of a run; a damaged file is a problem inside."""
     if run.counters is None:
-        return RunCounters()
+        return read_run_counters(run)  # no file is opened: it may say why there is none
     return _read(run.counters, run.counters.stat().st_mtime_ns, run)
 
 

@@ -1,0 +1,21 @@
+"""Can a capture measure counters here? Said before anything is started."""
+
+from profiler_core.capture.counters.tool import INSTALL, NOT_HERE, Tool, find_tool
+from profiler_core.errors import CaptureFailed
+
+
+def counters_tool(device: str) -> Tool:
+    """What measures them.
+
+    Raises:
+        CaptureFailed: the device has no counters, or nothing here can read them.
+    """
+    if not device.startswith("cuda"):
+        raise CaptureFailed(
+            f"Counters are an NVIDIA GPU's, and this capture runs on {device}.",
+            remedy="Leave --counters out.",
+        )
+    tool = find_tool()
+    if tool is None:
+        raise CaptureFailed(f"{NOT_HERE}.", remedy=f"{INSTALL} Or leave --counters out.")
+    return tool

@@ -1,0 +1,67 @@
+"""Is Nsight Compute here? Its command line is `ncu`; it comes with CUDA's toolkit or alone."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+INSTALL = (
+    "Install Nsight Compute (it comes with CUDA's toolkit, or alone from developer.nvidia.com) "
+    "and put ncu on the PATH."
+)
+NOT_HERE = "Nsight Compute (ncu) is not installed on this machine"
+
+# Where installers put it without touching the PATH (manual, "Quickstart").
+_ELSEWHERE = (
+    "/usr/local/cuda/bin/ncu",
+    "/usr/local/cuda-*/bin/ncu",
+    "/opt/nvidia/nsight-compute/*/ncu",
+    "/usr/local/NVIDIA-Nsight-Compute*/ncu",
+)
+_VERSION = re.compile(r"Version (\d+(?:\.\d+)+)")
+_TIMEOUT_S = 30  # a cold network file system
+
+
+@dataclass(frozen=True)
+class Tool:
+    """An ncu that runs. version: as it says itself, for instance 2025.3.1.0; None: it does not."""
+
+    path: str
+    version: str | None
+
+    @property
+    def title(self) -> str:
+        """What people read."""
+        return f"Nsight Compute {self.version}" if self.version else "Nsight Compute"
+
+
+def find_tool(elsewhere: Iterable[str] = _ELSEWHERE) -> Tool | None:
+    """The ncu on the PATH, else the newest where installers put it; None: there is none."""
+    found = shutil.which("ncu")
+    if found is None:
+        known = [path for pattern in elsewhere for path in Path("/").glob(pattern.lstrip("/"))]
+        found = next((str(path) for path in sorted(known, key=_numbers, reverse=True)), None)
+    return None if found is None else Tool(found, _version(found))
+
+
+def _version(path: str) -> str | None:
+    try:
+        said = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = _VERSION.search(said.stdout)
+    return match[1] if match else None
+
+
+def _numbers(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", str(path))]

@@ -1,0 +1,54 @@
+"""The counters pass of one variant: a process of its own, with the caches of the first filled."""
+
+from pathlib import Path
+
+from profiler_core import run_directory as names
+from profiler_core.capture.context import Context
+from profiler_core.capture.counters.measure import measure, under_ncu
+from profiler_core.capture.pack import pack
+from profiler_core.capture.process import Child
+from profiler_core.capture.run_writer import RunWriter
+from profiler_core.capture.start_variant import Place, start_process
+from profiler_core.capture.variant_spec import VariantSpec
+
+
+def count_variant(context: Context, variant: VariantSpec, writer: RunWriter, work: Path) -> None:
+    """Measure it and note in run.json what came of it; nothing where counters are not asked for.
+
+    What goes wrong here does not take back what was measured.
+
+    Args:
+        context: of the capture.
+        variant: what is measured.
+        writer: of its run.
+        work: the variant's folder, with the compiler's caches.
+    """
+    tool = context.counters
+    if tool is None:
+        return
+
+    def say(text: str, n_kernels: int | None = None) -> None:
+        context.progress.say("counters", text, variant.label, n_kernels)
+
+    def start() -> Child:
+        under, environment = under_ncu(tool, work)
+        trace, out, err = (work / name for name in ("torch_trace", "ncu.out", "ncu.err"))
+        place = Place(writer.directory, work, trace, out, err, under, environment)
+        return start_process(context, variant, place)
+
+    moves = f"Measures what the kernels of {variant.label} move, one by one"
+    say(moves)
+    counted = measure(
+        tool,
+        start,
+        work,
+        writer.directory / names.COUNTERS,
+        say=lambda n_kernels: say(f"{moves}: {n_kernels}", n_kernels),
+        look=context.look,
+    )
+    writer.measurement["counters"] = counted.to_dict()
+    seconds = writer.measurement.setdefault("phase_seconds", {})
+    seconds["counters"] = round(counted.seconds, 3)
+    if counted.problem:
+        say(f"No counters of {variant.label}: {counted.problem}")
+    pack(writer.directory)
