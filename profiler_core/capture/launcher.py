@@ -25,6 +25,7 @@ from profiler_core.capture.provenance import code_version
 from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
 from profiler_core.capture.run_writer import Heartbeat, RunWriter, write_json
 from profiler_core.capture.spec import TIMING_CAP_SECONDS, CaptureSpec
+from profiler_core.capture.sweep.points import Point
 from profiler_core.capture.telemetry.sampler import WHILE_TIMED_PERIOD_S
 from profiler_core.capture.telemetry.sampling import telemetry_of
 from profiler_core.capture.variant_run import VariantRun
@@ -67,6 +68,7 @@ def run_capture(
     progress_file: Path | None = None,
     listener: Callable[[ProgressLine], None] | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
+    point: tuple[str, Point] | None = None,
 ) -> FinishedCapture:
     """Capture all variants of a workload into `<out>/<capture_id>/<variant>/`.
 
@@ -76,18 +78,24 @@ def run_capture(
         progress_file: gets the lines of progress.jsonl too.
         listener: gets each of them as it comes.
         is_cancelled: asked several times a second; True ends everything.
+        point: the sweep that it belongs to, by its id, and the place in it.
 
     Returns:
         What became of each variant; a failed or cancelled one has its sentence.
     """
     started = time.monotonic()
-    capture_id = _capture_id(spec)
+    capture_id = new_capture_id(spec)
     directory = out.expanduser().resolve() / capture_id
     directory.mkdir(parents=True)
     write_json(directory / CAPTURE_JSON, {"schema": 1, "capture_id": capture_id, **spec.to_dict()})
     extra = () if progress_file is None else (progress_file,)
     progress = ProgressLog((directory / PROGRESS, *extra), listener)
-    runs = _runs(spec, capture_id, directory)
+    if point is not None:  # the first line, by which a job finds its captures
+        place = point[1]
+        n = len(place.values)
+        text = f"Point {place.index + 1} of {n}: {place.text}"
+        progress.say("point", text, None, place.index + 1, n)
+    runs = _runs(spec, capture_id, directory, point)
 
     def look() -> None:
         if is_cancelled():
@@ -218,8 +226,10 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
         run.writer.write()
 
 
-def _runs(spec: CaptureSpec, capture_id: str, directory: Path) -> list[VariantRun]:
-    asked = {key: value for key, value in spec.to_dict().items() if key != "variants"}
+def _runs(
+    spec: CaptureSpec, capture_id: str, directory: Path, point: tuple[str, Point] | None
+) -> list[VariantRun]:
+    asked = {k: value for k, value in spec.to_dict().items() if k not in ("variants", "sweep")}
     code = code_version(Path(spec.workload).absolute().parent) if spec.is_user_code else {}
     runs: list[VariantRun] = []
     for variant in spec.variants:
@@ -236,6 +246,7 @@ def _runs(spec: CaptureSpec, capture_id: str, directory: Path) -> list[VariantRu
                 "variant": variant.label,
                 "world_size": spec.n_ranks,
                 "spec": {**asked, **variant.to_dict(), "training": spec.trains},
+                "sweep": point[1].record(point[0], len(runs)) if point is not None else None,
             },
         )
         writer.record["environment"].update(code)
@@ -243,7 +254,8 @@ def _runs(spec: CaptureSpec, capture_id: str, directory: Path) -> list[VariantRu
     return runs
 
 
-def _capture_id(spec: CaptureSpec) -> str:
+def new_capture_id(spec: CaptureSpec) -> str:
+    """A fresh id: sorts by time, safe as a folder's name."""
     name = re.sub(r"[^a-z0-9]+", "-", spec.title.lower()).strip("-")[:40] or "capture"
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return f"{stamp}-{name}-{secrets.token_hex(2)}"

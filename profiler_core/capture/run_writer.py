@@ -27,7 +27,8 @@ class RunWriter:
             "created_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
             "status": "running",
             "error": None,
-            "sweep": None,
+            "error_kind": None,
+            "sweep": record.get("sweep"),
             "environment": {},
             "measurement": {
                 "pid": os.getpid(),
@@ -53,11 +54,12 @@ class RunWriter:
         """Touch the heartbeat."""
         (self.directory / names.HEARTBEAT).touch()
 
-    def end(self, status: str, error: str | None = None) -> None:
+    def end(self, status: str, error: str | None = None, error_kind: str | None = None) -> None:
         """Write the last word and take the heartbeat away."""
         self.record["status"] = status
         self.record["error"] = error
         self.write()
+        self.record["error_kind"] = error_kind
         (self.directory / names.HEARTBEAT).unlink(missing_ok=True)
 
 

@@ -9,6 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from profiler_core.capture.round_plan import (
+    DEFAULT_ROUND_SECONDS,
+    DEFAULT_ROUND_STEPS,
+    DEFAULT_ROUNDS,
+    DEFAULT_TELEMETRY_SECONDS,
+    TIMING_CAP_SECONDS,
+)
+from profiler_core.capture.sweep.asked import Sweep, parse_sweep
 from profiler_core.capture.torch_settings import OPTIONAL_LOGS
 from profiler_core.capture.variant_spec import (
     COMMON_BACKENDS,
@@ -36,9 +44,11 @@ __all__ = [
     "parse_shapes",
     "parse_variant",
     "parse_variants",
+    "Sweep",
 ]
 
 Shape = tuple[int, ...]
+    "parse_sweep",
 
 # name -> what it is, shown by doctor and by the page. Any other torchvision model goes by its own
 # name; the child knows how each is built.
@@ -75,7 +85,8 @@ class CaptureSpec:
 
     Every default is the design's; `None` means that the workload or the machine decides.
     `shapes` are whole input shapes, batch included, cycled step by step. `options` are keyword
-    arguments of the workload's builder (or of the user's function), values as text.
+    arguments of the workload's builder (or of the user's function), values as text. With a `sweep`
+    it is a series of captures: `sweep.points.points_of` says which.
     """
 
     workload: str
@@ -102,6 +113,7 @@ class CaptureSpec:
     steps: int = 5  # profiled (active) steps
     profile: bool = True
     stacks: bool = False
+    sweep: Sweep | None = None
     counters: bool = False  # a pass under Nsight Compute
     memory: bool = True
     numerics: bool = True
@@ -173,10 +185,9 @@ class CaptureSpec:
     @property
     def title(self) -> str:
         """What people read: the given name, or the workload with its batch size."""
-        if self.name:
-            return self.name
         batch = f" b{self.batch_size}" if self.batch_size is not None else ""
-        return f"{self.workload_name}{batch}{' training' if self.trains else ''}"
+        title = self.name or f"{self.workload_name}{batch}{' training' if self.trains else ''}"
+        return title if self.sweep is None else f"{title}, sweep of {self.sweep.parameter}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON: `capture.json`."""
@@ -203,6 +214,8 @@ class CaptureSpec:
             ("--profile-warmup", self.profile_warmup, fresh.profile_warmup),
             ("--steps", self.steps, fresh.steps),
         ):
+        if self.sweep is not None:
+            words += [f"--sweep={self.sweep.text}"]
             if value != default:
                 words += [f"{flag}={value}"]
         if self.shapes:

@@ -3,7 +3,17 @@
 import argparse
 
 from profiler_core.capture import spec as defaults
-from profiler_core.capture.spec import CaptureSpec, parse_option, parse_shapes, parse_variants
+from profiler_core.capture.spec import (
+    CaptureSpec,
+    Sweep,
+    parse_option,
+    parse_shapes,
+    parse_sweep,
+    parse_variants,
+)
+from profiler_core.capture.sweep.parameters import PARAMETERS
+from profiler_core.capture.sweep.points import points_of
+from profiler_core.errors import BadInput
 
 
 def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +47,11 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
         help="keyword argument of the workload's builder or of your function; repeatable",
     )  # fmt: skip
     what.add_argument("--seed", type=int, default=0)
+    what.add_argument(
+        "--sweep", action="append", default=[], metavar="NAME=V1,V2,…",
+        help="a whole comparison for each value, one after another: batch-size=1,8,32,128; "
+        f"NAME is one of {', '.join(PARAMETERS)}, or option.KEY",
+    )  # fmt: skip
     how = parser.add_argument_group("how it is measured")
     how.add_argument("--rounds", type=int, default=defaults.DEFAULT_ROUNDS)
     how.add_argument("--round-steps", type=int, default=defaults.DEFAULT_ROUND_STEPS)
@@ -69,7 +84,7 @@ def spec_from_namespace(arguments: argparse.Namespace) -> CaptureSpec:
     Raises:
         BadInput: a value cannot be read or used.
     """
-    return CaptureSpec(
+    spec = CaptureSpec(
         workload=arguments.workload,
         variants=parse_variants(arguments.variants),
         device=arguments.device,
@@ -95,4 +110,16 @@ def spec_from_namespace(arguments: argparse.Namespace) -> CaptureSpec:
         memory=not arguments.no_memory,
         numerics=not arguments.no_numerics,
         warm_compile=not arguments.no_warm_compile,
+        sweep=_sweep(arguments.sweep),
     )
+    points_of(spec)  # each point is checked before the first one starts
+    return spec
+
+
+def _sweep(texts: list[str]) -> Sweep | None:
+    if len(texts) > 1:
+        raise BadInput(
+            f"{len(texts)} sweeps are given: {' and '.join(texts)}.",
+            remedy="Sweep one option at a time.",
+        )
+    return parse_sweep(texts[0]) if texts else None

@@ -20,6 +20,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "capture": ("profiler_core.cli.capture", "run variants of a model and record what they do"),
     "summary": ("profiler_core.cli.summary", "one run or trace in numbers"),
     "compare": ("profiler_core.cli.compare", "a baseline and its candidates, per step"),
+    "sweep": ("profiler_core.cli.sweep", "from which value on does compiling pay"),
     "logs": ("profiler_core.cli.logs", "what the compiler said, and what it costs"),
     "telemetry": ("profiler_core.cli.telemetry", "clocks, power, energy and CPU of a run"),
     "memory": ("profiler_core.cli.memory", "where the memory of a run went"),

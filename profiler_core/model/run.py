@@ -79,6 +79,21 @@ class Numerics(msgspec.Struct, frozen=True, kw_only=True):
     compared: str | None = None  # "outputs", "loss and gradients", "returned tensors"
 
 
+class SweepPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Which point of a sweep a run belongs to. Whoever wrote it gave at least a name and a value.
+
+    All points of a sweep share the id. `series` names the variant in all of its points.
+    """
+
+    name: str  # of the option: "batch-size"
+    value: int | float | str
+    id: str = ""
+    label: str = ""  # of the option, for people: "batch size"
+    index: int = 0  # in the order in which they were captured
+    values: tuple[int | float | str, ...] = ()  # all that were asked for
+    series: str = ""
+
+
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """run.json. Unknown keys are ignored, so that newer writers stay readable."""
 
@@ -93,9 +108,10 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     variant: str = ""
     status: Status = "finished"
     error: str | None = None
+    error_kind: str | None = None  # "memory", "compile", "user", "stated", "killed"
     rank: int = 0
     world_size: int = 1
-    sweep: dict[str, Any] | None = None
+    sweep: SweepPlace | None = None
     spec: dict[str, Any] = {}
     environment: dict[str, Any] = {}
     measurement: Measurement | None = None

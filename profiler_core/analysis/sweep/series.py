@@ -1,0 +1,198 @@
+"""A sweep as measured: its points in order of their values, and each candidate's way through them.
+
+The caller opens the runs; here each point is compared as any other pair of runs (`compare`), and
+the numbers are put one behind the other:
+
+    sweep = build_sweep([PointRuns(folder, [baseline_side, candidate_side]), …])
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from profiler_core.analysis.compare import CandidateComparison, Side, compare
+from profiler_core.analysis.compile_cost import CompileCost
+from profiler_core.analysis.sweep.crossing import Crossing, Judged, crossing
+from profiler_core.analysis.sweep.scale import Value, batch_of, positions
+from profiler_core.analysis.verdict import VerdictKind
+from profiler_core.errors import BadInput
+from profiler_core.model.run import RunRecord, SweepPlace
+
+
+@dataclass(frozen=True)
+class PointRuns:
+    """The runs of one point, the baseline first, and the folder in which they lie."""
+
+    path: Path
+    sides: tuple[Side, ...]
+
+
+@dataclass(frozen=True)
+class VariantAtPoint:
+    """One variant at one value. What is None was not measured; `error` says why, where one does.
+
+    ratio, interval and verdict are against the baseline of the same point; None for itself.
+    """
+
+    series: str
+    variant: str
+    status: str
+    error: str | None
+    out_of_memory: bool
+    step_time_ns: float | None
+    samples_per_s: float | None
+    peak_reserved_bytes: int | None
+    peak_allocated_bytes: int | None
+    compile: CompileCost
+    ratio: float | None
+    interval: tuple[float, float] | None
+    verdict: VerdictKind | None
+    numerics: str | None
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """All variants at one value, the baseline first; `variants` is in the order of `Sweep.series`.
+
+    `x` is its place on a logarithmic axis; None where the values are words.
+    """
+
+    index: int  # in the order in which they were captured
+    value: Value
+    x: float | None
+    batch_size: int | None
+    path: Path
+    variants: tuple[VariantAtPoint, ...]
+
+    @property
+    def baseline(self) -> VariantAtPoint:
+        """What the others are compared with."""
+        return self.variants[0]
+
+
+@dataclass(frozen=True)
+class SweepSeries:
+    """One candidate through all points."""
+
+    label: str
+    crossing: Crossing
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A series of comparisons over one option, in order of its values (words: as captured)."""
+
+    id: str
+    name: str  # of the option: "batch-size"
+    label: str  # for people: "batch size"
+    record: RunRecord  # of a baseline: what was run, on which machine
+    points: tuple[SweepPoint, ...]
+    baseline: str  # what the baseline is called in all points
+    series: tuple[SweepSeries, ...]
+    missing: tuple[Value, ...]  # asked for, and not here: never begun, or deleted
+
+    def point(self, index: int) -> SweepPoint:
+        """The point that was captured at this place."""
+        return next(point for point in self.points if point.index == index)
+
+
+def build_sweep(points: Sequence[PointRuns]) -> Sweep:
+    """Put the points of one sweep together.
+
+    Args:
+        points: in any order; each with its baseline first.
+
+    Raises:
+        BadInput: there are none, or their runs belong to no sweep or to several.
+    """
+    places = [_place(point) for point in points]
+    if not places:
+        raise BadInput("No point of a sweep is given.", remedy="Name the folders of its captures.")
+    first = places[0]
+    if any((place.id, place.name) != (first.id, first.name) for place in places):
+        raise BadInput(
+            "These runs belong to several sweeps.", remedy="Choose the points of one of them."
+        )
+    where = positions([place.value for place in places])
+    made = [
+        _point(runs, place, None if where is None else where[n])
+        for n, (runs, place) in enumerate(zip(points, places, strict=True))
+    ]
+    made.sort(key=lambda point: (point.index if point.x is None else point.x, point.index))
+    here = {place.value for place in places}
+    return Sweep(
+        id=first.id,
+        name=first.name,
+        label=first.label or first.name,
+        record=points[0].sides[0].run.record,
+        points=tuple(made),
+        baseline=made[0].baseline.series,
+        series=_series(made),
+        missing=tuple(value for value in first.values if value not in here),
+    )
+
+
+def _place(point: PointRuns) -> SweepPlace:
+    place = point.sides[0].run.record.sweep
+    if place is None:
+        raise BadInput(
+            f"{point.path} is no point of a sweep.",
+            remedy="Capture one: capture WORKLOAD --sweep batch-size=1,8,32.",
+        )
+    return place
+
+
+def _point(runs: PointRuns, place: SweepPlace, x: float | None) -> SweepPoint:
+    baseline, *candidates = runs.sides
+    batch = _batch_size(baseline.run.record, place)
+    comparison = compare(baseline, candidates)
+    variants = [_variant(baseline, None, batch)]
+    for side, compared in zip(comparison.sides, comparison.candidates, strict=True):
+        variants.append(_variant(side, compared, batch))
+    return SweepPoint(place.index, place.value, x, batch, runs.path, tuple(variants))
+
+
+def _variant(side: Side, compared: CandidateComparison | None, batch: int | None) -> VariantAtPoint:
+    record = side.run.record
+    step = side.step_time_ns if side.clock == "unprofiled" else None
+    place = record.sweep
+    timed = compared is not None and compared.step_time.clock == "unprofiled"
+    return VariantAtPoint(
+        series=(place.series if place else "") or side.label,
+        variant=record.variant or side.label,
+        status=record.status,
+        error=record.error,
+        out_of_memory=record.error_kind == "memory",
+        step_time_ns=step,
+        samples_per_s=batch * 1e9 / step if batch and step else None,
+        peak_reserved_bytes=side.memory.peak_reserved_bytes,
+        peak_allocated_bytes=side.memory.peak_allocated_bytes,
+        compile=compared.compile if compared is not None else CompileCost(),
+        ratio=compared.step_time.ratio if compared is not None and timed else None,
+        interval=compared.step_time.interval if compared is not None and timed else None,
+        verdict=compared.verdict if compared is not None else None,
+        numerics=record.numerics.verdict if record.numerics else None,
+    )
+
+
+def _batch_size(record: RunRecord, place: SweepPlace) -> int | None:
+    """Samples a step: what the sweep says, else what was asked for; None: the workload's own."""
+    swept = batch_of(place.value, place.name)
+    asked = record.spec.get("batch_size")
+    if swept is None and isinstance(asked, int) and not isinstance(asked, bool):
+        return asked
+    return swept
+
+
+def _series(points: Sequence[SweepPoint]) -> tuple[SweepSeries, ...]:
+    labels = dict.fromkeys(v.series for point in points for v in point.variants[1:])
+    return tuple(SweepSeries(label, crossing(_judged(points, label))) for label in labels)
+
+
+def _judged(points: Sequence[SweepPoint], label: str) -> list[Judged]:
+    return [
+        Judged(point.index, point.x, one.verdict or "no_verdict", one.ratio, one.interval)
+        for point in points
+        for one in point.variants[1:]
+        if one.series == label
+    ]

@@ -1,0 +1,149 @@
+"""What a sweep says, in sentences: page, command line and report say the same."""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.sweep.crossing import Crossing
+from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
+from profiler_core.units import format_count
+
+_WHY = {
+    "slower": "slower",
+    "no_difference": "no difference",
+    "wrong_numerics": "wrong results",
+}
+
+
+def headline(sweep: Sweep, series: SweepSeries) -> str:
+    """Where compiling pays, in one short sentence."""
+    found, name = series.crossing, sweep.label
+    if found.kind == "unknown":
+        return f"{series.label} could not be judged at any {name}."
+    if len(found.paying) + len(found.not_paying) == 1:
+        (index,) = found.paying or found.not_paying
+        pays = "pays" if found.paying else "does not pay"
+        at = value_text(sweep.point(index))
+        return f"{series.label} {pays} at {name} {at}, the only one that could be judged."
+    if found.kind == "always":
+        return f"{series.label} pays at every {name} that was measured."
+    if found.kind == "never":
+        return f"{series.label} pays at no {name} that was measured."
+    if found.kind == "from":
+        return f"{series.label} pays from {name} {_value(sweep, found.paying[0])} on."
+    if found.kind == "until":
+        return f"{series.label} pays up to {name} {_value(sweep, found.paying[-1])}."
+    where = _list([_value(sweep, index) for index in found.paying])
+    return f"{series.label} pays at {name} {where} only."
+
+
+def evidence(sweep: Sweep, series: SweepSeries) -> str:
+    """The numbers behind the headline; empty where there are none."""
+    sentences = [_speeds(sweep, series), _change(sweep, series.crossing)]
+    found = series.crossing
+    if found.kind == "mixed" and sweep.points[0].x is not None:
+        other = _list([_why_not(sweep, series, index) for index in found.not_paying])
+        sentences.append(
+            f"It does not at {other}: not monotonic, so there is no one point from which it pays."
+        )
+    elif found.not_paying:
+        sentences.append(f"Not at {_list([_why_not(sweep, series, i) for i in found.not_paying])}.")
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def failures(sweep: Sweep) -> list[str]:
+    """One sentence for each value at which something failed, or that is not here."""
+    sentences = []
+    for point in sweep.points:
+        said: dict[str, list[str]] = {}
+        for one in point.variants:
+            if one.status != "finished":
+                what = one.error or f"{one.status}."
+                said.setdefault(what, []).append(one.series)
+        for what, names in said.items():
+            who = "every variant" if len(names) == len(point.variants) else _list(names)
+            sentences.append(f"{sweep.label.capitalize()} {value_text(point)}, {who}: {what}")
+    sentences += _rescued(sweep)
+    if sweep.missing:
+        values = _list([str(value) for value in sweep.missing])
+        sentences.append(
+            f"{sweep.label.capitalize()} {values}: not here. The sweep was stopped before, or the "
+            "runs were deleted."
+        )
+    return sentences
+
+
+def value_text(point: SweepPoint) -> str:
+    """The value as people wrote it."""
+    return str(point.value)
+
+
+def short_failure(one: VariantAtPoint) -> str | None:
+    """Two or three words for a mark in a chart; None for a variant that finished."""
+    if one.status == "finished":
+        return None
+    return "out of memory" if one.out_of_memory else one.status
+
+
+def _rescued(sweep: Sweep) -> list[str]:
+    """Where one variant needs so much less memory that it alone runs."""
+    return [
+        f"{one.series} runs at {sweep.label} {value_text(point)}, where {point.baseline.series} "
+        "runs out of memory."
+        for point in sweep.points
+        if point.baseline.out_of_memory
+        for one in point.variants[1:]
+        if one.step_time_ns is not None
+    ]
+
+
+def _speeds(sweep: Sweep, series: SweepSeries) -> str:
+    known = [
+        (one.ratio, point)
+        for point in sweep.points
+        for one in point.variants[1:]
+        if one.series == series.label and one.ratio is not None
+    ]
+    if not known:
+        return ""
+    low, high = min(known, key=_ratio), max(known, key=_ratio)
+    if f"{low[0]:.2f}" == f"{high[0]:.2f}":
+        return f"The speed-up is {low[0]:.2f}."
+    return (
+        f"The speed-up goes from {low[0]:.2f} (at {value_text(low[1])}) to {high[0]:.2f} (at "
+        f"{value_text(high[1])})."
+    )
+
+
+def _ratio(pair: tuple[float, SweepPoint]) -> float:
+    return pair[0]
+
+
+def _change(sweep: Sweep, found: Crossing) -> str:
+    if found.between is None:
+        return ""
+    left, right = (_value(sweep, index) for index in found.between)
+    sentence = f"It passes 1 between {left} and {right}"
+    if found.at is None:
+        return f"{sentence}."
+    return f"{sentence}, at about {place_text(found.at, sweep.name)} by interpolation."
+
+
+def place_text(x: float, name: str) -> str:
+    """A place on the axis: whole from 10 on, as nobody knows it better."""
+    if name == "shape":
+        return f"{format_count(round(x))} elements"
+    return f"{x:.0f}" if x >= 10 else f"{x:.1f}"
+
+
+def _why_not(sweep: Sweep, series: SweepSeries, index: int) -> str:
+    one = next(v for v in sweep.point(index).variants[1:] if v.series == series.label)
+    why = _WHY.get(one.verdict or "", "")
+    return f"{_value(sweep, index)} ({why})" if why else _value(sweep, index)
+
+
+def _value(sweep: Sweep, index: int) -> str:
+    return value_text(sweep.point(index))
+
+
+def _list(words: Sequence[str]) -> str:
+    """Read aloud: `1, 8 and 32`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

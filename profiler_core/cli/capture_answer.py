@@ -1,0 +1,72 @@
+"""What a capture left, as JSON and as text for the terminal."""
+
+import statistics
+from typing import Any
+
+from profiler_core.capture.launcher import FinishedCapture, FinishedRun
+from profiler_core.cli.table import table
+from profiler_core.units import format_bytes, format_duration
+
+
+def capture_answer(finished: FinishedCapture) -> dict[str, Any]:
+    """The keys of `capture` in docs/json.md."""
+    return {
+        "capture_id": finished.capture_id,
+        "directory": finished.directory,
+        "seconds": finished.seconds,
+        "runs": [
+            {
+                "variant": run.variant,
+                "directory": run.directory,
+                "status": run.status,
+                "error": run.error,
+                "first_call_ns": run.record["measurement"].get("first_call_ns"),
+                "warm_first_call_ns": run.record["measurement"].get("warm_first_call_ns"),
+                "step_time_ns": _step_time_ns(run),
+                "n_rounds": len(run.record["measurement"].get("rounds", ())),
+                "peak_reserved_bytes": run.record["measurement"].get("peak_reserved_bytes"),
+                "numerics": (run.record["numerics"] or {}).get("verdict"),
+                "phase_seconds": run.record["measurement"].get("phase_seconds", {}),
+            }
+            for run in finished.runs
+        ],
+    }
+
+
+def capture_text(finished: FinishedCapture) -> str:
+    """A table of the variants, their errors, and where the time went."""
+    rows = [
+        [
+            run.variant,
+            run.status,
+            (run.record["numerics"] or {}).get("verdict", "–"),
+            format_duration(_step_time_ns(run)),
+            format_duration(run.record["measurement"].get("first_call_ns")),
+            format_duration(run.record["measurement"].get("warm_first_call_ns")),
+            format_bytes(run.record["measurement"].get("peak_reserved_bytes")),
+        ]
+        for run in finished.runs
+    ]
+    head = ["variant", "status", "answer", "step time", "first call", "warm", "peak memory"]
+    parts = [table(head, rows, n_text=3)]
+    parts += [f"{run.variant}: {run.error}" for run in finished.runs if run.error]
+    parts += [
+        f"{run.variant}: {numerics['reason']}"
+        for run in finished.runs
+        if (numerics := run.record["numerics"]) and numerics.get("verdict") != "right"
+    ]
+    spent: dict[str, float] = {}
+    for run in finished.runs:
+        for phase, seconds in run.record["measurement"].get("phase_seconds", {}).items():
+            spent[phase] = spent.get(phase, 0.0) + seconds
+    longest = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in spent.items())
+    parts.append(f"{finished.seconds:.0f} s in all: {longest}" if longest else "")
+    parts.append(str(finished.directory))
+    return "\n".join(part for part in parts if part)
+
+
+def _step_time_ns(run: FinishedRun) -> float | None:
+    """Median over the rounds of wall time over steps (design section 6)."""
+    rounds = run.record["measurement"].get("rounds", ())
+    times = [entry["wall_ns"] / entry["n_steps"] for entry in rounds]
+    return statistics.median(times) if times else None

@@ -1,0 +1,52 @@
+"""What a capture shows while it runs, and how a terminal stops it."""
+
+import signal
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import TextIO
+
+from profiler_core.capture.progress import ProgressLine
+
+# Without a terminal a line that only counts on is printed this rarely.
+_QUIET_S = 5.0
+
+
+class Printer:
+    """Shows progress lines: on a terminal in one line that is rewritten, else one by one."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._started = clock()
+        self._shown: tuple[str | None, str, str] | None = None
+        self._shown_at = 0.0
+
+    def show(self, line: ProgressLine) -> None:
+        """Print one line, unless it only counts on and nobody watches."""
+        now = self._clock()
+        seconds = f"{now - self._started:5.0f} s"
+        counts = line.done is not None
+        if self._stream.isatty():
+            end = "" if counts else "\n"
+            self._stream.write(f"\r\x1b[K{seconds}  {line.text}{end}")
+        else:
+            key = (line.variant, line.phase, "" if counts else line.text)
+            is_last = counts and line.done == line.total
+            if key == self._shown and not is_last and now - self._shown_at < _QUIET_S:
+                return
+            self._shown, self._shown_at = key, now
+            self._stream.write(f"{seconds}  {line.text}\n")
+        self._stream.flush()
+
+
+def cancel_flag() -> Callable[[], bool]:
+    """True once SIGINT or SIGTERM came. The launcher looks at it several times a second."""
+    asked: list[int] = []
+
+    def remember(number: int, _: FrameType | None) -> None:
+        asked.append(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, remember)
+    return lambda: bool(asked)

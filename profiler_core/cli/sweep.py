@@ -1,0 +1,153 @@
+"""`sweep PATH`: speed-up, step time, memory and compile time against the swept option."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from profiler_core.analysis.run_labels import run_facts
+from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
+from profiler_core.analysis.sweep.words import (
+    evidence,
+    failures,
+    headline,
+    short_failure,
+    value_text,
+)
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.sweep_runs import sweep_at
+from profiler_core.cli.table import table
+from profiler_core.units import format_bytes, format_count, format_duration
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser("sweep", help="from which value on does compiling pay")
+    parser.add_argument(
+        "path", type=Path, metavar="POINT_OR_FOLDER",
+        help="the folder of one of its points, or a folder that holds one sweep",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it."""
+    sweep = sweep_at(arguments.path)
+    if arguments.json:
+        write_json(sweep_answer(sweep))
+    else:
+        print(sweep_text(sweep))
+    return 0
+
+
+def sweep_answer(sweep: Sweep) -> dict[str, Any]:
+    """The keys of `sweep` in docs/json.md."""
+    return {
+        "sweep": {
+            "id": sweep.id,
+            "name": sweep.name,
+            "label": sweep.label,
+            "workload": sweep.record.workload,
+            "baseline": sweep.baseline,
+        },
+        "series": [
+            {
+                "label": one.label,
+                "crossing": {
+                    "kind": one.crossing.kind,
+                    "paying": [_value(sweep, index) for index in one.crossing.paying],
+                    "not_paying": [_value(sweep, index) for index in one.crossing.not_paying],
+                    "between": (
+                        None
+                        if one.crossing.between is None
+                        else [_value(sweep, index) for index in one.crossing.between]
+                    ),
+                    "at": one.crossing.at,
+                },
+                "headline": headline(sweep, one),
+                "evidence": evidence(sweep, one),
+            }
+            for one in sweep.series
+        ],
+        "points": [
+            {
+                "index": point.index,
+                "value": point.value,
+                "batch_size": point.batch_size,
+                "directory": point.path,
+                "variants": [_variant(one) for one in point.variants],
+            }
+            for point in sweep.points
+        ],
+        "missing": list(sweep.missing),
+        "failures": failures(sweep),
+    }
+
+
+def _value(sweep: Sweep, index: int) -> Any:
+    return sweep.point(index).value
+
+
+def _variant(one: VariantAtPoint) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+
+
+def sweep_text(sweep: Sweep) -> str:
+    """The headlines, a table for each candidate, and what failed."""
+    parts = [" · ".join([*run_facts(sweep.record)[:1], f"sweep of {sweep.label}"])]
+    for one in sweep.series:
+        said = "\n".join(line for line in (headline(sweep, one), evidence(sweep, one)) if line)
+        parts.append(f"{said}\n\n{_table(sweep, one)}")
+    parts += ["\n".join(failures(sweep))] if failures(sweep) else []
+    return "\n\n".join(parts)
+
+
+def _table(sweep: Sweep, series: SweepSeries) -> str:
+    head = [
+        sweep.label,
+        "",
+        sweep.baseline,
+        series.label,
+        "speed-up",
+        "95 % interval",
+        "samples/s",
+        f"memory {sweep.baseline}",
+        "memory",
+        "compile",
+        "break-even",
+    ]
+    rows = [
+        _row(point, one)
+        for point in sweep.points
+        for one in point.variants[1:]
+        if one.series == series.label
+    ]
+    shown = [n for n in range(len(head)) if n in (0, 2, 3, 4) or any(row[n] for row in rows)]
+    cells = [[row[n] for n in shown] for row in rows]
+    return table([head[n] for n in shown], cells, n_text=2 if 1 in shown else 1)
+
+
+def _row(point: SweepPoint, one: VariantAtPoint) -> list[str]:
+    base = point.baseline
+    state = [
+        f"{v.series} {failure}" for v in (base, one) if (failure := short_failure(v)) is not None
+    ]
+    low, high = one.interval or (None, None)
+    return [
+        value_text(point),
+        ", ".join(state),
+        format_duration(base.step_time_ns),
+        format_duration(one.step_time_ns),
+        "–" if one.ratio is None else f"{one.ratio:.2f}",
+        "" if low is None else f"{low:.2f} to {high:.2f}",
+        "" if one.samples_per_s is None else format_count(one.samples_per_s),
+        "" if base.peak_reserved_bytes is None else format_bytes(base.peak_reserved_bytes),
+        "" if one.peak_reserved_bytes is None else format_bytes(one.peak_reserved_bytes),
+        "" if one.compile.seconds is None else format_duration(one.compile.seconds * 1e9),
+        _break_even(one),
+    ]
+
+
+def _break_even(one: VariantAtPoint) -> str:
+    if one.compile.break_even_steps is not None:
+        return f"{format_count(one.compile.break_even_steps)} steps"
+    return "never" if one.verdict in ("slower", "no_difference") else ""

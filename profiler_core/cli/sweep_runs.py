@@ -1,0 +1,92 @@
+"""From a path on the command line to the points of one sweep."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from profiler_core import run_directory
+from profiler_core.analysis.compare import Side, make_side
+from profiler_core.analysis.compile_time import compile_time
+from profiler_core.analysis.memory.peak import peak_memory
+from profiler_core.analysis.sweep.series import PointRuns, Sweep, build_sweep
+from profiler_core.cli.runs import paths_by_role
+from profiler_core.errors import FusionscopeError, NotARun
+from profiler_core.ingest.compile_log.reader import read_compile_log
+from profiler_core.ingest.open import open_trace
+from profiler_core.ingest.run import open_run
+from profiler_core.model.run import SweepPlace
+
+
+def sweep_at(path: Path) -> Sweep:
+    """The sweep of which `path` is a point, or a run of a point, or that `path` alone holds.
+
+    Raises:
+        NotARun: there is no sweep, or there are several.
+    """
+    if not path.is_dir():
+        raise NotARun(f"{path} is no folder.", remedy="Pass the folder of one of its points.")
+    own = _place_of(path)
+    if own is not None:
+        around = path.resolve().parent
+        if (path / run_directory.RUN_JSON).is_file():
+            around = around.parent
+        return sweep_of(_points(around).get(own.id, []))
+    found = _points(path)
+    if len(found) == 1:
+        return sweep_of(next(iter(found.values())))
+    if not found:
+        raise NotARun(
+            f"{path} holds no sweep.",
+            remedy="Capture one: capture WORKLOAD --sweep batch-size=1,8,32.",
+        )
+    raise NotARun(
+        f"{path} holds {len(found)} sweeps: {', '.join(sorted(found))}.",
+        remedy=f"Pass a folder of one of them, for example {max(found.values())[0]}.",
+    )
+
+
+def sweep_of(folders: Sequence[Path]) -> Sweep:
+    """The sweep whose points lie in these folders.
+
+    Raises:
+        NotARun: a folder holds no comparison.
+        BadInput: they are no points of one sweep.
+    """
+    points = []
+    for folder in folders:
+        baseline, candidates = paths_by_role(folder)
+        points.append(PointRuns(folder, tuple(_side(p) for p in (baseline, *candidates))))
+    return build_sweep(points)
+
+
+def _points(folder: Path) -> dict[str, list[Path]]:
+    """Id of a sweep -> the folders of its points, oldest first; others are passed over."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
+        place = _place_of(path)
+        if place is not None and not (path / run_directory.RUN_JSON).is_file():
+            found.setdefault(place.id, []).append(path)
+    return found
+
+
+def _place_of(folder: Path) -> SweepPlace | None:
+    """The sweep of a run, or of the first run of a capture's folder; None: it is in none."""
+    runs = [folder] if (folder / run_directory.RUN_JSON).is_file() else sorted(folder.iterdir())
+    for run in runs:
+        if (run / run_directory.RUN_JSON).is_file():
+            try:
+                place = open_run(run).record.sweep
+            except FusionscopeError:  # damaged: another run of the point may say it
+                continue
+            if place is not None:
+                return place
+    return None
+
+
+def _side(path: Path) -> Side:
+    """One run; of its trace only the peak of memory is read, and only where nothing measured it."""
+    run = open_run(path)
+    side = make_side(run, None, compiling=compile_time(read_compile_log(run)))
+    if side.memory.peak_reserved_bytes is None and run.trace is not None:
+        return replace(side, memory=peak_memory(open_trace(run.trace), run.record.measurement))
+    return side
