@@ -33,22 +33,27 @@ from profiler_core.errors import BadInput
 __all__ = [
     "BUILT_IN_WORKLOADS",
     "COMMON_BACKENDS",
+    "DEFAULT_ROUNDS",
+    "DEFAULT_ROUND_SECONDS",
+    "DEFAULT_ROUND_STEPS",
+    "DEFAULT_TELEMETRY_SECONDS",
     "MODES",
     "OPTIONAL_LOGS",
     "PRECISIONS",
+    "TIMING_CAP_SECONDS",
     "CaptureSpec",
     "Mode",
     "Precision",
+    "Sweep",
     "VariantSpec",
     "parse_option",
     "parse_shapes",
+    "parse_sweep",
     "parse_variant",
     "parse_variants",
-    "Sweep",
 ]
 
 Shape = tuple[int, ...]
-    "parse_sweep",
 
 # name -> what it is, shown by doctor and by the page. Any other torchvision model goes by its own
 # name; the child knows how each is built.
@@ -68,15 +73,6 @@ BUILT_IN_WORKLOADS: dict[str, str] = {
 # These are training loops, asked for or not.
 DISTRIBUTED_WORKLOADS = frozenset({"ddp", "fsdp"})
 TRAINING_WORKLOADS = DISTRIBUTED_WORKLOADS | {"simplecnn"}
-
-# Design 4.5: the whole of the timing is capped at two minutes a variant, never under 10 rounds.
-TIMING_CAP_SECONDS = 120.0
-LEAST_ROUNDS = 10
-DEFAULT_ROUNDS = 20
-DEFAULT_ROUND_STEPS = 10
-DEFAULT_ROUND_SECONDS = 0.1
-# NVML's utilisation is an average over 1/6 to 1 s: shorter than this says nothing (design 4.6).
-DEFAULT_TELEMETRY_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -113,11 +109,11 @@ class CaptureSpec:
     steps: int = 5  # profiled (active) steps
     profile: bool = True
     stacks: bool = False
-    sweep: Sweep | None = None
     counters: bool = False  # a pass under Nsight Compute
     memory: bool = True
     numerics: bool = True
     warm_compile: bool = True
+    sweep: Sweep | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be measured, before any process is started."""
@@ -214,12 +210,12 @@ class CaptureSpec:
             ("--profile-warmup", self.profile_warmup, fresh.profile_warmup),
             ("--steps", self.steps, fresh.steps),
         ):
-        if self.sweep is not None:
-            words += [f"--sweep={self.sweep.text}"]
             if value != default:
                 words += [f"{flag}={value}"]
         if self.shapes:
             words += ["--shapes", ",".join("x".join(map(str, shape)) for shape in self.shapes)]
+        if self.sweep is not None:
+            words += [f"--sweep={self.sweep.text}"]
         if self.logs:
             words += ["--logs", ",".join(self.logs)]
         for key, text in self.options:
