@@ -58,8 +58,8 @@ class RunWriter:
         """Write the last word and take the heartbeat away."""
         self.record["status"] = status
         self.record["error"] = error
-        self.write()
         self.record["error_kind"] = error_kind
+        self.write()
         (self.directory / names.HEARTBEAT).unlink(missing_ok=True)
 
 
