@@ -13,6 +13,7 @@ from pathlib import Path
 # Wanted, in this order; each only where the target interpreter knows the name.
 _WANTED_LOGS = ("recompiles", "graph_breaks", "perf_hints", "cudagraphs", "dynamic")
 _WANTED_VERBOSE = ("recompiles_verbose",)
+_IN_FULL = ("recompiles", "recompiles_verbose")  # with a plus
 
 # Further ones, on request only: each makes the log of a large model many times longer.
 OPTIONAL_LOGS: dict[str, str] = {
@@ -40,11 +41,14 @@ _REMOVED = (
 MARKER = "FUSIONSCOPE_CHILD"
 
 
+def wanted_logs(known: tuple[str, ...], further: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """What is collected of the names that a torch knows."""
+    return tuple(n for n in (*_WANTED_LOGS, *_WANTED_VERBOSE, *further) if n in known)
+
+
 def torch_logs(known: tuple[str, ...], further: tuple[str, ...] = ()) -> str | None:
     """The value of TORCH_LOGS for an interpreter that knows these names; None: do not set it."""
-    words = [f"+{name}" if name == "recompiles" else name for name in _WANTED_LOGS if name in known]
-    words += [f"+{name}" for name in _WANTED_VERBOSE if name in known]
-    words += [name for name in further if name in known]
+    words = [f"+{n}" if n in _IN_FULL else n for n in wanted_logs(known, further)]
     return ",".join(words) or None
 
 

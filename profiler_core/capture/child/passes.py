@@ -16,59 +16,106 @@ from .timing import Clock
 _SNAPSHOT_ENTRIES = 100_000  # events of one or two steps; the ring buffer of torch is this long
 
 
-def profile(
-    step: Step, clock: Clock, device: Any, path: str, schedule: Dict[str, int], stacks: bool
-) -> Dict[str, Any]:
-    """Write a Kineto trace of `active` steps (rounded up to whole cycles of shapes).
+class ProfiledPass:
+    """The profiler around steps that somebody runs: `start`, `stepped` after each, then it is over.
 
     repeat=1 and on_trace_ready, both: a schedule that starts over makes a late export empty.
     The allocator's own peaks are those of the active steps, the very span of the [memory] events.
-    started_ns (epoch) and wall_ns are of all steps on the host, without the export.
+
+    Args:
+        device: the torch.device of the steps.
+        path: where the Kineto trace of the active steps goes.
+        schedule: numbers of steps: wait, warmup, active.
+        stacks: with Python stacks and modules; such a trace is no good for times.
     """
-    from torch import profiler
 
-    n = step.n_shapes
-    wait, warmup, active = (
-        schedule[key] + -schedule[key] % n for key in ("wait", "warmup", "active")
-    )
-    activities = [profiler.ProfilerActivity.CPU]
-    if device.type == "cuda":
-        activities.append(profiler.ProfilerActivity.CUDA)
+    def __init__(self, device: Any, path: str, schedule: Dict[str, int], stacks: bool) -> None:
+        from torch import profiler
+
+        self.exported = False
+        self._path = path
+        self._device = device
+        self._before_active = schedule["wait"] + schedule["warmup"]
+        self._active = schedule["active"]
+        self._n = 0
+        self._is_dropped = False
+        self._peaks: Dict[str, Any] = {}
+        activities = [profiler.ProfilerActivity.CPU]
+        if device.type == "cuda":
+            activities.append(profiler.ProfilerActivity.CUDA)
+        self._running = profiler.profile(
+            activities=activities,
+            schedule=profiler.schedule(repeat=1, **schedule),
+            on_trace_ready=self._export,
+            record_shapes=True,
+            profile_memory=True,
+            with_flops=not stacks,
+            with_stack=stacks,
+            with_modules=stacks,
+        )
+
+    def start(self) -> None:
+        """Begin with the next step."""
+        self._running.start()
+        self._started_ns, self._before = time.time_ns(), time.perf_counter_ns()
+        if not self._before_active:
+            reset_peaks(self._device)
+
+    def stepped(self) -> bool:
+        """A step is over; True when it was the last one, and then the trace is written."""
+        self._n += 1
+        is_last = self._n == self._before_active + self._active
+        if is_last:
+            self._wall_ns = time.perf_counter_ns() - self._before
+            self._peaks = peaks_since(self._device)
+        self._running.step()
+        if self._n == self._before_active:
+            reset_peaks(self._device)
+        if is_last:
+            self._running.stop()
+        return is_last
+
+    def drop(self) -> None:
+        """End before the last step. No trace: it would hold a step that was cut off."""
+        self._is_dropped = True
+        self._running.stop()
+
+    def result(self) -> Dict[str, Any]:
+        """What goes into run.json, after the last step.
+
+        started_ns (epoch) and wall_ns are of all steps on the host, without the export.
+        """
+        return {
+            "n_active_steps": self._active,
+            "exported": self.exported,
+            "started_ns": self._started_ns,
+            "wall_ns": self._wall_ns,
+            **self._peaks,
+        }
+
+    def _export(self, finished: Any) -> None:
+        if not self._is_dropped:
+            finished.export_chrome_trace(self._path)
+            self.exported = True
+
+
+def profile(
+    step: Step, clock: Clock, device: Any, path: str, schedule: Dict[str, int], stacks: bool
+) -> Dict[str, Any]:
+    """Write a Kineto trace of `active` steps (rounded up to whole cycles of shapes)."""
+    whole = {name: n + -n % step.n_shapes for name, n in schedule.items()}
     clock.synchronize()
-    exported = []
-
-    def export(finished: Any) -> None:
-        finished.export_chrome_trace(path)
-        exported.append(path)
-
-    with profiler.profile(
-        activities=activities,
-        schedule=profiler.schedule(wait=wait, warmup=warmup, active=active, repeat=1),
-        on_trace_ready=export,
-        record_shapes=True,
-        profile_memory=True,
-        with_flops=not stacks,
-        with_stack=stacks,
-        with_modules=stacks,
-    ) as running:
-        measured = {}
-        started_ns, before = time.time_ns(), time.perf_counter_ns()
-        for index in range(wait + warmup + active):
-            if index == wait + warmup:
-                _reset_peaks(device)
+    running = ProfiledPass(device, path, whole, stacks)
+    running.start()
+    try:
+        for index in range(sum(whole.values())):
             step(index)
-            if index == wait + warmup + active - 1:
-                wall_ns = time.perf_counter_ns() - before
-                measured = _peaks(device)
-            running.step()
+            running.stepped()
+    except BaseException:
+        running.drop()
+        raise
     clock.synchronize()
-    return {
-        "n_active_steps": active,
-        "exported": bool(exported),
-        "started_ns": started_ns,
-        "wall_ns": wall_ns,
-        **measured,
-    }
+    return running.result()
 
 
 def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:
@@ -78,27 +125,28 @@ def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:
     peak_reserved_bytes is what the steps need (a CUDA graph's pool is kept, and counts).
     """
     if device.type != "cuda":
-        return _peaks(device)
+        return peaks_since(device)
     import torch
 
     gc.collect()
     clock.synchronize()
     torch.cuda.empty_cache()
-    _reset_peaks(device)
+    reset_peaks(device)
     for index in range(max(3, step.n_shapes)):
         step(index)
     clock.synchronize()
-    return _peaks(device)
+    return peaks_since(device)
 
 
-def _reset_peaks(device: Any) -> None:
+def reset_peaks(device: Any) -> None:
+    """Let the allocator's peaks begin anew."""
     if device.type == "cuda":
         import torch
 
         torch.cuda.reset_peak_memory_stats(device)
 
 
-def _peaks(device: Any) -> Dict[str, Any]:
+def peaks_since(device: Any) -> Dict[str, Any]:
     """Both peaks since the last reset; null where the allocator keeps none."""
     if device.type != "cuda":
         return {"peak_allocated_bytes": None, "peak_reserved_bytes": None}
@@ -110,20 +158,40 @@ def _peaks(device: Any) -> Dict[str, Any]:
     }
 
 
+class AllocationHistory:
+    """torch's memory snapshot with the history of allocations, from now on until `stop`."""
+
+    def __init__(self, path: str) -> None:
+        from torch.cuda import memory
+
+        self._path = path
+        # Python frames only: to name the C++ ones takes minutes.
+        memory._record_memory_history(stacks="python", max_entries=_SNAPSHOT_ENTRIES)
+
+    def write(self) -> None:
+        """Dump it; the device has to be synchronised."""
+        from torch.cuda import memory
+
+        memory._dump_snapshot(self._path)
+
+    def stop(self) -> None:
+        """Keep no history any more."""
+        from torch.cuda import memory
+
+        memory._record_memory_history(enabled=None)
+
+
 def snapshot(step: Step, clock: Clock, path: str) -> Dict[str, Any]:
     """Write torch's memory snapshot of one step of each shape, with the allocations' history."""
-    from torch.cuda import memory
-
     clock.synchronize()
-    # Python frames only: to name the C++ ones takes minutes.
-    memory._record_memory_history(stacks="python", max_entries=_SNAPSHOT_ENTRIES)
+    history = AllocationHistory(path)
     try:
         for index in range(step.n_shapes):
             step(index)
         clock.synchronize()
-        memory._dump_snapshot(path)
+        history.write()
     finally:
-        memory._record_memory_history(enabled=None)
+        history.stop()
     return {}
 
 

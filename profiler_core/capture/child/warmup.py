@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 # Design 4.4: no new compilation in the last 5 steps, and these agree within 5 %.
 LAST_STEPS = 5
@@ -20,11 +20,50 @@ class Limits(NamedTuple):
     ceiling_ns: int
 
 
+# Floor and ceiling of steps, and time after the last compilation. A CPU's step times seldom agree
+# within 5 %, so it meets the ceiling: keep that one low.
+ON_GPU = Limits(10, 200, 10_000_000_000)
+ON_CPU = Limits(5, 40, 2_000_000_000)
+# Ranks cannot each decide when they are steady: a step that one leaves out blocks the others.
+WITH_RANKS = Limits(20, 20, 0)
+
+
 class WarmUp(NamedTuple):
     """step_ns: each step's wall time, synchronised. ended_by: "steady" or "ceiling"."""
 
     step_ns: List[int]
     ended_by: str
+
+
+class Watch:
+    """Sees one step after the other and says when they are warm."""
+
+    def __init__(self, limits: Limits, cycle: int, now_ns: int, compilations: int) -> None:
+        self.step_ns: List[int] = []
+        self._limits = limits
+        self._cycle = cycle
+        self._since = now_ns
+        self._seen = compilations
+        self._last_compilation = 0
+
+    def add(self, step_ns: int, now_ns: Callable[[], int], compilations: int) -> None:
+        """One step more; `compilations` is the number after it."""
+        self.step_ns.append(step_ns)
+        if compilations != self._seen:
+            self._seen = compilations
+            self._last_compilation = len(self.step_ns)
+            self._since = now_ns()
+
+    def ended_by(self, now_ns: Callable[[], int]) -> Optional[str]:
+        """Say "steady" or "ceiling"; None: not yet. Asked at the ends of whole cycles."""
+        n, limits = len(self.step_ns), self._limits
+        if n < limits.floor_steps:
+            return None
+        if is_steady(self.step_ns, n - self._last_compilation, self._cycle):
+            return "steady"
+        if n >= limits.ceiling_steps or now_ns() - self._since >= limits.ceiling_ns:
+            return "ceiling"
+        return None
 
 
 def warm_up(
@@ -45,26 +84,16 @@ def warm_up(
         cycle: length of the cycle of input shapes; steps are compared shape by shape.
         progress: told the number of steps after each cycle.
     """
-    step_ns: List[int] = []
-    last_compilation = 0
-    seen = compilations()
-    since = clock_ns()
+    watch = Watch(limits, cycle, clock_ns(), compilations())
     while True:
         for _ in range(cycle):
             before = clock_ns()
-            step(len(step_ns))
-            step_ns.append(clock_ns() - before)
-            if compilations() != seen:
-                seen = compilations()
-                last_compilation = len(step_ns)
-                since = clock_ns()
-        progress(len(step_ns))
-        if len(step_ns) < limits.floor_steps:
-            continue
-        if is_steady(step_ns, len(step_ns) - last_compilation, cycle):
-            return WarmUp(step_ns, "steady")
-        if len(step_ns) >= limits.ceiling_steps or clock_ns() - since >= limits.ceiling_ns:
-            return WarmUp(step_ns, "ceiling")
+            step(len(watch.step_ns))
+            watch.add(clock_ns() - before, clock_ns, compilations())
+        progress(len(watch.step_ns))
+        ended_by = watch.ended_by(clock_ns)
+        if ended_by is not None:
+            return WarmUp(watch.step_ns, ended_by)
 
 
 def is_steady(step_ns: List[int], n_since_compilation: int, cycle: int) -> bool:
