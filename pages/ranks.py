@@ -4,6 +4,7 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.ranks.arrivals import show_arrivals
+from profiler_core.ui.ranks.bring import bring_folded, bring_opened
 from profiler_core.ui.ranks.data import seen_jobs
 from profiler_core.ui.ranks.empty import show_one_rank
 from profiler_core.ui.ranks.headline import show_headline
@@ -21,6 +22,7 @@ with page("Ranks"):
     jobs = [one for one in seen.jobs if one.job.ranks]
     if jobs:
         show_headline(seen)
+        bring_folded()
         show_steps(jobs)
         show_measures(jobs)
         show_collectives(jobs)
@@ -29,3 +31,5 @@ with page("Ranks"):
         show_notes([*seen.without, *(f"{one.label}: {n}" for one in jobs for n in one.job.notes)])
     elif not seen.problems:
         show_one_rank(choice, seen)
+    if not jobs:
+        bring_opened()

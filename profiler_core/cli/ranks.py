@@ -7,8 +7,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
-
 from profiler_core import run_directory
 from profiler_core.analysis.ranks.comparison import Measure, measures, overlap_share
 from profiler_core.analysis.ranks.job import Job
@@ -16,10 +14,12 @@ from profiler_core.analysis.ranks.words import evidence, headline
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.table import table
 from profiler_core.errors import FusionscopeError
-from profiler_core.model.run import RunRecord
 from profiler_core.ranks.hta.answer import Figure, HtaAnswer
 from profiler_core.ranks.hta.process import hta_answer
 from profiler_core.ranks.job_at import FoundJob, job_at
+from profiler_core.ranks.jobs_below import runs_inside
+from profiler_core.ranks.rank_sets import record_in
+from profiler_core.ranks.remote import is_url
 from profiler_core.units import (
     format_bytes,
     format_change,
@@ -51,7 +51,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(arguments: argparse.Namespace) -> int:
     """Print it. Returns 3 where no rank could be read, else 0."""
     places = [arguments.baseline, *arguments.places] if arguments.baseline else arguments.places
-    places = [part for place in places for part in _jobs_of_capture(place)]
+    places = [part for place in places for part in _jobs_at(place)]
     jobs = [
         job_at(
             place,
@@ -106,21 +106,20 @@ def _figure(figure: Figure, value: float | None) -> str:
     return f"{value:.4g}"
 
 
-def _jobs_of_capture(place: str) -> list[str]:
-    """The runs of a whole capture, the baseline first; any other place is one job."""
-    folder = Path(place)
-    if "://" in place or not folder.is_dir() or (folder / run_directory.RUN_JSON).is_file():
+def _jobs_at(place: str) -> list[str]:
+    """The jobs of a folder that holds several, the baseline first; any other place is one job."""
+    folder = Path(place).expanduser()
+    if is_url(place) or not folder.is_dir() or (folder / run_directory.RUN_JSON).is_file():
         return [place]
-    runs = [p for p in sorted(folder.iterdir()) if (p / run_directory.RUN_JSON).is_file()]
-    return [str(p) for p in sorted(runs, key=lambda p: not _is_baseline(p))] or [place]
+    return [str(p) for p in sorted(runs_inside(folder), key=_comes_later)] or [place]
 
 
-def _is_baseline(run: Path) -> bool:
-    try:
-        data = (run / run_directory.RUN_JSON).read_bytes()
-        return msgspec.json.decode(data, type=RunRecord).role == "baseline"
-    except (OSError, msgspec.DecodeError):
-        return False  # opening it says what is wrong
+def _comes_later(job: Path) -> bool:
+    """Is it no baseline? By its role; without a record, by a name that says eager."""
+    record = record_in(job)
+    if record is None or record.role is None:
+        return "eager" not in f"{job.name} {record.variant if record else ''}".lower()
+    return record.role != "baseline"
 
 
 class _Shown:

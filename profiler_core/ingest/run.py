@@ -2,6 +2,7 @@
 
 A run directory is known by its run.json. Anything else (a folder somebody copied together, loose
 files) is opened by what each file is, told by its content. A .zip is unpacked once, into the cache.
+A folder with the traces of several ranks of one job is the run of its lowest readable rank.
 """
 
 import shutil
@@ -20,6 +21,7 @@ from profiler_core.ingest import archive
 from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.kinds import Kind, kind_of
 from profiler_core.ingest.limits import configured
+from profiler_core.ingest.rank_traces import ranks_in, world_size_of
 from profiler_core.model.run import Run, RunRecord
 
 _REMEDY = "Pass a run directory, a .zip of one, or a trace."
@@ -74,6 +76,11 @@ def _open_folder(folder: Path, name: str, *, is_copy: bool) -> Run:
             f"{name} holds {len(runs)} runs ({', '.join(runs[:4])}), not one.",
             remedy="Pass one of them, or compare the whole capture.",
         )
+    ranks = ranks_in(folder)
+    if ranks:
+        lead = next(rank for rank, trace in ranks.items() if trace.is_trace)
+        record = RunRecord(name=name, run_id=name, rank=lead, world_size=world_size_of(ranks))
+        return Run(record=record, path=folder, trace=ranks[lead].path)
     files = [entry for entry in entries if entry.is_file()]
     structured = folder / names.TORCH_TRACE
     if structured.is_dir():

@@ -1,19 +1,23 @@
 """The rank traces at a place: a run of several ranks, a folder, a zip, or a URL that fsspec opens.
 
+A run directory of one rank stands for all that lie beside it (`rank_sets`).
+
 Nothing is read but the heads of files. Of a remote store only names are listed; the ranks are
 read where they are reduced.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.rank_of import described, rank_in_name
+from profiler_core.ingest.rank_traces import RankTrace, rank_trace, ranks_in, usable
 from profiler_core.ingest.run import unpacked
 from profiler_core.ranks import remote
-from profiler_core.ranks.rank_of import described, rank_in_name
+from profiler_core.ranks.rank_sets import ranks_beside, record_in, sets_in
 
 RANKS = "ranks"  # of a run directory: rank r lies in ranks/<r>
 _REMEDY = "Pass a folder, a .zip or a URL with one trace of each rank."
@@ -66,11 +70,15 @@ def find_ranks(place: str) -> RankFiles:
 
 
 def ranks_below(folder: Path, name: str) -> RankFiles:
-    """The ranks of a local folder: a run directory, or traces anywhere below it."""
+    """The ranks of a local folder: a run directory, those of all ranks, or traces below it."""
     if (folder / names.RUN_JSON).is_file():
-        return _of_run(folder, name)
+        beside = {} if (folder / RANKS).is_dir() else ranks_beside(folder)
+        return _of_set(beside, _set_name(folder)) if beside else _of_run(folder, name)
     runs = [p for p in sorted(folder.iterdir()) if (p / names.RUN_JSON).is_file()]
     if runs:
+        sets = sets_in(folder)
+        if len(sets) == 1 and len(sets[0]) == len(runs):
+            return _of_set(sets[0], name)
         raise NotARun(
             f"{name} holds {len(runs)} runs ({', '.join(p.name for p in runs[:4])}), not one.",
             remedy="Pass one of them, and another as --baseline.",
@@ -78,22 +86,46 @@ def ranks_below(folder: Path, name: str) -> RankFiles:
     inside = sorted(p for p in folder.iterdir() if not p.name.startswith((".", "__MACOSX")))
     if len(inside) == 1 and inside[0].is_dir():
         return ranks_below(inside[0], name)
-    traces = [
-        path
-        for path in sorted(folder.rglob("*"))[:_MOST_FILES]
-        if path.is_file()
-        and not path.name.startswith((names.TRACE_STACKS.split(".")[0], "."))
-        and _is_trace(path)
-    ]
-    return _numbered(
-        name,
-        [_Candidate(str(p), p.relative_to(folder).as_posix(), described(p).rank) for p in traces],
-    )
+    traces = list(ranks_in(folder).values()) or _traces_below(folder)
+    return _numbered(name, [_Candidate(str(t.path), t.name, t.said) for t in traces])
 
 
 def has_ranks(run: Path) -> bool:
-    """True for a run directory with more ranks than rank 0. Costs one look at the disk."""
-    return (run / RANKS).is_dir()
+    """True for what holds more ranks than one, as a run that was opened. Costs looks at heads."""
+    if (run / names.RUN_JSON).is_file():
+        return (run / RANKS).is_dir() or bool(ranks_beside(run))
+    return bool(ranks_in(run))
+
+
+def _traces_below(folder: Path) -> list[RankTrace]:
+    """Traces anywhere below it."""
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))[:_MOST_FILES]
+        if path.is_file() and not path.name.startswith((names.TRACE_STACKS.split(".")[0], "."))
+    ]
+    shown = [(path, path.relative_to(folder).as_posix()) for path in files]
+    return usable([one for path, name in shown if (one := rank_trace(path, name)) is not None])
+
+
+def _set_name(run: Path) -> str:
+    """What the runs of all ranks are called together."""
+    record = record_in(run)
+    return (record and (record.variant or record.name)) or run.parent.name
+
+
+def _of_set(ranks: Mapping[int, Path], name: str) -> RankFiles:
+    """A run directory for each rank."""
+    found, notes = [], []
+    for rank, directory in ranks.items():
+        trace, record = _trace_of(directory), record_in(directory)
+        if trace is None:
+            why = record.error if record is not None and record.error else "it has no trace"
+            notes.append(f"Rank {rank} ({directory.name}) cannot be shown: {why.rstrip('.')}.")
+        else:
+            found.append(_Candidate(str(trace), f"{directory.name}/{trace.name}", rank))
+    files = _numbered(name, found)
+    return replace(files, notes=(*files.notes, *notes))
 
 
 def _of_run(folder: Path, name: str) -> RankFiles:
@@ -118,13 +150,6 @@ def _of_run(folder: Path, name: str) -> RankFiles:
 def _trace_of(folder: Path) -> Path | None:
     stem = names.TRACE.removesuffix(".gz")
     return next((p for end in (".gz", ".zst", "") if (p := folder / (stem + end)).is_file()), None)
-
-
-def _is_trace(path: Path) -> bool:
-    try:
-        return kind_of(path) is Kind.TRACE
-    except (BadInput, OSError):
-        return False
 
 
 def _numbered(name: str, found: Sequence[_Candidate]) -> RankFiles:

@@ -147,7 +147,7 @@ def at_path(path: Path) -> Entry:
     """
     key = "path/" + "/".join(encode_part(part) for part in path.parts[1:])
     opened = open_run(path)
-    if path.is_dir():
+    if (path / names.RUN_JSON).is_file():
         record, problem = read_record(path, may_be_alive=True)
         return Entry(key=key, path=path, run=record, origin="path", problem=problem)
     return Entry(key=key, path=path, run=opened.record, origin="path")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest.run import open_run
+from profiler_core.ranks.jobs_below import runs_inside
 from profiler_core.settings import settings
 from profiler_core.store.opened import opened_paths
 
@@ -54,13 +55,13 @@ def resolve(text: str, allowed: tuple[Path, ...]) -> Path:
 
 
 def runs_below(path: Path) -> tuple[Path, ...]:
-    """The runs at a path: itself, or the runs of a capture's folder.
+    """The runs at a path: itself, or what its folder holds (`ranks.jobs_below.runs_inside`).
 
     Raises:
         NotARun: neither.
     """
     if path.is_dir() and not (path / "run.json").is_file():
-        inside = tuple(p for p in sorted(path.iterdir()) if (p / "run.json").is_file())
+        inside = runs_inside(path)
         if inside:
             return inside
     open_run(path)

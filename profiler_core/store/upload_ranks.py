@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from profiler_core.ingest.rank_of import described, rank_in_name
 from profiler_core.ranks.find import RANKS
-from profiler_core.ranks.rank_of import described, rank_in_name
 
 # What tells ranks apart in names; without it, those of one job are alike.
 _NUMBER = re.compile(r"((?:rank|worker)s?[ _.=/-]*)\d+", re.IGNORECASE)

@@ -6,8 +6,8 @@ import fsspec
 import pytest
 
 from profiler_core.errors import BadInput, NotARun
+from profiler_core.ingest.rank_of import described, rank_in_name
 from profiler_core.ranks.find import find_ranks
-from profiler_core.ranks.rank_of import described, rank_in_name
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class CollectiveRow:
     n: float  # a step and rank
     bytes: int | None  # a step and rank
     time_ns: float  # of the kernels, a step and rank
-    transfer_ns: float | None  # of the fastest rank: without the waiting; None: no rank to compare
+    transfer_ns: float | None  # of the fastest rank: without the waiting; None: ranks are missing
     wait_ns: float | None
     bus_bandwidth: float | None
 
@@ -79,7 +79,7 @@ class Job:
     arrivals: tuple[Arrival, ...]  # the collectives of a step, in launch order
     n_steps: int  # that all ranks have
     world_size: int | None  # as the traces say
-    missing: tuple[int, ...]  # ranks that the traces name and nobody brought
+    missing: tuple[int, ...]  # ranks below world_size (or the highest) that nobody brought
     step_ns: float | None  # mean over ranks and steps
     wait_share: float | None  # waiting of all ranks / time of all ranks
     compute_imbalance: float | None  # slowest rank's compute / mean - 1
@@ -93,12 +93,11 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     usable = sorted((s for s in summaries if s.problem is None), key=lambda s: s.rank)
     world = max((s.world_size for s in summaries if s.world_size), default=None)
     present = {s.rank for s in summaries}
-    missing = tuple(r for r in range(world or 0) if r not in present)
+    # Where no trace says how many there were, the highest number tells how many at least.
+    missing = tuple(r for r in range(world or max(present, default=-1) + 1) if r not in present)
     notes = [f"{s.source}: {s.problem}." for s in summaries if s.problem is not None]
     if missing:
-        notes.append(
-            f"{len(present)} of {world} ranks are here: who waits for a missing one cannot be told."
-        )
+        notes.append(_missing_note(missing, len(present), world))
     names = _shared_steps(usable)
     calls = matched(usable, names)
     waiting = _waiting(calls)
@@ -125,6 +124,18 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         skew_ns=float(spread["wait_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
         straggler=_straggler(rows) if spread.height else None,
         notes=tuple(notes),
+    )
+
+
+def _missing_note(missing: Sequence[int], n_present: int, world: int | None) -> str:
+    shown = ", ".join(str(rank) for rank in missing[:8]) + (" …" if len(missing) > 8 else "")
+    which = f"rank {shown} is" if len(missing) == 1 else f"ranks {shown} are"
+    of = f"{n_present} of {world} ranks are here" if world else f"{n_present} ranks are here"
+    if n_present < 2:
+        return f"{of}; {which} missing: who waits for whom cannot be told."
+    return (
+        f"{of}; {which} missing. Waiting is told between those that are here: a missing one may "
+        "be later still, so it is the least that they wait, and bandwidths cannot be told."
     )
 
 
@@ -186,7 +197,8 @@ def _collective_rows(calls: pl.DataFrame, n_steps: int, n_ranks: int) -> tuple[C
     rows = []
     for (kind, size), part in calls.group_by("kind", "group_size", maintain_order=True):
         shared = part.filter(pl.col("is_shared"))
-        known = shared.filter(pl.col("bytes").is_not_null())
+        complete = shared.filter(pl.col("is_complete"))
+        known = complete.filter(pl.col("bytes").is_not_null())
         factor = bus_factor(str(kind), int(size)) if size else None
         transfer = _sum(known, "fastest_ns")
         rows.append(
@@ -197,7 +209,9 @@ def _collective_rows(calls: pl.DataFrame, n_steps: int, n_ranks: int) -> tuple[C
                 n=part.height / per,
                 bytes=round(_sum(part, "bytes") / per) if part["bytes"].count() else None,
                 time_ns=_sum(part, "dur_ns") / per,
-                transfer_ns=_sum(shared, "fastest_ns") / per if shared.height else None,
+                transfer_ns=_sum(shared, "fastest_ns") / per
+                if 0 < shared.height == complete.height
+                else None,
                 wait_ns=(_sum(shared, "dur_ns") - _sum(shared, "fastest_ns")) / per
                 if shared.height
                 else None,

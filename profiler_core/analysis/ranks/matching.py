@@ -24,13 +24,15 @@ _SCHEMA: dict[str, pl.DataType] = {
     "wait_ns": pl.Int64(),
     "last_rank": pl.Int64(),
     "is_shared": pl.Boolean(),
+    "is_complete": pl.Boolean(),
 }
 
 
 def matched(ranks: Sequence[RankSummary], steps: Sequence[str]) -> pl.DataFrame:
     """The calls of all ranks in these steps, each with what its collective tells.
 
-    `is_shared`: all ranks of its group are here, so that waiting can be told.
+    `is_shared`: more than one rank of its group is here, so that waiting can be told between them;
+    `is_complete`: all are, so that nobody else can have come last.
     """
     frames = [s.calls.with_columns(pl.lit(s.rank).alias("rank")) for s in ranks]
     if not frames:
@@ -44,11 +46,11 @@ def matched(ranks: Sequence[RankSummary], steps: Sequence[str]) -> pl.DataFrame:
     )
     # A group's ranks are known where torch says them; else it is all that name it.
     complete = pl.col("n_ranks") == pl.col("group_size").fill_null(pl.col("n_ranks"))
+    is_shared = (pl.col("n_ranks") > 1) & ~pl.col("kind").is_in(list(POINT_TO_POINT))
     return every.join(per_collective, on=KEY, how="left").with_columns(
         (pl.col("dur_ns") - pl.col("fastest_ns")).alias("wait_ns"),
-        ((pl.col("n_ranks") > 1) & complete & ~pl.col("kind").is_in(list(POINT_TO_POINT))).alias(
-            "is_shared"
-        ),
+        is_shared.alias("is_shared"),
+        (is_shared & complete).alias("is_complete"),
     )
 
 

@@ -9,9 +9,12 @@ from profiler_core.analysis.ranks.job import Job
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.ranks.find import RankFiles, find_ranks, has_ranks
 from profiler_core.ranks.kept import kept_job, place_of
+from profiler_core.ranks.rank_sets import ranks_beside
+from profiler_core.store import server_path
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.reading import read_run
+from profiler_core.ui.server import is_local_server
 from profiler_core.ui.trace_reader import TraceReaders
 
 _MODULE = "profiler_core.ranks"
@@ -24,7 +27,7 @@ class SeenJob:
     number: int
     label: str
     entry: Entry
-    path: Path  # the run directory
+    path: Path  # the run directory, or the folder of rank traces
     found: RankFiles
     job: Job
 
@@ -40,11 +43,13 @@ class Seen:
 
 def seen_jobs(choice: Choice) -> Seen:
     """The jobs of all chosen runs; shows progress while one is read for the first time."""
-    jobs, without, problems = [], [], []
+    jobs: list[SeenJob] = []
+    problems: list[tuple[str, str]] = []
+    without: list[tuple[str, Entry]] = []
     for number, (label, entry) in enumerate(zip(choice.labels, choice.entries, strict=True)):
         path = read_run(entry).path
-        if not (path.is_dir() and has_ranks(path)):
-            without.append(_why(label, entry))
+        if not (path.is_dir() and has_ranks(path) and _may_be_read(entry, path)):
+            without.append((label, entry))
             continue
         try:
             found = find_ranks(str(path))
@@ -52,14 +57,31 @@ def seen_jobs(choice: Choice) -> Seen:
             jobs.append(SeenJob(number, label, entry, path, found, job))
         except FusionscopeError as error:
             problems.append((f"{label}: {error.problem}", error.remedy))
-    return Seen(tuple(jobs), tuple(without), tuple(problems))
+    return Seen(tuple(jobs), _reasons(without), tuple(problems))
 
 
-def _why(label: str, entry: Entry) -> str:
-    world = entry.run.world_size
-    if world > 1:
-        return f"{label}: only rank {entry.run.rank} of {world} is here."
-    return f"{label} ran as one process, so there is nobody to wait for."
+def _may_be_read(entry: Entry, path: Path) -> bool:
+    """Ranks that lie beside a run must lie below the folders that this server may open, too."""
+    if entry.origin != "path":
+        return True
+    allowed = server_path.roots(is_local=is_local_server())
+    beside = (rank.resolve() for rank in ranks_beside(path).values())
+    return all(any(rank.is_relative_to(root) for root in allowed) for rank in beside)
+
+
+def _reasons(without: list[tuple[str, Entry]]) -> tuple[str, ...]:
+    """Why these runs have no ranks to show; runs of one process are said together."""
+    single = [label for label, entry in without if entry.run.world_size < 2]
+    found = [
+        f"{label}: only rank {entry.run.rank} of {entry.run.world_size} is here."
+        for label, entry in without
+        if entry.run.world_size > 1
+    ]
+    if single:
+        shown = " and ".join(", ".join(single).rsplit(", ", 1))
+        each = " each" if len(single) > 1 else ""
+        found.append(f"{shown} ran as one process{each}, so there is nobody to wait for.")
+    return tuple(found)
 
 
 def _job(found: RankFiles, place: str, label: str) -> Job:

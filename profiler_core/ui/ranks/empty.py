@@ -4,9 +4,12 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.ui.choice import Choice
+from profiler_core.store import library
+from profiler_core.ui.choice import Choice, query_of
 from profiler_core.ui.links import page_link
 from profiler_core.ui.ranks.data import Seen
+
+_MOST_LINKS = 4
 
 
 def show_one_rank(choice: Choice, seen: Seen) -> None:
@@ -19,8 +22,18 @@ def show_one_rank(choice: Choice, seen: Seen) -> None:
         "changed for all of them.</p><ol>"
         "<li>Capture a distributed job, eager against compiled, on this machine's GPUs:<br>"
         "<code>python -m profiler_core capture ddp --ranks 2 --variants eager,default</code></li>"
-        "<li>Or drop a .zip with one trace of each rank on the page Runs.</li></ol></div>"
+        "<li>Or open one trace of each rank of your own job, below.</li></ol></div>"
     )
     with st.container(horizontal=True, gap="medium"):
         page_link("capture", "Start a capture", choice.query)
-        page_link("runs", "Upload traces", choice.query)
+        for title, keys in _jobs_here()[:_MOST_LINKS]:
+            page_link("ranks", f"Look at {title}", query_of(keys))
+
+
+def _jobs_here() -> list[tuple[str, tuple[str, ...]]]:
+    """(title, keys) of the comparisons whose runs have several ranks."""
+    return [
+        (f"{group.title} ({group.origin})", tuple(entry.key for entry in group.entries))
+        for group in library.comparisons()
+        if any(entry.run.world_size > 1 for entry in group.entries)
+    ]

@@ -9,6 +9,7 @@ from profiler_core.analysis.ranks.job import RankRow
 from profiler_core.analysis.ranks.strip import Quantiles, columns_of, quantiles_of
 from profiler_core.figures.ranks_bars import MOST_RANKS, ranks_bars, ranks_legend
 from profiler_core.figures.ranks_strip import MOST_COLUMNS, ranks_strip
+from profiler_core.ui.address import in_address
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.page import section
 from profiler_core.ui.ranks.data import SeenJob
@@ -36,8 +37,8 @@ def _bars(jobs: Sequence[SeenJob]) -> None:
     chosen = "By rank"
     if max(len(one.job.ranks) for one in jobs) > 2:
         chosen = st.pills(
-            "Order of the ranks", list(_ORDERS), default="By rank", key="order",
-            bind="query-params", label_visibility="collapsed",
+            "Order of the ranks", list(_ORDERS), default="By rank",
+            label_visibility="collapsed", **in_address("order", "By rank"),
         ) or "By rank"  # fmt: skip
     palette = colors()
     show_legend(ranks_legend(palette))

@@ -7,13 +7,14 @@ import streamlit as st
 from profiler_core.errors import FusionscopeError
 from profiler_core.resources import pages_directory
 from profiler_core.store import library, server_path
+from profiler_core.store.library import Entry
 from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.server import is_local_server
 
 
-def open_by_path() -> None:
-    """A line for each of two paths; opening switches to the overview."""
+def open_by_path(page: str = "overview") -> None:
+    """A line for each of two paths; opening switches to this page."""
     allowed = server_path.roots(is_local=is_local_server())
     if not allowed:
         st.html(
@@ -23,7 +24,9 @@ def open_by_path() -> None:
         return
     with st.form("open_by_path", border=False):
         first = st.text_input(
-            "Run, trace or folder of a capture", placeholder=f"{allowed[0]}/…", max_chars=4096
+            "Run, trace, or folder of a capture or of rank traces",
+            placeholder=f"{allowed[0]}/…",
+            max_chars=4096,
         )
         second = st.text_input(
             "Compare with (optional)", placeholder="another run or trace", max_chars=4096
@@ -36,11 +39,17 @@ def open_by_path() -> None:
             problem_card(error.problem, error.remedy)
             return
         choose(keys)
-        st.switch_page(pages_directory() / "overview.py", query_params=query_of(keys))
+        st.switch_page(pages_directory() / f"{page}.py", query_params=query_of(keys))
 
 
 def _keys(text: str, allowed: tuple[Path, ...]) -> tuple[str, ...]:
     path = server_path.resolve(text, allowed)
     found = [library.at_path(run) for run in server_path.runs_below(path)]
-    found.sort(key=lambda entry: entry.run.role != "baseline")
-    return tuple(entry.key for entry in found)
+    return tuple(entry.key for entry in sorted(found, key=_comes_later))
+
+
+def _comes_later(entry: Entry) -> bool:
+    """Is it no baseline? By its role; without one, by a name that says eager."""
+    if entry.run.role is None:
+        return "eager" not in f"{entry.run.name} {entry.run.variant}".lower()
+    return entry.run.role != "baseline"

@@ -16,10 +16,10 @@ _UPLOAD, _PROBLEM = "fs_upload_id", "fs_upload_problem"
 _NOTES, _NOTED = "fs_upload_notes", "fs_upload_noted"  # sentences, and the runs that they are of
 
 
-def upload_panel() -> None:
+def upload_panel(page: str = "overview") -> None:
     """Draw the drop zone; once files are there, read them and open the comparison of them.
 
-    Call it once on a page. It switches to the overview when it is done.
+    Call it once on a page. It switches to the page that is named when it is done.
     """
     who = visitor()
     if who is None or not who.may("upload"):
@@ -49,14 +49,14 @@ def upload_panel() -> None:
             st.session_state[_PROBLEM] = (problem.problem, problem.remedy)
             st.rerun()
         status.update(label="Opening", state="complete")
-    _open(received)
+    _open(received, page)
 
 
-def _open(received: Received) -> None:
+def _open(received: Received, page: str) -> None:
     st.session_state[_NOTES] = received.notes
     st.session_state[_NOTED] = received.keys
     choose(received.keys)
-    st.switch_page(pages_directory() / "overview.py", query_params=query_of(received.keys))
+    st.switch_page(pages_directory() / f"{page}.py", query_params=query_of(received.keys))
 
 
 def show_upload_notes(choice: Choice) -> None:

@@ -25,7 +25,7 @@ class Described:
     world_size: int | None
 
 
-_NOTHING = Described(None, None)
+NOTHING = Described(None, None)
 
 
 def described(path: Path) -> Described:
@@ -37,7 +37,7 @@ def described(path: Path) -> Described:
             if len(head) >= HEAD_BYTES:
                 break
     except (BadInput, OSError, zlib.error):
-        return _NOTHING  # whoever reads the trace says what is wrong with it
+        return NOTHING  # whoever reads the trace says what is wrong with it
     return described_in(head[:HEAD_BYTES])
 
 
@@ -45,12 +45,12 @@ def described_in(head: bytes) -> Described:
     """As `described`, of the first bytes of the unpacked file."""
     found = _DISTRIBUTED.search(head)
     if found is None:
-        return _NOTHING
+        return NOTHING
     try:
         text = head[found.start(1) :].decode("utf-8", "replace")
         said, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
-        return _NOTHING
+        return NOTHING
     return Described(_whole(said.get("rank")), _whole(said.get("world_size")))
 
 

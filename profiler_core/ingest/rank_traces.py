@@ -1,0 +1,93 @@
+"""A folder of rank traces, as torchrun jobs leave them: `rank0.json.gz`, `rank1.json.gz`, ….
+
+Only heads of files are read, each once per version.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from profiler_core import run_directory as names
+from profiler_core.errors import BadInput
+from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.rank_of import NOTHING, Described, described, rank_in_name
+
+_OF_NO_INTEREST = (".", "__MACOSX", names.TRACE_STACKS.split(".")[0])
+_ENDINGS = (".json", ".json.gz", ".json.zst", ".trace", ".trace.gz", ".trace.zst")
+
+
+@dataclass(frozen=True)
+class RankTrace:
+    """One file. name: its path below the folder. None: not said."""
+
+    path: Path
+    name: str
+    is_trace: bool  # False: named like the trace of a rank, and unreadable
+    rank: int | None  # what the file says, else its name
+    said: int | None  # by the file itself
+    world_size: int | None
+
+
+def rank_trace(path: Path, name: str) -> RankTrace | None:
+    """What a file is among rank traces; None: nothing."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    kind, said = _looked_at(path, status.st_mtime_ns, status.st_size)
+    named = rank_in_name(name)
+    is_broken = kind is None and named is not None and name.lower().endswith(_ENDINGS)
+    if kind is not Kind.TRACE and not is_broken:
+        return None
+    rank = named if said.rank is None else said.rank
+    return RankTrace(path, name, not is_broken, rank, said.rank, said.world_size)
+
+
+def usable(found: list[RankTrace]) -> list[RankTrace]:
+    """Without the unreadable ones of ranks that another file has; empty where none is a trace."""
+    traces = [one for one in found if one.is_trace]
+    taken = {one.rank for one in traces}
+    return [one for one in found if one.is_trace or (traces and one.rank not in taken)]
+
+
+def ranks_in(folder: Path) -> Mapping[int, RankTrace]:
+    """The ranks of the one job in a folder, by rank; empty where it is not clearly one job.
+
+    Looked at are the folder's files, and those of its folders that are named by a rank. Each of
+    two or more traces must say its rank, or its name must, and no two may say the same.
+    """
+    found = usable([one for path, name in _candidates(folder) if (one := rank_trace(path, name))])
+    by_rank = {one.rank: one for one in found if one.rank is not None}
+    if len(by_rank) < 2 or len(by_rank) < len(found):
+        return {}
+    return {rank: by_rank[rank] for rank in sorted(by_rank)}
+
+
+def world_size_of(ranks: Mapping[int, RankTrace]) -> int:
+    """As the files say; else as many as the highest rank tells."""
+    said = [one.world_size for one in ranks.values() if one.world_size]
+    return max([*said, max(ranks) + 1])
+
+
+def _candidates(folder: Path) -> Iterator[tuple[Path, str]]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(_OF_NO_INTEREST):
+            continue
+        if path.is_file():
+            yield path, path.name
+        elif rank_in_name(path.name) is not None:
+            for inner in sorted(path.iterdir()):
+                if inner.is_file() and not inner.name.startswith(_OF_NO_INTEREST):
+                    yield inner, f"{path.name}/{inner.name}"
+
+
+# mtime_ns and size only retire the entry of a changed file.
+@lru_cache(maxsize=32_768)
+def _looked_at(path: Path, mtime_ns: int, size: int) -> tuple[Kind | None, Described]:
+    del mtime_ns, size
+    try:
+        kind = kind_of(path)
+    except (BadInput, OSError):  # whoever reads it says what is wrong with it
+        return None, NOTHING
+    return kind, described(path) if kind is Kind.TRACE else NOTHING
