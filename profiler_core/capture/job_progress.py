@@ -6,10 +6,12 @@ The lines are the launcher's (progress.jsonl): t, phase, variant, done, total, t
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 FINAL_PHASES = frozenset({"finished", "failed", "cancelled"})
+POINT = "point"  # begins each capture of a sweep
 
 # A capture writes some thousand lines; what is older than this is not needed to show it.
 _READ_AT_MOST_BYTES = 4_000_000
@@ -53,10 +55,33 @@ class PhaseProgress:
 
 
 @dataclass(frozen=True)
+class PointProgress:
+    """One point of a sweep, as far as it has come."""
+
+    text: str  # "Point 2 of 4: batch size 8"
+    number: int
+    n_points: int
+    started_at: float
+    updated_at: float
+    ended_as: str | None = None  # its own last word, of FINAL_PHASES
+    failed_variants: frozenset[str] = frozenset()
+
+    @property
+    def state(self) -> Literal["running", "finished", "partly", "failed", "cancelled"]:
+        """failed: no variant could be measured; partly: some could not."""
+        if self.ended_as == "finished":
+            return "partly" if self.failed_variants else "finished"
+        if self.ended_as == "cancelled":
+            return "cancelled"
+        return "failed" if self.ended_as == "failed" else "running"
+
+
+@dataclass(frozen=True)
 class CaptureProgress:
-    """All that the lines say."""
+    """All that the lines say; of a sweep the phases are those of its latest point."""
 
     phases: tuple[PhaseProgress, ...] = ()  # in order of their first line
+    points: tuple[PointProgress, ...] = ()  # of a sweep, those begun so far
     latest: ProgressLine | None = None
     n_unreadable: int = 0
 
@@ -114,6 +139,7 @@ def fold(lines: Iterable[bytes]) -> CaptureProgress:
     """Lines -> phases. A line that is cut off or no object of ours is counted, not read."""
     decoder = msgspec.json.Decoder(ProgressLine)
     phases: dict[tuple[str | None, str], PhaseProgress] = {}
+    points: list[PointProgress] = []
     latest: ProgressLine | None = None
     n_unreadable = 0
     for raw in lines:
@@ -125,9 +151,17 @@ def fold(lines: Iterable[bytes]) -> CaptureProgress:
             n_unreadable += 1
             continue
         key = (line.variant, line.phase)
-        if latest is not None and (before := (latest.variant, latest.phase)) != key:
+        if latest is not None and (before := (latest.variant, latest.phase)) in phases.keys() - {
+            key
+        }:
             phases[before] = replace(phases[before], left_at=line.t)
         latest = line
+        if line.phase == POINT:
+            phases.clear()
+            points.append(_begun(line))
+            continue
+        if points and points[-1].ended_as is None:
+            points[-1] = _continued(points[-1], line)
         known = phases.get(key)
         phases[key] = (
             PhaseProgress(
@@ -136,4 +170,21 @@ def fold(lines: Iterable[bytes]) -> CaptureProgress:
             if known is None
             else replace(known, done=line.done, total=line.total, text=line.text, updated_at=line.t)
         )
-    return CaptureProgress(tuple(phases.values()), latest, n_unreadable)
+    return CaptureProgress(tuple(phases.values()), tuple(points), latest, n_unreadable)
+
+
+def _begun(line: ProgressLine) -> PointProgress:
+    return PointProgress(line.text, int(line.done or 0), int(line.total or 0), line.t, line.t)
+
+
+def _continued(point: PointProgress, line: ProgressLine) -> PointProgress:
+    """What a line says of the point that is being captured; its own last word names no variant."""
+    point = replace(point, updated_at=line.t)
+    if line.phase not in FINAL_PHASES:
+        return point
+    if line.variant is None:
+        return replace(point, ended_as=line.phase)
+    # Variants that do not fit together fail, and are measured again one after another.
+    own = frozenset({line.variant})
+    failed = point.failed_variants
+    return replace(point, failed_variants=failed | own if line.phase == "failed" else failed - own)

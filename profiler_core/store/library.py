@@ -20,6 +20,8 @@ from profiler_core.home import runs_directory, uploads_directory
 from profiler_core.ingest.run import open_run
 from profiler_core.model.history import RecordedRun
 from profiler_core.model.run import RunRecord
+from profiler_core.ranks.find import RANKS
+from profiler_core.ranks.rank_sets import rank_sets
 from profiler_core.resources import sample_traces_directory
 from profiler_core.store import server_path
 from profiler_core.store.records import read_record
@@ -79,7 +81,9 @@ class Comparable:
             return self.path.name
         for entry in self.entries:
             if entry.run.workload:
-                return entry.run.workload
+                place = entry.run.sweep  # the points of a sweep differ in nothing else
+                at = "" if place is None else f", {place.label or place.name} {place.value}"
+                return f"{entry.run.workload}{at}"
         return " and ".join(entry.run.name or entry.path.name for entry in self.entries[:2])
 
     @property
@@ -206,6 +210,10 @@ def _comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
         for path in _folders(folder, root)
         if _is_run(path, root)
     ]
+    # Run directories of single ranks count as one: the lowest rank's stands for all.
+    sets = rank_sets([(e.key, e.run) for e in found if not (e.path / RANKS).is_dir()])
+    others = {other for ranks in sets for other in list(ranks.values())[1:]}
+    found = [e for e in found if e.key not in others]
     if not found and _is_run(folder, root):
         found = [_entry(key, folder, origin)]
     if not found:

@@ -33,6 +33,7 @@ _SECTIONS: dict[str, tuple[_Item, ...]] = {
     ),
     "Runs": (
         _Item("capture", "Capture", ":material/radio_button_checked:"),
+        _Item("sweep", "Sweeps", ":material/stacked_line_chart:"),
         _Item("runs", "Runs and uploads", ":material/folder_open:"),
         _Item("review", "Review", ":material/rate_review:"),
         _Item("activity", "Activity", ":material/history:"),

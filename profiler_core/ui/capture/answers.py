@@ -8,11 +8,14 @@ from profiler_core.capture.own_code import check_own_code
 from profiler_core.capture.spec import (
     TRAINING_WORKLOADS,
     CaptureSpec,
+    Sweep,
     VariantSpec,
     parse_option,
     parse_shapes,
+    parse_sweep,
     parse_variants,
 )
+from profiler_core.capture.sweep.points import points_of
 from profiler_core.errors import BadInput
 
 Kind = Literal["Built-in", "torchvision", "My own code"]
@@ -44,6 +47,8 @@ class Answers:
     device: str = "auto"
     python: str = ""
     name: str = ""
+    sweep: str = ""  # the option that gets several values; "": none
+    sweep_values: str = ""  # comma-separated
     measuring: tuple[tuple[str, Any], ...] = ()  # further fields of CaptureSpec, by name
 
 
@@ -74,6 +79,7 @@ def check(answers: Answers) -> Checked:
     shapes = field("shapes", lambda: parse_shapes(answers.shapes), no_shapes)
     lines = [line for line in answers.options.splitlines() if line.strip()]
     options = field("options", lambda: tuple(parse_option(line) for line in lines), no_options)
+    sweep = field("sweep", lambda: _sweep(answers), None)
     if problems:
         return Checked(None, problems)
     try:
@@ -87,11 +93,23 @@ def check(answers: Answers) -> Checked:
             shapes=shapes,
             options=options,
             name=answers.name.strip() or None,
+            sweep=sweep,
             **dict(answers.measuring),
         )
     except BadInput as problem:
         return Checked(None, {"shapes" if "shape" in problem.problem else "measuring": problem})
+    try:
+        points_of(spec)
+    except BadInput as problem:
+        return Checked(None, {"sweep": problem})
     return Checked(spec, {})
+
+
+def _sweep(answers: Answers) -> Sweep | None:
+    """None where no option is chosen."""
+    if not answers.sweep:
+        return None
+    return parse_sweep(f"{answers.sweep}={answers.sweep_values}")
 
 
 def _workload(answers: Answers) -> str:

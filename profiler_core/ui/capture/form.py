@@ -15,6 +15,9 @@ from profiler_core.capture.spec import (
 )
 from profiler_core.errors import BadInput
 from profiler_core.ui.capture.answers import DYNAMIC, KINDS, Answers, Checked, check
+from profiler_core.ui.capture.machine import Machine
+from profiler_core.ui.capture.measuring import choose_measuring
+from profiler_core.ui.capture.sweep_field import sweep_field
 
 # Offered, not a limit: any name that torchvision knows can be typed.
 _TORCHVISION = (
@@ -69,6 +72,8 @@ def capture_form(devices: tuple[str, ...]) -> Checked:
     modifiers = _modifiers()
     step = _step(workload)
     shapes_problem = st.empty()
+    swept = sweep_field()
+    sweep_problem = st.empty()
     with st.expander("More: backends, inputs, measurement, interpreter"):
         more, measuring = _more(devices)
         options_problem = st.empty()
@@ -84,6 +89,7 @@ def capture_form(devices: tuple[str, ...]) -> Checked:
             measuring=tuple(measuring.items()),
             **modifiers,
             **step,
+            **swept,
             **more,
         )
     )
@@ -91,6 +97,7 @@ def capture_form(devices: tuple[str, ...]) -> Checked:
         ("workload", workload_problem),
         ("bases", bases_problem),
         ("shapes", shapes_problem),
+        ("sweep", sweep_problem),
         ("options", options_problem),
         ("measuring", measuring_problem),
     ):

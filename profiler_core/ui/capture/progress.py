@@ -6,14 +6,16 @@ from html import escape
 import streamlit as st
 
 from profiler_core.capture import jobs
-from profiler_core.capture.job_progress import FINAL_PHASES, CaptureProgress
+from profiler_core.capture.job_progress import FINAL_PHASES, CaptureProgress, PointProgress
 from profiler_core.capture.jobs import Job
 from profiler_core.resources import pages_directory
 from profiler_core.store import history, library
+from profiler_core.store.sweeps import key_of, place_of
 from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.sign_in.visitor import visitor
+from profiler_core.ui.sweep.choose import query_of_sweep
 from profiler_core.units import format_duration
 
 _REFRESH_S = 1.0
@@ -31,6 +33,7 @@ _ORDER = (
     "memory",
     "numerics",
     "warm compile",
+    "counters",
 )
 
 
@@ -85,6 +88,8 @@ def _draw(job: Job) -> None:
                     disabled=job.cancel_requested or not _may_cancel(job),
                 )
         _sentence(job)
+        if job.progress.points:
+            st.html(_points(job.progress.points))
         if job.progress.phases:
             st.html(_phases(job.progress, is_live=job.is_live))
         _log(job)
@@ -137,6 +142,12 @@ def _results(job: Job) -> None:
     group = _comparison(job)
     if group is None:
         return
+    place = place_of(group)
+    if place is not None:
+        if st.button("See the sweep", type="primary", key=f"fs_see_{job.job_id}"):
+            query = query_of_sweep(key_of(group, place))
+            st.switch_page(pages_directory() / "sweep.py", query_params=query)
+        return
     for entry in group.entries:
         if entry.run.status in ("failed", "lost") and entry.run.error:
             _note(entry.run.error, before=entry.variant)
@@ -151,6 +162,27 @@ def _comparison(job: Job) -> library.Comparable | None:
     if job.result is None:
         return None
     return next((g for g in library.comparisons() if g.path == job.result), None)
+
+
+_POINT_SIGN = {
+    "finished": "<span class=fs-tick>✓</span>",
+    "running": "<span class=fs-tick style='color:var(--fs-accent)'>▸</span>",
+}
+_POINT_WORD = {"partly": "a variant failed", "failed": "failed", "cancelled": "cancelled"}
+
+
+def _points(points: tuple[PointProgress, ...]) -> str:
+    """The points of a sweep that were begun, one line each; HTML."""
+    lines = []
+    for point in points:
+        sign = _POINT_SIGN.get(point.state, "<span class='fs-tick fs-w'>✕</span>")
+        end = time.time() if point.state == "running" else point.updated_at
+        word = _POINT_WORD.get(point.state, "")
+        lines.append(
+            f"{sign}{escape(point.text)} <span class=fs-d>{_seconds(end - point.started_at)}"
+            f"{f' · {word}' if word else ''}</span>"
+        )
+    return f"<p class=fs-note>{'<br>'.join(lines)}</p>"
 
 
 def _phases(progress: CaptureProgress, *, is_live: bool) -> str:

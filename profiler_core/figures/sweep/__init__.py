@@ -1,0 +1,1 @@
+"""The pictures of a sweep: each measure against the swept value."""

@@ -1,0 +1,107 @@
+"""The axes that all pictures of a sweep share: the values, and what failed at them."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.sweep.series import Sweep, SweepPoint
+from profiler_core.analysis.sweep.words import short_failure, value_text
+from profiler_core.figures.names import clipped, plotly_text
+from profiler_core.figures.theme import Palette
+
+_LONGEST_TICK = 16  # characters of a value
+_ROOM = 0.12  # beyond the first and the last value, of their span
+_FAILED_AT = 0.06  # height of the marks of what failed, of the plot
+
+
+def place(sweep: Sweep, point: SweepPoint) -> float:
+    """Where a point lies: at the logarithm of its size, or one after another where it has none."""
+    return math.log10(point.x) if point.x is not None else float(sweep.points.index(point))
+
+
+def value_axis(sweep: Sweep) -> dict[str, Any]:
+    """The swept values, each with its own tick.
+
+    The axis is linear in `place`, so that shapes keep their own words on it.
+    """
+    places = [place(sweep, point) for point in sweep.points]
+    span = (places[-1] - places[0]) or 1.0
+    room = span * _ROOM if sweep.points[0].x is not None else 0.5
+    return {
+        "tickvals": places,
+        "ticktext": [plotly_text(clipped(value_text(p), _LONGEST_TICK)) for p in sweep.points],
+        "range": [places[0] - room, places[-1] + room],
+        "title": {"text": plotly_text(sweep.label)},
+        "showgrid": False,
+    }
+
+
+def mark_failures(figure: go.Figure, sweep: Sweep, palette: Palette, *, named: bool) -> None:
+    """A cross above each value at which a variant failed, with words where there is room.
+
+    It lies on an axis of its own, so that it stands at one height whatever the measure is.
+    """
+    failed = [(point, _who(point)) for point in sweep.points]
+    failed = [(point, said) for point, said in failed if said]
+    if not failed:
+        return
+    figure.add_scatter(
+        x=[place(sweep, point) for point, _ in failed],
+        y=[_FAILED_AT] * len(failed),
+        yaxis="y2",
+        mode="markers+text" if named else "markers",
+        marker={"symbol": "x-thin", "size": 9, "line": {"width": 2, "color": palette.worse}},
+        text=[plotly_text(clipped(" · ".join(_short(point)), 40)) for point, _ in failed],
+        textposition=[_text_place(sweep, point) for point, _ in failed],
+        textfont={"size": 12, "color": palette.worse},
+        hovertext=[
+            f"<b>{plotly_text(sweep.label)} {plotly_text(value_text(point))}</b><br>"
+            + "<br>".join(plotly_text(_wrapped(line)) for line in said)
+            for point, said in failed
+        ],
+        hoverinfo="text",
+        showlegend=False,
+        cliponaxis=False,
+    )
+    figure.update_layout(
+        yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
+    )
+
+
+def decades(low: float, high: float) -> list[float]:
+    """Ticks of a logarithmic axis: 1, 2, 5 of each decade; only 1 where there are many."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps: Sequence[float] = (1, 2, 5) if last - first <= 2 else (1,)
+    return [step * 10.0**decade for decade in range(first, last + 1) for step in steps]
+
+
+def _text_place(sweep: Sweep, point: SweepPoint) -> str:
+    """Words at the right edge go to the left, where there is room."""
+    return "middle left" if point is sweep.points[-1] else "top center"
+
+
+def _who(point: SweepPoint) -> list[str]:
+    """A line for each variant that did not finish."""
+    return [
+        f"{one.series}: {one.error or one.status}"
+        for one in point.variants
+        if one.status != "finished"
+    ]
+
+
+def _short(point: SweepPoint) -> list[str]:
+    """What happened, in few words; who, only where it was not everybody."""
+    whats = [short_failure(one) for one in point.variants]
+    if None not in whats and len(set(whats)) == 1:
+        return [str(whats[0])]
+    return [
+        f"{one.series} {what}"
+        for one, what in zip(point.variants, whats, strict=True)
+        if what is not None
+    ]
+
+
+def _wrapped(text: str) -> str:
+    return text if len(text) <= 110 else f"{text[:109]}…"

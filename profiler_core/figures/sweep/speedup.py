@@ -1,0 +1,115 @@
+"""The speed-up of each candidate against the swept value, and where it passes 1."""
+
+import math
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
+from profiler_core.analysis.sweep.words import place_text, value_text
+from profiler_core.figures.names import plotly_text
+from profiler_core.figures.sweep.axis import mark_failures, place, value_axis
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+
+_HEIGHT_PX, _MARK_PX = 300, 9
+
+
+def speedup_figure(sweep: Sweep, palette: Palette) -> go.Figure:
+    """Ratios with their 95 % intervals; above the line at 1 the candidate is faster."""
+    figure = new_figure(palette)
+    highs: list[float] = []
+    lows: list[float] = []
+    for number, series in enumerate(sweep.series, start=1):
+        points = [
+            (point, one, one.ratio)
+            for point in sweep.points
+            for one in point.variants[1:]
+            if one.series == series.label and one.ratio is not None
+        ]
+        if not points:
+            continue
+        color = palette.run(number)
+        ends = [one.interval or (ratio, ratio) for _, one, ratio in points]
+        lows += [low for low, _ in ends]
+        highs += [high for _, high in ends]
+        figure.add_scatter(
+            x=[place(sweep, point) for point, _, _ in points],
+            y=[ratio for _, _, ratio in points],
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": [high - r for (_, high), (_, _, r) in zip(ends, points, strict=True)],
+                "arrayminus": [r - low for (low, _), (_, _, r) in zip(ends, points, strict=True)],
+                "color": color,
+                "thickness": 1.5,
+                "width": 5,
+            },
+            mode="lines+markers" if sweep.points[0].x is not None else "markers",
+            name=plotly_text(series.label),
+            line={"color": color, "width": 2},
+            marker={
+                "color": [color if one.verdict == "faster" else palette.surface
+                          for _, one, _ in points],
+                "size": _MARK_PX,
+                "line": {"width": 2, "color": color},
+            },
+            hovertext=[_hover(sweep, point, one, ratio) for point, one, ratio in points],
+            hoverinfo="text",
+            showlegend=False,
+        )  # fmt: skip
+    figure.add_hline(y=1, line={"color": palette.muted, "width": 1.5, "dash": "dot"})
+    _mark_crossings(figure, sweep, palette)
+    mark_failures(figure, sweep, palette, named=True)
+    room = max((max([*highs, 1.0]) - min([*lows, 1.0])) * 0.2, 0.05)
+    figure.update_layout(
+        height=_HEIGHT_PX,
+        showlegend=False,
+        margin={"t": 26, "r": 12},
+        xaxis=value_axis(sweep),
+        yaxis={
+            "title": {"text": f"times as fast as {plotly_text(sweep.baseline)}"},
+            "range": [max(0.0, min([*lows, 1.0]) - room), max([*highs, 1.0]) + room],
+            "nticks": 6,
+        },
+        hovermode="closest",
+    )
+    return figure
+
+
+def _mark_crossings(figure: go.Figure, sweep: Sweep, palette: Palette) -> None:
+    """A line where the lower end of the interval passes 1, with its words above the plot."""
+    for number, series in enumerate(sweep.series, start=1):
+        at = series.crossing.at
+        if at is None:
+            continue
+        where, color = math.log10(at), palette.run(number)
+        figure.add_shape(
+            type="line", x0=where, x1=where, yref="y domain", y0=0, y1=1, layer="below",
+            line={"color": color, "width": 1.5, "dash": "dash"},
+        )  # fmt: skip
+        if len(sweep.series) > 1 and number > 1:
+            continue  # words of several lines would lie over each other; the headline has them
+        upwards = series.crossing.kind == "from"
+        figure.add_annotation(
+            x=where, yref="y domain", y=1, yanchor="bottom",
+            xanchor="left" if upwards else "right",
+            text=("pays from here on →" if upwards else "← pays up to here")
+            + f"  (about {place_text(at, sweep.name)})",
+            showarrow=False,
+            font={"size": 12, "color": palette.muted},
+        )  # fmt: skip
+
+
+def _hover(sweep: Sweep, point: SweepPoint, one: VariantAtPoint, ratio: float) -> str:
+    low, high = one.interval or (None, None)
+    rows = [
+        f"<b>{plotly_text(one.series)}</b> at {plotly_text(sweep.label)} "
+        f"{plotly_text(value_text(point))}",
+        f"{ratio:.2f} times as fast"
+        + ("" if low is None or high is None else f", 95 % interval {low:.2f} to {high:.2f}"),
+    ]
+    if one.verdict == "wrong_numerics":
+        rows.append("its results are wrong")
+    if one.variant != one.series:
+        rows.append(plotly_text(one.variant))
+    return "<br>".join(rows)

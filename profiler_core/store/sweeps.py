@@ -1,0 +1,72 @@
+"""Which sweeps there are: comparisons whose runs say that they are points of the same one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from profiler_core.model.run import SweepPlace
+from profiler_core.store.library import Comparable, Origin, encode_part
+
+
+@dataclass(frozen=True)
+class SweepGroup:
+    """The points of one sweep that are here, in the order in which they were captured."""
+
+    key: str  # "<prefix>/<sweep id>", as in a URL
+    origin: Origin
+    place: SweepPlace  # of the first point
+    points: tuple[Comparable, ...]
+
+    @property
+    def title(self) -> str:
+        """The workload and what was swept: "resnet50, batch size 1 to 128"."""
+        workload = next((e.run.workload for e in self.points[0].entries if e.run.workload), "")
+        return f"{workload}, {self.place.label or self.place.name} {self.values_text}"
+
+    @property
+    def values_text(self) -> str:
+        """All values that were asked for; of many the first and the last one."""
+        values = self.place.values or tuple(place_of(p).value for p in self.points)  # type: ignore[union-attr]
+        texts = [str(value) for value in values]
+        if len(texts) > 5:
+            return f"{texts[0]}, {texts[1]} … {texts[-1]}"
+        return ", ".join(texts)
+
+    @property
+    def created_at(self) -> str:
+        """When its latest point was captured, ISO 8601; "" where no run says it."""
+        return max(point.created_at for point in self.points)
+
+    @property
+    def is_alive(self) -> bool:
+        """True while one of its points is being captured."""
+        return any(point.is_alive for point in self.points)
+
+
+def place_of(group: Comparable) -> SweepPlace | None:
+    """Which point of a sweep this comparison is; None: of none, or nobody knows of which."""
+    place = group.baseline.run.sweep
+    return place if place is not None and place.id else None
+
+
+def sweeps(groups: Sequence[Comparable]) -> tuple[SweepGroup, ...]:
+    """The sweeps among these comparisons, in the order of their newest point."""
+    found: dict[str, list[tuple[SweepPlace, Comparable]]] = {}
+    for group in groups:
+        place = place_of(group)
+        if place is not None:
+            found.setdefault(key_of(group, place), []).append((place, group))
+    made = []
+    for key, points in found.items():
+        points.sort(key=_index)
+        place, first = points[0]
+        made.append(SweepGroup(key, first.origin, place, tuple(group for _, group in points)))
+    return tuple(sorted(made, key=lambda sweep: sweep.created_at, reverse=True))
+
+
+def key_of(group: Comparable, place: SweepPlace) -> str:
+    """The key of the sweep to which a comparison belongs, as in the URL."""
+    return f"{group.key.partition('/')[0]}/{encode_part(place.id)}"
+
+
+def _index(point: tuple[SweepPlace, Comparable]) -> tuple[int, str]:
+    return point[0].index, point[1].key

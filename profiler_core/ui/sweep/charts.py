@@ -1,0 +1,56 @@
+"""The pictures of a sweep: the speed-up large, the other measures beside each other below."""
+
+import streamlit as st
+
+from profiler_core.analysis.sweep.series import Sweep
+from profiler_core.analysis.sweep.words import value_text
+from profiler_core.figures.sweep.measure import (
+    MEASURES,
+    SweepMeasure,
+    has_values,
+    measure_figure,
+)
+from profiler_core.figures.sweep.speedup import speedup_figure
+from profiler_core.ui.charts import show_figure, show_legend
+from profiler_core.ui.page import section
+from profiler_core.ui.style import colors
+
+
+def show_speedup(sweep: Sweep) -> None:
+    """Speed-up with its interval at each value; what failed stands below."""
+    section(
+        f"Speed-up against {sweep.label}",
+        "Bars are 95 % intervals. A full mark: the whole interval lies above 1, compiling pays.",
+    )
+    alt = "; ".join(
+        f"{sweep.label} {value_text(point)}: "
+        + ", ".join(
+            f"{one.series} {one.ratio:.2f} times as fast" if one.ratio else f"{one.series} unknown"
+            for one in point.variants[1:]
+        )
+        for point in sweep.points
+    )
+    show_figure(speedup_figure(sweep, colors()), key="sweep_speedup", alt=alt)
+
+
+def show_measures(sweep: Sweep) -> None:
+    """What is known of step time, throughput, memory and compile time, two in a row."""
+    palette = colors()
+    known = [measure for measure in MEASURES if has_values(sweep, measure)]
+    labels = (sweep.baseline, *(one.label for one in sweep.series))
+    show_legend([(label, palette.run(number)) for number, label in enumerate(labels)])
+    for start in range(0, len(known), 2):
+        with st.container(horizontal=True, gap="large", key=f"fs_sweep_row_{start}"):
+            for number, measure in enumerate(known[start : start + 2], start=start):
+                with st.container(key=f"fs_sweep_cell_{number}"):
+                    _one(sweep, measure, number)
+
+
+def _one(sweep: Sweep, measure: SweepMeasure, number: int) -> None:
+    section(measure.title, measure.definition)
+    alt = "; ".join(
+        f"{sweep.label} {value_text(point)}: "
+        + ", ".join(f"{one.series} {measure.text(measure.value(one))}" for one in point.variants)
+        for point in sweep.points
+    )
+    show_figure(measure_figure(sweep, measure, colors()), key=f"sweep_measure_{number}", alt=alt)

@@ -1,0 +1,56 @@
+"""The first thing on the page of a sweep: where compiling pays, for each candidate."""
+
+import re
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.run_labels import run_facts
+from profiler_core.analysis.sweep.series import Sweep, SweepSeries
+from profiler_core.analysis.sweep.words import evidence, headline
+from profiler_core.store.sweeps import SweepGroup
+from profiler_core.ui.dates import day
+
+_NEVER_PAYS = frozenset({"never", "unknown"})
+
+
+def show_headline(group: SweepGroup, sweep: Sweep) -> None:
+    """What was run, the sentence on the candidate that gains most, and one on each other."""
+    # The facts of one point name its own batch: here that is what changes.
+    facts = [fact for fact in run_facts(sweep.record) if not fact.startswith("batch ")]
+    facts.append(f"sweep of {sweep.label}")
+    if group.created_at:
+        facts.append(day(group.created_at))
+    if group.is_alive:
+        n = len(sweep.points)
+        facts.append(f"being captured now: point {n} of {n + len(sweep.missing)}")
+    lead, *others = sorted(sweep.series, key=lambda one: _gain(sweep, one), reverse=True)
+    bad = " fs-worse" if lead.crossing.kind in _NEVER_PAYS else ""
+    st.html(
+        f"<p class=fs-eyebrow>{' · '.join(escape(fact) for fact in facts)}</p>"
+        f"<h1 class='fs-verdict{bad}'>{_emphasised(headline(sweep, lead), lead.label)}</h1>"
+        f"<p class=fs-sub>{escape(evidence(sweep, lead))}</p>"
+        + "".join(
+            f"<p class=fs-sub>{escape(f'{headline(sweep, one)} {evidence(sweep, one)}')}</p>"
+            for one in others
+        )
+    )
+
+
+def _gain(sweep: Sweep, series: SweepSeries) -> float:
+    return max(
+        (
+            one.ratio
+            for point in sweep.points
+            for one in point.variants[1:]
+            if one.series == series.label and one.ratio is not None
+        ),
+        default=0.0,
+    )
+
+
+def _emphasised(sentence: str, label: str) -> str:
+    html, name = escape(sentence), escape(label)
+    if html.startswith(name):
+        html = f"<em>{name}</em>{html[len(name) :]}"
+    return re.sub(r"(?<= )from .* on(?=\.$)", lambda found: f"<em>{found[0]}</em>", html)

@@ -1,0 +1,92 @@
+"""The points of a sweep in numbers, each with the way to its comparison."""
+
+from html import escape
+
+import streamlit as st
+
+from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
+from profiler_core.analysis.sweep.words import short_failure, value_text
+from profiler_core.figures.names import clipped
+from profiler_core.store.sweeps import SweepGroup
+from profiler_core.ui.choice import query_of
+from profiler_core.ui.links import href
+from profiler_core.ui.page import section
+from profiler_core.units import format_bytes, format_count, format_duration
+
+_CLASS = {"faster": "fs-b", "slower": "fs-w", "wrong_numerics": "fs-w"}
+_LONGEST_VALUE = 40  # characters
+
+
+def show_points(group: SweepGroup, sweep: Sweep) -> None:
+    """One row for each point and candidate; the value opens the point's comparison."""
+    section("Each point", "A value opens its comparison: where the time went, and what was fused.")
+    keys = {point.path: tuple(entry.key for entry in point.entries) for point in group.points}
+    heads = [
+        sweep.label.capitalize(),
+        "",
+        f"Step, {sweep.baseline}",
+        "Step, compiled",
+        "Speed-up",
+        "95 % interval",
+        f"Memory, {sweep.baseline}",
+        "Memory, compiled",
+        "Compile time",
+        "Break-even",
+    ]
+    rows = []
+    for point in sweep.points:
+        link = href("overview", query_of(keys[point.path]))
+        for number, one in enumerate(point.variants[1:]):
+            rows.append((_value(point, link) if number == 0 else "", *_cells(point, one)))
+    used = [n for n in range(len(heads)) if n < 2 or any(row[n] != "–" for row in rows)]
+    if len(sweep.series) == 1 and all(one.series == sweep.series[0].label for one in _all(sweep)):
+        used.remove(1)
+    head = "".join(f"<th>{escape(heads[n])}</th>" for n in used)
+    body = "".join("<tr>" + "".join(f"<td>{row[n]}</td>" for n in used) + "</tr>" for row in rows)
+    st.html(
+        "<div class=fs-scroll><table class='fs-t fs-sweep'>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _all(sweep: Sweep) -> list[VariantAtPoint]:
+    return [one for point in sweep.points for one in point.variants[1:]]
+
+
+def _value(point: SweepPoint, link: str) -> str:
+    text = escape(clipped(value_text(point), _LONGEST_VALUE))
+    return f'<a class=fs-link target=_self href="{escape(link)}">{text}</a>'
+
+
+def _cells(point: SweepPoint, one: VariantAtPoint) -> tuple[str, ...]:
+    base = point.baseline
+    interval = "–" if one.interval is None else f"{one.interval[0]:.2f} to {one.interval[1]:.2f}"
+    ratio = "–"
+    if one.ratio is not None:
+        ratio = f"<span class='{_CLASS.get(one.verdict or '', '')}'>{one.ratio:.2f}</span>"
+    if one.verdict == "wrong_numerics":
+        interval = "<span class=fs-w>wrong results</span>"
+    cost = one.compile
+    break_even = "–"
+    if cost.break_even_steps is not None:
+        break_even = f"{format_count(cost.break_even_steps)} steps"
+    elif cost.seconds is not None and one.verdict in ("slower", "no_difference"):
+        break_even = "never"
+    return (
+        escape(one.series),
+        _step(base),
+        _step(one),
+        ratio,
+        interval,
+        format_bytes(base.peak_reserved_bytes),
+        format_bytes(one.peak_reserved_bytes),
+        "–" if cost.seconds is None else format_duration(cost.seconds * 1e9),
+        break_even,
+    )
+
+
+def _step(one: VariantAtPoint) -> str:
+    failure = short_failure(one)
+    if failure is None:
+        return format_duration(one.step_time_ns)
+    return f"<span class=fs-w title='{escape(one.error or '')}'>{escape(failure)}</span>"
