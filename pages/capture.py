@@ -25,7 +25,7 @@ with page("Capture", "What does torch.compile do to a model on this machine? Run
         section("New capture")
         python = st.session_state.get("fs_c_python") or None
         known = machine(python)
-        checked = capture_form(known.devices if known else ())
+        checked = capture_form(known)
         if st.button("Start capture", type="primary", disabled=bool(refusal or not checked.spec)):
             st.query_params["job"] = start(checked.spec)
             st.rerun()

@@ -73,16 +73,21 @@ class Child:
             ),
             encoding="utf-8",
         )
-        with stdout.open("ab") as out, stderr.open("ab") as err:
-            self._process = subprocess.Popen(
-                [*under, python, str(CHILD / "main.py"), str(self._spec_path)],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                env={**environment, MARKER: self._marker},
-                pass_fds=self._pipes.passed,
-                start_new_session=True,
-            )
+        try:
+            with stdout.open("ab") as out, stderr.open("ab") as err:
+                self._process = subprocess.Popen(
+                    [*under, python, str(CHILD / "main.py"), str(self._spec_path)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    env={**environment, MARKER: self._marker},
+                    pass_fds=self._pipes.passed,
+                    start_new_session=True,
+                )
+        except OSError:
+            self._pipes.started()
+            self._leave_no_files()
+            raise
         self._pipes.started()
         self._is_closed = False
         self._buffer = b""
@@ -170,8 +175,11 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         _wait_until_gone(strays, _EXIT_GRACE_S)
-        self._pipes.close()
+        self._leave_no_files()
         self._is_closed = True
+
+    def _leave_no_files(self) -> None:
+        self._pipes.close()
         self._spec_path.unlink(missing_ok=True)
 
     def _event_within(self, seconds: float) -> dict[str, Any] | None:

@@ -26,6 +26,7 @@ def capture_answer(finished: FinishedCapture) -> dict[str, Any]:
                 "n_rounds": len(run.record["measurement"].get("rounds", ())),
                 "peak_reserved_bytes": run.record["measurement"].get("peak_reserved_bytes"),
                 "numerics": (run.record["numerics"] or {}).get("verdict"),
+                "counters": run.record["measurement"].get("counters"),
                 "phase_seconds": run.record["measurement"].get("phase_seconds", {}),
             }
             for run in finished.runs
@@ -54,6 +55,11 @@ def capture_text(finished: FinishedCapture) -> str:
         f"{run.variant}: {numerics['reason']}"
         for run in finished.runs
         if (numerics := run.record["numerics"]) and numerics.get("verdict") != "right"
+    ]
+    parts += [
+        f"{run.variant}: no hardware counters. {counted['problem']}"
+        for run in finished.runs
+        if (counted := run.record["measurement"].get("counters")) and counted["problem"]
     ]
     spent: dict[str, float] = {}
     for run in finished.runs:

@@ -4,6 +4,7 @@ import argparse
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from profiler_core.capture.counters.tool import INSTALL, NOT_HERE, find_tool
 from profiler_core.capture.interpreter import Interpreter, probe
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS
 from profiler_core.capture.telemetry.host import host_or_reason
@@ -109,6 +110,7 @@ def diagnose(interpreter: Interpreter, gpus: Gpus) -> list[Finding]:
         )
     )  # fmt: skip
     findings += [_gpu_telemetry(gpus, bool(interpreter.gpus)), _host_telemetry()]
+    findings.append(_counters(bool(interpreter.gpus)))
     findings.append(_logs(interpreter))
     findings.append(Finding("backends", "yes", ", ".join(_offered(facts["backends"]))))
     findings.extend(_workloads(facts))
@@ -137,6 +139,16 @@ def _host_telemetry() -> Finding:
     if missing:
         return Finding("telemetry of the process", "no", missing)
     return Finding("telemetry of the process", "yes", "CPU time, threads and memory from /proc")
+
+
+def _counters(has_gpu: bool) -> Finding:
+    """Whether `capture --counters` can measure what kernels move."""
+    tool = find_tool()
+    if tool is None:
+        return Finding("hardware counters", "no", NOT_HERE, INSTALL if has_gpu else None)
+    if not has_gpu:
+        return Finding("hardware counters", "no", f"{tool.title} is here, and no NVIDIA GPU")
+    return Finding("hardware counters", "yes", f"{tool.title}: {tool.path}")
 
 
 def _logs(interpreter: Interpreter) -> Finding:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from profiler_core.capture.counters.tool import Tool
 from profiler_core.capture.interpreter import Interpreter
 from profiler_core.capture.telemetry.sources import Gpus
 from profiler_core.cli import doctor
@@ -48,3 +49,19 @@ def test_the_process_has_a_line_of_its_own(missing, monkeypatch):
     found = told(Gpus(reason="No GPU."), FACTS)["telemetry of the process"]
     assert found.state == ("no" if missing else "yes")
     assert found.detail == (missing or "CPU time, threads and memory from /proc")
+
+
+@pytest.mark.parametrize(
+    ("tool", "gpus", "state", "said"),
+    [
+        (Tool("/opt/ncu", "2025.3.1.0"), ONE_GPU, "yes", "Nsight Compute 2025.3.1.0: /opt/ncu"),
+        (Tool("/opt/ncu", None), [], "no", "Nsight Compute is here, and no NVIDIA GPU"),
+        (None, ONE_GPU, "no", "Nsight Compute (ncu) is not installed on this machine"),
+        (None, [], "no", "Nsight Compute (ncu) is not installed on this machine"),
+    ],
+)
+def test_whether_counters_can_be_measured(tool, gpus, state, said, monkeypatch):
+    monkeypatch.setattr(doctor, "find_tool", lambda: tool)
+    found = told(Gpus(reason="No GPU."), FACTS | {"gpus": gpus})["hardware counters"]
+    assert (found.state, found.detail) == (state, said)
+    assert bool(found.remedy) == (tool is None and bool(gpus))  # nobody installs it for a CPU

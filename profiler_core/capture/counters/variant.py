@@ -27,8 +27,8 @@ def count_variant(context: Context, variant: VariantSpec, writer: RunWriter, wor
     if tool is None:
         return
 
-    def say(text: str, n_kernels: int | None = None) -> None:
-        context.progress.say("counters", text, variant.label, n_kernels)
+    def say(text: str) -> None:
+        context.progress.say("counters", text, variant.label)
 
     def start() -> Child:
         under, environment = under_ncu(tool, work)
@@ -36,16 +36,9 @@ def count_variant(context: Context, variant: VariantSpec, writer: RunWriter, wor
         place = Place(writer.directory, work, trace, out, err, under, environment)
         return start_process(context, variant, place)
 
-    moves = f"Measures what the kernels of {variant.label} move, one by one"
-    say(moves)
-    counted = measure(
-        tool,
-        start,
-        work,
-        writer.directory / names.COUNTERS,
-        say=lambda n_kernels: say(f"{moves}: {n_kernels}", n_kernels),
-        look=context.look,
-    )
+    say(f"Measures what each kernel of {variant.label} moves, one by one")
+    table = writer.directory / names.COUNTERS
+    counted = measure(tool, start, work, table, look=context.look)
     writer.measurement["counters"] = counted.to_dict()
     seconds = writer.measurement.setdefault("phase_seconds", {})
     seconds["counters"] = round(counted.seconds, 3)

@@ -5,7 +5,6 @@ from typing import Any
 
 import streamlit as st
 
-from profiler_core.capture import spec as defaults
 from profiler_core.capture.spec import (
     BUILT_IN_WORKLOADS,
     COMMON_BACKENDS,
@@ -44,11 +43,11 @@ _MODE_HELP = (
 )
 
 
-def capture_form(devices: tuple[str, ...]) -> Checked:
+def capture_form(machine: Machine | None) -> Checked:
     """Draw the form and check what it says now.
 
     Args:
-        devices: what this machine offers beside "auto", as far as it is known yet.
+        machine: what it can capture; None: not known yet.
     """
     kind = st.segmented_control(
         "Workload", KINDS, default=KINDS[0], required=True, key="fs_c_kind", persist_state="session"
@@ -75,7 +74,7 @@ def capture_form(devices: tuple[str, ...]) -> Checked:
     swept = sweep_field()
     sweep_problem = st.empty()
     with st.expander("More: backends, inputs, measurement, interpreter"):
-        more, measuring = _more(devices)
+        more, measuring = _more(machine)
         options_problem = st.empty()
         measuring_problem = st.empty()
 
@@ -224,8 +223,9 @@ def _step(workload: str) -> dict[str, Any]:
     }
 
 
-def _more(devices: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _more(machine: Machine | None) -> tuple[dict[str, Any], dict[str, Any]]:
     left, right = st.columns(2, gap="large")
+    devices = machine.devices if machine else ()
     with left:
         more: dict[str, Any] = {
             "further_bases": st.multiselect(
@@ -269,57 +269,8 @@ def _more(devices: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
             ),
         }
     with right:
-        measuring = _measuring()
+        measuring = choose_measuring(machine)
     return more, measuring
-
-
-def _measuring() -> dict[str, Any]:
-    first, second = st.columns(2)
-    fresh = defaults.CaptureSpec(workload="defaults")
-    said: dict[str, Any] = {}
-    for column, name, label, step in (
-        (first, "rounds", "Rounds", 1),
-        (second, "round_steps", "Steps a round", 1),
-        (first, "round_seconds", "Seconds a round", 0.1),
-        (second, "telemetry_seconds", "Seconds sampled", 0.5),
-        (first, "steps", "Profiled steps", 1),
-        (second, "seed", "Seed", 1),
-    ):
-        least = type(step)(0) if name in ("round_seconds", "telemetry_seconds", "seed") else 1
-        said[name] = column.number_input(
-            label,
-            min_value=least,
-            value=getattr(fresh, name),
-            step=step,
-            key=f"fs_c_{name}",
-            persist_state="session",
-        )
-    for name, label, about in (
-        ("warm_compile", "Warm compile time", "A second process with the compiler's cache filled."),
-        ("numerics", "Check the answers", "Against an eager reference in fp64."),
-        ("memory", "Memory snapshot", "What was allocated, and where, in one step."),
-        ("stacks", "Python stacks", "A further pass; its times are not used."),
-    ):
-        said[name] = st.checkbox(
-            label,
-            value=getattr(fresh, name),
-            key=f"fs_c_{name}",
-            help=about,
-            persist_state="session",
-        )
-    said["logs"] = tuple(
-        st.multiselect(
-            "Further logs",
-            list(defaults.OPTIONAL_LOGS),
-            key="fs_c_logs",
-            placeholder="none",
-            help="Breaks, recompiles and CUDA graphs are always logged. These are large: "
-            + "; ".join(f"{name}, {about}" for name, about in defaults.OPTIONAL_LOGS.items())
-            + ".",
-            persist_state="session",
-        )
-    )
-    return said
 
 
 def _say(problem: BadInput) -> None:

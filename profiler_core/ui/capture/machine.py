@@ -17,9 +17,10 @@ from profiler_core.capture import jobs
 _REFRESH_S = 1.0
 _WITHIN_S = 120.0  # a cold disk and a large torch
 
+_COUNTERS = "hardware counters"  # said beside its own field
 # Said about the machine whatever the workload; the rest only where something is missing.
 _ALWAYS = ("GPU", "torch")
-_LEFT_OUT = ("interpreter", "backends", "compile logs")
+_LEFT_OUT = ("interpreter", "backends", "compile logs", _COUNTERS)
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -49,6 +50,14 @@ class Machine(msgspec.Struct, frozen=True):
     def devices(self) -> tuple[str, ...]:
         """Names for `--device`, beside auto and cpu."""
         return tuple(f"cuda:{index}" for index in range(len(self.facts.gpus)))
+
+    @property
+    def counters_missing(self) -> str | None:
+        """Why no hardware counters can be measured, with what to do; None: they can."""
+        for finding in self.findings:
+            if finding.what == _COUNTERS and finding.state != "yes":
+                return f"{finding.detail}. {finding.remedy or ''}".strip()
+        return None
 
 
 class _Asked:
