@@ -56,3 +56,8 @@ def columns_folder(path: Path, what: str, version: int) -> Path:
             remedy="Check the path and its permissions.",
         ) from error
     return cache_directory() / what / f"v{version}-{key}"
+
+
+def fingerprint_in(folder: Path) -> str:
+    """The fingerprint out of a folder's name, as `columns_folder` made it."""
+    return folder.name.split("-")[1]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest.limits import configured
+from profiler_core.ingest.nsight_systems.database import MAGIC
 from profiler_core.ingest.sniff import Packing, packing_of
 from profiler_core.ingest.stream import Stream
 
@@ -27,7 +28,16 @@ class Kind(Enum):
     NVML = "NVML samples"
     HOST = "process samples"
     COUNTERS = "an Nsight Compute CSV"
+    NSIGHT_SYSTEMS = "an SQLite export of Nsight Systems"
+    NSIGHT_REPORT = "a binary report of Nsight Systems"
     ARCHIVE = "a zip archive"
+
+
+# What to do about a report; its format is nobody's but nsys's.
+AS_SQLITE = "Export it, and pass the .sqlite: nsys export --type sqlite report.nsys-rep"
+
+# What a run's trace may be: both become the same tables (`ingest/open.py`).
+TRACES = (Kind.TRACE, Kind.NSIGHT_SYSTEMS)
 
 
 def kind_of(path: Path) -> Kind | None:
@@ -117,7 +127,18 @@ def _is_torch_logs(head: bytes) -> bool:
     return b"\0" not in head and bool(_LOG.search(head))
 
 
+def _is_nsight_systems(head: bytes) -> bool:
+    return head.startswith(MAGIC)  # whether nsys wrote it, its tables tell
+
+
+def _is_nsight_report(head: bytes) -> bool:
+    # .nsys-rep, and .qdrep before 2021.4.
+    return head.startswith(b"NVIDIA Tegra Profiler Report")
+
+
 _TESTS: tuple[tuple[Kind, Callable[[bytes], bool]], ...] = (
+    (Kind.NSIGHT_SYSTEMS, _is_nsight_systems),
+    (Kind.NSIGHT_REPORT, _is_nsight_report),
     (Kind.MEMORY_SNAPSHOT, _is_snapshot),
     (Kind.RUN_RECORD, _is_run_record),
     (Kind.NVML, _is_nvml),

@@ -6,14 +6,18 @@ opened for longest go when all of them together exceed the limit of `cache_limit
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest import columns
 from profiler_core.ingest.cache_limit import Hold, keep_within_limit
-from profiler_core.ingest.fingerprint import columns_folder
-from profiler_core.ingest.kineto.reader import reading
+from profiler_core.ingest.fingerprint import columns_folder, fingerprint_in
+from profiler_core.ingest.kinds import AS_SQLITE, Kind, kind_of
+from profiler_core.ingest.kineto.reader import reading as kineto
+from profiler_core.ingest.nsight_systems.choice import chosen
+from profiler_core.ingest.nsight_systems.reader import reading as nsight_systems
 from profiler_core.model.trace import Trace
 
 # Called with (bytes read, bytes in all) of the file as it lies on the disk. To cancel, raise
@@ -33,7 +37,7 @@ def open_trace(path: Path, progress: Progress | None = None) -> Trace:
     if cached is not None:
         return cached
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with reading(path, progress, scratch=folder.parent) as read:
+    with _reading(path, progress, folder) as read:
         columns.write(folder, read)
     trace = _load(folder, path)
     keep_within_limit()
@@ -63,7 +67,31 @@ def cache_folder(path: Path) -> Path:
     Raises:
         BadInput: there is no such file.
     """
-    return columns_folder(path, "traces", columns.SCHEMA_VERSION)
+    folder = columns_folder(path, "traces", columns.SCHEMA_VERSION)
+    choice = chosen(fingerprint_in(folder))
+    if choice.suffix and kind_of(path) is Kind.NSIGHT_SYSTEMS:
+        return folder.with_name(folder.name + choice.suffix)
+    return folder
+
+
+def _reading(
+    path: Path, progress: Progress | None, folder: Path
+) -> AbstractContextManager[columns.Source]:
+    """The reader of what the file is; what is nothing we know, Kineto's has a sentence for."""
+    kind = _kind(path)
+    if kind is Kind.NSIGHT_REPORT:
+        raise BadInput(f"{path.name} is {kind.value}.", remedy=AS_SQLITE)
+    if kind is Kind.NSIGHT_SYSTEMS:
+        choice = chosen(fingerprint_in(folder))
+        return nsight_systems(path, progress, scratch=folder.parent, choice=choice)
+    return kineto(path, progress, scratch=folder.parent)
+
+
+def _kind(path: Path) -> Kind | None:
+    try:
+        return kind_of(path)
+    except BadInput:  # damaged packing: the reader says more
+        return None
 
 
 def _load(folder: Path, path: Path) -> Trace | None:

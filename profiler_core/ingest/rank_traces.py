@@ -10,7 +10,7 @@ from pathlib import Path
 
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput
-from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.kinds import TRACES, Kind, kind_of
 from profiler_core.ingest.rank_of import NOTHING, Described, described, rank_in_name
 
 _OF_NO_INTEREST = (".", "__MACOSX", names.TRACE_STACKS.split(".")[0])
@@ -38,7 +38,7 @@ def rank_trace(path: Path, name: str) -> RankTrace | None:
     kind, said = _looked_at(path, status.st_mtime_ns, status.st_size)
     named = rank_in_name(name)
     is_broken = kind is None and named is not None and name.lower().endswith(_ENDINGS)
-    if kind is not Kind.TRACE and not is_broken:
+    if kind not in TRACES and not is_broken:
         return None
     rank = named if said.rank is None else said.rank
     return RankTrace(path, name, not is_broken, rank, said.rank, said.world_size)

@@ -19,7 +19,7 @@ from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import cache_directory
 from profiler_core.ingest import archive
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.kinds import AS_SQLITE, TRACES, Kind, kind_of
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.rank_traces import ranks_in, world_size_of
 from profiler_core.model.run import Run, RunRecord
@@ -100,7 +100,7 @@ def _by_name(folder: Path, record: RunRecord) -> Run:
     return Run(
         record=record,
         path=folder,
-        trace=_present(folder, names.TRACE, "trace.json.zst"),
+        trace=_present(folder, names.TRACE, "trace.json.zst", names.TRACE_SQLITE),
         trace_stacks=_present(folder, names.TRACE_STACKS),
         torch_logs=(logs,) if logs else (),
         torch_trace=structured or ((single,) if single else ()),
@@ -128,7 +128,7 @@ def _by_content(path: Path, files: Sequence[Path], name: str) -> Run:
     found = _Found()
     for file in files:
         kind = kind_of(file)
-        if kind is Kind.TRACE:
+        if kind in TRACES:
             found.traces.append(file)
         elif kind is Kind.TORCH_LOGS:
             found.torch_logs.append(file)
@@ -142,7 +142,10 @@ def _by_content(path: Path, files: Sequence[Path], name: str) -> Run:
             f"{', '.join(trace.name for trace in found.traces[:4])}.",
             remedy="Pass one trace, or name two to compare them.",
         )
+    reports = found.others.pop(Kind.NSIGHT_REPORT, [])
     known = found.traces or found.torch_logs or found.torch_trace or found.others
+    if reports and not known:
+        raise NotARun(f"{reports[0].name} is {Kind.NSIGHT_REPORT.value}.", remedy=AS_SQLITE)
     if not known:
         raise NotARun(f"{name} is nothing we know: {_described(files)}.", remedy=_REMEDY)
     record_file = found.one(Kind.RUN_RECORD)

@@ -148,8 +148,9 @@ def _of_run(folder: Path, name: str) -> RankFiles:
 
 
 def _trace_of(folder: Path) -> Path | None:
-    stem = names.TRACE.removesuffix(".gz")
-    return next((p for end in (".gz", ".zst", "") if (p := folder / (stem + end)).is_file()), None)
+    stems = (names.TRACE.removesuffix(".gz"), names.TRACE_SQLITE)
+    places = (folder / (stem + end) for stem in stems for end in (".gz", ".zst", ""))
+    return next((place for place in places if place.is_file()), None)
 
 
 def _numbered(name: str, found: Sequence[_Candidate]) -> RankFiles:

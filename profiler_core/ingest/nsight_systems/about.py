@@ -1,0 +1,69 @@
+"""What the file says about itself: versions, devices, the start, and what is not in it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from profiler_core.ingest.nsight_systems.database import Database, integer, text
+from profiler_core.ingest.nsight_systems.processes import Process
+
+# Kineto's name -> the export's. Both write bytes, and numbers of the device.
+_PROPERTIES = {
+    "totalGlobalMem": "totalMemory",
+    "numSms": "smCount",
+    "computeMajor": "computeMajor",
+    "computeMinor": "computeMinor",
+    "regsPerMultiprocessor": "maxRegistersPerSm",
+    "regsPerBlock": "maxRegistersPerBlock",
+    "sharedMemPerBlock": "maxShmemPerBlock",
+    "sharedMemPerMultiprocessor": "maxShmemPerSm",
+    "warpSize": "threadsPerWarp",
+    "maxThreadsPerBlock": "maxThreadsPerBlock",
+}
+_GPUS, _DEVICES = "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE"
+_START = "TARGET_INFO_SESSION_START_TIME"
+_EXPORTS = ("META_DATA_EXPORT", "EXPORT_META_DATA")  # the second up to 2022
+
+
+def started_ns(database: Database) -> int:
+    """Epoch ns at time 0 of the file; 0 where it does not say (before 2021)."""
+    for frame in database.frames(_START, {"start": integer("utcEpochNs")}):
+        found = frame["start"].drop_nulls()
+        return int(found[0]) if found.len() else 0
+    return 0
+
+
+def versions(database: Database) -> tuple[str | None, str | None]:
+    """(of Nsight Systems that exported, of the schema); None: the file does not say."""
+    for table in _EXPORTS:
+        said = database.pairs(table, "name", "value")
+        if said:
+            return said.get("EXPORT_PRODUCT_VERSION"), said.get("EXPORT_SCHEMA_VERSION")
+    return None, None
+
+
+def device_properties(database: Database, process: Process | None) -> list[dict[str, Any]]:
+    """As Kineto's deviceProperties: one entry a device, `id` as device events name it."""
+    fields = {"id": integer("id"), "name": text("name"), "ordinal": integer("cuDevice")}
+    fields |= {name: integer(column) for name, column in _PROPERTIES.items()}
+    gpus = [row for frame in database.frames(_GPUS, fields) for row in frame.iter_rows(named=True)]
+    by_id = {gpu["id"]: gpu for gpu in gpus}
+    asked = {"gpu": integer("gpuId"), "cuda": integer("cudaId"), "pid": integer("pid")}
+    listed = [
+        (row["cuda"], by_id[row["gpu"]])
+        for frame in database.frames(_DEVICES, asked)
+        for row in frame.iter_rows(named=True)
+        if row["gpu"] in by_id and (process is None or row["pid"] == process.pid)
+    ]
+    if not listed:  # before 2025 the device's CUDA number stands with it, before that nothing does
+        listed = [(gpu["id"] if gpu["ordinal"] is None else gpu["ordinal"], gpu) for gpu in gpus]
+    return [_entry(number, gpu) for number, gpu in dict(listed).items()]
+
+
+def _entry(number: int | None, gpu: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: gpu[name] for name in ("name", *_PROPERTIES) if gpu[name] is not None}
+    return {"id": number, **known}
+
+
+def events_of(database: Database, table: str) -> bool:
+    """Is there at least one row?"""
+    return database.n_about(table) > 0

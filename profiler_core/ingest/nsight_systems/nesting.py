@@ -1,0 +1,43 @@
+"""Ranges that nest on one thread: how deep each lies, and which is the innermost at a moment."""
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+
+class Nest:
+    """Ranges of one thread.
+
+    Args:
+        starts: ns, sorted; of equal starts the longer range comes first.
+        ends: ns, in the same order. Ranges that cross are not refused: their depths are guesses.
+    """
+
+    def __init__(self, starts: Ints, ends: Ints) -> None:
+        ends = np.maximum(ends, starts + 1)  # one without length still is around its own moment
+        self._starts, self._ends = starts, ends
+        self._closed = np.sort(ends)
+        before = np.searchsorted(self._closed, starts, side="right")
+        self.depth: Ints = np.maximum(np.arange(len(starts)) - before, 0)  # 0: outermost
+        self._of_depth = {
+            int(depth): np.flatnonzero(self.depth == depth) for depth in np.unique(self.depth)
+        }
+
+    def innermost(self, moments: Ints) -> Ints:
+        """Position of the innermost range around each moment; -1: none. An end is outside."""
+        opened = np.searchsorted(self._starts, moments, side="right")
+        depth = opened - np.searchsorted(self._closed, moments, side="right") - 1
+        found = np.full(len(moments), -1, dtype=np.int64)
+        for level in np.unique(depth[depth >= 0]):
+            of_level = self._of_depth.get(int(level))
+            if of_level is None:
+                continue
+            asked = np.flatnonzero(depth == level)
+            place = np.searchsorted(of_level, opened[asked], side="left") - 1
+            known = place >= 0
+            found[asked[known]] = of_level[place[known]]
+        around = found >= 0
+        outside = around & (self._ends[found] <= moments)
+        found[outside] = -1
+        return found

@@ -1,0 +1,150 @@
+"""Which NVTX ranges are the steps: by a rule that is stated, or as the user says.
+
+The rule. A *label* is a range's text with each number replaced by "#". Asked are the threads that
+launch device work, the one with most launches first, and there the labels of the default domain
+that are no operators, occur at least twice at one depth, and have work launched from their first
+start on. Labels with a step's word in them (step, iteration, batch) go before all others, which
+must not be torch's own ranges (FSDP's, say); then the outermost, then the one that occurs most,
+then the one that starts first.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from profiler_core.errors import BadInput
+from profiler_core.ingest.nsight_systems.nesting import Ints
+from profiler_core.ingest.nsight_systems.ranges import nests
+
+STEP = "ProfilerStep#"  # what the analyses take for a step's mark, whoever made the trace
+
+_NUMBER = re.compile(r"\d+")
+_STEP_WORD = re.compile(
+    r"(?:^|[^a-z])(?:steps?|iter(?:ation)?s?|(?:mini|micro)?batch)(?:[^a-z]|$)", re.I
+)
+# torch records "Optimizer.step#Adam.step" and "Optimizer.zero_grad#…" in each step.
+_PART_OF_A_STEP = re.compile(r"optim|scheduler", re.I)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_MOST_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The chosen ranges. rows: in `ranges`, in order of time."""
+
+    label: str
+    rows: Ints
+    names: tuple[str, ...]  # "ProfilerStep#12"
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label at one depth of one thread."""
+
+    text: str
+    depth: int
+    tid: int
+    rows: Ints  # in `ranges`
+    by_torch: bool
+    first_ns: int
+    n_launches: int  # from its first start on, on its thread
+
+
+def label_of(text: str) -> str:
+    """A text with each number replaced by "#"."""
+    return _NUMBER.sub("#", text)
+
+
+def find_steps(
+    ranges: pl.DataFrame, launches: pl.DataFrame, asked: str | None, name: str
+) -> Steps | None:
+    """The steps; None where no range can be taken for one.
+
+    Args:
+        ranges: of `read_ranges`.
+        launches: ts_ns and tid of the calls that started device work.
+        asked: the label that the user named, with * for anything; None: by the rule.
+        name: of the file, for the message.
+
+    Raises:
+        BadInput: no range has the label that was asked for.
+    """
+    labels = list(_labels(ranges, launches))
+    if asked is not None:
+        wanted = [label for label in labels if _is_asked(label.text, asked)]
+        if not wanted:
+            raise BadInput(
+                f"No NVTX range of {name} is called {asked!r}.",
+                remedy=f"Pass one of its own to --step-range: {_shown(labels)}.",
+            )
+        chosen = min(wanted, key=lambda label: (-label.n_launches, label.depth, -len(label.rows)))
+        return _made(chosen, ranges)
+    repeated = [label for label in labels if len(label.rows) > 1 and label.n_launches]
+    for has_word in (True, False):
+        for tid in _by_launches(launches):
+            here = [
+                label
+                for label in repeated
+                if label.tid == tid
+                and _has_step_word(label.text) is has_word
+                and (has_word or not label.by_torch)
+            ]
+            if here:
+                best = min(here, key=lambda label: (label.depth, -len(label.rows), label.first_ns))
+                return _made(best, ranges)
+    return None
+
+
+def _labels(ranges: pl.DataFrame, launches: pl.DataFrame) -> Iterable[Label]:
+    people = ranges.with_row_index("place").filter(~pl.col("is_operator"), pl.col("domain") == 0)
+    for tid, (rows, nest) in nests(people).items():
+        moments = np.sort(launches.filter(pl.col("tid") == tid)["ts_ns"].to_numpy())
+        part = people[rows].with_columns(depth=pl.Series(nest.depth))
+        part = part.filter(pl.col("name").is_not_null())
+        texts = part["name"].unique()
+        labels = pl.Series([label_of(text) for text in texts], dtype=pl.String)
+        part = part.with_columns(label=pl.col("name").replace_strict(texts, labels))
+        groups = part.partition_by("label", "depth", as_dict=True, maintain_order=True)
+        for (label, depth), group in groups.items():
+            first = int(group["ts_ns"][0])
+            n_launches = len(moments) - int(np.searchsorted(moments, first))
+            by_torch = bool(group["by_torch"].any())
+            places = group["place"].to_numpy().astype(np.int64)
+            yield Label(str(label), int(depth), tid, places, by_torch, first, n_launches)
+
+
+def _made(label: Label, ranges: pl.DataFrame) -> Steps:
+    texts = ranges["name"][label.rows].to_list()
+    numbers = [_NUMBER.findall(text) for text in texts]
+    own = [found[-1] for found in numbers if found]
+    if len(own) < len(texts) or len(set(own)) < len(own):
+        own = [str(n) for n in range(len(texts))]
+    return Steps(label.text, label.rows, tuple(STEP + number for number in own))
+
+
+def _is_asked(label: str, asked: str) -> bool:
+    def matches(wanted: str) -> bool:
+        return re.fullmatch(re.escape(wanted).replace(r"\*", ".*"), label) is not None
+
+    return matches(asked) or matches(label_of(asked))
+
+
+def _by_launches(launches: pl.DataFrame) -> list[int]:
+    counted = launches.group_by("tid").len().sort("len", "tid", descending=[True, False])
+    return [int(tid) for tid in counted["tid"].drop_nulls()]
+
+
+def _has_step_word(text: str) -> bool:
+    words = _CAMEL.sub(" ", text).replace("_", " ").replace("#", " ")
+    return _STEP_WORD.search(words) is not None and _PART_OF_A_STEP.search(text) is None
+
+
+def _shown(labels: list[Label]) -> str:
+    counted: dict[str, int] = {}
+    for label in labels:
+        counted[label.text] = counted.get(label.text, 0) + len(label.rows)
+    most = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:_MOST_SHOWN]
+    return ", ".join(f"{text!r} ({n} times)" for text, n in most) or "it has none"
