@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from profiler_core import run_directory as names
-from profiler_core.ingest.kinds import Kind
+from profiler_core.ingest.kinds import AS_SQLITE, TRACES, Kind
 from profiler_core.ingest.sniff import Packing, packing_of
 from profiler_core.store.upload_ranks import job_name, jobs_among, place_below
 
 # Where a file of each kind lies in a run directory, without the ending of its packing.
 _STORED_AS: dict[Kind, str] = {
     Kind.TRACE: names.TRACE.removesuffix(".gz"),
+    Kind.NSIGHT_SYSTEMS: names.TRACE_SQLITE,
     Kind.TORCH_LOGS: names.TORCH_LOGS,
     Kind.MEMORY_SNAPSHOT: names.MEMORY_SNAPSHOT,
     Kind.NVML: names.NVML,
@@ -53,7 +54,9 @@ class RunParts:
     @property
     def trace(self) -> Part | None:
         """Its trace, if it has one."""
-        return self.files.get(names.TRACE) or self.files.get(names.TRACE.removesuffix(".gz"))
+        stems = (names.TRACE.removesuffix(".gz"), names.TRACE_SQLITE)
+        places = (stem + ending for stem in stems for ending in (".gz", ""))
+        return next((self.files[place] for place in places if place in self.files), None)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ _ENDINGS = (
     ".trace",
     ".pt",
     ".csv",
+    ".sqlite",
 )
 _WORDS_OF_NO_WEIGHT = frozenset(
     {"", "trace", "torch", "log", "logs", "nvml", "snapshot", "memory", "ncu"}
@@ -114,7 +118,7 @@ def group(parts: Iterable[Part]) -> Groups:
             id(part) for part in inside if _put(run, part, by_name=True, below=below)
         }
         loose = [part for part in loose if id(part) not in taken]
-    leading = [part for part in loose if part.kind is Kind.TRACE]
+    leading = [part for part in loose if part.kind in TRACES]
     ranked = _ranked(leading)
     taken = {id(part) for run in ranked for part in run.files.values()}
     leading = [part for part in leading if id(part) not in taken]
@@ -128,6 +132,12 @@ def group(parts: Iterable[Part]) -> Groups:
     for run, part in zip(made, leading, strict=True):
         _put(run, part)
     others = [part for part in loose if part not in leading]
+    notes += [
+        f"{part.name} is {Kind.NSIGHT_REPORT.value}, and was left out. {AS_SQLITE}"
+        for part in others
+        if part.kind is Kind.NSIGHT_REPORT
+    ]
+    others = [part for part in others if part.kind is not Kind.NSIGHT_REPORT]
     known = [part for part in others if part.kind is not None]
     notes += [
         f"{part.name} is nothing that Fusionscope reads, and was left out."
