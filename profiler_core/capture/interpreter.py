@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,14 +11,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from profiler_core.capture.python_path import activated, python_at
 from profiler_core.capture.torch_settings import child_environment
 from profiler_core.errors import CaptureFailed
 
 CHILD = Path(__file__).resolve().parent / "child"
 _MARK = "FUSIONSCOPE-PROBE "
+_VERSION_MARK = "FUSIONSCOPE-PYTHON "
+# Understood by every Python since 1.6, so that an old one can say that it is old.
+_SAY_VERSION = (
+    f"import sys; sys.stdout.write('\\n{_VERSION_MARK}%d %d %d\\n' % sys.version_info[:3])"
+)
+_OLDEST_PYTHON = (3, 8)  # torch 2.1's
+# An interpreter starts in 0.05 s from a warm disk; a cold network file system takes some seconds.
+_ANSWERS_WITHIN_S = 30.0
 # Importing torch takes 2 to 10 s from a warm disk, minutes from a cold network file system.
-_TIMEOUT_S = 300
+_IMPORTS_WITHIN_S = 300.0
 _LOOK_EVERY_S = 0.1
+_LONGEST_QUOTE = 200
+_REMEDY = "Pass --python path/to/venv/bin/python."
 
 
 @dataclass(frozen=True)
@@ -29,8 +41,13 @@ class Interpreter:
 
     @property
     def error(self) -> str | None:
-        """Why no capture is possible with it."""
+        """Why no capture is possible with it: half a sentence, "torch is not installed"."""
         return self.facts.get("error")
+
+    @property
+    def remedy(self) -> str:
+        """What to do about `error`."""
+        return str(self.facts.get("remedy") or "Install torch there, or pass --python PATH.")
 
     @property
     def log_names(self) -> tuple[str, ...]:
@@ -59,57 +76,95 @@ def probe(
     *,
     with_backends: bool = False,
     look: Callable[[], None] = lambda: None,
+    answers_within_s: float = _ANSWERS_WITHIN_S,
+    imports_within_s: float = _IMPORTS_WITHIN_S,
 ) -> Interpreter:
     """Ask an interpreter what it can capture; takes some seconds, since it imports torch.
 
     Args:
-        python: its path; None for the one that runs this.
+        python: its path, or the folder of its environment; None for the one that runs this.
         with_backends: ask for torch.compile's backends too, which takes some seconds more.
         look: called often meanwhile; raises to give up.
+        answers_within_s: how long it may take to say its version.
+        imports_within_s: how long it may take to import torch.
 
     Raises:
-        CaptureFailed: the interpreter does not run at all.
+        CaptureFailed: there is no interpreter, it does not answer, or it is too old.
     """
-    executable = str(Path(python).expanduser()) if python else default_python()
-    remedy = "Pass --python path/to/venv/bin/python."
+    executable = python_at(python) if python else default_python()
+    _check_version(executable, look, answers_within_s)
+    words = [str(CHILD / "probe.py"), *(["--backends"] if with_backends else [])]
+    said = _ask([executable, *words], look, imports_within_s, "to import torch")
+    for line in said.stdout.splitlines():
+        if line.startswith(_MARK):
+            return Interpreter(executable, json.loads(line[len(_MARK) :]))
+    raise CaptureFailed(
+        f"{executable} {_end(said.status)} while it imported torch{_quoted(said, -1)}.",
+        remedy="Import torch there by hand to see why, or pass another --python.",
+    )
+
+
+@dataclass(frozen=True)
+class _Said:
+    stdout: str
+    stderr: str
+    status: int
+
+
+def _check_version(executable: str, look: Callable[[], None], within_s: float) -> None:
+    """Raise unless it is a Python that the child's code runs on."""
+    said = _ask([executable, "-c", _SAY_VERSION], look, within_s, "to say its version")
+    for line in said.stdout.splitlines():
+        if line.startswith(_VERSION_MARK):
+            version = tuple(int(number) for number in line.split()[1:])
+            break
+    else:
+        is_python = "Traceback" in said.stderr or "Python" in said.stderr
+        raise CaptureFailed(
+            f"{executable} is no working Python interpreter: it {_end(said.status)}"
+            f"{_quoted(said, -1 if is_python else 0)}.",
+            remedy=_REMEDY,
+        )
+    if version < _OLDEST_PYTHON:
+        raise CaptureFailed(
+            f"{executable} is Python {'.'.join(map(str, version))}, and captures need Python "
+            f"{'.'.join(map(str, _OLDEST_PYTHON))} or newer.",
+            remedy="Pass --python of an environment with torch 2.1 or newer.",
+        )
+
+
+def _ask(words: list[str], look: Callable[[], None], within_s: float, what: str) -> _Said:
+    """Run it to its end, in a session of its own that is ended with it."""
+    executable = words[0]
     try:
         process = subprocess.Popen(
-            [executable, str(CHILD / "probe.py"), *(["--backends"] if with_backends else [])],
+            words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            env=_bare_environment(),
+            env=_bare_environment(executable),
             start_new_session=True,  # Ctrl-C is for the launcher, which ends it
         )
-    except FileNotFoundError:
-        raise CaptureFailed(
-            f"The interpreter {executable} does not exist.", remedy=remedy
-        ) from None
-    except PermissionError:
-        raise CaptureFailed(f"{executable} cannot be executed.", remedy=remedy) from None
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise CaptureFailed(f"{executable} cannot be executed: {why}.", remedy=_REMEDY) from None
     try:
-        stdout, stderr = _output(process, look)
+        stdout, stderr = _output(process, look, within_s)
     except subprocess.TimeoutExpired:
         raise CaptureFailed(
-            f"{executable} took more than {_TIMEOUT_S} s to import torch.", remedy=remedy
+            f"{executable} took more than {within_s:.0f} s {what}.", remedy=_REMEDY
         ) from None
     finally:
-        process.kill()
-        process.wait()
-    for line in stdout.splitlines():
-        if line.startswith(_MARK):
-            return Interpreter(executable, json.loads(line[len(_MARK) :]))
-    last = ([line for line in stderr.splitlines() if line.strip()] or ["no output"])[-1]
-    raise CaptureFailed(
-        f"{executable} ended with status {process.returncode} when asked for its torch: {last}",
-        remedy=remedy,
-    )
+        _end_session(process)
+    return _Said(stdout, stderr, process.returncode)
 
 
-def _output(process: subprocess.Popen[str], look: Callable[[], None]) -> tuple[str, str]:
-    deadline = time.monotonic() + _TIMEOUT_S
+def _output(
+    process: subprocess.Popen[str], look: Callable[[], None], within_s: float
+) -> tuple[str, str]:
+    deadline = time.monotonic() + within_s
     while True:
         look()
         try:
@@ -119,9 +174,34 @@ def _output(process: subprocess.Popen[str], look: Callable[[], None]) -> tuple[s
                 raise
 
 
-def _bare_environment() -> dict[str, str]:
+def _end_session(process: subprocess.Popen[str]) -> None:
+    """Kill it with whatever it started: a wrapper script's own child would hold the pipes open."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _end(status: int) -> str:
+    if status < 0:
+        try:
+            return f"was ended by {signal.Signals(-status).name}"
+        except ValueError:
+            return f"was ended by signal {-status}"
+    return f"ended with status {status}"
+
+
+def _quoted(said: _Said, place: int) -> str:
+    """What it said: the last line of a traceback, the first of anything else."""
+    for text in (said.stderr, said.stdout):
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if lines:
+            return f" and said “{lines[place].rstrip('.')[:_LONGEST_QUOTE]}”"
+    return " and said nothing"
+
+
+def _bare_environment(executable: str) -> dict[str, str]:
     nowhere = Path(os.devnull)
-    variables = child_environment((), nowhere, None)
+    variables = activated(child_environment((), nowhere, None), executable)
     for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
         variables.pop(name)
     return variables

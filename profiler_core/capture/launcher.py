@@ -270,8 +270,8 @@ def _usable_interpreter(spec: CaptureSpec, look: Callable[[], None]) -> Interpre
     interpreter = probe(spec.python, look=look)
     if interpreter.error is not None:
         raise CaptureFailed(
-            f"torch cannot be imported by {interpreter.executable}: {interpreter.error}.",
-            remedy="Install torch there, or pass --python path/to/venv/bin/python.",
+            f"{interpreter.executable} cannot capture: {interpreter.error}.",
+            remedy=interpreter.remedy,
         )
     return interpreter
 

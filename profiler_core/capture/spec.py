@@ -92,6 +92,7 @@ class CaptureSpec:
     )
     device: str = "auto"  # auto, cpu, cuda or cuda:N
     python: str | None = None  # the interpreter whose environment holds the model
+    directory: str | None = None  # working directory of the user's code; None: its project's
     training: bool = False
     ranks: int | None = None  # processes of one step; None: two for DISTRIBUTED_WORKLOADS, else one
     batch_size: int | None = None
@@ -198,6 +199,7 @@ class CaptureSpec:
         for flag, value, default in (
             ("--device", self.device, fresh.device),
             ("--python", self.python, None),
+            ("--directory", self.directory, None),
             ("--ranks", self.ranks, None),
             ("--batch-size", self.batch_size, None),
             ("--name", self.name, None),

@@ -31,7 +31,15 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
         "+tf32, +bf16-autocast, +fp16-autocast, +bf16, +fp16, +channels_last",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
-    parser.add_argument("--python", help="interpreter whose environment holds the model")
+    parser.add_argument(
+        "--python",
+        help="interpreter whose environment holds the model, or that environment's folder",
+    )
+    parser.add_argument(
+        "--directory",
+        help="working directory of your code (default: the folder of its file, or of the outermost "
+        "package around it)",
+    )
     parser.add_argument("--name", help="what the comparison is called on the pages")
     what = parser.add_argument_group("what is run")
     what.add_argument("--training", action="store_true", help="a training step, not inference")
@@ -89,6 +97,7 @@ def spec_from_namespace(arguments: argparse.Namespace) -> CaptureSpec:
         variants=parse_variants(arguments.variants),
         device=arguments.device,
         python=arguments.python,
+        directory=arguments.directory,
         training=arguments.training,
         ranks=arguments.ranks,
         batch_size=arguments.batch_size,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from profiler_core.capture.context import Context
 from profiler_core.capture.process import Child
+from profiler_core.capture.python_path import activated
 from profiler_core.capture.ranks import RankGroup, directory_of, path_of
 from profiler_core.capture.spec import VariantSpec
 from profiler_core.capture.torch_settings import child_environment
@@ -76,6 +77,7 @@ def _start(
             "device": device,
             "ranks": ranks,
             "workload": spec.workload,
+            "directory": spec.directory and str(Path(spec.directory).expanduser().absolute()),
             "batch_size": spec.batch_size,
             "shapes": spec.shapes,
             "options": dict(spec.options),
@@ -84,11 +86,14 @@ def _start(
             "variant": variant.to_dict(),
         },
         {
-            **child_environment(
-                context.interpreter.log_names,
-                cache_of(place.work),
-                place.torch_trace,
-                further_logs=spec.logs,
+            **activated(
+                child_environment(
+                    context.interpreter.log_names,
+                    cache_of(place.work),
+                    place.torch_trace,
+                    further_logs=spec.logs,
+                ),
+                context.interpreter.executable,
             ),
             **place.environment,
         },

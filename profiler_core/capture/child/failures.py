@@ -67,6 +67,12 @@ def describe(
             ),
             "See the end of torch_logs.txt for the compiler's own words.",
         )
+    if isinstance(error, FileNotFoundError) and not Path(str(error.filename or "/")).is_absolute():
+        return _answer(
+            "user",
+            "{} in {}: {}".format(type(error).__name__, where, _sentence(text)),
+            "It is looked for in {}; pass --directory where that is wrong.".format(Path.cwd()),
+        )
     return _answer(
         "user",
         "{} in {}: {}".format(type(error).__name__, where, _sentence(text)),

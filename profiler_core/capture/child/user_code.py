@@ -7,12 +7,11 @@ loss(output), or a callable that makes one whole step.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List
 
+from . import project
 from .failures import CannotRunError
 from .workloads import Built, Inputs, Request, label_of
 
@@ -49,26 +48,13 @@ def build(request: Request) -> Built:
 def _load(path: str, name: str) -> Callable[..., Any]:
     if not Path(path).is_file():
         raise CannotRunError("{} does not exist.".format(path), "Pass an existing Python file.")
-    module_name = Path(path).stem
-    module = sys.modules.get(module_name)
-    if module is None or getattr(module, "__file__", None) != path:
-        folder = str(Path(path).parent)
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-        spec = importlib.util.spec_from_file_location(module_name, path)
-        if spec is None or spec.loader is None:
-            raise CannotRunError(
-                "{} is no Python file.".format(path), "Pass a file that ends in .py."
-            )
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[module_name] = module
-        spec.loader.exec_module(module)
+    module = project.load(path)
     function = getattr(module, name, None)
     if not callable(function):
         known = [
             key
             for key, value in vars(module).items()
-            if inspect.isfunction(value) and value.__module__ == module_name
+            if inspect.isfunction(value) and value.__module__ == module.__name__
         ]
         raise CannotRunError(
             "{} has no function '{}'.".format(path, name),
