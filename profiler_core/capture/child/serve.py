@@ -77,6 +77,9 @@ class Worker:
 
     def do_load(self) -> Dict[str, Any]:
         """Import torch and say what is here."""
+        from . import project
+
+        workload = project.enter(self._spec["workload"], self._spec.get("directory"))
         try:
             import torch
         except Exception as error:  # whatever a broken installation raises
@@ -93,7 +96,7 @@ class Worker:
         self._variant = variants.variant_from(self._spec["variant"])
         self._bench = numerics.Bench(
             workloads.Request(
-                workload=self._spec["workload"],
+                workload=workload,
                 batch_size=self._spec["batch_size"],
                 shapes=tuple(tuple(shape) for shape in self._spec["shapes"]),
                 options=dict(self._spec["options"]),
