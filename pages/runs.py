@@ -3,11 +3,13 @@
 import streamlit as st
 
 from profiler_core.store import library
+from profiler_core.ui.address import in_address
 from profiler_core.ui.page import page, section
 from profiler_core.ui.runs.elsewhere import show_captures_elsewhere
 from profiler_core.ui.runs.mix_runs import mix_runs
 from profiler_core.ui.runs.open_path import open_by_path
 from profiler_core.ui.runs.run_list import show_runs
+from profiler_core.ui.runs.sweep_list import show_sweeps
 from profiler_core.ui.runs.trends import show_trends
 from profiler_core.ui.upload.panel import upload_panel
 
@@ -15,8 +17,8 @@ _LIST, _TRENDS = "All runs", "Trends"
 
 with page("Runs", "What has been measured, and how did it move?"):
     view = st.segmented_control(
-        "View", [_LIST, _TRENDS], default=_LIST, required=True, key="view",
-        bind="query-params", label_visibility="collapsed",
+        "View", [_LIST, _TRENDS], default=_LIST, required=True,
+        label_visibility="collapsed", **in_address("view", _LIST),
     )  # fmt: skip
     if view == _TRENDS:
         show_trends()
@@ -30,5 +32,6 @@ with page("Runs", "What has been measured, and how did it move?"):
             if groups:
                 with st.expander("Compare runs of different captures", type="compact"):
                     mix_runs(groups)
+        show_sweeps(groups)
         show_runs(groups)
         show_captures_elsewhere()

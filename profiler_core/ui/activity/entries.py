@@ -4,6 +4,7 @@ import streamlit as st
 
 from profiler_core.store import history
 from profiler_core.store.history.audit import words_of
+from profiler_core.ui.address import in_address
 
 _MOST = 500
 _FIT = 17  # rows that need no scrolling of their own
@@ -14,12 +15,11 @@ def show_entries() -> None:
     people, actions = words_of()
     with st.container(horizontal=True, gap="medium"):
         person = st.selectbox(
-            "Person", people, index=None, key="person", bind="query-params",
-            placeholder="Anybody", width=260,
+            "Person", people, index=None, placeholder="Anybody", width=260,
+            **in_address("person"),
         )  # fmt: skip
         action = st.selectbox(
-            "Deed", actions, index=None, key="deed", bind="query-params", placeholder="Any",
-            width=220,
+            "Deed", actions, index=None, placeholder="Any", width=220, **in_address("deed"),
         )  # fmt: skip
     found = history.entries(_MOST, person=person, action=action)
     if not found:

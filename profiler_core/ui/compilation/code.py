@@ -7,6 +7,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.model.inductor import CompiledGraph, GraphNode, InductorLog
+from profiler_core.ui.address import in_address
 from profiler_core.ui.compilation.data import Compiled, generated_code
 from profiler_core.ui.page import section
 
@@ -43,10 +44,9 @@ def show_code(compiled: Compiled) -> None:
     with search:
         words = st.text_input(
             "Search",
-            key="code",
-            bind="query-params",
             placeholder="in names, code and source lines",
             max_chars=200,
+            **in_address("code"),
         )
     found = matching(kernels, words)
     if not found:

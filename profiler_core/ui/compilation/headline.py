@@ -5,6 +5,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.compilation import CompilationReport
+from profiler_core.ui.address import in_address
 from profiler_core.ui.compilation.data import Compiled
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.units import format_count, format_duration
@@ -15,7 +16,7 @@ def choose_compiled(runs: tuple[Compiled, ...]) -> Compiled:
     labels = [run.label for run in runs]
     if len(runs) == 1:
         return runs[0]
-    label = st.pills("Run", labels, default=labels[0], key="run", bind="query-params")
+    label = st.pills("Run", labels, default=labels[0], **in_address("run", labels[0]))
     return runs[labels.index(label)] if label in labels else runs[0]
 
 

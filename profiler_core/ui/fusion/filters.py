@@ -10,6 +10,7 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold, in_program_order
 from profiler_core.analysis.ledger.ledger import FusionLedger
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.ui.address import in_address
 
 FOLDED, PROGRAM = "equal groups together", "in program order"
 ALL, SAVED, LOST, ALONE = "all", "time saved", "time lost", "without counterpart"
@@ -37,8 +38,8 @@ class Filters:
 def choose_order() -> str:
     """Draw the control of the order."""
     picked = st.segmented_control(
-        "Order", [FOLDED, PROGRAM], default=FOLDED, required=True, key="order",
-        bind="query-params", label_visibility="collapsed",
+        "Order", [FOLDED, PROGRAM], default=FOLDED, required=True,
+        label_visibility="collapsed", **in_address("order", FOLDED),
     )  # fmt: skip
     return picked or FOLDED
 
@@ -49,21 +50,23 @@ def choose_filters(ledgers: Sequence[FusionLedger], order: str) -> Filters:
     modules = module_choices(groups)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         words = st.text_input(
-            "Search", key="find", bind="query-params", width=220, max_chars=200,
-            placeholder="operator, kernel, source line",
+            "Search", width=220, max_chars=200, placeholder="operator, kernel, source line",
+            **in_address("find"),
         )  # fmt: skip
         change = st.selectbox(
-            "Change", [ALL, SAVED, LOST, ALONE], key="change", bind="query-params", width=170
+            "Change", [ALL, SAVED, LOST, ALONE], width=170, **in_address("change", ALL)
         )
         labels = _kind_labels(groups)
         kind = st.selectbox(
-            "Kind of kernel", [_ANY_KIND, *labels], key="kernels", bind="query-params", width=180
-        )
+            "Kind of kernel", [_ANY_KIND, *labels], width=180,
+            **in_address("kernels", _ANY_KIND),
+        )  # fmt: skip
         module = _ANY_MODULE
         if modules:
             module = st.selectbox(
-                "Module", [_ANY_MODULE, *modules], key="module", bind="query-params", width=220
-            )
+                "Module", [_ANY_MODULE, *modules], width=220,
+                **in_address("module", _ANY_MODULE),
+            )  # fmt: skip
     if not modules:
         st.html(
             "<p class=fs-note>There is no filter by module: no group knows its module (the last "

@@ -6,6 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.ui.address import in_address
 
 
 def choose_kernels(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
@@ -16,15 +17,12 @@ def choose_kernels(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
     with search:
         words = st.text_input(
             "Search",
-            key="q",
-            bind="query-params",
             placeholder="part of a kernel's name, e.g. gemm tf32",
             max_chars=200,
+            **in_address("q"),
         )
     with kinds:
-        chosen = st.multiselect(
-            "Kinds", labels, key="kind", bind="query-params", placeholder="all kinds"
-        )
+        chosen = st.multiselect("Kinds", labels, placeholder="all kinds", **in_address("kind"))
     return filtered(rows, words, chosen)
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.memory.curve import MemoryCurve
 from profiler_core.figures.memory_curve import CurveSide, memory_curve
+from profiler_core.ui.address import in_address
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.notes import show_notes
@@ -32,10 +33,9 @@ def show_curves(runs: Sequence[Remembered]) -> None:
             "What is drawn",
             [_MADE, _HELD],
             default=_MADE,
-            key="memory_what",
             label_visibility="collapsed",
             required=True,
-            bind="query-params",
+            **in_address("memory_what", _MADE),
         )
         steps = [_ALL, *(f"Step {n + 1}" for n in range(n_steps))] if n_steps > 1 else [_ALL]
         which = _ALL
@@ -44,10 +44,9 @@ def show_curves(runs: Sequence[Remembered]) -> None:
                 "Which step",
                 steps,
                 default=steps[1],
-                key="memory_step",
                 label_visibility="collapsed",
                 required=True,
-                bind="query-params",
+                **in_address("memory_step", steps[1]),
             )
     step = steps.index(which) - 1 if which in steps else -1
     sides = [_side(run, curve, step, made=what == _MADE) for run, curve in drawn]

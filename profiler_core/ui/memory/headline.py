@@ -7,6 +7,7 @@ import streamlit as st
 
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.report import MemoryReport
+from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.overview.headline import entry_facts
@@ -79,7 +80,7 @@ def choose_candidate(choice: Choice) -> int | None:
     if n == 1:
         return 1
     labels = list(choice.labels[1:])
-    label = st.pills("Candidate", labels, default=labels[0], key="beside", bind="query-params")
+    label = st.pills("Candidate", labels, default=labels[0], **in_address("beside", labels[0]))
     return labels.index(label) + 1 if label in labels else 1
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from profiler_core.model.review import ReviewHead
 from profiler_core.store import history
+from profiler_core.ui.address import in_address
 from profiler_core.ui.dates import short
 from profiler_core.ui.review.address import address_of
 from profiler_core.ui.review.doing import tell
@@ -40,15 +41,14 @@ def _filters(every: tuple[ReviewHead, ...]) -> history.ReviewFilter:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         verdict = st.segmented_control(
             "Verdict", [_ALL, OPEN, *WORDS.values()], default=_ALL, required=True,
-            key="verdict", bind="query-params", width="content",
+            width="content", **in_address("verdict", _ALL),
         )  # fmt: skip
         words = st.text_input(
             "Title",
-            key="title",
-            bind="query-params",
             max_chars=200,
             placeholder="Search",
             width=220,
+            **in_address("title"),
         )
         person = _select("Person", people, "person")
         workload = _select("Workload", workloads, "workload")
@@ -61,9 +61,13 @@ def _select(label: str, values: list[str], key: str) -> str:
     if len(values) < 2:
         return ""
     found = st.selectbox(
-        label, values, index=None, key=key, bind="query-params", placeholder="Anybody"
-        if label == "Person" else "Any", width=190,
-    )  # fmt: skip
+        label,
+        values,
+        index=None,
+        placeholder="Anybody" if label == "Person" else "Any",
+        width=190,
+        **in_address(key),
+    )
     return found or ""
 
 

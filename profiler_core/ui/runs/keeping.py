@@ -79,8 +79,8 @@ def bring_up_to_date() -> tuple[tuple[str, str], ...]:
     keeper = _keeper()
     stuck = {place for place, _ in keeper.problems}
     waiting = [p for p in history.pending() if f"{p.parent.name}/{p.name}" not in stuck]
+    place = st.empty()  # always there: what follows must not move by one with the next run
     if waiting or not keeper.has_looked:
-        place = st.empty()
         for said in keeper.follow():
             total = said.get("total")
             if total:

@@ -9,6 +9,7 @@ from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
 from profiler_core.store.deletion import delete
 from profiler_core.store.library import Comparable, Entry
+from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import labels_of, query_of
 from profiler_core.ui.dates import minute
 from profiler_core.ui.links import page_link, plain_label
@@ -28,7 +29,7 @@ def show_runs(groups: Sequence[Comparable]) -> None:
     """Draw the list in its sections, with a search where it is long."""
     _say_what_was_deleted()
     if len(groups) > _PAGE // 2:
-        words = st.text_input("Search", key="find", bind="query-params", max_chars=200)
+        words = st.text_input("Search", max_chars=200, **in_address("find"))
         groups = [group for group in groups if _holds(group, words.lower().split())]
         if not groups:
             st.html("<p class=fs-note>Nothing here has all these words in its name.</p>")

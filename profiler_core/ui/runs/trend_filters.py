@@ -7,6 +7,7 @@ import streamlit as st
 
 from profiler_core.figures.trend import Order
 from profiler_core.store import history
+from profiler_core.ui.address import in_address
 
 _LABELS = {
     "workload": "Workload",
@@ -45,11 +46,11 @@ def choose_metric() -> tuple[str, Order]:
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         title = st.segmented_control(
             "Number", list(METRICS.values()), default=METRICS["step_time_ns"], required=True,
-            key="number", bind="query-params", label_visibility="collapsed",
+            label_visibility="collapsed", **in_address("number", METRICS["step_time_ns"]),
         )  # fmt: skip
         order = st.segmented_control(
-            "Axis", list(_ORDERS), default="By date", required=True, key="axis",
-            bind="query-params", label_visibility="collapsed",
+            "Axis", list(_ORDERS), default="By date", required=True,
+            label_visibility="collapsed", **in_address("axis", "By date"),
         )  # fmt: skip
     metric = next((key for key, words in METRICS.items() if words == title), "step_time_ns")
     return metric, _ORDERS.get(order or "", "time")
@@ -65,13 +66,12 @@ def choose_filters() -> history.RunFilter:
             # A tag splits tagged from untagged runs, so one is a choice already.
             if len(values) > 1 or (name == "tag" and values):
                 picked = st.multiselect(
-                    label, list(values), key=name, bind="query-params",
-                    placeholder="all", width=156,
-                )  # fmt: skip
+                    label, list(values), placeholder="all", width=156, **in_address(name)
+                )
                 chosen[name] = tuple(picked)
         commit = st.text_input(
-            "Commit", key="commit", bind="query-params", max_chars=64, width=120,
-            placeholder="begins with",
+            "Commit", max_chars=64, width=120, placeholder="begins with",
+            **in_address("commit"),
         )  # fmt: skip
     return history.RunFilter(
         workload=chosen.get("workload", ()),

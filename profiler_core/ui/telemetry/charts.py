@@ -4,6 +4,7 @@ import streamlit as st
 
 from profiler_core.analysis.telemetry.series import Axis, lines
 from profiler_core.figures.telemetry_series import phase_shades, telemetry_series
+from profiler_core.ui.address import in_address
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
@@ -25,8 +26,8 @@ def show_series(found: Recorded) -> None:
     """Small charts of everything that was sampled."""
     section("Over time")
     chosen = st.pills(
-        "Time axis", list(_AXES), default="Steady state", key="axis", bind="query-params",
-        help=_HELP, label_visibility="collapsed",
+        "Time axis", list(_AXES), default="Steady state", help=_HELP,
+        label_visibility="collapsed", **in_address("axis", "Steady state"),
     )  # fmt: skip
     axis = _AXES.get(chosen or "", "steady")
     runs = with_traces(found.runs) if axis == "trace" else without_traces(found.runs)
