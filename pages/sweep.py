@@ -1,11 +1,10 @@
 """Page: from which batch size, shape or other value on does compiling pay?"""
 
-from profiler_core.ui.notes import show_notes
-from profiler_core.ui.page import loading, page, section
+from profiler_core.ui.page import loading, page
 from profiler_core.ui.sweep.charts import show_measures, show_speedup
 from profiler_core.ui.sweep.choose import choose_sweep
 from profiler_core.ui.sweep.data import seen_sweep
-from profiler_core.ui.sweep.failures import show_failures
+from profiler_core.ui.sweep.failures import show_short_failures, show_what_is_missing
 from profiler_core.ui.sweep.headline import show_headline
 from profiler_core.ui.sweep.style import write_sweep_style
 from profiler_core.ui.sweep.table import show_points
@@ -16,10 +15,8 @@ with page("Sweeps"):
     with loading(height_px=560):
         seen = seen_sweep(group)
     show_headline(group, seen.sweep)
-    show_failures(seen.sweep)
+    show_short_failures(seen.sweep)
     show_speedup(seen.sweep)
     show_measures(seen.sweep)
     show_points(group, seen.sweep)
-    if seen.problems:
-        section("What these numbers leave out")
-        show_notes(seen.problems)
+    show_what_is_missing(seen.sweep, seen.problems)

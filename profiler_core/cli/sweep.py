@@ -116,7 +116,7 @@ def _table(sweep: Sweep, series: SweepSeries) -> str:
         "break-even",
     ]
     rows = [
-        _row(point, one)
+        _row(sweep, point, one)
         for point in sweep.points
         for one in point.variants[1:]
         if one.series == series.label
@@ -126,7 +126,7 @@ def _table(sweep: Sweep, series: SweepSeries) -> str:
     return table([head[n] for n in shown], cells, n_text=2 if 1 in shown else 1)
 
 
-def _row(point: SweepPoint, one: VariantAtPoint) -> list[str]:
+def _row(sweep: Sweep, point: SweepPoint, one: VariantAtPoint) -> list[str]:
     base = point.baseline
     state = [
         f"{v.series} {failure}" for v in (base, one) if (failure := short_failure(v)) is not None
@@ -140,11 +140,15 @@ def _row(point: SweepPoint, one: VariantAtPoint) -> list[str]:
         "–" if one.ratio is None else f"{one.ratio:.2f}",
         "" if low is None else f"{low:.2f} to {high:.2f}",
         "" if one.samples_per_s is None else format_count(one.samples_per_s),
-        "" if base.peak_reserved_bytes is None else format_bytes(base.peak_reserved_bytes),
-        "" if one.peak_reserved_bytes is None else format_bytes(one.peak_reserved_bytes),
+        _bytes(sweep.peak_bytes(base)),
+        _bytes(sweep.peak_bytes(one)),
         "" if one.compile.seconds is None else format_duration(one.compile.seconds * 1e9),
         _break_even(one),
     ]
+
+
+def _bytes(n: int | None) -> str:
+    return "" if n is None else format_bytes(n)
 
 
 def _break_even(one: VariantAtPoint) -> str:

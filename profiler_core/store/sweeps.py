@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.model.run import SweepPlace
-from profiler_core.store.library import Comparable, Origin, encode_part
+from profiler_core.store.library import Comparable, Entry, Origin, encode_part
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,14 @@ def sweeps(groups: Sequence[Comparable]) -> tuple[SweepGroup, ...]:
 def key_of(group: Comparable, place: SweepPlace) -> str:
     """The key of the sweep to which a comparison belongs, as in the URL."""
     return f"{group.key.partition('/')[0]}/{encode_part(place.id)}"
+
+
+def sweep_of_entry(entry: Entry) -> str | None:
+    """The key of the sweep that a run of the library belongs to; None: to none."""
+    place, prefix = entry.run.sweep, entry.key.partition("/")[0]
+    if place is None or not place.id or prefix not in ("run", "upload", "sample"):
+        return None
+    return f"{prefix}/{encode_part(place.id)}"
 
 
 def _index(point: tuple[SweepPlace, Comparable]) -> tuple[int, str]:

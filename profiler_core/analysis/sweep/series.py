@@ -91,6 +91,20 @@ class Sweep:
     series: tuple[SweepSeries, ...]
     missing: tuple[Value, ...]  # asked for, and not here: never begun, or deleted
 
+    @property
+    def peak_is_reserved(self) -> bool:
+        """Is memory what the allocator held? On a CPU only what tensors held is known."""
+        return any(v.peak_reserved_bytes is not None for p in self.points for v in p.variants)
+
+    def peak_bytes(self, one: VariantAtPoint) -> int | None:
+        """The peak that is known of this sweep's runs: reserved, else allocated."""
+        return one.peak_reserved_bytes if self.peak_is_reserved else one.peak_allocated_bytes
+
+    @property
+    def is_alive(self) -> bool:
+        """Is one of its runs being captured now?"""
+        return any(one.status == "running" for point in self.points for one in point.variants)
+
     def point(self, index: int) -> SweepPoint:
         """The point that was captured at this place."""
         return next(point for point in self.points if point.index == index)

@@ -1,6 +1,6 @@
 """What a sweep says, in sentences: page, command line and report say the same."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from profiler_core.analysis.sweep.crossing import Crossing
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
@@ -49,20 +49,32 @@ def evidence(sweep: Sweep, series: SweepSeries) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
+def short_failures(sweep: Sweep) -> list[str]:
+    """As `failures`, with no more than the kind of what happened where that says enough."""
+    return _failures(sweep, lambda one: "out of memory." if one.out_of_memory else _what(one))
+
+
 def failures(sweep: Sweep) -> list[str]:
     """One sentence for each value at which something failed, or that is not here."""
+    return _failures(sweep, _what)
+
+
+def _what(one: VariantAtPoint) -> str:
+    return one.error or f"{one.status}."
+
+
+def _failures(sweep: Sweep, said_of: Callable[[VariantAtPoint], str]) -> list[str]:
     sentences = []
     for point in sweep.points:
         said: dict[str, list[str]] = {}
         for one in point.variants:
-            if one.status != "finished":
-                what = one.error or f"{one.status}."
-                said.setdefault(what, []).append(one.series)
+            if one.status not in ("finished", "running"):
+                said.setdefault(said_of(one), []).append(one.series)
         for what, names in said.items():
             who = "every variant" if len(names) == len(point.variants) else _list(names)
             sentences.append(f"{sweep.label.capitalize()} {value_text(point)}, {who}: {what}")
     sentences += _rescued(sweep)
-    if sweep.missing:
+    if sweep.missing and not sweep.is_alive:
         values = _list([str(value) for value in sweep.missing])
         sentences.append(
             f"{sweep.label.capitalize()} {values}: not here. The sweep was stopped before, or the "
@@ -77,8 +89,8 @@ def value_text(point: SweepPoint) -> str:
 
 
 def short_failure(one: VariantAtPoint) -> str | None:
-    """Two or three words for a mark in a chart; None for a variant that finished."""
-    if one.status == "finished":
+    """Two or three words for a mark in a chart; None for one that finished or is on its way."""
+    if one.status in ("finished", "running"):
         return None
     return "out of memory" if one.out_of_memory else one.status
 
@@ -108,7 +120,7 @@ def _speeds(sweep: Sweep, series: SweepSeries) -> str:
     if f"{low[0]:.2f}" == f"{high[0]:.2f}":
         return f"The speed-up is {low[0]:.2f}."
     return (
-        f"The speed-up goes from {low[0]:.2f} (at {value_text(low[1])}) to {high[0]:.2f} (at "
+        f"The speed-up lies between {low[0]:.2f} (at {value_text(low[1])}) and {high[0]:.2f} (at "
         f"{value_text(high[1])})."
     )
 

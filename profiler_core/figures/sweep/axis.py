@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import plotly.graph_objects as go
@@ -17,8 +18,26 @@ _FAILED_AT = 0.06  # height of the marks of what failed, of the plot
 
 
 def place(sweep: Sweep, point: SweepPoint) -> float:
-    """Where a point lies: at the logarithm of its size, or one after another where it has none."""
-    return math.log10(point.x) if point.x is not None else float(sweep.points.index(point))
+    """Where a point lies: at the logarithm of its size, or one after another where it has none.
+
+    A value at which nothing was measured lies no further off than measured ones lie from each
+    other: one that is far too large would else press all the others together.
+    """
+    return _places(sweep)[sweep.points.index(point)]
+
+
+def _places(sweep: Sweep) -> list[float]:
+    sizes = [math.log10(point.x) for point in sweep.points if point.x is not None]
+    if len(sizes) < len(sweep.points):
+        return [float(n) for n in range(len(sweep.points))]
+    measured = [any(one.step_time_ns is not None for one in p.variants) for p in sweep.points]
+    known = [size for size, is_measured in zip(sizes, measured, strict=True) if is_measured]
+    furthest = max((b - a for a, b in pairwise(known)), default=1.0)
+    places = sizes[:1]
+    for n, (before, after) in enumerate(pairwise(sizes)):
+        whole = measured[n] and measured[n + 1]
+        places.append(places[-1] + (after - before if whole else min(after - before, furthest)))
+    return places
 
 
 def value_axis(sweep: Sweep) -> dict[str, Any]:
@@ -87,7 +106,7 @@ def _who(point: SweepPoint) -> list[str]:
     return [
         f"{one.series}: {one.error or one.status}"
         for one in point.variants
-        if one.status != "finished"
+        if short_failure(one) is not None
     ]
 
 

@@ -24,34 +24,34 @@ class SweepMeasure:
     """What is drawn. `logarithmic`: where the values span enough, on an axis of factors."""
 
     title: str
-    value: Callable[[VariantAtPoint], float | None]
+    value: Callable[[Sweep, VariantAtPoint], float | None]
     text: Callable[[float | None], str]
     definition: str
     logarithmic: bool = True
 
 
-def _compile_ns(one: VariantAtPoint) -> float | None:
+def _compile_ns(_: Sweep, one: VariantAtPoint) -> float | None:
     return None if one.compile.seconds is None else one.compile.seconds * 1e9
 
 
 MEASURES = (
     SweepMeasure(
         "Step time",
-        lambda one: one.step_time_ns,
+        lambda _, one: one.step_time_ns,
         format_duration,
         "Wall time of a timed round over its steps, without the profiler; the median.",
     ),
     SweepMeasure(
         "Samples a second",
-        lambda one: one.samples_per_s,
+        lambda _, one: one.samples_per_s,
         format_count,
         "Batch size over step time.",
     ),
     SweepMeasure(
         "Peak memory",
-        lambda one: one.peak_reserved_bytes,
+        lambda sweep, one: sweep.peak_bytes(one),
         format_bytes,
-        "The most that the allocator held from the device.",
+        "The most that the allocator held from the device; on a CPU, that tensors held at once.",
     ),
     SweepMeasure(
         "Compile time",
@@ -65,7 +65,7 @@ MEASURES = (
 
 def has_values(sweep: Sweep, measure: SweepMeasure) -> bool:
     """Is there anything to draw?"""
-    return any(measure.value(one) is not None for p in sweep.points for one in p.variants)
+    return any(measure.value(sweep, one) is not None for p in sweep.points for one in p.variants)
 
 
 def measure_figure(sweep: Sweep, measure: SweepMeasure, palette: Palette) -> go.Figure:
@@ -77,7 +77,7 @@ def measure_figure(sweep: Sweep, measure: SweepMeasure, palette: Palette) -> go.
             (point, value)
             for point in sweep.points
             for one in point.variants
-            if one.series == label and (value := measure.value(one)) is not None
+            if one.series == label and (value := measure.value(sweep, one)) is not None
         ]
         known += [value for _, value in points]
         color = palette.run(number)

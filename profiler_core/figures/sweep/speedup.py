@@ -4,6 +4,7 @@ import math
 
 import plotly.graph_objects as go
 
+from profiler_core.analysis.sweep.crossing import Crossing
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
 from profiler_core.analysis.sweep.words import place_text, value_text
 from profiler_core.figures.names import plotly_text
@@ -82,7 +83,7 @@ def _mark_crossings(figure: go.Figure, sweep: Sweep, palette: Palette) -> None:
         at = series.crossing.at
         if at is None:
             continue
-        where, color = math.log10(at), palette.run(number)
+        where, color = _between(sweep, series.crossing, at), palette.run(number)
         figure.add_shape(
             type="line", x0=where, x1=where, yref="y domain", y0=0, y1=1, layer="below",
             line={"color": color, "width": 1.5, "dash": "dash"},
@@ -98,6 +99,15 @@ def _mark_crossings(figure: go.Figure, sweep: Sweep, palette: Palette) -> None:
             showarrow=False,
             font={"size": 12, "color": palette.muted},
         )  # fmt: skip
+
+
+def _between(sweep: Sweep, found: Crossing, at: float) -> float:
+    """The place of `at` on the axis: as far between its neighbours as on the scale of sizes."""
+    left, right = (sweep.point(index) for index in found.between or ())
+    low, high = math.log10(left.x or 1.0), math.log10(right.x or 1.0)
+    share = (math.log10(at) - low) / (high - low)
+    start, end = place(sweep, left), place(sweep, right)
+    return start + share * (end - start)
 
 
 def _hover(sweep: Sweep, point: SweepPoint, one: VariantAtPoint, ratio: float) -> str:

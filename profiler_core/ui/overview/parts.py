@@ -8,6 +8,7 @@ from profiler_core.analysis.compare import Side
 from profiler_core.analysis.measures import common_clock, step_ns
 from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.figures.step_bars import step_bars, step_legend
+from profiler_core.store.sweeps import sweep_of_entry
 from profiler_core.ui.analyses import Looked
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.choice import Choice
@@ -15,6 +16,7 @@ from profiler_core.ui.links import page_link
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
+from profiler_core.ui.sweep.choose import query_of_sweep
 from profiler_core.units import format_duration
 
 
@@ -59,6 +61,9 @@ def show_way_on(choice: Choice) -> None:
         page_link("kernels", "Compare the kernels", choice.query)
         page_link("compilation", "What the compiler did", choice.query)
         page_link("memory", "Where the memory went", choice.query)
+        sweep = sweep_of_entry(choice.baseline)
+        if sweep is not None:
+            page_link("sweep", "The whole sweep", query_of_sweep(sweep))
         if choice.baseline.origin == "sample":
             page_link("capture", "Capture your own model")
             page_link("runs", "Upload your traces")

@@ -30,15 +30,15 @@ def show_speedup(sweep: Sweep) -> None:
         )
         for point in sweep.points
     )
-    show_figure(speedup_figure(sweep, colors()), key="sweep_speedup", alt=alt)
+    palette = colors()
+    labels = (sweep.baseline, *(one.label for one in sweep.series))
+    show_legend([(label, palette.run(number)) for number, label in enumerate(labels)])
+    show_figure(speedup_figure(sweep, palette), key="sweep_speedup", alt=alt)
 
 
 def show_measures(sweep: Sweep) -> None:
     """What is known of step time, throughput, memory and compile time, two in a row."""
-    palette = colors()
     known = [measure for measure in MEASURES if has_values(sweep, measure)]
-    labels = (sweep.baseline, *(one.label for one in sweep.series))
-    show_legend([(label, palette.run(number)) for number, label in enumerate(labels)])
     for start in range(0, len(known), 2):
         with st.container(horizontal=True, gap="large", key=f"fs_sweep_row_{start}"):
             for number, measure in enumerate(known[start : start + 2], start=start):
@@ -50,7 +50,9 @@ def _one(sweep: Sweep, measure: SweepMeasure, number: int) -> None:
     section(measure.title, measure.definition)
     alt = "; ".join(
         f"{sweep.label} {value_text(point)}: "
-        + ", ".join(f"{one.series} {measure.text(measure.value(one))}" for one in point.variants)
+        + ", ".join(
+            f"{one.series} {measure.text(measure.value(sweep, one))}" for one in point.variants
+        )
         for point in sweep.points
     )
     show_figure(measure_figure(sweep, measure, colors()), key=f"sweep_measure_{number}", alt=alt)

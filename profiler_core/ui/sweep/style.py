@@ -10,8 +10,9 @@ def write_sweep_style() -> None:
 
 # Two pictures in a row where both have room, else one below the other.
 _RULES = """
-[class*=st-key-fs_sweep_cell_] { flex:1 1 420px; min-width:min(420px,100%); }
 [class*=st-key-fs_sweep_row_] { flex-wrap:wrap; }
+[class*=st-key-fs_sweep_row_] > div { flex:1 1 400px; min-width:min(400px,100%); }
 .fs-sweep td:first-child a { font-size:14px; }
-.fs-t.fs-sweep th:nth-child(2), .fs-t.fs-sweep td:nth-child(2) { text-align:left; }
+.fs-t.fs-sweep thead th { overflow-wrap:normal; }
+.fs-t.fs-sweep .fs-who { text-align:left; }
 """

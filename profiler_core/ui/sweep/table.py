@@ -26,7 +26,7 @@ def show_points(group: SweepGroup, sweep: Sweep) -> None:
         "",
         f"Step, {sweep.baseline}",
         "Step, compiled",
-        "Speed-up",
+        "Speed\u2011up",
         "95 % interval",
         f"Memory, {sweep.baseline}",
         "Memory, compiled",
@@ -37,12 +37,16 @@ def show_points(group: SweepGroup, sweep: Sweep) -> None:
     for point in sweep.points:
         link = href("overview", query_of(keys[point.path]))
         for number, one in enumerate(point.variants[1:]):
-            rows.append((_value(point, link) if number == 0 else "", *_cells(point, one)))
+            rows.append((_value(point, link) if number == 0 else "", *_cells(sweep, point, one)))
     used = [n for n in range(len(heads)) if n < 2 or any(row[n] != "–" for row in rows)]
     if len(sweep.series) == 1 and all(one.series == sweep.series[0].label for one in _all(sweep)):
         used.remove(1)
-    head = "".join(f"<th>{escape(heads[n])}</th>" for n in used)
-    body = "".join("<tr>" + "".join(f"<td>{row[n]}</td>" for n in used) + "</tr>" for row in rows)
+    who = {1: " class=fs-who"}
+    head = "".join(f"<th{who.get(n, '')}>{escape(heads[n])}</th>" for n in used)
+    body = "".join(
+        "<tr>" + "".join(f"<td{who.get(n, '')}>{row[n]}</td>" for n in used) + "</tr>"
+        for row in rows
+    )
     st.html(
         "<div class=fs-scroll><table class='fs-t fs-sweep'>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
@@ -58,7 +62,7 @@ def _value(point: SweepPoint, link: str) -> str:
     return f'<a class=fs-link target=_self href="{escape(link)}">{text}</a>'
 
 
-def _cells(point: SweepPoint, one: VariantAtPoint) -> tuple[str, ...]:
+def _cells(sweep: Sweep, point: SweepPoint, one: VariantAtPoint) -> tuple[str, ...]:
     base = point.baseline
     interval = "–" if one.interval is None else f"{one.interval[0]:.2f} to {one.interval[1]:.2f}"
     ratio = "–"
@@ -78,8 +82,8 @@ def _cells(point: SweepPoint, one: VariantAtPoint) -> tuple[str, ...]:
         _step(one),
         ratio,
         interval,
-        format_bytes(base.peak_reserved_bytes),
-        format_bytes(one.peak_reserved_bytes),
+        format_bytes(sweep.peak_bytes(base)),
+        format_bytes(sweep.peak_bytes(one)),
         "–" if cost.seconds is None else format_duration(cost.seconds * 1e9),
         break_even,
     )

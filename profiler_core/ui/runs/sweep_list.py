@@ -1,0 +1,40 @@
+"""The sweeps among the runs, so that they are found again: each opens its page."""
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from profiler_core.store.library import Comparable
+from profiler_core.store.sweeps import SweepGroup, sweeps
+from profiler_core.ui.dates import minute
+from profiler_core.ui.links import page_link, plain_label
+from profiler_core.ui.page import section
+from profiler_core.ui.sweep.choose import query_of_sweep
+
+_SHOWN = 8
+
+
+def show_sweeps(groups: Sequence[Comparable]) -> None:
+    """One line each, the newest first; nothing where there is none."""
+    found = sweeps(groups)
+    if not found:
+        return
+    section("Sweeps", "Each point of a sweep is a comparison of its own in the list below.")
+    for sweep in found[:_SHOWN]:
+        with st.container(key=f"fs_sweep_{sweep.key}", gap="xxsmall"):
+            page_link("sweep", plain_label(sweep.title), query_of_sweep(sweep.key))
+            st.html(f"<p class=fs-note>{_facts(sweep)}</p>")
+    if len(found) > _SHOWN:
+        more = f"{len(found) - _SHOWN} older ones can be chosen on the page Sweeps."
+        st.html(f"<p class=fs-note>{more}</p>")
+
+
+def _facts(sweep: SweepGroup) -> str:
+    n, n_asked = len(sweep.points), len(sweep.place.values) or len(sweep.points)
+    facts = [f"{n} points" if n == n_asked else f"{n} of {n_asked} points"]
+    if sweep.is_alive:
+        facts.append("being captured now")
+    if sweep.created_at:
+        facts.append(minute(sweep.created_at))
+    return escape(" · ".join(facts))
