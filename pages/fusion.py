@@ -34,9 +34,10 @@ with page("Fusion", "What became of each operator, and what did that save?"):
     pair = (choice.baseline, choice.candidates[listed])
     choose_listed(found, listed)
     if shown[listed]:
-        opened = show_table(found[listed], shown[listed], listed)
+        measured = measured_groups(found[listed].ledger, pair)
+        opened = show_table(found[listed], shown[listed], listed, measured)
         if opened is not None:
-            show_group(found[listed], opened, measured_groups(found[listed].ledger, pair))
+            show_group(found[listed], opened, measured)
     else:
         st.html("<p class=fs-note>No group is left by these filters.</p>")
     show_notes(

@@ -50,6 +50,7 @@ def test_a_fusion_group_shows_both_sides(page: Page, server: Server) -> None:
     page.goto(server.link("fusion", **PAIR, of="1", group="9"))
     ready(page)
     expect(page.get_by_text("read from DRAM and")).to_have_count(2)
+    expect(page.get_by_text("of its peak; L2:")).to_have_count(2)
 
 
 def test_the_overview_says_what_fusion_removed(page: Page, server: Server) -> None:

@@ -5,10 +5,11 @@ import io
 
 import pytest
 
+from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.kernel_sides import KernelRow, KernelSide
-from profiler_core.ui.counters.words import detail_lines, traffic_sentence
+from profiler_core.ui.counters.words import detail_lines, dram_change, traffic_sentence, use_sentence
 from profiler_core.ui.kernels.table import kernel_csv
 
 NOTHING = Measured(1, None, None, None, None, None, None, None, None, None)
@@ -40,6 +41,22 @@ def test_traffic_is_put_beside_the_estimate(estimate, words):
 
 def test_no_sentence_without_dram_bytes():
     assert traffic_sentence(NOTHING, 5.0) is None
+
+
+def test_how_well_the_device_is_used_is_one_sentence():
+    assert use_sentence(FULL) == (
+        "DRAM at 6.00 TB/s, 80 % of its peak; L2: 300 MB read, 100 MB written; occupancy 54 %; "
+        "tensor pipe not used."
+    )
+    assert use_sentence(NOTHING) is None
+
+
+def test_traffic_of_folded_groups_is_added_up():
+    groups = {0: (FULL, FULL), 1: (FULL, NOTHING), 2: (FULL, None)}
+    measured = MeasuredLedger((None, None), (None, None), groups)
+    assert dram_change(measured, [0, 1]) == "600 MB → 300 MB"
+    assert dram_change(measured, [2]) == "300 MB → –"
+    assert dram_change(measured, [7]) == ""
 
 
 def test_the_csv_has_the_counters_of_the_runs_that_have_them():

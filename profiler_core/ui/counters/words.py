@@ -1,5 +1,8 @@
 """What counters say of kernels, in words and in the lines of a table."""
 
+from collections.abc import Iterable
+
+from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.counters.residence import Residence, residence
@@ -45,6 +48,37 @@ def traffic_sentence(measured: Measured, estimated_bytes: float | None) -> str |
         return f"{text}."
     share = format_share(moved / estimated_bytes).replace(" ", "\u00a0")
     return f"{text}: {share} of what shapes say. {_WHERE[where]}"
+
+
+def dram_change(measured: MeasuredLedger, groups: Iterable[int]) -> str:
+    """Of some groups together, for instance: 205 MB → 103 MB; – where a side has no row."""
+    sides = []
+    numbers = list(groups)
+    for side in (0, 1):
+        moved = [one.dram_bytes for n in numbers if (one := measured.of(n, side)) is not None]
+        known = [one for one in moved if one is not None]
+        sides.append(format_bytes(sum(known)) if known else "–")
+    return "" if sides == ["–", "–"] else " → ".join(sides)
+
+
+def use_sentence(measured: Measured) -> str | None:
+    """For instance: DRAM at 4.2 TB/s, 87 % of its peak; L2: 154 MB read, 51 MB written; ….
+
+    None where the counters hold none of these.
+    """
+    parts = []
+    if measured.dram_bytes_per_s is not None:
+        share = _percent(measured.dram_pct)
+        of_peak = "" if measured.dram_pct is None else f", {share} of its peak"
+        parts.append(f"DRAM at {format_bytes(measured.dram_bytes_per_s)}/s{of_peak}")
+    if measured.l2_read_bytes is not None:
+        written = format_bytes(measured.l2_write_bytes)
+        parts.append(f"L2: {format_bytes(measured.l2_read_bytes)} read, {written} written")
+    if measured.occupancy_pct is not None:
+        parts.append(f"occupancy {_percent(measured.occupancy_pct)}")
+    if (tensor := _tensor(measured)) != "–":
+        parts.append(f"tensor pipe {tensor}")
+    return f"{'; '.join(parts)}." if parts else None
 
 
 def _bytes(side: KernelCounters | None, column: str) -> str:

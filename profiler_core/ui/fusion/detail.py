@@ -12,7 +12,7 @@ from profiler_core.analysis.ledger.bandwidth import Bandwidth, bandwidth
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, short_name
 from profiler_core.figures.names import plain_kernel_name
-from profiler_core.ui.counters.words import traffic_sentence
+from profiler_core.ui.counters.words import traffic_sentence, use_sentence
 from profiler_core.ui.fusion.code import show_generated, show_source
 from profiler_core.ui.fusion.data import Fused
 from profiler_core.ui.fusion.words import how_known, what_kind
@@ -108,8 +108,9 @@ def _show_side(found: Fused, group: FusionGroup, which: int, counted: Measured |
     html += f"<p class=fs-note>{_moved(bandwidth(side, n_steps, peaks), peaks)}</p>"
     moved = side.bytes_moved
     estimate = None if moved is None else moved / n_steps
-    said = None if counted is None else traffic_sentence(counted, estimate)
-    html += f"<p class=fs-note>{said}</p>" if said else ""
+    if counted is not None:
+        said = (traffic_sentence(counted, estimate), use_sentence(counted))
+        html += f"<p class=fs-note>{' '.join(filter(None, said))}</p>"
     st.html(html)
 
 

@@ -6,7 +6,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.ui.counters.words import dram_change
 from profiler_core.ui.fusion.address import group_in_url, open_group
 from profiler_core.ui.fusion.data import Fused
 from profiler_core.ui.style import colors
@@ -31,19 +33,25 @@ def choose_listed(found: Mapping[int, Fused], listed: int) -> None:
     )
 
 
-def show_table(found: Fused, shown: Sequence[FoldedGroup], candidate: int) -> FoldedGroup | None:
+def show_table(
+    found: Fused,
+    shown: Sequence[FoldedGroup],
+    candidate: int,
+    measured: MeasuredLedger | None = None,
+) -> FoldedGroup | None:
     """Draw the rows; the open group, or None.
 
     Args:
         found: the ledger.
         shown: its groups that the filters leave.
         candidate: which one it is, for the URL.
+        measured: what hardware counters say of the groups; None: nothing.
     """
     rows = list(shown[:_MOST_ROWS])
     opened = group_in_url()
     place = next((i for i, group in enumerate(rows) if opened in group.numbers), None)
     st.dataframe(
-        _styled(rows),
+        _styled(rows, measured),
         hide_index=True,
         height=min(420, 38 + 35 * max(1, len(rows))),
         column_config=_columns(found),
@@ -68,7 +76,7 @@ def _from_table(rows: Sequence[FoldedGroup], candidate: int) -> None:
     open_group(candidate, group)
 
 
-def _styled(rows: Sequence[FoldedGroup]) -> Any:
+def _styled(rows: Sequence[FoldedGroup], measured: MeasuredLedger | None) -> Any:
     columns: dict[str, list[Any]] = {
         "group": [group.title for group in rows],
         "t0": [group.baseline_ns / 1e3 for group in rows],
@@ -76,6 +84,8 @@ def _styled(rows: Sequence[FoldedGroup]) -> Any:
         "delta": [group.delta_ns / 1e3 for group in rows],
         "n": [_kernels(group) for group in rows],
     }
+    if measured is not None:
+        columns["dram"] = [dram_change(measured, group.numbers) for group in rows]
     if any(group.first.sources for group in rows):
         columns["source"] = [", ".join(label for label, _ in g.first.sources[:3]) for g in rows]
     if any(group.first.module for group in rows):
@@ -129,6 +139,11 @@ def _columns(found: Fused) -> dict[str, Any]:
         ),
         "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
         "n": text("kernels", width=80, help="Kernels a step, copies and memsets not among them."),
+        "dram": text(
+            "DRAM",
+            width=150,
+            help="Bytes read and written in memory a step, measured by Nsight Compute.",
+        ),
         "source": text("source line", width=170),
         "module": text("module", width=170),
         "phase": text("phase", width=80),
