@@ -14,6 +14,7 @@ from profiler_core.analysis.compile_cost import CompileCost, compile_cost, is_co
 from profiler_core.analysis.compile_time import CompileTime
 from profiler_core.analysis.environment import Difference, differences, is_another_workload
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
+from profiler_core.analysis.nsight_systems import mixed_notes
 from profiler_core.analysis.per_step import PerStep, per_step
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
 from profiler_core.analysis.step_time import (
@@ -332,6 +333,9 @@ def _notes(
         if side.run.record.status != "finished":
             error = f": {side.run.record.error}" if side.run.record.error else "."
             notes.append(f"The run of {side.label} is {side.run.record.status}{error}")
+        measured = side.run.record.measurement
+        if measured is not None:
+            notes.extend(f"{side.label}: {note}" for note in measured.notes)
         if side.summary is None:
             notes.append(f"{side.label} has no trace: its kernels and launches are not known.")
         elif is_empty(side.summary):
@@ -346,6 +350,8 @@ def _notes(
             "One trace has the kernels of a GPU, the other only operators on the host: what they "
             "count as kernels is not the same."
         )
+    if baseline.summary and candidate.summary:
+        notes += mixed_notes(baseline.summary.recorded_by, candidate.summary.recorded_by)
     if step_time.clock == "profiled":
         notes.append(
             "Step times are on the profiler's clock, which slows the host: "

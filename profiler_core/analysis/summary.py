@@ -13,6 +13,7 @@ from profiler_core.analysis.idle import idle_by_cause
 from profiler_core.analysis.kernels import CategoryTotal, KernelTotal, by_category, kernels_of
 from profiler_core.analysis.launches import Launches, launches
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
+from profiler_core.analysis.nsight_systems import TORCH, recorded_by
 from profiler_core.analysis.steps import Step, Window, window_of
 from profiler_core.analysis.trace_notes import trace_notes
 from profiler_core.analysis.work import device_work
@@ -56,6 +57,7 @@ class Summary:
     device: Device
     devices: tuple[GpuTime, ...]  # the busiest first
     notes: tuple[str, ...]  # one sentence for each thing that limits the numbers
+    recorded_by: str = TORCH  # or "Nsight Systems"
 
     @property
     def n_steps(self) -> int:
@@ -113,4 +115,5 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         device=device_of(trace, busiest.device if on_gpu else None),
         devices=times,
         notes=trace_notes(trace, window, counted, times, launch),
+        recorded_by=recorded_by(trace),
     )

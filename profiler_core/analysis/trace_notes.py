@@ -6,6 +6,7 @@ import polars as pl
 
 from profiler_core.analysis.gpu_time import GpuTime
 from profiler_core.analysis.launches import Launches
+from profiler_core.analysis.nsight_systems import recording_notes, recording_of
 from profiler_core.analysis.steps import Window
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import Trace
@@ -31,9 +32,12 @@ def trace_notes(
         launch: None where launches cannot be counted.
     """
     notes = _damage(trace.tally)
-    if not trace.has_device_events:
+    recording = recording_of(trace)
+    if recording is not None:
+        notes += recording_notes(recording)
+    elif not trace.has_device_events:
         notes.append(_without_gpu_events(trace))
-    if not window.annotated:
+    if recording is None and not window.annotated:
         notes.append(
             "The trace has no ProfilerStep annotations: the numbers are for the whole trace."
         )
@@ -51,7 +55,7 @@ def trace_notes(
             f"The trace holds {len(times)} devices: busy and idle are those of device "
             f"{times[0].device}, the busiest."
         )
-    if trace.has_device_events and launch is None:
+    if recording is None and trace.has_device_events and launch is None:
         notes.append("The trace has no calls of a runtime or driver: launches cannot be counted.")
     elif launch and launch.n_events_unlinked:
         notes.append(

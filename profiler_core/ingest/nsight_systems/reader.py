@@ -39,9 +39,7 @@ from profiler_core.ingest.sniff import Packing, packing_of
 from profiler_core.ingest.spool import Spool
 from profiler_core.ingest.stream import Stream
 from profiler_core.model.tally import Tally
-from profiler_core.model.trace import TABLE_SCHEMAS, Trace
-
-METADATA = "nsightSystems"  # key of what a trace's metadata says about the export
+from profiler_core.model.trace import NSIGHT_SYSTEMS, TABLE_SCHEMAS, Trace
 
 _PIECE_ROWS = 200_000
 
@@ -249,7 +247,7 @@ class _Import:
         others = [p for p in self._processes if self._process is not None and p != self._process]
         return {
             "deviceProperties": about.device_properties(self._database, self._process),
-            METADATA: {
+            NSIGHT_SYSTEMS: {
                 "version": product,
                 "schema_version": schema,
                 "steps": None if steps is None else steps.label,

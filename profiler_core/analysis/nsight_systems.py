@@ -1,0 +1,88 @@
+"""What a trace says of its recording where Nsight Systems made it: steps, process, what is missing.
+
+Ingest writes this into the trace's metadata; it decides nothing, so the sentences are made here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from profiler_core.model.trace import NSIGHT_SYSTEMS, Trace
+
+TORCH, NSIGHT = "torch.profiler", "Nsight Systems"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Of `nsys profile`. None: the file does not say, or there is none."""
+
+    version: str | None
+    steps: str | None  # the label of the NVTX ranges that were taken for steps
+    process: int | None  # pid of the one that was read, where there are several
+    other_processes: tuple[int, ...]
+    missing: tuple[str, ...]  # what is not in it and how to record it, a sentence each
+
+
+def recording_of(trace: Trace) -> Recording | None:
+    """None for a trace of torch.profiler."""
+    said = trace.metadata.get(NSIGHT_SYSTEMS)
+    if not isinstance(said, Mapping):
+        return None
+    return Recording(
+        version=_text(said.get("version")),
+        steps=_text(said.get("steps")),
+        process=_pid(said.get("process")),
+        other_processes=tuple(p for p in map(_pid, _items(said, "other_processes")) if p),
+        missing=tuple(s for s in map(_text, _items(said, "missing")) if s),
+    )
+
+
+def recorded_by(trace: Trace) -> str:
+    """TORCH or NSIGHT."""
+    return TORCH if recording_of(trace) is None else NSIGHT
+
+
+def recording_notes(recording: Recording) -> list[str]:
+    """What was taken for what, and what is missing."""
+    notes = []
+    if recording.other_processes:
+        others = ", ".join(map(str, recording.other_processes[:8]))
+        notes.append(
+            f"The recording holds {len(recording.other_processes) + 1} processes that used a GPU; "
+            f"shown is {recording.process}, not {others}: another one with --process."
+        )
+    if recording.steps is not None:
+        notes.append(
+            f"Steps are the NVTX ranges \N{LEFT DOUBLE QUOTATION MARK}{recording.steps}"
+            "\N{RIGHT DOUBLE QUOTATION MARK}; others with --step-range."
+        )
+    return [*notes, *recording.missing]
+
+
+def mixed_notes(baseline: str, candidate: str) -> list[str]:
+    """What two sides cannot share where one tool recorded each; empty for one tool.
+
+    Args:
+        baseline: who recorded it, as `recorded_by` says.
+        candidate: who recorded it.
+    """
+    if baseline == candidate:
+        return []
+    return [
+        f"One side was recorded by {baseline}, the other by {candidate}: times of kernels and "
+        "copies compare; host times do not, because each slows the host in its own way, and names "
+        "of kernels are written differently, so groups match by kind and order more than by name."
+    ]
+
+
+def _items(said: Mapping[str, Any], key: str) -> list[Any]:
+    found = said.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _pid(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
