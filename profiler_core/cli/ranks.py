@@ -17,7 +17,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.ranks.hta.answer import Figure, HtaAnswer
 from profiler_core.ranks.hta.process import hta_answer
 from profiler_core.ranks.job_at import FoundJob, job_at
-from profiler_core.ranks.jobs_below import runs_inside
+from profiler_core.ranks.jobs_below import runs_inside, runs_packed
 from profiler_core.ranks.rank_sets import record_in
 from profiler_core.ranks.remote import is_url
 from profiler_core.units import (
@@ -107,11 +107,12 @@ def _figure(figure: Figure, value: float | None) -> str:
 
 
 def _jobs_at(place: str) -> list[str]:
-    """The jobs of a folder that holds several, the baseline first; any other place is one job."""
-    folder = Path(place).expanduser()
-    if is_url(place) or not folder.is_dir() or (folder / run_directory.RUN_JSON).is_file():
+    """The jobs of a folder or a zip of several, the baseline first; any other place is one job."""
+    path = Path(place).expanduser()
+    if is_url(place) or not path.exists() or (path / run_directory.RUN_JSON).is_file():
         return [place]
-    return [str(p) for p in sorted(runs_inside(folder), key=_comes_later)] or [place]
+    inside = runs_inside(path) if path.is_dir() else runs_packed(path)
+    return [str(job) for job in sorted(inside, key=_comes_later)] or [place]
 
 
 def _comes_later(job: Path) -> bool:

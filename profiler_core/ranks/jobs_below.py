@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from profiler_core import run_directory as names
+from profiler_core.ingest.kinds import Kind, kind_of
 from profiler_core.ingest.rank_traces import ranks_in
+from profiler_core.ingest.run import unpacked
 from profiler_core.ranks.rank_sets import sets_in
 
 
@@ -22,3 +24,18 @@ def runs_inside(folder: Path) -> tuple[Path, ...]:
     if ranks_in(folder):
         return ()
     return tuple(path for path in folders if ranks_in(path))
+
+
+def runs_packed(file: Path) -> tuple[Path, ...]:
+    """As `runs_inside` of an archive, or of the only folder in it; empty for any other file.
+
+    Raises:
+        BadInput: the archive is damaged or hostile.
+    """
+    if kind_of(file) is not Kind.ARCHIVE:
+        return ()
+    folder = unpacked(file)
+    inside = [path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX"))]
+    if len(inside) == 1 and inside[0].is_dir():
+        folder = inside[0]
+    return () if (folder / names.RUN_JSON).is_file() else runs_inside(folder)

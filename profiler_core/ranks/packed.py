@@ -10,7 +10,7 @@ from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.rank_summary import RankSummary
 from profiler_core.analysis.ranks.rank_time import StepTime
 
-VERSION = 1  # of what is written; older files are made anew
+VERSION = 2  # of what is written; older files are made anew
 
 
 def pack_summary(summary: RankSummary) -> bytes:
@@ -29,7 +29,8 @@ def unpack_summary(data: bytes) -> RankSummary:
     fields: dict[str, Any] = msgspec.msgpack.decode(data)
     steps = msgspec.convert(fields.pop("steps"), tuple[StepTime, ...])
     calls = pl.read_ipc(io.BytesIO(fields.pop("calls")))
-    return RankSummary(steps=steps, calls=calls, **fields)
+    mended = tuple(fields.pop("mended"))
+    return RankSummary(steps=steps, calls=calls, mended=mended, **fields)
 
 
 def pack_job(job: Job) -> bytes:

@@ -68,7 +68,11 @@ def sets_in(folder: Path) -> list[dict[int, Path]]:
 
 def record_in(run: Path) -> RunRecord | None:
     """The record of a run directory; None where there is none, or it cannot be understood."""
-    file = run / names.RUN_JSON
+    return record_at(run / names.RUN_JSON)
+
+
+def record_at(file: Path) -> RunRecord | None:
+    """The record in a run.json; None where it is absent, or cannot be understood."""
     try:
         status = file.stat()
     except OSError:

@@ -5,9 +5,9 @@ A key for it is `path/<the absolute path>`, each folder name encoded as in the l
 
 from pathlib import Path
 
-from profiler_core.errors import BadInput
+from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.run import open_run
-from profiler_core.ranks.jobs_below import runs_inside
+from profiler_core.ranks.jobs_below import runs_inside, runs_packed
 from profiler_core.settings import settings
 from profiler_core.store.opened import opened_paths
 
@@ -64,5 +64,15 @@ def runs_below(path: Path) -> tuple[Path, ...]:
         inside = runs_inside(path)
         if inside:
             return inside
-    open_run(path)
+    try:
+        open_run(path)
+    except NotARun as error:
+        packed = () if path.is_dir() else runs_packed(path)
+        if len(packed) < 2:
+            raise
+        shown = ", ".join(job.name for job in packed[:4])
+        raise NotARun(
+            f"{path.name} holds {len(packed)} jobs ({shown}), not one.",
+            remedy="Upload it, or unpack it and open its folder: then they are compared.",
+        ) from error
     return (path,)

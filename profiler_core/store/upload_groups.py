@@ -4,14 +4,14 @@ Names are what people called things; they are compared and shown, never opened.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from profiler_core import run_directory as names
 from profiler_core.ingest.kinds import AS_SQLITE, TRACES, Kind
 from profiler_core.ingest.sniff import Packing, packing_of
-from profiler_core.store.upload_ranks import job_name, jobs_among, place_below
+from profiler_core.store.upload_ranks import job_name, jobs_among, place_below, places_beside
 
 # Where a file of each kind lies in a run directory, without the ending of its packing.
 _STORED_AS: dict[Kind, str] = {
@@ -102,10 +102,11 @@ def group(parts: Iterable[Part]) -> Groups:
     loose = every
     records = [part for part in every if part.kind is Kind.RUN_RECORD]
     by_folder: dict[str, RunParts] = {}
-    # Shorter folders first: a run comes before its ranks.
-    for record in sorted(records, key=lambda part: (part.name.count("/"), part.name)):
+    places = places_beside([(_folder(record.name), record.path) for record in records])
+    # Shorter folders first: a run comes before its ranks; among those of one job the lowest rank.
+    for record in sorted(records, key=lambda part: _order(part, places)):
         folder = _folder(record.name)
-        of_rank = place_below(folder, by_folder)
+        of_rank = places.get(folder) or place_below(folder, by_folder)
         if of_rank is None:
             run, below = RunParts(_last(folder) or "run"), ""
             by_folder[folder] = run
@@ -156,6 +157,10 @@ def group(parts: Iterable[Part]) -> Groups:
         else:
             notes.append(not_clear(part, len(made)))
     return Groups((*runs, *made), tuple(notes), tuple(unclear))
+
+
+def _order(record: Part, places: Mapping[str, tuple[str, str]]) -> tuple[int, bool, str]:
+    return record.name.count("/"), _folder(record.name) in places, record.name
 
 
 def _ranked(traces: list[Part]) -> list[RunParts]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from profiler_core.ingest.rank_of import described, rank_in_name
+from profiler_core.model.run import RunRecord
 from profiler_core.ranks.find import RANKS
+from profiler_core.ranks.rank_sets import rank_sets, record_at
 
 # What tells ranks apart in names; without it, those of one job are alike.
 _NUMBER = re.compile(r"((?:rank|worker)s?[ _.=/-]*)\d+", re.IGNORECASE)
@@ -63,6 +65,29 @@ def place_below(folder: str, runs: Iterable[str]) -> tuple[str, str] | None:
     if found is None or found["run"] not in set(runs):
         return None
     return found["run"], f"{RANKS}/{found['rank']}"
+
+
+def places_beside(records: Iterable[tuple[str, Path]]) -> dict[str, tuple[str, str]]:
+    """Folder -> (folder of the job's lowest rank, "ranks/<r>"), for run.json files of single ranks.
+
+    Of run directories that lie beside each other (`ranks.rank_sets`); the lowest rank's own folder
+    is not among the keys.
+
+    Args:
+        records: (folder as uploaded, the file) of each run.json.
+    """
+    found = [(folder, record_at(path)) for folder, path in records]
+    with_ranks = {match["run"] for folder, _ in found if (match := _OF_RUN.match(folder))}
+    beside: dict[str, list[tuple[str, RunRecord]]] = {}
+    for folder, record in found:
+        if record is not None and folder not in with_ranks and not _OF_RUN.match(folder):
+            beside.setdefault(str(PurePosixPath(folder).parent), []).append((folder, record))
+    places: dict[str, tuple[str, str]] = {}
+    for runs in beside.values():
+        for job in rank_sets(runs):
+            (_, lead), *others = job.items()
+            places |= {folder: (lead, f"{RANKS}/{rank}") for rank, folder in others}
+    return places
 
 
 def job_name(names: Sequence[str]) -> str:

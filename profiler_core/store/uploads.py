@@ -208,6 +208,9 @@ def _readable(made: list[_NewRun], notes: list[str], say: Say) -> list[_NewRun]:
             # The reader knows the file under the name that it has in the run directory.
             said = problem.problem.replace(Path(place).name, trace.name)
             notes.append(said)
+            if run.parts.n_ranks > 1:  # the others may be read
+                kept.append(run)
+                continue
             shutil.rmtree(run.directory)
             continue
         run.is_compiled = _is_compiled(found)

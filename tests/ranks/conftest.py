@@ -41,6 +41,24 @@ def a_trace_file():
     return write
 
 
+@pytest.fixture
+def a_run_of_a_rank(a_trace_file):
+    """Writes the run directory of one rank, as a Recorder under torchrun leaves it."""
+
+    def write(path, rank, world=2, variant="eager", workload="mine", capture_id="", trace=True):
+        if trace:
+            a_trace_file(path / "trace.json.gz", rank=rank, world=world, wait=20 - 10 * rank)
+        path.mkdir(parents=True, exist_ok=True)
+        record = {
+            "schema_version": 1, "run_id": f"{path.name}", "capture_id": capture_id, "rank": rank,
+            "world_size": world, "workload": workload, "variant": variant,
+        }  # fmt: skip
+        (path / "run.json").write_text(json.dumps(record))
+        return path
+
+    return write
+
+
 def _event(cat, name, ts, dur, pid, tid, **args):
     return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "pid": pid, "tid": tid,
             "args": args}  # fmt: skip

@@ -101,6 +101,24 @@ def test_where_nothing_lies_it_is_said(tmp_path, place):
     assert error.value.remedy
 
 
+def test_a_broken_file_that_is_named_by_a_rank_keeps_its_place(tmp_path, a_trace_file):
+    for rank in (0, 2):
+        a_trace_file(tmp_path / "job" / f"rank{rank}.json.gz", rank=rank)
+    (tmp_path / "job" / "rank1.json.gz").write_bytes(b"\x1f\x8bbroken")
+    (tmp_path / "job" / "rank0_config.json").write_text('{"no": "trace"}')  # rank 0 has one
+    (tmp_path / "job" / "rank3.txt").write_text("no trace either")
+    found = find_ranks(str(tmp_path / "job"))
+    assert [(f.rank, f.name) for f in found.files] == [
+        (0, "rank0.json.gz"), (1, "rank1.json.gz"), (2, "rank2.json.gz"),
+    ]  # fmt: skip
+
+
+def test_a_folder_of_each_rank(tmp_path, a_trace_file):
+    for rank in (0, 1):
+        a_trace_file(tmp_path / "job" / f"rank_{rank}" / "trace.json.gz")
+    assert [f.rank for f in find_ranks(str(tmp_path / "job")).files] == [0, 1]
+
+
 def test_a_folder_of_two_runs_is_no_job(tmp_path):
     for name in ("eager", "default"):
         (tmp_path / name).mkdir()

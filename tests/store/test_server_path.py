@@ -1,3 +1,6 @@
+import shutil
+from pathlib import Path
+
 import pytest
 
 from profiler_core.errors import BadInput, NotARun
@@ -55,6 +58,25 @@ def test_what_lies_outside_looks_like_what_does_not_exist(tmp_path):
 def test_no_path_is_a_sentence(tmp_path, text):
     with pytest.raises(BadInput):
         server_path.resolve(text, (tmp_path.resolve(),))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_folders_of_rank_traces_open_as_runs(home, tmp_path, packed):
+    for job in ("eager", "compiled"):
+        for rank in (0, 1):
+            file = tmp_path / "traces" / job / f"rank{rank}.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text('{"schemaVersion": 1, "traceEvents": []}')
+    if packed:  # its two jobs are no single run, and nothing names a part of an archive
+        archive = shutil.make_archive(str(tmp_path / "jobs"), "zip", tmp_path / "traces")
+        with pytest.raises(NotARun, match=r"jobs.zip holds 2 jobs \(compiled, eager\)"):
+            server_path.runs_below(Path(archive))
+        return
+    found = server_path.runs_below(tmp_path / "traces")
+    assert [path.name for path in found] == ["compiled", "eager"]
+    entry = library.at_path(found[1])
+    assert (entry.run.world_size, entry.path) == (2, found[1])
+    assert library.entry(entry.key, allowed=(tmp_path.resolve(),)).run.world_size == 2
 
 
 def test_the_folder_of_a_capture_gives_its_runs(tmp_path):

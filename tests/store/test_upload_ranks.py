@@ -80,6 +80,49 @@ def test_ranks_without_the_first_keep_their_numbers(tmp_path):
     assert [file.rank for file in find_ranks(str(library.entry(key).path)).files] == [3, 5]
 
 
+def single_ranks(folder):
+    """The two ranks of the sample as run directories of their own, beside each other."""
+    members = []
+    for variant in ("eager", "default"):
+        for rank, below in ((1, "ranks/1"), (0, ".")):
+            source = SAMPLE / variant / below
+            record = json.loads((source / "run.json").read_text()) | {"rank": rank}
+            file = folder / f"{variant}-{rank}.json"
+            file.write_text(json.dumps(record))
+            members += [
+                (f"runs/{variant}-r{rank}/run.json", file),
+                (f"runs/{variant}-r{rank}/trace.json.gz", source / "trace.json.gz"),
+            ]
+    return members  # fmt: skip
+
+
+def test_run_directories_of_single_ranks_are_one_run_for_each_job(tmp_path):
+    accepted = upload(("runs.zip", zipped(tmp_path / "runs.zip", single_ranks(tmp_path))))
+    assert accepted.notes == ()
+    entries = [library.entry(key) for key in accepted.keys]
+    assert [e.run.variant for e in entries] == ["eager", "default"]
+    for entry in entries:
+        assert [file.rank for file in find_ranks(str(entry.path)).files] == [0, 1]
+
+
+def test_run_directories_of_single_ranks_are_listed_once(tmp_path):
+    for name, source in single_ranks(tmp_path):
+        target = tmp_path / "home" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+    (group,) = [g for g in library.comparisons() if g.origin == "capture"]
+    # Nothing says in which folder a capture's runs lie but the folder itself.
+    assert [e.path.name for e in group.entries] == ["eager-r0", "default-r0"]
+
+
+def test_a_broken_first_rank_leaves_the_others(tmp_path):
+    broken = tmp_path / "rank0.json"
+    broken.write_text('{"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 2}')
+    accepted = upload(("rank0.json", broken), ("rank1.json.gz", traces("eager")[1]))
+    assert len(accepted.keys) == 1
+    assert any("rank0.json" in note for note in accepted.notes)
+
+
 @pytest.mark.parametrize(
     ("names", "infos", "jobs"),
     [

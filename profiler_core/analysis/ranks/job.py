@@ -95,9 +95,16 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     present = {s.rank for s in summaries}
     # Where no trace says how many there were, the highest number tells how many at least.
     missing = tuple(r for r in range(world or max(present, default=-1) + 1) if r not in present)
-    notes = [f"{s.source}: {s.problem}." for s in summaries if s.problem is not None]
-    if missing:
-        notes.append(_missing_note(missing, len(present), world))
+    notes = [f"Rank {s.rank}, {s.source}: {s.problem}." for s in summaries if s.problem is not None]
+    notes += [
+        f"Rank {s.rank}, {s.source}: the file is damaged ({'; '.join(s.mended)}); its numbers "
+        "are of what could be read."
+        for s in usable
+        if s.mended
+    ]
+    away = tuple(sorted({*missing, *(s.rank for s in summaries if s.problem is not None)}))
+    if away:
+        notes.append(_missing_note(away, len(usable), world))
     names = _shared_steps(usable)
     calls = matched(usable, names)
     waiting = _waiting(calls)
@@ -130,11 +137,12 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
 def _missing_note(missing: Sequence[int], n_present: int, world: int | None) -> str:
     shown = ", ".join(str(rank) for rank in missing[:8]) + (" …" if len(missing) > 8 else "")
     which = f"rank {shown} is" if len(missing) == 1 else f"ranks {shown} are"
-    of = f"{n_present} of {world} ranks are here" if world else f"{n_present} ranks are here"
+    whole = world or n_present + len(missing)
+    of = f"{n_present} of {whole} ranks can be shown; {which} missing or unreadable"
     if n_present < 2:
-        return f"{of}; {which} missing: who waits for whom cannot be told."
+        return f"{of}: who waits for whom cannot be told."
     return (
-        f"{of}; {which} missing. Waiting is told between those that are here: a missing one may "
+        f"{of}. Waiting is told between those that are here: a missing one may "
         "be later still, so it is the least that they wait, and bandwidths cannot be told."
     )
 

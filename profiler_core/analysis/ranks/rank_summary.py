@@ -28,6 +28,7 @@ class RankSummary:
     steps: tuple[StepTime, ...]
     calls: pl.DataFrame
     problem: str | None = None  # why there is nothing but the name
+    mended: tuple[str, ...] = ()  # what was wrong with a file that could be read
 
 
 def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) -> RankSummary:
@@ -55,8 +56,15 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
         n_kernels=work.filter(pl.col("cat") == KERNEL, pl.col("step").is_not_null()).height,
         steps=steps,
         calls=collective_calls(trace, work, [step.name for step in steps]),
-        problem=None if trace.has_device_events else "no GPU events in this trace",
+        problem=None if trace.has_device_events else _nothing(trace),
+        mended=tuple(trace.tally.repairs),
     )
+
+
+def _nothing(trace: Trace) -> str:
+    if not trace.tally.repairs:
+        return "no GPU events in this trace"
+    return f"no GPU events in what could be read of it ({'; '.join(trace.tally.repairs)})"
 
 
 def distributed_info(trace: Trace) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def a_rank(rank, *, compute, wait, world=2, steps=2, described=True):
         records.append({"ts_ns": at + 2, "dur_ns": 1, "pid": 1, "tid": 1,
                         "collective": "allreduce", "dtype": "Float", "in_elements": 100,
                         "out_elements": 100, "group_size": world, "group_name": "0",
-                        "group_ranks": "[0, 1]"})  # fmt: skip
+                        "group_ranks": str(list(range(world)))})  # fmt: skip
     info = {"distributedInfo": {"rank": rank, "world_size": world, "backend": "nccl"}}
     return summarise_rank(
         a_trace(device=device, runtime=runtime, annotations=annotations,
@@ -93,6 +93,31 @@ def test_a_missing_rank_is_named_and_nobody_is_blamed():
     assert job.missing == (1,)
     assert job.straggler is None
     assert any("1 of 2 ranks" in note for note in job.notes)
+
+
+def test_with_one_rank_of_three_missing_the_others_are_told_and_no_bandwidth():
+    job = combine([a_rank(r, compute=40 + 20 * r, wait=20 - 20 * r, world=3) for r in (0, 1)])
+    assert job.missing == (2,)
+    assert job.straggler.rank == 1
+    assert job.ranks[0].waited_ns == 20
+    (row,) = job.collectives
+    assert (row.transfer_ns, row.bus_bandwidth, row.wait_ns) == (None, None, 10)
+    (note,) = job.notes
+    assert note.startswith("2 of 3 ranks can be shown; rank 2 is missing or unreadable.")
+
+
+def test_a_gap_in_the_numbers_is_a_missing_rank_where_no_file_says_how_many():
+    found = [a_rank(r, compute=40, wait=0) for r in (0, 2)]
+    job = combine([one.__class__(**{**vars(one), "world_size": None}) for one in found])
+    assert job.missing == (1,)
+    assert any("rank 1 is missing" in note for note in job.notes)
+
+
+def test_a_damaged_file_is_named():
+    rank = a_rank(0, compute=40, wait=0)
+    mended = rank.__class__(**{**vars(rank), "mended": ("file cut short",)})
+    notes = combine([mended, a_rank(1, compute=40, wait=0)]).notes
+    assert any("Rank 0" in note and "file cut short" in note for note in notes)
 
 
 def test_ranks_without_a_common_step_are_said_so():
