@@ -13,7 +13,7 @@ PACKAGE = ROOT / "profiler_core"
 
 # Third-party library -> the places (relative to the checkout) that may import it.
 HOMES = {
-    "torch": ("profiler_core/capture/child/",),
+    "torch": ("profiler_core/capture/child/", "profiler_core/record/"),
     "torchvision": ("profiler_core/capture/child/",),
     "transformers": ("profiler_core/capture/child/",),
     "pynvml": ("profiler_core/capture/nvml.py",),
@@ -32,6 +32,7 @@ HOMES = {
 # Stage -> the stages of profiler_core that it may import (itself always).
 STAGES = {
     "capture": set(),
+    "record": {"capture"},  # the user's own loop; what it uses imports nothing but torch
     "model": set(),
     "ingest": {"model"},
     "analysis": {"model"},

@@ -64,6 +64,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     telemetry_missing: str | None = None  # why no GPU was sampled, a sentence
     host_missing: str | None = None  # why the process was not sampled, a sentence
     counters: CountersPass | None = None  # None: not asked for
+    notes: tuple[str, ...] = ()  # what a reader has to know, sentences (Recorder)
     phase_seconds: dict[str, float] = {}  # how long each phase of the capture took
 
 

@@ -39,6 +39,8 @@ def read_compile_log(run: Run, read: Reader | None = None) -> CompileLog | None:
     version = run.record.environment.get("torch")
     variables = run.record.environment.get("variables")
     setting = variables.get("TORCH_LOGS") if isinstance(variables, dict) else None
+    # A Recorder switches them on itself where the variable was not set.
+    setting = setting or run.record.environment.get("torch_logs")
     if not paths:
         return None
     return (read or read_compile_log_files)(

@@ -1,0 +1,93 @@
+"""What the compiler of this process is asked to do while a Recorder runs, and what it counted.
+
+Nothing here imports the compiler: in an eager script that alone would take seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+from profiler_core.capture.child import variants
+
+# (where it stands in torch._inductor.config, its variable, its value): Inductor's C++ kernels in
+# the trace of a CPU (design 4.10), and from which operators a kernel was made.
+_SETTINGS: Tuple[Tuple[str, str, Any], ...] = (
+    ("cpp.enable_kernel_profile", "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", True),
+    ("trace.provenance_tracking_level", "INDUCTOR_PROVENANCE", 1),
+)
+
+
+class InductorSettings:
+    """Sets what the recording needs: in the module where it is loaded, else for when it will be."""
+
+    def __init__(self) -> None:
+        self._attributes: List[Tuple[str, Any]] = []
+        self._variables: List[Tuple[str, str]] = []
+
+    def set(self) -> None:
+        """Switch them on; what the user switched on already stays as it is."""
+        config = sys.modules.get("torch._inductor.config")
+        for path, variable, value in _SETTINGS:
+            if config is not None:
+                part, name = path.split(".")
+                holder = getattr(config, part, None)
+                before = getattr(holder, name, None)
+                if before is not None and not before:
+                    setattr(holder, name, value)
+                    self._attributes.append((path, before))
+            elif variable not in os.environ:
+                os.environ[variable] = "1"
+                self._variables.append((variable, path))
+
+    def undo(self) -> None:
+        """As it was."""
+        config = sys.modules.get("torch._inductor.config")
+        for path, before in self._attributes:
+            _put(config, path, before)
+        for variable, path in self._variables:
+            os.environ.pop(variable, None)
+            if config is not None:  # it was loaded meanwhile, with our value
+                _put(config, path, 0 if path.startswith("trace.") else False)
+        self._attributes, self._variables = [], []
+
+
+def _put(config: Any, path: str, value: Any) -> None:
+    part, name = path.split(".")
+    holder = getattr(config, part, None)
+    if hasattr(holder, name):
+        setattr(holder, name, value)
+
+
+class Counts(NamedTuple):
+    """What Dynamo and Inductor counted in this process so far."""
+
+    compilations: int = 0
+    cache_hits: int = 0
+    cache_misses: int = 0
+
+
+def n_compilations() -> int:
+    """A number that grows with each frame that Dynamo compiles; 0 where it is not loaded."""
+    return variants.n_compilations() if "torch._dynamo.utils" in sys.modules else 0
+
+
+def counts() -> Counts:
+    """All of them; zeros where the compiler is not loaded."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    if dynamo is None:
+        return Counts()
+    inductor: Dict[str, int] = dynamo.counters["inductor"]
+    return Counts(
+        n_compilations(),
+        inductor.get("fxgraph_cache_hit", 0),
+        inductor.get("fxgraph_cache_miss", 0),
+    )
+
+
+def did_compile(before: Counts, after: Counts) -> Optional[bool]:
+    """Was torch.compile used between the two? None: perhaps, what ran may be compiled before."""
+    if after.compilations > before.compilations:
+        return True
+    return None if after.compilations else False

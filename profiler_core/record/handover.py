@@ -1,0 +1,57 @@
+"""What `fusionscope run` and the Recorder inside of the script tell each other: a folder.
+
+Its path stands in an environment variable, which all processes of the script inherit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import List, Optional
+
+FOLDER = "FUSIONSCOPE_RECORDING"  # the variable with the folder's path
+OUT = "FUSIONSCOPE_RECORD_OUT"  # the variable with the folder for runs, instead of the script's
+IMPORTABLE = Path(__file__).resolve().parent / "importable"  # for PYTHONPATH
+
+_STDERR = "stderr.txt"
+_TORCH_TRACE = "torch_trace"
+_RUNS = "runs.jsonl"
+
+
+class Handover:
+    """The folder, seen from either side."""
+
+    def __init__(self, folder: Path) -> None:
+        self.stderr = folder / _STDERR  # of all processes of the script
+        self.torch_trace = folder / _TORCH_TRACE
+        self._runs = folder / _RUNS
+
+    def add_run(self, directory: Path) -> None:
+        """Say that a run is being made there. One write to the end: ranks do so at once."""
+        line = json.dumps(str(directory)) + "\n"
+        descriptor = os.open(str(self._runs), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(line)
+
+    def runs(self) -> List[Path]:
+        """The runs that the script made, in the order of their beginning."""
+        if not self._runs.is_file():
+            return []
+        return [Path(json.loads(line)) for line in self._runs.read_text("utf-8").splitlines()]
+
+    def is_own_stderr(self) -> bool:
+        """Does what this process writes to stderr end up in `stderr`?"""
+        try:
+            ours, kept = os.fstat(2), self.stderr.stat()
+        except OSError:
+            return False
+        return (ours.st_dev, ours.st_ino) == (kept.st_dev, kept.st_ino)
+
+
+def handed_over() -> Optional[Handover]:
+    """What the `fusionscope run` around this process handed over; None without one."""
+    text = os.environ.get(FOLDER)
+    if not text or not Path(text).is_dir():
+        return None
+    return Handover(Path(text))

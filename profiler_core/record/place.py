@@ -1,0 +1,110 @@
+"""Where a recorded run lies, and which rank of which job writes it.
+
+The ranks of a job write into one run directory, rank r into `ranks/<r>` below it, as those of a
+capture do, and each must find its name without asking the others: a collective of ours could
+block a loop in which only one rank records. On one host they share their parent, the agent of
+torchrun, and its start; over several hosts what their launcher tells all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from profiler_core import run_directory as names
+from profiler_core.capture.run_writer import process_started_at
+
+RANKS = "ranks"
+_MOST_OF_A_NAME = 40
+# Set by torchrun, by Slurm, and by whoever follows torch.distributed's env:// rendezvous.
+_SHARED = (
+    "TORCHELASTIC_RUN_ID",
+    "TORCHELASTIC_RESTART_COUNT",
+    "SLURM_JOB_ID",
+    "SLURM_STEP_ID",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+)
+
+
+class Ranks(NamedTuple):
+    """This process among those that make a step together."""
+
+    rank: int
+    world_size: int
+    is_one_host: bool
+
+
+class Place(NamedTuple):
+    """capture_id: of the whole job. directory: of this rank."""
+
+    capture_id: str
+    directory: Path
+
+
+def ranks() -> Ranks:
+    """By the process group where there is one, else by the variables that torchrun sets."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        rank, world_size = distributed.get_rank(), distributed.get_world_size()
+    else:
+        rank, world_size = _whole("RANK", 0), _whole("WORLD_SIZE", 1)
+    return Ranks(rank, world_size, _whole("LOCAL_WORLD_SIZE", world_size) == world_size)
+
+
+def place(
+    out: Path, workload: str, variant: str, own: Ranks, job: Optional[str], n_before: int
+) -> Place:
+    """The run directory of this rank.
+
+    Args:
+        out: the folder for runs.
+        workload: what is run.
+        variant: how.
+        own: of this process.
+        job: what the user calls the job; None to find out.
+        n_before: how many Recorders this process had before this one.
+    """
+    title = "-".join(filter(None, (_slug(workload), _slug(variant))))
+    if own.world_size == 1 and job is None:
+        capture_id = "{}-{}-{}".format(_stamp(time.time()), title, secrets.token_hex(2))
+        return Place(capture_id, out / capture_id)
+    if job is not None:
+        head, shared = _slug(job), job
+    elif own.is_one_host and Path("/proc/self/stat").is_file():
+        started = process_started_at(os.getppid())
+        head, shared = _stamp(started), "{} {}".format(os.getppid(), started)
+    else:
+        head, shared = "job", ""
+    said = [os.environ.get(name, "") for name in _SHARED] if job is None else []
+    token = hashlib.sha256(" ".join([shared, *said, str(n_before)]).encode()).hexdigest()[:6]
+    capture_id = "{}-{}-{}".format(head, title, token)
+    folder = out / capture_id
+    number = 1
+    while (_of_rank(folder, own.rank) / names.RUN_JSON).exists():  # the same job once more
+        number += 1
+        folder = out / "{}-{}".format(capture_id, number)
+    return Place(folder.name, _of_rank(folder, own.rank))
+
+
+def _of_rank(folder: Path, rank: int) -> Path:
+    return folder if rank == 0 else folder / RANKS / str(rank)
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_MOST_OF_A_NAME]
+
+
+def _stamp(seconds: float) -> str:
+    return time.strftime("%Y%m%d-%H%M%S", time.gmtime(seconds))
+
+
+def _whole(name: str, default: int) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text.isdigit() else default

@@ -1,0 +1,65 @@
+"""The profiled steps."""
+
+from __future__ import annotations
+
+from typing import ContextManager, Dict, Optional
+
+from profiler_core.capture.child import passes
+from profiler_core.record.stages.stage import Recording, Stage
+
+
+class Profiled(Stage):
+    """The profiler around a few steps; with stacks it is the attribution pass."""
+
+    def __init__(self, name: str, schedule: Dict[str, int], stacks: bool, period_s: float) -> None:
+        self._name = name
+        self._schedule = schedule
+        self._stacks = stacks
+        self._period_s = period_s
+        self.doing = "the steps with stacks" if stacks else "the profiled steps"
+        self.phase = "stacks" if stacks else "profiling"
+        self._sampling: Optional[ContextManager[None]] = None
+
+    def begin(self, recording: Recording) -> bool:
+        super().begin(recording)
+        recording.clock.synchronize()
+        self._pass = passes.ProfiledPass(
+            recording.device,
+            str(recording.directory / self._name),
+            self._schedule,
+            self._stacks,
+        )
+        try:
+            self._pass.start()
+        except RuntimeError as error:  # one profiler at a time, and the script may have its own
+            recording.note("The profiler did not start, so there is no trace: {}".format(error))
+            return False
+        if not self._stacks:
+            self._sampling = recording.sampling(self._period_s)
+            self._sampling.__enter__()
+        return True
+
+    def step(self) -> bool:
+        if not self._pass.stepped():
+            return False
+        self._end_sampling()
+        self._recording.clock.synchronize()
+        result = self._pass.result()
+        if not self._stacks:
+            self._recording.measurement["profiled"] = {
+                "started_ns": result["started_ns"],
+                "wall_ns": result["wall_ns"],
+                "n_steps": result["n_active_steps"],
+            }
+            for key in ("peak_allocated_bytes", "peak_reserved_bytes"):
+                self._recording.measurement["profiled_" + key] = result[key]
+        return True
+
+    def abandon(self) -> None:
+        self._end_sampling()
+        self._pass.drop()
+
+    def _end_sampling(self) -> None:
+        sampling, self._sampling = self._sampling, None
+        if sampling is not None:
+            sampling.__exit__(None, None, None)

@@ -1,0 +1,76 @@
+"""What a stage is, what all stages share, and the one that lets steps go by.
+
+`begin` is called at the boundary between two steps, `step` at the end of each step from then on
+until it says True; `abandon` undoes what is begun where the loop ends before. A stage that cannot
+work here says so in the notes and is over at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable, ContextManager, Dict
+
+from profiler_core.capture.child.timing import Clock
+
+
+class Recording:
+    """What the stages share: the device and its clock, and where results go."""
+
+    def __init__(
+        self,
+        device: Any,
+        directory: Path,
+        measurement: Dict[str, Any],
+        sampling: Callable[[float], ContextManager[None]],
+        save: Callable[[], None],
+    ) -> None:
+        import torch
+
+        self.torch = torch
+        self.device = device
+        self.is_cuda = device.type == "cuda"
+        self.clock = Clock(device)
+        self.directory = directory
+        self.measurement = measurement
+        self.sampling = sampling  # for so long a period, s
+        self.save = save  # run.json, as far as it goes
+        self.typical_step_ns = 1
+
+    def note(self, sentence: str) -> None:
+        """Something that a reader of the run has to know."""
+        self.measurement.setdefault("notes", []).append(sentence)
+
+
+class Stage:
+    """One of them. `doing` is what a sentence calls it."""
+
+    doing = ""
+    phase = ""  # its key in phase_seconds
+
+    def begin(self, recording: Recording) -> bool:
+        """Get ready; False: there is nothing to do here."""
+        self._recording = recording
+        return True
+
+    def step(self) -> bool:
+        """A step is over; True: and so is the stage."""
+        raise NotImplementedError
+
+    def abandon(self) -> None:
+        """The loop ended: leave nothing running."""
+
+
+class Skip(Stage):
+    """Let some steps go by."""
+
+    doing, phase = "the skipped steps", "skipped"
+
+    def __init__(self, n_steps: int) -> None:
+        self._left = n_steps
+
+    def begin(self, recording: Recording) -> bool:
+        return super().begin(recording) and self._left > 0
+
+    def step(self) -> bool:
+        self._left -= 1
+        return self._left <= 0
