@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from profiler_core import run_directory as names
+from profiler_core.capture.child.warmup import ON_CPU, ON_GPU, WITH_RANKS
 from profiler_core.capture.context import Context
 from profiler_core.capture.counters.variant import count_variant
 from profiler_core.capture.pack import pack
@@ -20,13 +21,7 @@ from profiler_core.capture.spec import VariantSpec
 from profiler_core.capture.start_variant import Place, cache_of, start_variant
 from profiler_core.capture.telemetry.sampling import Sampled
 
-# Warm-up: floor and ceiling of steps, and seconds after the last compilation. A CPU's step times
-# seldom agree within 5 %, so it meets the ceiling: keep that one low.
-_WARM_UP_GPU = (10, 200, 10.0)
-_WARM_UP_CPU = (5, 40, 2.0)
 _CYCLES_AT_THE_CEILING = 8
-# Ranks cannot each decide when they are steady: a step that one leaves out blocks the others.
-_WARM_UP_RANKS = (20, 20, 0.0)
 
 
 class VariantRun:
@@ -95,18 +90,20 @@ class VariantRun:
             # Measured again with a warm cache, when the variants do not fit together: keep cold.
             self.writer.measurement.setdefault("first_call_ns", first["first_call_ns"])
             self.writer.record["environment"].update(first["settings"])
+            if first.get("engine"):
+                self.writer.measurement["engine"] = first["engine"]
         if not self.is_alive:
             return
-        floor, ceiling, seconds = _WARM_UP_GPU if self._context.is_cuda else _WARM_UP_CPU
+        limits = ON_GPU if self._context.is_cuda else ON_CPU
         if self._context.spec.n_ranks > 1:
-            floor, ceiling, seconds = _WARM_UP_RANKS
+            limits = WITH_RANKS
         with self._phase("warm-up", f"Warms up {self.label}"):
             result = child().ask(
                 "warm_up",
                 self._relay("warm-up"),
-                floor_steps=floor,
-                ceiling_steps=max(ceiling, _CYCLES_AT_THE_CEILING * self._n_shapes),
-                ceiling_seconds=seconds,
+                floor_steps=limits.floor_steps,
+                ceiling_steps=max(limits.ceiling_steps, _CYCLES_AT_THE_CEILING * self._n_shapes),
+                ceiling_seconds=limits.ceiling_ns / 1e9,
             )
             self.writer.measurement["warmup_step_ns"] = result["step_ns"]
             self.writer.measurement["warmup_ended_by"] = result["ended_by"]

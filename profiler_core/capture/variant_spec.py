@@ -2,13 +2,15 @@
 
 Written as `base+modifier+modifier`, for example `default+bf16-autocast+channels_last`. The base is
 `eager`, `torchscript`, a mode of torch.compile, or `backend:NAME`; a backend's usual name may stand
-alone (`aot_eager`), only dynamo's own `eager` backend needs the prefix.
+alone (`aot_eager`), only dynamo's own `eager` backend needs the prefix. `+KEY=VALUE` is an option of
+the backend (see backend_options): `openvino+config.INFERENCE_PRECISION_HINT=f32`.
 """
 
 import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from profiler_core.capture import backend_options as options_of
 from profiler_core.errors import BadInput
 
 Mode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
@@ -24,6 +26,7 @@ COMMON_BACKENDS = (
     "aot_eager_decomp_partition",
     "cudagraphs",
     "onnxrt",
+    "openvino",
     "openxla",
     "tensorrt",
     "torch_tensorrt",
@@ -51,6 +54,7 @@ class VariantSpec:
     fullgraph: bool = False
     precision: Precision = "fp32"
     channels_last: bool = False
+    backend_options: options_of.Options = ()  # in the order in which they were given
 
     @property
     def label(self) -> str:
@@ -63,7 +67,7 @@ class VariantSpec:
             base = self.mode
         else:
             base = self.backend if self.backend in COMMON_BACKENDS else f"backend:{self.backend}"
-        parts = [str(base)]
+        parts = [str(base), *(f"{key}={value}" for key, value in self.backend_options)]
         if self.dynamic is not None:
             parts.append("dynamic" if self.dynamic else "static")
         if self.fullgraph:
@@ -80,8 +84,9 @@ class VariantSpec:
         return re.sub(r"[^A-Za-z0-9_.+-]+", "-", self.label)
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys of `spec` in run.json."""
-        return asdict(self)
+        """The keys of `spec` in run.json; backend_options as torch.compile takes them."""
+        options = options_of.nested(str(self.backend), self.backend_options)
+        return {**asdict(self), "backend_options": options}
 
 
 def parse_variant(text: str) -> VariantSpec:
@@ -92,12 +97,21 @@ def parse_variant(text: str) -> VariantSpec:
     """
     base, *modifiers = (word.strip() for word in text.strip().split("+"))
     fields = _base_fields(base, text)
+    options = tuple(options_of.parse_word(word, text) for word in modifiers if "=" in word)
     for word in modifiers:
+        if "=" in word:
+            continue
         name, value = _modifier(word, text)
         if name in fields and name != "compile":
             raise BadInput(f"Variant '{text}' says {name} twice.", remedy="Keep one of the two.")
         fields[name] = value
-    variant = VariantSpec(**fields)
+    variant = VariantSpec(**fields, backend_options=options)
+    if options and not variant.compile:
+        raise BadInput(
+            f"Variant '{text}' gives options to {base}, which has no backend.",
+            remedy="Give them to a mode of torch.compile or to a backend such as openvino.",
+        )
+    options_of.check(str(variant.backend), options, text)
     if not variant.compile and (variant.dynamic is not None or variant.fullgraph):
         raise BadInput(
             f"Variant '{text}' asks for dynamic, static or fullgraph without torch.compile.",
@@ -157,5 +171,6 @@ def _modifier(word: str, text: str) -> tuple[str, Any]:
         return "precision", word
     raise BadInput(
         f"Variant '{text}' has the unknown word '{word}'.",
-        remedy=f"Use dynamic, static, fullgraph, channels_last, {', '.join(PRECISIONS)}.",
+        remedy=f"Use dynamic, static, fullgraph, channels_last, {', '.join(PRECISIONS)}, or "
+        "KEY=VALUE for an option of the backend.",
     )

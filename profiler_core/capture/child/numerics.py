@@ -11,6 +11,7 @@ import importlib
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional
 
+from . import engines
 from .step import Step
 from .tf32 import may_round_like_tf32
 from .tolerance import Judgement, Named, judge, same
@@ -120,6 +121,12 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
         return dict(
             base, verdict="not comparable", reason="random: two eager runs of the same seed differ"
         )
+    if stored["draws"] and engines.draws_otherwise(variant.backend):
+        return dict(
+            base,
+            verdict="not comparable",
+            reason="the model draws random numbers, and {} draws others".format(variant.backend),
+        )
     reference: List[Named] = [list(answer.items()) for answer in stored["reference"]]
     if not reference[0]:
         return dict(base, verdict="not comparable", reason="the step returns no tensors")
@@ -150,6 +157,8 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
         return dict(base, verdict="not comparable", reason="there is nothing to compare")
     if not worst.right and stored["draws"]:
         notes.append("the model draws random numbers; fallback_random was on")
+    if not worst.right:
+        notes.extend(engines.rounding(variant.backend, variant.precision))
     return dict(
         base,
         verdict="right" if worst.right else "wrong",

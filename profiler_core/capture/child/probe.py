@@ -8,11 +8,12 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import sys
 import sysconfig
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 MARK = "FUSIONSCOPE-PROBE "  # importing torch may print lines of its own
 
@@ -24,36 +25,64 @@ def probe(with_backends: bool) -> Dict[str, Any]:
         with_backends: list those of torch.compile too, which takes seconds (it imports Dynamo).
     """
     _load_package()
+    about = {
+        "python": sys.version.split()[0],
+        "python_executable": sys.executable,
+        "cxx": shutil.which(os.environ.get("CXX") or "g++") or shutil.which("clang++"),
+    }
     try:
         import torch
     except Exception as error:  # whatever a broken installation raises is the answer
-        text = (str(error).splitlines() or [""])[0]
-        return {"error": "{}: {}".format(type(error).__name__, text)}
+        return dict(about, **_why_no_torch(error))
+    version = str(getattr(torch, "__version__", ""))
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < (2, 1):
+        return dict(
+            about,
+            torch=version or None,
+            error="torch {} is older than 2.1".format(version)
+            if version
+            else "its module torch is no PyTorch",
+            remedy="Install torch 2.1 or newer there, or pass --python PATH.",
+        )
     environment = importlib.import_module("fusionscope_child.environment")
     gpus = []
     if torch.cuda.is_available():
         gpus = [environment.gpu(index) for index in range(torch.cuda.device_count())]
     return {
-        "torch": str(torch.__version__),
+        **about,
+        "torch": version,
         "torch_folder": str(Path(torch.__file__).resolve().parent),
         "stdlib_folder": sysconfig.get_paths()["stdlib"],
         "cuda": torch.version.cuda,
-        "python": sys.version.split()[0],
-        "python_executable": sys.executable,
         "triton": environment.version_of("triton"),
         "torchvision": environment.version_of("torchvision"),
         "transformers": environment.version_of("transformers"),
         "cpu": environment.cpu_name(),
         "gpus": gpus,
-        "cxx": shutil.which(os.environ.get("CXX") or "g++") or shutil.which("clang++"),
         "log_names": environment.log_names(),
-        "backends": _backends() if with_backends else None,
+        "abilities": _abilities() if with_backends else None,
+        "engines": _backends("found") if with_backends else None,  # first: importing registers
+        "backends": sorted(_backends("known_backends")) if with_backends else None,
     }
 
 
-def _backends() -> List[str]:
-    variants = importlib.import_module("fusionscope_child.variants")
-    return sorted(variants.known_backends())
+def _abilities() -> Dict[str, Any]:
+    answer: Dict[str, Any] = importlib.import_module("fusionscope_child.abilities").abilities()
+    return answer
+
+
+def _backends(question: str) -> Any:
+    return getattr(importlib.import_module("fusionscope_child.backends"), question)()
+
+
+def _why_no_torch(error: Exception) -> Dict[str, str]:
+    if isinstance(error, ImportError) and error.name == "torch":
+        return {"error": "torch is not installed"}
+    text = (str(error).splitlines() or [""])[0].rstrip(".")
+    return {
+        "error": "torch cannot be imported: {}: {}".format(type(error).__name__, text),
+        "remedy": "Install torch there anew, or pass --python PATH.",
+    }
 
 
 def _load_package() -> None:

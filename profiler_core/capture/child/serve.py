@@ -125,7 +125,7 @@ class Worker:
 
     def do_first_call(self) -> Dict[str, Any]:
         """Compile and run the first step; the time of both."""
-        from . import environment, workloads
+        from . import engines, environment, workloads
         from .step import Step
 
         workloads.seed_everything(self._spec["seed"])
@@ -137,7 +137,12 @@ class Worker:
 
         self._step, first_call_ns = self._clock.once(first)
         self._next_step = 1
-        return {"first_call_ns": first_call_ns, "settings": environment.settings()}
+        engines.check_ran()
+        return {
+            "first_call_ns": first_call_ns,
+            "settings": environment.settings(),
+            "engine": engines.facts(),
+        }
 
     def do_warm_up(
         self, floor_steps: int, ceiling_steps: int, ceiling_seconds: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Callable, ContextManager, List, Tuple
 
+from . import engines
 from .failures import CannotRunError
 from .variants import Variant, compiler
 from .workloads import Built, Inputs
@@ -22,6 +23,7 @@ class Step:
     def __init__(self, built: Built, variant: Variant, device: Any, training: bool) -> None:
         import torch
 
+        device = engines.device_for(variant.backend, device)
         self.labels = built.labels
         self.n_shapes = len(built.inputs)
         self._inputs = built.inputs
@@ -30,6 +32,7 @@ class Step:
         self._no_grad = torch.no_grad
         self._mark = _step_marker(variant, device)
         self._model = built.model
+        self._end = engines.end_of_step(variant.backend, training)
         wrap = compiler(variant)
         if built.step is not None:
             self.kind = "returned tensors"
@@ -52,8 +55,10 @@ class Step:
         self._run = self._run_training
 
     def __call__(self, index: int) -> Any:
-        """Run step `index`; nothing is synchronised."""
-        return self._run(index)
+        """Run step `index`; no GPU is waited for."""
+        answer = self._run(index)
+        self._end()
+        return answer
 
     def answer(self, shape: int) -> Named:
         """Run one call without optimizer and copy what it answers to the host.

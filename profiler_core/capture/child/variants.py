@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, NamedTuple, Optional
 
+from . import backends, engines
 from .failures import CannotRunError
 from .workloads import Built, Inputs
 
 _HALF = {"bf16": "bfloat16", "fp16": "float16"}
 _CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
-
-# Backend -> what to install where torch._dynamo does not know it or cannot import it.
-_INSTALL = {
-    "onnxrt": "onnxruntime and onnxscript, beside a torch that still has it",
-    "tensorrt": "torch-tensorrt",
-    "torch_tensorrt": "torch-tensorrt",
-    "openxla": "torch_xla",
-    "openxla_eval": "torch_xla",
-    "tvm": "apache-tvm",
-    "ipex": "intel-extension-for-pytorch",
-    "hpu_backend": "habana-torch-plugin",
-}
-# Module that must import for a backend that lists itself without it.
-_NEEDS = {"openxla": "torch_xla", "openxla_eval": "torch_xla", "tvm": "tvm"}
 
 
 class Variant(NamedTuple):
@@ -37,12 +24,14 @@ class Variant(NamedTuple):
     fullgraph: bool
     precision: str
     channels_last: bool
+    backend_options: Optional[Dict[str, Any]] = None
 
     def eager(self) -> Variant:
         """The same precision and layout, not compiled."""
         return self._replace(
-            compile=False, mode=None, backend=None, torchscript=False, dynamic=None, fullgraph=False
-        )
+            compile=False, mode=None, backend=None, torchscript=False, dynamic=None, fullgraph=False,
+            backend_options=None,
+        )  # fmt: skip
 
     @property
     def is_compiled(self) -> bool:
@@ -57,13 +46,14 @@ class Variant(NamedTuple):
 
 def variant_from(fields: Dict[str, Any]) -> Variant:
     """From the launcher's JSON."""
-    return Variant(**{name: fields[name] for name in Variant._fields})
+    return Variant(**{name: fields[name] for name in Variant._fields if name in fields})
 
 
 def place(built: Built, variant: Variant, device: Any) -> Built:
     """Model and inputs on the device, in the variant's weights' precision and memory layout."""
     import torch
 
+    device = engines.device_for(variant.backend, device)
     dtype = getattr(torch, _HALF[variant.precision]) if variant.precision in _HALF else None
     if built.step is not None:
         if dtype is not None or variant.channels_last:
@@ -108,12 +98,8 @@ def compiler(variant: Variant) -> Callable[[Any, Inputs], Any]:
         return _torchscript
     if not variant.compile:
         return lambda target, _: target
-    _check_backend(variant)
-    arguments: Dict[str, Any] = {"dynamic": variant.dynamic, "fullgraph": variant.fullgraph}
-    if variant.backend not in (None, "inductor"):
-        arguments["backend"] = variant.backend
-    elif variant.mode not in (None, "default"):
-        arguments["mode"] = variant.mode
+    backends.check_backend(variant.backend)
+    arguments = _arguments(variant)
 
     def compile_it(target: Any, _: Inputs) -> Any:
         import torch
@@ -123,36 +109,28 @@ def compiler(variant: Variant) -> Callable[[Any, Inputs], Any]:
     return compile_it
 
 
+def _arguments(variant: Variant) -> Dict[str, Any]:
+    """The words of torch.compile. It takes a mode or options, so a mode is spelt out for both."""
+    name = variant.backend
+    options = backends.options_for(name, variant.backend_options or {})
+    arguments: Dict[str, Any] = {"dynamic": variant.dynamic, "fullgraph": variant.fullgraph}
+    if name not in (None, "inductor"):
+        arguments["backend"] = engines.watched(str(name), options)
+    elif variant.mode not in (None, "default"):
+        if not options:
+            arguments["mode"] = variant.mode
+        else:
+            inductor: Any = importlib.import_module("torch._inductor")
+            options = {**inductor.list_mode_options(variant.mode), **options}
+    if options:
+        arguments["options"] = options
+    return arguments
+
+
 def n_compilations() -> int:
     """A number that grows with each frame that Dynamo compiles in this process."""
     counters = importlib.import_module("torch._dynamo.utils").counters
     return int(sum(counters["frames"].values()) + sum(counters["stats"].values()))
-
-
-def known_backends() -> List[str]:
-    """What `torch.compile(backend=…)` takes here, debugging backends included."""
-    dynamo = importlib.import_module("torch._dynamo")
-    return list(dynamo.list_backends(None))
-
-
-def _check_backend(variant: Variant) -> None:
-    name = variant.backend
-    if name in (None, "inductor"):
-        return
-    module = _NEEDS.get(name or "")
-    missing = name not in known_backends()
-    if not missing and module is not None:
-        try:
-            importlib.import_module(module)
-        except ImportError:
-            missing = True
-    if missing:
-        raise CannotRunError(
-            "torch.compile has no backend '{}' in this interpreter.".format(name),
-            "Install {}.".format(_INSTALL[name])
-            if name in _INSTALL
-            else "Use one of: {}.".format(", ".join(known_backends())),
-        )
 
 
 def _torchscript(target: Any, call: Inputs) -> Any:
