@@ -1,11 +1,12 @@
 """One run directory while it is made: run.json by atomic rename, and the heartbeat beside it."""
 
+from __future__ import annotations
+
 import json
 import os
 import socket
 import threading
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ class RunWriter:
             "rank": 0,
             "world_size": 1,
             **record,
-            "created_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "status": "running",
             "error": None,
             "error_kind": None,
