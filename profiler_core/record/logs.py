@@ -17,8 +17,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from profiler_core import run_directory as names
 from profiler_core.capture.child.environment import log_names
+from profiler_core.capture.handover import Handover
 from profiler_core.capture.torch_settings import torch_logs, wanted_logs
-from profiler_core.record.handover import Handover
 
 _TRACE_LOGGER = "torch.__trace"
 _BEFORE = (

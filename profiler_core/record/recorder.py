@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Callable, Dict, Optional, Type, Union
 
+from profiler_core.capture import handover
 from profiler_core.errors import BadInput
-from profiler_core.record import handover
 from profiler_core.record.logs import CompilerLogs
 from profiler_core.record.place import place, ranks
 from profiler_core.record.plan import Plan

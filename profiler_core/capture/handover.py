@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import List, Optional
 
 FOLDER = "FUSIONSCOPE_RECORDING"  # the variable with the folder's path
 OUT = "FUSIONSCOPE_RECORD_OUT"  # the variable with the folder for runs, instead of the script's
-IMPORTABLE = Path(__file__).resolve().parent / "importable"  # for PYTHONPATH
+IMPORTABLE = Path(__file__).resolve().parents[1] / "record" / "importable"  # for PYTHONPATH
 
 _STDERR = "stderr.txt"
 _TORCH_TRACE = "torch_trace"
@@ -34,7 +33,7 @@ class Handover:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(line)
 
-    def runs(self) -> List[Path]:
+    def runs(self) -> list[Path]:
         """The runs that the script made, in the order of their beginning."""
         if not self._runs.is_file():
             return []
@@ -49,7 +48,7 @@ class Handover:
         return (ours.st_dev, ours.st_ino) == (kept.st_dev, kept.st_ino)
 
 
-def handed_over() -> Optional[Handover]:
+def handed_over() -> Handover | None:
     """What the `fusionscope run` around this process handed over; None without one."""
     text = os.environ.get(FOLDER)
     if not text or not Path(text).is_dir():

@@ -1,0 +1,158 @@
+"""`run -- COMMAND…`: the user's own script with torch's logs on, for the Recorder inside of it."""
+
+import argparse
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from profiler_core import home
+from profiler_core.capture.handover import Handover
+from profiler_core.capture.script.finish import Recorded, finish, keep_logs_alone
+from profiler_core.capture.script.interpreter import known_logs
+from profiler_core.capture.script.launch import run_command, script_environment
+from profiler_core.capture.torch_settings import OPTIONAL_LOGS
+from profiler_core.cli.json_output import write_json
+from profiler_core.cli.table import table
+from profiler_core.errors import BadInput
+from profiler_core.units import format_duration
+
+_WHAT_TO_ADD = """The script made no recording. Add to it:
+
+    from profiler_core.record import Recorder
+
+    with Recorder("runs/", workload="my-train", variant="eager") as recorder:
+        for batch in loader:
+            train_step(batch)
+            recorder.step()
+"""
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the arguments."""
+    parser = subparsers.add_parser(
+        "run",
+        help="your own training script, which records itself",
+        usage="fusionscope run [options] -- COMMAND [ARGUMENT…]",
+        description="Starts a script with a Recorder in it: torch's logs on, its stderr kept, the "
+        "Recorder importable. See docs/recorder.md.",
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--out", type=Path, help="where runs are made (default: where the script says)"
+    )
+    where.add_argument(
+        "--library", action="store_true", help="make them in your library, for the pages"
+    )
+    parser.add_argument(
+        "--python", help="the script's interpreter, where it cannot be told from the command"
+    )
+    parser.add_argument(
+        "--cold", action="store_true", help="with empty caches of the compiler, for its true time"
+    )
+    parser.add_argument(
+        "--logs", default="", metavar="NAME,…", help=f"more of them: {', '.join(OPTIONAL_LOGS)}"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="the result; what the script prints goes to stderr"
+    )
+    parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run it; the exit status is the command's.
+
+    Raises:
+        BadInput: no command, an unknown log, or a program that is not there.
+    """
+    command = arguments.command[arguments.command[:1] == ["--"] :]
+    if not command:
+        raise BadInput("No command is given.", remedy="Write fusionscope run -- python train.py.")
+    further = tuple(filter(None, arguments.logs.split(",")))
+    for name in further:
+        if name not in OPTIONAL_LOGS:
+            raise BadInput(
+                f"Log '{name}' is unknown.", remedy=f"Choose from {', '.join(OPTIONAL_LOGS)}."
+            )
+    out = home.runs_directory() if arguments.library else arguments.out
+    with tempfile.TemporaryDirectory(prefix="fusionscope-run-") as text:
+        folder = Path(text)
+        handed = Handover(folder)
+        environment = script_environment(
+            folder,
+            known_logs(command[0], arguments.python),
+            out=out,
+            further_logs=further,
+            cold=arguments.cold,
+        )
+        exit_status = run_command(command, environment, handed, quiet=arguments.json)
+        runs = finish(handed, exit_status)
+        logs = None if runs else keep_logs_alone(handed, out or Path("runs"), _script(command))
+    if arguments.json:
+        write_json(_answer(command, exit_status, runs, logs))
+    else:
+        print(_text(runs, logs), file=sys.stderr)
+    return exit_status
+
+
+def _script(command: list[str]) -> str:
+    """What the script is called: the first word that is a Python file, else the program."""
+    return Path(next((word for word in command if word.endswith(".py")), command[0])).stem
+
+
+def _answer(
+    command: list[str], exit_status: int, runs: tuple[Recorded, ...], logs: Path | None
+) -> dict[str, Any]:
+    return {
+        "command": command,
+        "exit_status": exit_status,
+        "runs": [
+            {
+                "directory": run.directory,
+                **{
+                    key: run.record.get(key)
+                    for key in ("workload", "variant", "rank", "world_size", "status", "error")
+                },
+                "first_call_ns": run.record["measurement"].get("first_call_ns"),
+                "step_time_ns": _step_time_ns(run),
+                "n_rounds": len(run.record["measurement"].get("rounds", ())),
+                "notes": run.record["measurement"].get("notes", []),
+            }
+            for run in runs
+        ],
+        "logs": logs,
+    }
+
+
+def _text(runs: tuple[Recorded, ...], logs: Path | None) -> str:
+    if not runs:
+        kept = f"\nThe compiler's logs are kept: fusionscope logs {logs}" if logs else ""
+        return f"\n{_WHAT_TO_ADD}{kept}"
+    rows = [
+        [
+            run.record["name"],
+            str(run.record["rank"]) if run.record["world_size"] > 1 else "–",
+            run.record["status"],
+            format_duration(_step_time_ns(run)),
+            str(len(run.record["measurement"].get("rounds", ()))),
+            format_duration(run.record["measurement"].get("first_call_ns")),
+        ]
+        for run in runs
+    ]
+    parts = [
+        "",
+        table(["recording", "rank", "status", "step time", "rounds", "first call"], rows, n_text=3),
+    ]
+    parts += [f"{run.record['name']}: {run.record['error']}" for run in runs if run.record["error"]]
+    shown = [run for run in runs if not run.record["rank"]]
+    parts += [str(run.directory) for run in shown]
+    parts.append(f"See it: fusionscope open {' '.join(str(run.directory) for run in shown)}")
+    return "\n".join(parts)
+
+
+def _step_time_ns(run: Recorded) -> float | None:
+    """Median over the rounds of wall time over steps (design section 6)."""
+    rounds = run.record["measurement"].get("rounds", ())
+    times = [entry["wall_ns"] / entry["n_steps"] for entry in rounds]
+    return statistics.median(times) if times else None
