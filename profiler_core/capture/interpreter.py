@@ -1,5 +1,6 @@
 """The interpreter whose environment holds the model: what is installed there, asked once."""
 
+import contextlib
 import json
 import os
 import signal
@@ -153,11 +154,13 @@ def _ask(words: list[str], look: Callable[[], None], within_s: float, what: str)
     try:
         stdout, stderr = _output(process, look, within_s)
     except subprocess.TimeoutExpired:
-        raise CaptureFailed(
-            f"{executable} took more than {within_s:.0f} s {what}.", remedy=_REMEDY
-        ) from None
-    finally:
         _end_session(process)
+        raise CaptureFailed(
+            f"{executable} took more than {within_s:g} s {what}.", remedy=_REMEDY
+        ) from None
+    except BaseException:
+        _end_session(process)
+        raise
     return _Said(stdout, stderr, process.returncode)
 
 
@@ -176,8 +179,11 @@ def _output(
 
 def _end_session(process: subprocess.Popen[str]) -> None:
     """Kill it with whatever it started: a wrapper script's own child would hold the pipes open."""
-    if process.poll() is None:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
     process.wait()
 
 

@@ -1,15 +1,17 @@
 """`doctor`: what this machine and this interpreter can capture, and what is missing."""
 
 import argparse
-from dataclasses import dataclass
-from typing import Any, Literal
+import shutil
+import textwrap
+from typing import Any
 
 from profiler_core.capture.counters.tool import INSTALL, NOT_HERE, find_tool
-from profiler_core.capture.interpreter import Interpreter, probe
+from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS
 from profiler_core.capture.telemetry.host import host_or_reason
 from profiler_core.capture.telemetry.sources import Gpus, find_gpus
-from profiler_core.capture.torch_settings import torch_logs
+from profiler_core.cli.diagnosis.finding import Finding
+from profiler_core.cli.diagnosis.offers import offers
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.table import table
 from profiler_core.errors import CaptureFailed
@@ -18,19 +20,11 @@ from profiler_core.units import format_bytes
 # Workloads that need a package beside torch.
 _NEEDS = {"resnet50": "torchvision", "bert": "transformers"}
 
+# Columns of the table: where there is no terminal, and of the answers at least.
+_WIDTH = 120
+_NARROWEST = 40
+
 _LIBRARIES = {"nvml": "NVML", "amdsmi": "amdsmi"}
-
-State = Literal["yes", "no", "partly"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line: a question, its answer, and what to do where the answer is not yes."""
-
-    what: str
-    state: State
-    detail: str
-    remedy: str | None = None
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -38,7 +32,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "doctor", help="what this machine can capture, and what is missing"
     )
-    parser.add_argument("--python", help="the interpreter whose environment holds the model")
+    parser.add_argument(
+        "--python",
+        help="the interpreter whose environment holds the model, or that environment's folder",
+    )
     parser.add_argument("--json", action="store_true", help="the findings as JSON")
 
 
@@ -47,7 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         interpreter = probe(arguments.python, with_backends=True)
     except CaptureFailed as error:
-        interpreter = Interpreter(arguments.python or "", {"error": error.problem})
+        interpreter = Interpreter(
+            arguments.python or default_python(),
+            {"error": error.problem.rstrip("."), "remedy": error.remedy},
+        )
     findings = diagnose(interpreter, find_gpus())
     possible = interpreter.error is None
     if arguments.json:
@@ -60,12 +60,23 @@ def run(arguments: argparse.Namespace) -> int:
             }
         )
     else:
-        rows = [[finding.state, finding.what, finding.detail] for finding in findings]
-        print(table(["", "what", "found"], rows, n_text=3))
+        print(table(["", "what", "found"], _rows(findings), n_text=3))
         for finding in findings:
             if finding.remedy:
                 print(f"\n{finding.what}: {finding.remedy}")
     return 0 if possible else 3
+
+
+def _rows(findings: list[Finding]) -> list[list[str]]:
+    """One row a finding, and further ones where what was found is longer than the terminal."""
+    taken = len("partly") + max(len(finding.what) for finding in findings) + 4
+    width = max(_NARROWEST, shutil.get_terminal_size((_WIDTH, 24)).columns - taken)
+    rows = []
+    for finding in findings:
+        lines = textwrap.wrap(finding.detail, width) or [""]
+        rows.append([finding.state, finding.what, lines[0]])
+        rows += [["", "", line] for line in lines[1:]]
+    return rows
 
 
 def diagnose(interpreter: Interpreter, gpus: Gpus) -> list[Finding]:
@@ -77,9 +88,7 @@ def diagnose(interpreter: Interpreter, gpus: Gpus) -> list[Finding]:
     """
     facts = interpreter.facts
     if interpreter.error is not None:
-        return [
-            Finding("torch", "no", interpreter.error, "Install torch there, or pass --python PATH.")
-        ]
+        return [Finding("torch", "no", interpreter.error, interpreter.remedy)]
     findings = [
         Finding("torch", "yes", f"{facts['torch']}, Python {facts['python']}"),
         Finding("interpreter", "yes", facts["python_executable"]),
@@ -111,7 +120,7 @@ def diagnose(interpreter: Interpreter, gpus: Gpus) -> list[Finding]:
     )  # fmt: skip
     findings += [_gpu_telemetry(gpus, bool(interpreter.gpus)), _host_telemetry()]
     findings.append(_counters(bool(interpreter.gpus)))
-    findings.append(_logs(interpreter))
+    findings += offers(interpreter)
     findings.append(Finding("backends", "yes", ", ".join(_offered(facts["backends"]))))
     findings.extend(_workloads(facts))
     return findings
@@ -151,13 +160,6 @@ def _counters(has_gpu: bool) -> Finding:
     return Finding("hardware counters", "yes", f"{tool.title}: {tool.path}")
 
 
-def _logs(interpreter: Interpreter) -> Finding:
-    value = torch_logs(interpreter.log_names)
-    if value is None:
-        return Finding("compile logs", "no", "this torch knows no TORCH_LOGS names of ours")
-    return Finding("compile logs", "yes", f"TORCH_LOGS={value}")
-
-
 def _offered(backends: list[str]) -> list[str]:
     hidden = ("TESTING_ONLY", "minifier", "debug", "crossref", "_ts", "with_mode")
     return [name for name in backends if not any(word in name for word in hidden)]
@@ -167,7 +169,14 @@ def _workloads(facts: dict[str, Any]) -> list[Finding]:
     findings = []
     for name, what in BUILT_IN_WORKLOADS.items():
         package = _NEEDS.get(name)
-        if package is None or facts[package]:
+        if name == "fsdp" and not (facts.get("abilities") or {}).get("fully_shard", True):
+            findings.append(
+                Finding(
+                    f"workload {name}", "no", "this torch has no fully_shard (FSDP2)",
+                    "Use torch 2.4 or newer, or the workload ddp.",
+                )
+            )  # fmt: skip
+        elif package is None or facts[package]:
             findings.append(Finding(f"workload {name}", "yes", what))
         else:
             findings.append(

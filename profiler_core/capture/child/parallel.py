@@ -53,16 +53,21 @@ def wrap(model: Any, kind: Optional[str], device: Any) -> Any:
     if kind == "ddp":
         where = [device] if device.type == "cuda" else None
         return torch.nn.parallel.DistributedDataParallel(model, device_ids=where)
-    fully_shard = _fully_shard()
+    shard = fully_shard()
     mesh = torch.distributed.device_mesh.init_device_mesh(
         device.type, (torch.distributed.get_world_size(),)
     )
     for block in model.children():
-        fully_shard(block, mesh=mesh)
-    return fully_shard(model, mesh=mesh)
+        shard(block, mesh=mesh)
+    return shard(model, mesh=mesh)
 
 
-def _fully_shard() -> Any:
+def fully_shard() -> Any:
+    """FSDP2's function, wherever this torch keeps it.
+
+    Raises:
+        CannotRunError: it has none.
+    """
     for name in ("torch.distributed.fsdp", "torch.distributed._composable.fsdp"):
         try:
             return importlib.import_module(name).fully_shard

@@ -1,0 +1,63 @@
+"""What this torch offers to a capture: each asked of torch itself, not told from its version."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any, Dict, Optional
+
+from .failures import CannotRunError
+from .parallel import fully_shard
+
+
+def abilities() -> Dict[str, Any]:
+    """True, False, or why not, by name; imports Dynamo, which takes seconds."""
+    import torch
+
+    return {
+        "compile_error": _compile_error(),
+        "kineto": bool(torch.profiler.kineto_available()),
+        "cuda_trace": torch.profiler.ProfilerActivity.CUDA in torch.profiler.supported_activities(),
+        "structured_log": _has("torch._logging._internal", "trace_structured"),
+        "provenance": _has("torch._inductor.config", "trace.provenance_tracking_level")
+        or _has("torch._inductor.config", "trace.provenance_tracking"),
+        "cpu_kernel_names": _has("torch._inductor.config", "cpp.enable_kernel_profile"),
+        "graph_cache": _has("torch._inductor.config", "fx_graph_cache"),
+        "memory_history": _memory_history(),
+        "distributed": bool(torch.distributed.is_available()),
+        "fully_shard": _fully_shard(),
+    }
+
+
+def _compile_error() -> Optional[str]:
+    """Why torch.compile refuses this Python or this system; None where it does not."""
+    try:
+        frame = importlib.import_module("torch._dynamo.eval_frame")
+        frame.check_if_dynamo_supported()
+    except Exception as error:  # an import of Dynamo may fail in any way; it is the answer
+        return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    return None
+
+
+def _has(module: str, path: str) -> bool:
+    try:
+        value = importlib.import_module(module)
+        for name in path.split("."):
+            value = getattr(value, name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def _memory_history() -> bool:
+    """Are Python's frames alone kept on demand? Since 2.1; to name C++ ones takes minutes."""
+    record = getattr(importlib.import_module("torch.cuda.memory"), "_record_memory_history", None)
+    return record is not None and "stacks" in inspect.signature(record).parameters
+
+
+def _fully_shard() -> bool:
+    try:
+        fully_shard()
+    except CannotRunError:
+        return False
+    return True

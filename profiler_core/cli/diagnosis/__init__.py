@@ -1,0 +1,1 @@
+"""The findings of `doctor`, one module a subject."""
