@@ -165,6 +165,9 @@ def comparisons() -> tuple[Comparable, ...]:
         for folder in _folders(root, root)
         if (group := _comparable(prefix, folder, root)) is not None
     ]
+    alone = [g.baseline for g in groups if g.path == g.baseline.path]
+    shown = {entry.key for entry in _without_other_ranks(alone)}
+    groups = [g for g in groups if g.path != g.baseline.path or g.key in shown]
     mine = [group for group in groups if group.origin != "sample"]
     samples = [group for group in groups if group.origin == "sample"]
     return (*sorted(mine, key=lambda group: group.created_at, reverse=True), *samples)
@@ -210,10 +213,7 @@ def _comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
         for path in _folders(folder, root)
         if _is_run(path, root)
     ]
-    # Run directories of single ranks count as one: the lowest rank's stands for all.
-    sets = rank_sets([(e.key, e.run) for e in found if not (e.path / RANKS).is_dir()])
-    others = {other for ranks in sets for other in list(ranks.values())[1:]}
-    found = [e for e in found if e.key not in others]
+    found = _without_other_ranks(found)
     if not found and _is_run(folder, root):
         found = [_entry(key, folder, origin)]
     if not found:
@@ -222,6 +222,13 @@ def _comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
     candidates = sorted((e for e in found if e is not baseline), key=_place_in_capture)
     created = max((e.run.created_at or "" for e in found), default="")
     return Comparable(key, origin, folder, baseline, tuple(candidates), created)
+
+
+def _without_other_ranks(found: list[Entry]) -> list[Entry]:
+    """Run directories of single ranks of one job count as one: the lowest rank's stands for all."""
+    sets = rank_sets([(e.key, e.run) for e in found if not (e.path / RANKS).is_dir()])
+    others = {key for ranks in sets for key in list(ranks.values())[1:]}
+    return [entry for entry in found if entry.key not in others]
 
 
 def _baseline(found: list[Entry]) -> Entry:

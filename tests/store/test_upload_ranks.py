@@ -105,14 +105,15 @@ def test_run_directories_of_single_ranks_are_one_run_for_each_job(tmp_path):
         assert [file.rank for file in find_ranks(str(entry.path)).files] == [0, 1]
 
 
-def test_run_directories_of_single_ranks_are_listed_once(tmp_path):
+@pytest.mark.parametrize(("below", "n_groups"), [("runs", 2), ("runs/job", 1)])
+def test_run_directories_of_single_ranks_are_listed_once(tmp_path, below, n_groups):
     for name, source in single_ranks(tmp_path):
-        target = tmp_path / "home" / name
+        target = tmp_path / "home" / below / name.removeprefix("runs/")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
-    (group,) = [g for g in library.comparisons() if g.origin == "capture"]
-    # Nothing says in which folder a capture's runs lie but the folder itself.
-    assert [e.path.name for e in group.entries] == ["eager-r0", "default-r0"]
+    groups = [g for g in library.comparisons() if g.origin == "capture"]
+    assert len(groups) == n_groups
+    assert {e.path.name for g in groups for e in g.entries} == {"eager-r0", "default-r0"}
 
 
 def test_a_broken_first_rank_leaves_the_others(tmp_path):

@@ -173,8 +173,12 @@ def trace_diff(material: Material) -> list[Figure]:
     from hta.trace_diff import DeviceType, LabeledTrace, TraceDiff
 
     sides = (material.baseline, material.frames)
-    rank = min(set(sides[0].traces) & set(sides[1].traces))
-    step = max(set(sides[0].traces[rank]["iteration"]) & set(sides[1].traces[rank]["iteration"]))
+    shared = set(sides[0].traces) & set(sides[1].traces)
+    if not shared:
+        return []
+    rank = min(shared)
+    steps = set(sides[0].traces[rank]["iteration"]) & set(sides[1].traces[rank]["iteration"])
+    step = max(steps, default=-1)
     if step < 0:
         return []
     labelled = [

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from profiler_core.analysis.ranks.job import Job
+from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.open import open_trace
 from profiler_core.model.trace import Trace
 from profiler_core.ranks import remote
@@ -36,13 +37,8 @@ def ask_hta(found: RankFiles, job: Job, baseline: RankFiles | None = None) -> Ht
         if trace.has_device_events:
             add_rank(frames, file.rank, trace)
             own[file.rank] = own_numbers(trace)
-    before = None
-    if baseline is not None:
-        before = Frames()
-        trace = _trace(baseline.files[0])
-        if trace.has_device_events:
-            add_rank(before, baseline.files[0].rank, trace)
-    material = Material(frames, own, job, before if before and before.traces else None)
+    before = _first_of(baseline) if baseline is not None else None
+    material = Material(frames, own, job, before)
     version, problem = installed()
     if not frames.traces:
         return HtaAnswer(version, "No rank has GPU events.", (), ())
@@ -50,10 +46,25 @@ def ask_hta(found: RankFiles, job: Job, baseline: RankFiles | None = None) -> Ht
     return HtaAnswer(version, problem, tuple(material.ranks), tuple(analyses))
 
 
+def _first_of(baseline: RankFiles) -> Frames | None:
+    """The first rank of the job to compare with that can be read; None where none can."""
+    for file in baseline.files:
+        try:
+            trace = _trace(file)
+        except FusionscopeError:
+            continue
+        if trace.has_device_events:
+            frames = Frames()
+            add_rank(frames, file.rank, trace)
+            return frames
+    return None
+
+
 def chosen_ranks(found: RankFiles, job: Job) -> list[RankFile]:
-    """The first ranks, and the one that the others wait for."""
+    """The first ranks that could be read, and the one that the others wait for."""
     late = job.straggler.rank if job.straggler else None
-    local = [file for file in found.files if not remote.is_url(file.place)]
+    read = {row.rank for row in job.ranks}
+    local = [f for f in found.files if f.rank in read and not remote.is_url(f.place)]
     first = [file for file in local if file.rank != late]
     named = [file for file in local if file.rank == late]
     return sorted([*first[: MOST_RANKS - len(named)], *named], key=lambda file: file.rank)
