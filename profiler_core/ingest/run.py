@@ -7,7 +7,6 @@ A folder with the traces of several ranks of one job is the run of its lowest re
 
 import shutil
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import cache_directory
 from profiler_core.ingest import archive
+from profiler_core.ingest.alive import as_it_stands
 from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.kinds import AS_SQLITE, TRACES, Kind, kind_of
 from profiler_core.ingest.limits import configured
@@ -191,20 +191,7 @@ def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:
         raise NotARun(
             f"{file} is no record of a run: {error}.", remedy="Restore it, or delete it."
         ) from error
-    if record.status == "running" and (is_copy or _is_lost(folder)):
-        return msgspec.structs.replace(record, status="lost")
-    return record
-
-
-def _is_lost(folder: Path) -> bool:
-    """While a run is running, its heartbeat is touched every second."""
-    for name in (names.HEARTBEAT, names.RUN_JSON):
-        try:
-            age_s = time.time() - (folder / name).stat().st_mtime
-        except OSError:
-            continue
-        return age_s > names.LOST_AFTER_S
-    return True
+    return as_it_stands(record, folder, may_be_alive=not is_copy)
 
 
 def unpacked(file: Path) -> Path:

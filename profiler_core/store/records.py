@@ -5,15 +5,13 @@ types, nested without end. Whatever is wrong becomes one sentence beside a recor
 a name.
 """
 
-import os
-import socket
-import time
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from profiler_core import run_directory as names
+from profiler_core.ingest.alive import as_it_stands
 from profiler_core.model.run import RunRecord
 
 # Raw rounds and step times of a long capture are about 100 kB; beyond this it is no run.json.
@@ -34,9 +32,7 @@ def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | Non
     record, problem = _decode(file, stat.st_mtime_ns, stat.st_size)
     if record is None:
         return RunRecord(name=path.name, run_id=path.name, status="failed", error=problem), problem
-    if record.status == "running" and not (may_be_alive and _is_alive(path, record)):
-        return msgspec.structs.replace(record, status="lost"), None
-    return record, None
+    return as_it_stands(record, path, may_be_alive=may_be_alive), None
 
 
 @lru_cache(maxsize=4096)
@@ -51,24 +47,3 @@ def _decode(file: Path, mtime_ns: int, size: int) -> tuple[RunRecord | None, str
         return None, f"{names.RUN_JSON} cannot be read: {error.strerror}."
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError) as error:
         return None, f"{names.RUN_JSON} cannot be understood: {str(error)[:200]}."
-
-
-def _is_alive(path: Path, record: RunRecord) -> bool:
-    """A fresh heartbeat, and on this host a process that still exists."""
-    try:
-        beat = max((path / names.HEARTBEAT).stat().st_mtime, 0.0)
-    except OSError:
-        beat = (path / names.RUN_JSON).stat().st_mtime  # the first beat may be a second away
-    if time.time() - beat > names.LOST_AFTER_S:
-        return False
-    measurement = record.measurement
-    pid = (measurement.pid or 0) if measurement else 0
-    if measurement is None or measurement.host != socket.gethostname() or pid <= 0:
-        return True
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # it exists and belongs to somebody else
-        return True
-    return True

@@ -1,0 +1,53 @@
+"""Whether a run that says "running" still runs (design section 3)."""
+
+import os
+import socket
+import time
+from pathlib import Path
+
+import msgspec
+
+from profiler_core import run_directory as names
+from profiler_core.model.run import RunRecord
+
+
+def as_it_stands(record: RunRecord, folder: Path, *, may_be_alive: bool) -> RunRecord:
+    """The record, "lost" where it says "running" and cannot be; then `error` says what is kept.
+
+    Args:
+        record: as run.json has it.
+        folder: the run directory.
+        may_be_alive: False for a copy or an upload, which nobody works at.
+    """
+    if record.status != "running" or (may_be_alive and _is_alive(folder, record)):
+        return record
+    n_rounds = len(record.measurement.rounds) if record.measurement is not None else 0
+    kept = {0: "no timed round is", 1: "one timed round is"}.get(
+        n_rounds, f"{n_rounds} timed rounds are"
+    )
+    sentence = f"Its process ended without a word, killed or with the machine; {kept} kept."
+    return msgspec.structs.replace(record, status="lost", error=record.error or sentence)
+
+
+def _is_alive(folder: Path, record: RunRecord) -> bool:
+    """A fresh heartbeat, and on this host a process that still exists."""
+    try:
+        beat = (folder / names.HEARTBEAT).stat().st_mtime
+    except OSError:
+        try:
+            beat = (folder / names.RUN_JSON).stat().st_mtime  # the first beat may be a second away
+        except OSError:
+            return False
+    if time.time() - beat > names.LOST_AFTER_S:
+        return False
+    measurement = record.measurement
+    pid = (measurement.pid or 0) if measurement else 0
+    if measurement is None or measurement.host != socket.gethostname() or pid <= 0:
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it exists and belongs to somebody else
+        return True
+    return True
