@@ -51,7 +51,7 @@ class Material:
         """As the ledger takes it; None without a trace."""
         if self.trace is None:
             return None
-        code = self.code if self.code and self.code.graphs else None
+        code = self.code if self.code and self.code.says_something else None
         return LedgerSide(self.trace, code, self.stacks)
 
 

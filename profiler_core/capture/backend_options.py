@@ -36,7 +36,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("device", "the plugin that runs it", "CPU"),
         Option("config.", "a property of the plugin", "f32"),
         Option("model_caching", "keep compiled models on disk", "true"),
-        Option("cache_dir", "where they are kept", "/tmp/openvino"),
+        Option("cache_dir", "where they are kept", "path/to/cache"),
         Option("aot_autograd", "trace through AOTAutograd", "true"),
         Option("disabled_ops", "operators left to PyTorch", "aten.relu.default", is_list=True),
         Option("testing", "keep going where an operator is not supported", "true"),

@@ -2,8 +2,8 @@
 
 Written as `base+modifier+modifier`, for example `default+bf16-autocast+channels_last`. The base is
 `eager`, `torchscript`, a mode of torch.compile, or `backend:NAME`; a backend's usual name may stand
-alone (`aot_eager`), only dynamo's own `eager` backend needs the prefix. `+KEY=VALUE` is an option of
-the backend (see backend_options): `openvino+config.INFERENCE_PRECISION_HINT=f32`.
+alone (`aot_eager`), only dynamo's own `eager` backend needs the prefix. `+KEY=VALUE` is an option
+of the backend (see backend_options): `openvino+config.INFERENCE_PRECISION_HINT=f32`.
 """
 
 import re

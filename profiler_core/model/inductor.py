@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-CallKind = Literal["triton", "template", "library", "cpp"]
+CallKind = Literal["triton", "template", "library", "cpp", "engine"]
 Direction = Literal["inference", "forward", "backward"]
 
 
@@ -82,6 +82,12 @@ class InductorLog(msgspec.Struct, frozen=True):
     """All generated modules of one process, in the order of their compilation."""
 
     graphs: tuple[CompiledGraph, ...] = ()
+    traced: tuple[CompiledGraph, ...] = ()  # without calls: Inductor generated no code for them
     n_records: int = 0
     n_unreadable: int = 0  # records of a wanted kind whose payload could not be read
     lost: tuple[str, ...] = ()  # one sentence for each thing that this log cannot say
+
+    @property
+    def says_something(self) -> bool:
+        """Is there any graph in it?"""
+        return bool(self.graphs or self.traced)

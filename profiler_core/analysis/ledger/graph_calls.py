@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profiler_core.analysis.ledger.alignment import align
+from profiler_core.analysis.ledger.engines import engine_graph, is_engine
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.ledger.work_units import GraphRun, HostStep, Unit
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
@@ -81,6 +82,9 @@ def execute(
         if not numbers:
             continue
         pieces = _pieces(step, numbers, kernel_names)
+        if any(is_engine(piece.name) for piece in pieces):
+            executions.append(_deal_engine(step, index, pieces, log))
+            continue
         graph = _choose_graph(run, pieces, log)
         executions.append(_deal(step, index, graph, pieces))
     return executions
@@ -130,6 +134,31 @@ def _choose_graph(
     best = max(fitting, key=likeness, default=None)
     written = Counter(c.name for c in best.calls) if best is not None else Counter[str]()
     return best if sum((seen & written).values()) * 2 > sum(seen.values()) else None
+
+
+def _deal_engine(
+    step: HostStep, index: int, pieces: Sequence[_Piece], log: InductorLog | None
+) -> Execution:
+    """All of the graph is the engine's, but for the operators that stand beside it."""
+    run = step.runs[index]
+    backward = run.direction == "backward"
+    logged = next(
+        (
+            graph
+            for graph in (log.traced if log is not None else ())
+            if graph.compile_id == run.compile_id and (graph.direction == "backward") == backward
+        ),
+        None,
+    )
+    if logged is None:
+        return Execution(index, None, {}, [], [])
+    graph, call_of = engine_graph(logged, [piece.name for piece in pieces])
+    execution = Execution(index, graph, {}, [], [])
+    for piece, call in zip(pieces, call_of, strict=True):
+        if call is not None:
+            step.units[piece.unit].call = call
+            execution.units_of_call.setdefault(call, []).append(piece.unit)
+    return execution
 
 
 def _deal(

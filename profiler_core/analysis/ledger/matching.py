@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from profiler_core.analysis.ledger.alignment import align_codes
+from profiler_core.analysis.ledger.engines import is_engine
 from profiler_core.analysis.ledger.filling import fill, reach, reach_lines, swap
 from profiler_core.analysis.ledger.match import Labels, Match, Tie, label_items, tie_items
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
@@ -214,6 +215,7 @@ def _match_optimizers(
                 and (
                     units[number].in_optimizer
                     or _FOREACH.match(units[number].name)
+                    or is_engine(units[number].name)  # XLA runs what the optimizer noted down
                     or program.nameless.issuperset((number,))
                 )
             )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from profiler_core.analysis.categories import category_of_kernel
+from profiler_core.analysis.ledger.engines import OPAQUE
 from profiler_core.analysis.ledger.graph_calls import Execution
 from profiler_core.analysis.ledger.operators import (
     ANCHORS,
@@ -285,6 +286,8 @@ def _graph_items(
         )
     for call, numbers in units_of.items():
         ties.extend((numbers[0], other) for other in numbers[1:])
+        if graph.calls[call].kind == "engine":
+            notes.setdefault(numbers[0], []).append(OPAQUE)
         target = owned.follows.get(call)
         if target is not None and target in first_unit:
             ties.append((numbers[0], first_unit[target]))

@@ -50,7 +50,7 @@ PACKAGES: Dict[str, Package] = {
     "onnxrt": Package(
         "onnxruntime",
         "onnxruntime",
-        "onnxruntime, onnx and onnxscript beside torch 2.8 or older: torch 2.9 dropped this backend",
+        "onnxruntime, onnx and onnxscript beside torch 2.8 or older: torch 2.9 dropped it",
     ),
     "tvm": Package("tvm", "apache-tvm", "apache-tvm"),
     "ipex": Package(

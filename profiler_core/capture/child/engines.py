@@ -119,8 +119,13 @@ def end_of_step(backend: Optional[str], training: bool) -> Callable[[], Any]:
     if backend not in _XLA:
         return _nothing
     xla = importlib.import_module("torch_xla")
-    if training:  # the optimizer's operators are only noted down until then
-        return functools.partial(xla.sync, wait=True)
+    if training:
+
+        def run_the_rest() -> None:  # the optimizer's operators are only noted down until then
+            with _operator(str(backend)):
+                xla.sync(wait=True)
+
+        return run_the_rest
     return importlib.import_module("torch_xla.core.xla_model").wait_device_ops  # type: ignore[no-any-return]
 
 
@@ -214,8 +219,8 @@ def _watch_openvino() -> None:
     """Each run of a partition is an operator; what falls back to PyTorch or Inductor is counted."""
     RAN.counts = True
     folder = "openvino.frontend.pytorch.torchdynamo."
-    execute = importlib.import_module(folder + "execute")
-    backend = importlib.import_module(folder + "backend")
+    execute: Any = importlib.import_module(folder + "execute")
+    backend: Any = importlib.import_module(folder + "backend")
     infer, cached = execute.openvino_execute, backend.execute_cached
 
     @functools.wraps(infer)
@@ -273,7 +278,7 @@ def _openvino_precision(compiled: Dict[Any, Any]) -> str:
 @functools.lru_cache(maxsize=None)
 def _watch_xla(name: str) -> None:
     RAN.counts = True
-    bridge = importlib.import_module("torch_xla.core.dynamo_bridge")
+    bridge: Any = importlib.import_module("torch_xla.core.dynamo_bridge")
     wait = importlib.import_module("torch_xla.core.xla_model").wait_device_ops
     extract = bridge.extract_compiled_graph
 

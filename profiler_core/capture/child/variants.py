@@ -29,8 +29,8 @@ class Variant(NamedTuple):
     def eager(self) -> Variant:
         """The same precision and layout, not compiled."""
         return self._replace(
-            compile=False, mode=None, backend=None, torchscript=False, dynamic=None, fullgraph=False,
-            backend_options=None,
+            compile=False, mode=None, backend=None, torchscript=False, dynamic=None,
+            fullgraph=False, backend_options=None,
         )  # fmt: skip
 
     @property

@@ -7,7 +7,7 @@ INDUCTOR_PROVENANCE=1). Every other record is skipped unread; what is missing is
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,11 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
                     one.graphs[-1].stacks = value
     built = tuple(_build(graph) for graph in graphs)
     return InductorLog(
-        graphs=built, n_records=n_records, n_unreadable=n_unreadable, lost=_lost(built)
+        graphs=built,
+        traced=tuple(_traced(compilations)),
+        n_records=n_records,
+        n_unreadable=n_unreadable,
+        lost=_lost(built),
     )
 
 
@@ -163,6 +167,26 @@ def _build(graph: _Graph) -> CompiledGraph:
         file_name=graph.file_name,
         code=graph.code,
     )
+
+
+def _traced(compilations: Mapping[str, _Compilation]) -> Iterator[CompiledGraph]:
+    """Graphs that went to another compiler than Inductor: nodes, and no generated code."""
+    for compile_id, one in compilations.items():
+        if one.graphs or not one.dynamo:
+            continue
+        nodes = read_graph(one.dynamo)
+        backward = one.aot.get("aot_backward_graph", "")
+        directions: list[Direction] = ["forward", "backward"] if backward else ["inference"]
+        for direction in directions:
+            aot = backward if direction == "backward" else ""
+            yield CompiledGraph(
+                compile_id=compile_id,
+                direction=direction,
+                calls=(),
+                dynamo_nodes=nodes,
+                aot_nodes=read_graph(aot),
+                placeholders=placeholder_names(one.dynamo),
+            )
 
 
 def _results(

@@ -91,7 +91,7 @@ def _joined(
     joined = None if counters is None else join(counters, work)
     if counters is None or joined is None:
         return RunMeasured()
-    estimates = estimated_bytes(LedgerSide(_trace, _code if _code and _code.graphs else None))
+    estimates = estimated_bytes(LedgerSide(_trace, _code if _code and _code.says_something else None))
     return RunMeasured(
         joined,
         counters_by_trace_name(joined, work, estimates),

@@ -97,7 +97,7 @@ def _material(entry: Entry) -> Material:
     log = generated_code(entry)
     return Material(
         read_trace(entry),
-        code=log if log is not None and log.graphs else None,
+        code=log if log is not None and log.says_something else None,
         stacks=trace_at(stacks) if stacks is not None else None,
     )
 
