@@ -1,4 +1,6 @@
-"""What `doctor` says of telemetry: NVML, amdsmi, and the process beside them."""
+"""What `doctor` says: of telemetry, of what a torch offers, of an interpreter that is none."""
+
+import json
 
 import pytest
 
@@ -6,6 +8,7 @@ from profiler_core.capture.counters.tool import Tool
 from profiler_core.capture.interpreter import Interpreter
 from profiler_core.capture.telemetry.sources import Gpus
 from profiler_core.cli import doctor
+from profiler_core.cli.main import main
 
 FACTS = {
     "torch": "2.15.0", "python": "3.11", "python_executable": "python", "cuda": None,
@@ -65,3 +68,116 @@ def test_whether_counters_can_be_measured(tool, gpus, state, said, monkeypatch):
     found = told(Gpus(reason="No GPU."), FACTS | {"gpus": gpus})["hardware counters"]
     assert (found.state, found.detail) == (state, said)
     assert bool(found.remedy) == (tool is None and bool(gpus))  # nobody installs it for a CPU
+
+
+# What `child/abilities.py` found in torch 2.1.2 and 2.15.0.
+OLD = {
+    "compile_error": None, "kineto": True, "cuda_trace": False, "structured_log": False,
+    "provenance": False, "cpu_kernel_names": True, "graph_cache": False, "memory_history": True,
+    "distributed": True, "fully_shard": False,
+}  # fmt: skip
+NEW = dict.fromkeys(OLD, True) | {"compile_error": None}
+NAMES_OF_2_1 = ["dynamic", "graph_breaks", "perf_hints", "recompiles"]
+NAMES_OF_2_15 = [*NAMES_OF_2_1, "cudagraphs", "recompiles_verbose"]
+
+
+def offered(**facts):
+    found = told(Gpus(reason="No GPU."), FACTS | facts)
+    return {finding.key: finding for finding in found.values()}
+
+
+def test_a_new_torch_loses_nothing_but_the_gpu():
+    found = offered(torch="2.15.0", abilities=NEW, log_names=NAMES_OF_2_15)
+    keys = ("torch_compile", "trace", "compile_logs", "structured_log", "source_lines_of_kernels",
+            "warm_compile_time", "several_ranks", "workload_fsdp")  # fmt: skip
+    assert {key: found[key].state for key in keys} == dict.fromkeys(keys, "yes")
+    assert found["memory"].state == "partly"
+    on_a_gpu = offered(torch="2.15.0", abilities=NEW, log_names=NAMES_OF_2_15, gpus=ONE_GPU)
+    assert on_a_gpu["memory"].state == "yes"
+
+
+def test_an_old_torch_says_what_is_lost_each_with_a_remedy():
+    found = offered(torch="2.1.2+cu121", abilities=OLD, log_names=NAMES_OF_2_1)
+    lost = {
+        "compile_logs": ("partly", "A data-dependent `if` breaks the graph without a line"),
+        "structured_log": ("no", "this torch writes no TORCH_TRACE"),
+        "source_lines_of_kernels": ("partly", "no provenance tracking"),
+        "warm_compile_time": ("partly", "kernels and not graphs"),
+        "several_ranks": ("partly", "no fully_shard"),
+        "workload_fsdp": ("no", "no fully_shard"),
+    }
+    for key, (state, words) in lost.items():
+        assert found[key].state == state
+        assert words in found[key].detail
+        assert found[key].remedy.startswith("Use ")
+    assert "cudagraphs is unknown to it (why CUDA graphs were left out)" in (
+        found["compile_logs"].detail
+    )
+    assert found["torch_compile"].state == found["trace"].state == "yes"
+
+
+def test_a_structured_log_of_2_5_says_what_it_does_not_hold():
+    found = offered(torch="2.5.1", abilities=NEW, log_names=NAMES_OF_2_15)["structured_log"]
+    assert found.state == "partly"
+    assert "Structured logs hold no graph breaks before PyTorch 2.6." in found.detail
+
+
+@pytest.mark.parametrize(
+    ("facts", "key", "words"),
+    [
+        ({"compile_error": "Python 3.12+ not yet supported for torch.compile"},
+         "torch_compile", "only eager and TorchScript"),
+        ({"kineto": False}, "trace", "built without Kineto"),
+        ({"cpu_kernel_names": False}, "trace", "have no names"),
+        ({"distributed": False}, "several_ranks", "without torch.distributed"),
+    ],
+)  # fmt: skip
+def test_what_a_build_lacks_is_said(facts, key, words):
+    found = offered(torch="2.15.0", abilities=NEW | facts, log_names=NAMES_OF_2_15)[key]
+    assert found.state in ("no", "partly")
+    assert words in found.detail
+    assert found.remedy
+
+
+def test_kernels_that_a_profiler_without_cupti_does_not_see_are_said():
+    facts = {"abilities": NEW | {"cuda_trace": False}, "gpus": ONE_GPU}
+    found = offered(torch="2.15.0", log_names=NAMES_OF_2_15, **facts)["trace"]
+    assert (found.state, "CUPTI" in found.remedy) == ("partly", True)
+
+
+def test_a_torch_without_names_of_logs_says_so():
+    found = offered(torch="2.1.2", abilities=NEW, log_names=[])["compile_logs"]
+    assert (found.state, found.remedy) == ("no", "Use a newer torch for what is missing.")
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_an_interpreter_that_cannot_be_used_is_one_finding(words, capsys, tmp_path):
+    assert main(["doctor", "--python", str(tmp_path / "python"), *words]) == 3
+    said = capsys.readouterr()
+    assert "Traceback" not in said.out + said.err
+    if not words:
+        assert f"The interpreter {tmp_path}/python does not exist" in " ".join(said.out.split())
+        return
+    answer = json.loads(said.out)
+    assert answer["can_capture"] is False
+    assert answer["interpreter"] == str(tmp_path / "python")
+    assert answer["findings"] == [
+        {
+            "key": "torch",
+            "what": "torch",
+            "state": "no",
+            "detail": f"The interpreter {tmp_path}/python does not exist",
+            "remedy": "Pass --python path/to/venv/bin/python, or the folder of a virtual "
+            "environment.",
+        }
+    ]
+
+
+def test_a_long_answer_keeps_to_the_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "90")
+    interpreter = Interpreter("python", FACTS | {"abilities": OLD, "torch": "2.1.2"})
+    monkeypatch.setattr(doctor, "probe", lambda python, with_backends: interpreter)
+    monkeypatch.setattr(doctor, "find_gpus", lambda: Gpus(reason="No GPU."))
+    assert main(["doctor"]) == 0
+    table = capsys.readouterr().out.partition("\n\n")[0]
+    assert max(len(line) for line in table.splitlines()) <= 90
