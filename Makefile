@@ -3,11 +3,12 @@
 PYTHON ?= python3
 VENV   ?= .venv
 PORT   ?= 8501
+MATRIX ?= .matrix
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-dev browser database test test-fast test-gpu test-browser lint format types samples golden bench clean
+.PHONY: help run install install-dev browser database test test-fast test-matrix test-gpu test-browser lint format types samples golden bench clean
 
 ##@ Everyday
 
@@ -21,18 +22,22 @@ test: $(VENV)/.dev browser database  ## Everything that needs no GPU: lint, type
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(PY) -m pytest -m "not gpu"
+	$(PY) -m pytest -m "not gpu and not matrix"
 
 ##@ Parts of it
 
 test-fast: $(VENV)/.dev database  ## Only the tests that need neither a browser nor a child process with torch
-	$(PY) -m pytest -m "not gpu and not browser and not torch" -q
+	$(PY) -m pytest -m "not gpu and not browser and not torch and not matrix" -q
 
 test-browser: $(VENV)/.dev browser  ## Only the real-browser tests
 	$(PY) -m pytest -m browser
 
 test-gpu: $(VENV)/.dev  ## What only a GPU can show
 	$(PY) -m pytest -m gpu
+
+test-matrix: $(VENV)/.dev  ## Captures with torch 2.1, 2.6 and the newest, 15 GB in MATRIX; writes docs/compatibility.md
+	MATRIX=$(MATRIX) $(PY) -m pytest tests/matrix -m matrix
+	MATRIX=$(MATRIX) $(PY) -m tests.matrix
 
 lint: $(VENV)/.dev  ## Style, imports, docstrings
 	$(BIN)/ruff check .
