@@ -31,7 +31,7 @@ from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, FusionscopeError, NotARun
 from profiler_core.home import uploads_directory
 from profiler_core.ingest import archive
-from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.kinds import AS_SQLITE, Kind, kind_of
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.open import open_trace
 from profiler_core.model.run import RunRecord
@@ -83,7 +83,7 @@ def accept(upload_id: str, places: tuple[int, ...], say: Say, owner: str = "") -
         grouped = group(parts)
         notes += grouped.notes
         if not grouped.runs:
-            raise _nothing_usable([file.name for file in files])
+            raise _nothing_usable([file.name for file in files], parts)
         made = [
             _NewRun(run, _lay_out(run, work / "runs" / str(n)))
             for n, run in enumerate(grouped.runs, start=1)
@@ -272,7 +272,10 @@ def _role(run: _NewRun) -> str | None:
         return None  # the library shows the run with a sentence
 
 
-def _nothing_usable(found: list[str]) -> BadInput:
+def _nothing_usable(found: list[str], parts: list[Part]) -> BadInput:
+    reports = [part.name for part in parts if part.kind is Kind.NSIGHT_REPORT]
+    if reports:
+        return NotARun(f"{reports[0]} is {Kind.NSIGHT_REPORT.value}.", remedy=AS_SQLITE)
     if len(found) == 1:
         text = f"{found[0]} is neither a trace, nor a log, nor a run."
     else:

@@ -43,9 +43,11 @@ def versions(database: Database) -> tuple[str | None, str | None]:
 
 def device_properties(database: Database, process: Process | None) -> list[dict[str, Any]]:
     """As Kineto's deviceProperties: one entry a device, `id` as device events name it."""
-    fields = {"id": integer("id"), "name": text("name"), "ordinal": integer("cuDevice")}
+    fields = {"id": integer("id", "deviceId"), "name": text("name"), "ordinal": integer("cuDevice")}
     fields |= {name: integer(column) for name, column in _PROPERTIES.items()}
     gpus = [row for frame in database.frames(_GPUS, fields) for row in frame.iter_rows(named=True)]
+    if not any(database.has(_GPUS, column) for column in _PROPERTIES.values()):
+        gpus = _of_2020(database) or gpus
     by_id = {gpu["id"]: gpu for gpu in gpus}
     asked = {"gpu": integer("gpuId"), "cuda": integer("cudaId"), "pid": integer("pid")}
     listed = [
@@ -59,11 +61,22 @@ def device_properties(database: Database, process: Process | None) -> list[dict[
     return [_entry(number, gpu) for number, gpu in dict(listed).items()]
 
 
+def _of_2020(database: Database) -> list[dict[str, Any]]:
+    """TARGET_INFO_CUDA_GPU, whose size of memory has another unit in each file that was seen."""
+    fields = {
+        "id": integer("deviceId"),
+        "name": text("name"),
+        "numSms": integer("numMultiprocessors"),
+        "computeMajor": integer("computeCapabilityMajor"),
+        "computeMinor": integer("computeCapabilityMinor"),
+    }
+    return [
+        {"ordinal": None, **dict.fromkeys(_PROPERTIES), **row}
+        for frame in database.frames("TARGET_INFO_CUDA_GPU", fields)
+        for row in frame.iter_rows(named=True)
+    ]
+
+
 def _entry(number: int | None, gpu: Mapping[str, Any]) -> dict[str, Any]:
     known = {name: gpu[name] for name in ("name", *_PROPERTIES) if gpu[name] is not None}
     return {"id": number, **known}
-
-
-def events_of(database: Database, table: str) -> bool:
-    """Is there at least one row?"""
-    return database.n_about(table) > 0

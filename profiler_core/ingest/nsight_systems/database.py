@@ -26,6 +26,8 @@ MAGIC = b"SQLite format 3\0"
 
 _CHUNK_ROWS = 50_000
 _LOOK_EVERY = 20_000  # steps of SQLite's machine between two looks at the clock: some ms
+# Names of columns, and what SQLite says is wrong, may be no text at all.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _FUNCTIONS = {"substr", "count", "total", "max"}
 _ORDINARY = 0  # `hidden` of PRAGMA table_xinfo; 1 is of virtual tables, 2 and 3 are computed
 
@@ -70,15 +72,15 @@ class Database:
         self._ends_at = time.monotonic() + self._limits.seconds_for(self._n_bytes)
         self.damage: Counter[str] = Counter()  # what could not be read, a few words each
         self.n_rows = 0  # that were read so far
+        # Nothing is read before the first statement, so this fails for paths alone.
+        self._connection = sqlite3.connect(
+            f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True, isolation_level=None
+        )
         try:
-            self._connection = sqlite3.connect(
-                f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1",
-                uri=True,
-                isolation_level=None,
-            )
             self._protect()
             self.tables = self._ordinary_tables()
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
+            self._connection.close()
             raise self._refused(error) from error
 
     def __enter__(self) -> Self:
@@ -100,7 +102,7 @@ class Database:
         """About how many rows a table has; 0 where it is not there. Costs one look-up."""
         if table not in self.tables:
             return 0
-        with suppress(sqlite3.DatabaseError, ValueError):
+        with suppress(*_DAMAGE):
             found = self._connection.execute(f'SELECT max(_rowid_) FROM "{table}"').fetchone()  # noqa: S608
             if found and isinstance(found[0], int):
                 return max(0, min(found[0], self._most_rows()))
@@ -113,7 +115,7 @@ class Database:
         query = f'SELECT "{key}", count(*), total("end" - "start") FROM "{table}" GROUP BY 1'  # noqa: S608
         try:
             return list(self._connection.execute(query))
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             self._check_clock(error)
             return []  # reading the rows will say what is damaged
 
@@ -145,7 +147,7 @@ class Database:
                 if n_read > self._most_rows():
                     raise sqlite3.DatabaseError("more rows than the file has room for")
                 yield _frame(rows, fields)
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             self._check_clock(error)
             # fetchmany loses up to a chunk of rows that could be read before the damage.
             self.damage[f"the table {table} is damaged after {n_read} rows"] += 1
@@ -213,15 +215,15 @@ class Database:
     def _is_late(self) -> int:
         return int(time.monotonic() > self._ends_at)
 
-    def _check_clock(self, error: sqlite3.DatabaseError) -> None:
+    def _check_clock(self, error: Exception) -> None:
         if self._is_late():
             raise BadInput(
                 f"Reading {self._name} takes longer than a file of its size may.",
                 remedy="Record fewer steps: nsys profile --capture-range=cudaProfilerApi …",
             ) from error
 
-    def _refused(self, error: sqlite3.DatabaseError) -> BadInput:
-        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+    def _refused(self, error: Exception) -> BadInput:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             return NotATrace(
                 f"{self._name} begins like an SQLite file, and is none.",
                 remedy="Export the report again: nsys export --type sqlite report.nsys-rep",
@@ -235,7 +237,16 @@ class Database:
 def _frame(rows: list[tuple[object, ...]], fields: Mapping[str, Field]) -> pl.DataFrame:
     """SQLite's columns hold values of any type: what does not fit is null."""
     schema = {name: field.dtype for name, field in fields.items()}
-    return pl.DataFrame(rows, schema=schema, orient="row", strict=False)
+    try:
+        return pl.DataFrame(rows, schema=schema, orient="row", strict=False)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError):
+        pass  # a value of another type, which no export has: slower, one at a time
+    columns = []
+    for (name, dtype), values in zip(schema.items(), zip(*rows, strict=True), strict=True):
+        wanted = str if dtype == pl.String() else int
+        fitting = [value if isinstance(value, wanted) else None for value in values]
+        columns.append(pl.Series(name, fitting, dtype=dtype))
+    return pl.DataFrame(columns)
 
 
 def _decoded(value: bytes) -> str:

@@ -37,7 +37,6 @@ class Nest:
             place = np.searchsorted(of_level, opened[asked], side="left") - 1
             known = place >= 0
             found[asked[known]] = of_level[place[known]]
-        around = found >= 0
-        outside = around & (self._ends[found] <= moments)
-        found[outside] = -1
+        around = np.flatnonzero(found >= 0)
+        found[around[self._ends[found[around]] <= moments[around]]] = -1
         return found

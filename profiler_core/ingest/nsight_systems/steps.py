@@ -1,15 +1,15 @@
 """Which NVTX ranges are the steps: by a rule that is stated, or as the user says.
 
 The rule. A *label* is a range's text with each number replaced by "#". Asked are the threads that
-launch device work, the one with most launches first, and there the labels of the default domain
-that are no operators, occur at least twice at one depth, and have work launched from their first
-start on. Labels with a step's word in them (step, iteration, batch) go before all others, which
-must not be torch's own ranges (FSDP's, say); then the outermost, then the one that occurs most,
-then the one that starts first.
+launch device work, the one with most launches first, and there the labels that are no operators,
+occur at least twice at one depth, and have work launched from their first start on. Labels with a
+step's word in them (step, iteration, batch) go before all others, which must be of the default
+domain and not torch's own (MPI's, NCCL's and FSDP's ranges are no steps); then the outermost, then
+the one that occurs most, then the one that starts first.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +48,7 @@ class Label:
     depth: int
     tid: int
     rows: Ints  # in `ranges`
-    by_torch: bool
+    by_people: bool  # in the default domain, and not through torch's record_function
     first_ns: int
     n_launches: int  # from its first start on, on its thread
 
@@ -90,7 +90,7 @@ def find_steps(
                 for label in repeated
                 if label.tid == tid
                 and _has_step_word(label.text) is has_word
-                and (has_word or not label.by_torch)
+                and (has_word or label.by_people)
             ]
             if here:
                 best = min(here, key=lambda label: (label.depth, -len(label.rows), label.first_ns))
@@ -98,22 +98,36 @@ def find_steps(
     return None
 
 
-def _labels(ranges: pl.DataFrame, launches: pl.DataFrame) -> Iterable[Label]:
-    people = ranges.with_row_index("place").filter(~pl.col("is_operator"), pl.col("domain") == 0)
-    for tid, (rows, nest) in nests(people).items():
-        moments = np.sort(launches.filter(pl.col("tid") == tid)["ts_ns"].to_numpy())
-        part = people[rows].with_columns(depth=pl.Series(nest.depth))
-        part = part.filter(pl.col("name").is_not_null())
-        texts = part["name"].unique()
-        labels = pl.Series([label_of(text) for text in texts], dtype=pl.String)
-        part = part.with_columns(label=pl.col("name").replace_strict(texts, labels))
-        groups = part.partition_by("label", "depth", as_dict=True, maintain_order=True)
-        for (label, depth), group in groups.items():
-            first = int(group["ts_ns"][0])
-            n_launches = len(moments) - int(np.searchsorted(moments, first))
-            by_torch = bool(group["by_torch"].any())
-            places = group["place"].to_numpy().astype(np.int64)
-            yield Label(str(label), int(depth), tid, places, by_torch, first, n_launches)
+def _labels(ranges: pl.DataFrame, launches: pl.DataFrame) -> Iterator[Label]:
+    people = ranges.with_row_index("place").filter(~pl.col("is_operator"))
+    # Pushes and pops nest within a domain; those of two domains need not.
+    for domain in people["domain"].unique().sort():
+        of_domain = people.filter(pl.col("domain") == domain)
+        for tid, (rows, nest) in nests(of_domain).items():
+            part = of_domain[rows].with_columns(depth=pl.Series(nest.depth))
+            moments = np.sort(launches.filter(pl.col("tid") == tid)["ts_ns"].to_numpy())
+            yield from _labels_of_thread(part, moments, tid, is_default=domain == 0)
+
+
+def _labels_of_thread(
+    part: pl.DataFrame, moments: Ints, tid: int, *, is_default: bool
+) -> Iterator[Label]:
+    part = part.filter(pl.col("name").is_not_null())
+    texts = part["name"].unique()
+    labels = pl.Series([label_of(text) for text in texts], dtype=pl.String)
+    part = part.with_columns(label=pl.col("name").replace_strict(texts, labels))
+    groups = part.partition_by("label", "depth", as_dict=True, maintain_order=True)
+    for (label, depth), group in groups.items():
+        first = int(group["ts_ns"][0])
+        yield Label(
+            text=str(label),
+            depth=int(depth),
+            tid=tid,
+            rows=group["place"].to_numpy().astype(np.int64),
+            by_people=is_default and not group["by_torch"].any(),
+            first_ns=first,
+            n_launches=len(moments) - int(np.searchsorted(moments, first)),
+        )
 
 
 def _made(label: Label, ranges: pl.DataFrame) -> Steps:

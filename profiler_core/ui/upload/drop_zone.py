@@ -14,7 +14,7 @@ from profiler_core.ui.upload.route import SCOPE
 _HERE = Path(__file__).parent
 _KINDS = (
     "Kineto traces (.json, .gz), TORCH_LOGS and TORCH_TRACE logs, memory snapshots, NVML samples, "
-    "raw CSV of Nsight Compute, "
+    "raw CSV of Nsight Compute, SQLite exports of Nsight Systems, "
     "run directories or a .zip of them. What a file is, its content tells."
 )
 
