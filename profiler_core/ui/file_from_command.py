@@ -57,7 +57,9 @@ class Making:
 
 
 @st.fragment
-def offer_file(label: str, order: Order, *, name: str, mime: str, key: str) -> None:
+def offer_file(
+    label: str, order: Order, *, name: str, mime: str, key: str, is_first: bool = True
+) -> None:
     """A button that makes the file and hands it out; where that fails, problem and remedy.
 
     Args:
@@ -66,6 +68,7 @@ def offer_file(label: str, order: Order, *, name: str, mime: str, key: str) -> N
         name: of the file, without its ending.
         mime: its type.
         key: of the button; unique on the page.
+        is_first: what most people want here, and drawn so.
     """
     making = st.session_state.get(f"{key}_making")
     if making is None or making.order != order:
@@ -76,7 +79,7 @@ def offer_file(label: str, order: Order, *, name: str, mime: str, key: str) -> N
         data=making.make,
         file_name=f"{name}{order.ending}",
         mime=mime,
-        type="primary",
+        type="primary" if is_first else "secondary",
         key=key,
     )
     if clicked:

@@ -168,7 +168,7 @@ def test_a_token_is_for_one_sign_in(home: Path) -> None:
 
 def guarded_routes() -> list[tuple[str, str, str]]:
     """(method, path, scope) of every route of ours that is not public on purpose."""
-    scopes = {"timeline": "timeline", "upload": "upload", "runs": "export"}
+    scopes = {"timeline": "timeline", "upload": "upload", "runs": "export", "perfetto": "merged"}
     return [
         (method, route.path.replace("{place:int}", "0"), scopes.get(route.path.split("/")[2], "?"))
         for route in all_routes()
