@@ -31,6 +31,10 @@ _WRAPPER = re.compile(
     r"|autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$"
 )
 
+# Inductor's generated code calls these between its kernels up to torch 2.2; later versions call
+# functions that leave no event. They make or describe memory, and work on nothing.
+_ALLOCATIONS = ("aten::empty_strided", "inductor::_reinterpret_tensor")
+
 
 def device_work(trace: Trace) -> pl.DataFrame:
     """Every device event of the trace, in order of ts_ns.
@@ -41,7 +45,10 @@ def device_work(trace: Trace) -> pl.DataFrame:
         null for events that count in no total (left over from before, or launched after).
     """
     if not trace.has_device_events:
-        return _assign_steps(outermost_operators(trace), host_steps(trace), moment="ts_ns")
+        work = outermost_operators(trace).filter(
+            ~pl.col("name").cast(pl.String).is_in(_ALLOCATIONS)
+        )
+        return _assign_steps(work, host_steps(trace), moment="ts_ns")
     return _assign_steps(_with_launches(trace), host_steps(trace), moment="launch_ts_ns")
 
 

@@ -74,6 +74,21 @@ def test_on_the_cpu_kernels_are_the_outermost_operators_below_the_wrappers():
     ]
 
 
+def test_what_old_versions_record_of_inductors_allocations_is_no_kernel():
+    """As torch 2.1.2 writes it; eager's own allocations lie inside of operators."""
+    trace = a_trace(
+        ops=[
+            op(10, 90, "Torch-Compiled Region"),
+            op(20, 5, "aten::empty_strided"),
+            op(30, 10, "graph_0_cpp_fused_relu_0"),
+            op(45, 2, "inductor::_reinterpret_tensor"),
+            op(50, 20, "aten::addmm"),
+            op(52, 3, "aten::empty_strided"),
+        ]
+    )
+    assert device_work(trace)["name"].to_list() == ["graph_0_cpp_fused_relu_0", "aten::addmm"]
+
+
 def test_cpu_kernels_belong_to_the_step_in_which_they_start():
     trace = a_trace(
         annotations=[step(0, 10, 10), step(1, 20, 10)],
