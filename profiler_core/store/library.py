@@ -269,7 +269,8 @@ def _is_run(path: Path, root: Path) -> bool:
 
 
 def _has_trace(path: Path) -> bool:
-    return any((path / name).is_file() for name in (names.TRACE, names.TRACE.removesuffix(".gz")))
+    traces = (names.TRACE, names.TRACE.removesuffix(".gz"), names.TRACE_SQLITE)
+    return any((path / name).is_file() for name in traces)
 
 
 def _inside(path: Path, root: Path) -> bool:
