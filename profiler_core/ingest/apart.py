@@ -1,17 +1,19 @@
 """Read something large in another process: parsing here would freeze a server by Python's lock.
 
-The parent writes JSON to the child's standard input. The child answers with a pickle of what it
-read, written by this package for its own parent; or with JSON of `problem` and `remedy`, and the
-exit status of bad input.
+The parent writes JSON to the child's standard input. The child answers with what it read as
+MessagePack, which the parent decodes into the records that it expects and into nothing else: the
+child has parsed what strangers wrote, so nothing of its answer may run. Or it answers with JSON of
+`problem` and `remedy`, and the exit status of bad input.
 """
 
 import json
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 import profiler_core
 from profiler_core.errors import BadInput, FusionscopeError
@@ -21,14 +23,21 @@ from profiler_core.errors import BadInput, FusionscopeError
 LARGE_BYTES = 2 << 20
 PACKED = 16
 
+_T = TypeVar("_T")
+
 
 def are_large(paths: Sequence[Path]) -> bool:
     """Is reading these files worth a process of its own?"""
     return sum(_size(path) for path in paths) >= LARGE_BYTES
 
 
-def ask_child(module: str, words: dict[str, Any]) -> Any:
+def ask_child(module: str, words: dict[str, Any], kind: type[_T]) -> _T:
     """What `python -m module` reads.
+
+    Args:
+        module: calls `answer_parent`.
+        words: what it is asked.
+        kind: the record that it answers with.
 
     Raises:
         BadInput: a file cannot be read, or the process ended without an answer.
@@ -49,7 +58,13 @@ def ask_child(module: str, words: dict[str, Any]) -> Any:
             f"Reading the logs ended with status {done.returncode}.",
             remedy="Look into the server's log for the reason; the files may need more memory.",
         )
-    return pickle.loads(done.stdout)  # noqa: S301 - our own child's
+    try:
+        return msgspec.msgpack.decode(done.stdout, type=kind, dec_hook=_from_plain)
+    except msgspec.MsgspecError as error:
+        raise BadInput(
+            f"Reading the logs gave an answer of another kind: {error}.",
+            remedy="Report it, with the files if you can: this is a fault of ours.",
+        ) from error
 
 
 def answer_parent(read: Callable[[dict[str, Any]], object]) -> int:
@@ -59,8 +74,38 @@ def answer_parent(read: Callable[[dict[str, Any]], object]) -> int:
     except FusionscopeError as error:
         json.dump({"problem": error.problem, "remedy": error.remedy}, sys.stdout)
         return error.exit_status
-    pickle.dump(found, sys.stdout.buffer, protocol=5)
+    sys.stdout.buffer.write(_encoded(found))
     return 0
+
+
+def _encoded(found: object) -> bytes:
+    try:
+        return msgspec.msgpack.encode(found, enc_hook=_to_plain)
+    except UnicodeEncodeError:  # half of a surrogate pair: an escape of JSON can spell it
+        return msgspec.msgpack.encode(_whole(msgspec.to_builtins(found, enc_hook=_to_plain)))
+
+
+def _to_plain(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} is no part of an answer")
+
+
+def _from_plain(kind: type, value: object) -> object:
+    if kind is Path:
+        return Path(str(value))
+    raise NotImplementedError(f"{kind.__name__} is no part of an answer")
+
+
+def _whole(value: Any) -> Any:
+    """The same with "?" for what no encoding can write."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_whole(key): _whole(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(inner) for inner in value]
+    return value
 
 
 def _size(path: Path) -> int:

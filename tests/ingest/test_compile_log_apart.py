@@ -1,5 +1,6 @@
 """Large logs are read in a process of their own, with the same answer."""
 
+import pickle
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from profiler_core.ingest.compile_log import apart
 from profiler_core.ingest.compile_log.reader import read_compile_log_files
 from profiler_core.ingest.inductor.apart import read_inductor_apart
 from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.model.compilation import CompileLog
 from tests.ingest.compile_corpus import FIXTURES
 
 LOG = FIXTURES / "2.15.0" / "b2_break_places" / "torch_logs.rg.txt.gz"
@@ -47,3 +49,25 @@ def test_a_file_that_cannot_be_read_says_so_across_the_processes(monkeypatch, tm
 def test_small_logs_start_no_process(monkeypatch):
     monkeypatch.setattr(subprocess, "run", None)
     assert apart.read_apart([LOG], **HERE).graph_breaks
+
+
+def answering(monkeypatch, body: bytes) -> None:
+    """A child that says this, whatever it is asked."""
+    done = subprocess.CompletedProcess([], 0, stdout=body, stderr=b"")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    monkeypatch.setattr(child, "LARGE_BYTES", 0)
+
+
+@pytest.mark.parametrize("body", [pickle.dumps(print), b"", b"\x93\x01\x02\x03", b"not a record"])
+def test_an_answer_of_another_kind_is_refused(monkeypatch, body):
+    answering(monkeypatch, body)
+    with pytest.raises(BadInput, match="answer of another kind"):
+        apart.read_apart([LOG], **HERE)
+
+
+def test_a_text_that_no_encoding_can_write_is_mended(monkeypatch):
+    broken = CompileLog(warnings=("half a pair: \ud800",), other_records={"\udfff": 1})
+    answering(monkeypatch, child._encoded(broken))
+    found = apart.read_apart([LOG], **HERE)
+    assert found.warnings == ("half a pair: ?",)
+    assert found.other_records == {"?": 1}

@@ -23,5 +23,4 @@ def read_apart(
         "torch_version": torch_version,
         "asked": sorted(asked),
     }
-    log: CompileLog = ask_child("profiler_core.ingest.compile_log", words)
-    return log
+    return ask_child("profiler_core.ingest.compile_log", words, CompileLog)

@@ -17,5 +17,4 @@ def read_inductor_apart(paths: Sequence[Path]) -> InductorLog:
     if not are_large(paths):
         return read_inductor(paths)
     words = {"paths": [str(path.absolute()) for path in paths]}
-    log: InductorLog = ask_child("profiler_core.ingest.inductor", words)
-    return log
+    return ask_child("profiler_core.ingest.inductor", words, InductorLog)
