@@ -33,6 +33,7 @@ CATEGORIES: dict[str, str] = {
     "triton_template_attention": "Triton template: attention",
     "triton_template_conv": "Triton template: convolution",
     "cpp_fused": "C++ fused by Inductor",
+    "engine": "engine of another compiler",
     "optimizer": "optimizer",
     "communication": "communication",
     "memcpy": "memcpy",

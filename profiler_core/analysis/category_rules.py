@@ -82,6 +82,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "kernel",
+        r"^engine::",
+        "engine",
+        "engine::openvino",
+        "capture/child/engines.py: a call of another compiler's engine, opaque",
+    ),
+    Rule(
+        "kernel",
         r"nchwToNhwc|nhwcToNchw|nchwToFold|convertTensor|AddPadding|_copy_kernel|direct_copy|"
         r"CatArrayBatchedCopy|batched_transpose|transpose_readWrite|copy_device_to_device|float8_copy",
         "copy",

@@ -38,6 +38,8 @@ def compile_cost(
 ) -> CompileCost:
     """The cost of compiling the candidate: from its logs, else from its first call.
 
+    For a backend with an engine of its own always from the first call.
+
     Args:
         record: of the candidate.
         compiling: what its logs say; None without logs.
@@ -50,6 +52,9 @@ def compile_cost(
     if record.measurement is not None and candidate_step_ns is not None:
         first = _beyond(record.measurement.first_call_ns, candidate_step_ns)
         warm = _beyond(record.measurement.warm_first_call_ns, candidate_step_ns)
+    engine = record.measurement.engine if record.measurement is not None else None
+    if engine is not None and first is not None:
+        compiling = None  # its engine compiles when it is first called, which no log holds
     seconds = compiling.seconds if compiling else first
     if seconds is None:
         return CompileCost()

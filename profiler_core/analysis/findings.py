@@ -12,6 +12,7 @@ from profiler_core.analysis.compilation import CompilationReport
 from profiler_core.analysis.finding_rules import (
     compiler,
     counters,
+    engine,
     host,
     memory,
     outcome,
@@ -31,6 +32,7 @@ RULES = (
     *precision.RULES,
     *host.RULES,
     *compiler.RULES,
+    *engine.RULES,
     *memory.RULES,
     *telemetry.RULES,
     *counters.RULES,

@@ -22,6 +22,7 @@ WORK_CLASSES: dict[str, str] = {
     "attention": "attention",
     "pointwise": "pointwise, normalisation, reduction",
     "optimizer": "optimizer",
+    "engine": "engine of another compiler",
     "other_compute": "other compute",
     "communication": "communication",
     "copy": "copies and memsets",
@@ -55,6 +56,7 @@ _CLASS_OF: dict[str, str] = {
     "communication": "communication",
     "memcpy": "copy",
     "memset": "copy",
+    "engine": "engine",
     "other": "other_compute",
 }
 

@@ -96,6 +96,7 @@ def _categories(
         "triton_template_gemm": gemm,
         "triton_template_conv": conv,
         "triton_template_attention": attention,
+        "engine": other,
         "optimizer": optimizer,
         "communication": communication,
         "memcpy": memcpy,

@@ -37,6 +37,19 @@ class CountersPass(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None  # why there are no counters, a sentence with its remedy
 
 
+class Engine(msgspec.Struct, frozen=True, kw_only=True):
+    """What a backend of another package did; its label is true only where its engine ran."""
+
+    backend: str
+    version: str | None = None  # of its package
+    options: dict[str, str] = {}  # what it was given, as Python writes it
+    n_graphs: int = 0  # that it was handed
+    n_calls: int = 0  # of its engine, in the first step
+    n_fell_back: int = 0  # graphs or parts that PyTorch or Inductor ran instead
+    reasons: tuple[str, ...] = ()
+    precision: str | None = None  # what it computed in, where it says so
+
+
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """What the capture timed, without the profiler."""
 
@@ -63,6 +76,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     telemetry_source: str | None = None  # "nvml" or "amdsmi"
     telemetry_missing: str | None = None  # why no GPU was sampled, a sentence
     host_missing: str | None = None  # why the process was not sampled, a sentence
+    engine: Engine | None = None  # None: eager, TorchScript, or a backend of torch itself
     counters: CountersPass | None = None  # None: not asked for
     notes: tuple[str, ...] = ()  # what a reader has to know, sentences (Recorder)
     phase_seconds: dict[str, float] = {}  # how long each phase of the capture took

@@ -106,6 +106,11 @@ class Facts:
         """Mode of torch.compile; "" where none is known."""
         return str(self.record.spec.get("mode") or "")
 
+    @property
+    def is_inductors(self) -> bool:
+        """May its mode be changed? Another backend takes none."""
+        return str(self.record.spec.get("backend") or "inductor") == "inductor"
+
     @cached_property
     def peaks(self) -> DevicePeaks | None:
         """What the device can do at best."""

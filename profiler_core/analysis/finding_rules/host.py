@@ -20,8 +20,10 @@ def launch_bound(facts: Facts) -> Finding | None:
     share = format_share(facts.host_idle_ns / facts.step_ns)
     advice = (
         "Compile with mode='reduce-overhead': CUDA graphs replace the launches by one."
-        if facts.is_compiled
+        if facts.is_compiled and facts.is_inductors
         else "Compile with mode='reduce-overhead', or batch more work into a step."
+        if facts.is_inductors
+        else "Batch more work into a step, or let fewer parts of the model fall back to PyTorch."
     )
     return Finding(
         key="launch_bound",

@@ -191,6 +191,8 @@ def max_autotune(facts: Facts) -> Finding | None:
     """A compiled step that is mostly products, none of them from a template."""
     if not (facts.on_gpu and facts.is_compiled) or facts.mode.startswith("max-autotune"):
         return None
+    if not facts.is_inductors:
+        return None
     time = facts.per_step(facts.kernels("gemm", "conv"))
     if time < 0.6 * facts.step_ns:
         return None

@@ -95,13 +95,13 @@ def host_thread_busy(facts: Facts) -> Finding | None:
     busiest, busy = host.busiest_thread_pct, found.utilization_gpu_pct
     if busiest is None or busiest < _THREAD_BUSY_PCT or busy >= _GPU_WAITS_PCT:
         return None
+    mode = "mode='reduce-overhead', " if facts.is_inductors else ""
     return Finding(
         key="host_thread_busy",
         title="One thread of the host is always at work while the GPU waits.",
         evidence=f"Busiest thread {busiest:.0f} % of a core, GPU busy {busy:.0f} % of the time "
         "(NVML), without the profiler.",
-        advice="Give the GPU more to do for each call: a larger batch, "
-        "mode='reduce-overhead', fewer graph breaks.",
+        advice=f"Give the GPU more to do for each call: a larger batch, {mode}fewer graph breaks.",
         page="telemetry",
         weight="note",
     )

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from profiler_core.analysis.ledger.engines import is_engine
 from profiler_core.analysis.ledger.groups import Members
-from profiler_core.analysis.ledger.modules import module_of_all
+from profiler_core.analysis.ledger.modules import holding, module_of_all
 from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.ledger.work_units import HostStep
@@ -24,7 +25,11 @@ def group_modules(
             [name for unit in numbers[side] for name in programs[side].modules.get(unit, ())]
             for side in (1, 0)
         ]
-        found.append(module_of_all(next((names for names in named if names), [])))
+        names = next((names for names in named if names), [])
+        opaque = any(
+            is_engine(steps[side].units[unit].name) for side in (0, 1) for unit in numbers[side]
+        )
+        found.append((holding(names), "") if opaque else module_of_all(names))
     by_sequence: tuple[dict[int, str], dict[int, str]] = ({}, {})
     for one, (module, _) in zip(members, found, strict=True):
         for side, numbers_of in enumerate((one.baseline, one.candidate)):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from profiler_core.analysis.ledger.engines import engine_name, is_engine
 from profiler_core.analysis.ledger.group_modules import group_modules, without_module
 from profiler_core.analysis.ledger.group_records import Alike, group_record, share
 from profiler_core.analysis.ledger.groups import connected
@@ -146,6 +147,13 @@ def _notes(
                 f"The {label} has {without} compiled calls without a graph in a structured log: "
                 "their kernels are matched by name and position."
             )
+    for label, side in zip(("baseline", "candidate"), sides, strict=True):
+        engines = {unit.name for step in side.steps for unit in step.units if is_engine(unit.name)}
+        notes.extend(
+            f"The {label} runs in {engine_name(name)}, whose calls are opaque: which operator in "
+            "them takes which time, how it was fused and the bytes it moves are not in the trace."
+            for name in sorted(engines)
+        )
     if len(classes) > 1:
         notes.append(
             f"The steps differ: {len(classes)} pairs of operator sequences are matched apart."

@@ -199,6 +199,13 @@ def module_of_all(modules: Iterable[str]) -> tuple[str | None, str]:
     return most, f"also does a part of {', '.join(others[:3])}" if others else ""
 
 
+def holding(modules: Iterable[str]) -> str | None:
+    """The deepest module that holds all of these, be it the whole model; None without any."""
+    names = set(modules)
+    paths = [() if name == ROOT else tuple(name.split(".")) for name in names]
+    return ".".join(_common(paths)) or ROOT if names else None
+
+
 def unit_modules(trace: Trace, steps: Sequence[HostStep]) -> list[dict[int, str]]:
     """For each step: unit -> "ResNet_0.Sequential_1.Bottleneck_3", from a trace with Python calls.
 

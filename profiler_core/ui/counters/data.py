@@ -91,7 +91,8 @@ def _joined(
     joined = None if counters is None else join(counters, work)
     if counters is None or joined is None:
         return RunMeasured()
-    estimates = estimated_bytes(LedgerSide(_trace, _code if _code and _code.says_something else None))
+    code = _code if _code and _code.says_something else None
+    estimates = estimated_bytes(LedgerSide(_trace, code))
     return RunMeasured(
         joined,
         counters_by_trace_name(joined, work, estimates),
