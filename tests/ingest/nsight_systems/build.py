@@ -128,6 +128,9 @@ class Export:
     def add(self, table: str, **values: Value) -> None:
         self._rows[table].append(values)
 
+    def last(self, table: str) -> dict[str, Value]:
+        return self._rows[table][-1]
+
     def kernel(self, start: int, dur: int, name: str, correlation: int, **more: Value) -> None:
         self._device(
             "KERNEL", start, dur, correlation, demangledName=self.string(f"void {name}(float*)"),
