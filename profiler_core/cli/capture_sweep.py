@@ -14,7 +14,7 @@ from profiler_core.capture.sweep.points import Point
 from profiler_core.cli.capture_answer import capture_answer, capture_text
 from profiler_core.cli.capture_progress import Printer, cancel_flag
 from profiler_core.cli.json_output import write_json
-from profiler_core.errors import Cancelled, CaptureFailed
+from profiler_core.errors import Cancelled, CaptureFailed, FusionscopeError
 
 _PARTLY = 3  # as `capture`: something failed and something did not
 
@@ -87,5 +87,8 @@ def _analysed(folders: Sequence[Path]) -> tuple[str, dict[str, Any] | None]:
         from profiler_core.cli.sweep_runs import sweep_of
     except ModuleNotFoundError as missing:
         return f"{missing.name} is not installed here: see `sweep {folders[0]}` elsewhere.", None
-    found = sweep_of(folders)
+    try:
+        found = sweep_of(folders)
+    except FusionscopeError as error:  # the captures stand without it
+        return f"{error.problem} {error.remedy}", None
     return sweep_text(found), sweep_answer(found)

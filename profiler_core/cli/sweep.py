@@ -12,6 +12,7 @@ from profiler_core.analysis.sweep.words import (
     headline,
     short_failure,
     value_text,
+    without_candidate,
 )
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.sweep_runs import sweep_at
@@ -94,11 +95,26 @@ def _variant(one: VariantAtPoint) -> dict[str, Any]:
 def sweep_text(sweep: Sweep) -> str:
     """The headlines, a table for each candidate, and what failed."""
     parts = [" · ".join([*run_facts(sweep.record)[:1], f"sweep of {sweep.label}"])]
+    if not sweep.series:
+        parts.append(f"{without_candidate(sweep)}\n\n{_baselines(sweep)}")
     for one in sweep.series:
         said = "\n".join(line for line in (headline(sweep, one), evidence(sweep, one)) if line)
         parts.append(f"{said}\n\n{_table(sweep, one)}")
     parts += ["\n".join(failures(sweep))] if failures(sweep) else []
     return "\n\n".join(parts)
+
+
+def _baselines(sweep: Sweep) -> str:
+    rows = [
+        [
+            value_text(point),
+            short_failure(point.baseline) or "",
+            format_duration(point.baseline.step_time_ns),
+            _bytes(sweep.peak_bytes(point.baseline)),
+        ]
+        for point in sweep.points
+    ]
+    return table([sweep.label, "", sweep.baseline, "memory"], rows, n_text=2)
 
 
 def _table(sweep: Sweep, series: SweepSeries) -> str:
@@ -128,13 +144,10 @@ def _table(sweep: Sweep, series: SweepSeries) -> str:
 
 def _row(sweep: Sweep, point: SweepPoint, one: VariantAtPoint) -> list[str]:
     base = point.baseline
-    state = [
-        f"{v.series} {failure}" for v in (base, one) if (failure := short_failure(v)) is not None
-    ]
     low, high = one.interval or (None, None)
     return [
         value_text(point),
-        ", ".join(state),
+        _state(base, one),
         format_duration(base.step_time_ns),
         format_duration(one.step_time_ns),
         "–" if one.ratio is None else f"{one.ratio:.2f}",
@@ -145,6 +158,15 @@ def _row(sweep: Sweep, point: SweepPoint, one: VariantAtPoint) -> list[str]:
         "" if one.compile.seconds is None else format_duration(one.compile.seconds * 1e9),
         _break_even(one),
     ]
+
+
+def _state(base: VariantAtPoint, one: VariantAtPoint) -> str:
+    """What went wrong, and with whom where it was not both."""
+    ours, theirs = short_failure(base), short_failure(one)
+    if ours == theirs:
+        return ours or ""
+    said = ((base, ours), (one, theirs))
+    return ", ".join(f"{v.series} {failure}" for v, failure in said if failure is not None)
 
 
 def _bytes(n: int | None) -> str:

@@ -9,12 +9,11 @@ from profiler_core.analysis.compare import Side, make_side
 from profiler_core.analysis.compile_time import compile_time
 from profiler_core.analysis.memory.peak import peak_memory
 from profiler_core.analysis.sweep.series import PointRuns, Sweep, build_sweep
-from profiler_core.cli.runs import paths_by_role
 from profiler_core.errors import FusionscopeError, NotARun
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
-from profiler_core.model.run import SweepPlace
+from profiler_core.model.run import Run, SweepPlace
 
 
 def sweep_at(path: Path) -> Sweep:
@@ -52,11 +51,30 @@ def sweep_of(folders: Sequence[Path]) -> Sweep:
         NotARun: a folder holds no comparison.
         BadInput: they are no points of one sweep.
     """
-    points = []
-    for folder in folders:
-        baseline, candidates = paths_by_role(folder)
-        points.append(PointRuns(folder, tuple(_side(p) for p in (baseline, *candidates))))
-    return build_sweep(points)
+    return build_sweep([PointRuns(folder, _sides(folder)) for folder in folders])
+
+
+def _sides(folder: Path) -> tuple[Side, ...]:
+    """The runs of one point, the baseline first; it may be alone."""
+    runs = [
+        open_run(path)
+        for path in sorted(folder.iterdir())
+        if path.is_dir() and (path / run_directory.RUN_JSON).is_file()
+    ]
+    baselines = [run for run in runs if run.record.role == "baseline"]
+    if len(baselines) != 1:
+        raise NotARun(
+            f"{folder} holds {len(baselines)} runs that say that they are the baseline.",
+            remedy="Pass the folders of whole captures.",
+        )
+    others = sorted((run for run in runs if run.record.role == "candidate"), key=_place)
+    return tuple(_side(run) for run in (*baselines, *others))
+
+
+def _place(run: Run) -> tuple[int, str]:
+    """In the order in which they were timed."""
+    rounds = run.record.measurement.rounds if run.record.measurement else ()
+    return (rounds[0].order if rounds else 1_000, run.path.name)
 
 
 def _points(folder: Path) -> dict[str, list[Path]]:
@@ -83,9 +101,8 @@ def _place_of(folder: Path) -> SweepPlace | None:
     return None
 
 
-def _side(path: Path) -> Side:
+def _side(run: Run) -> Side:
     """One run; of its trace only the peak of memory is read, and only where nothing measured it."""
-    run = open_run(path)
     side = make_side(run, None, compiling=compile_time(read_compile_log(run)))
     if side.memory.peak_reserved_bytes is None and run.trace is not None:
         return replace(side, memory=peak_memory(open_trace(run.trace), run.record.measurement))

@@ -35,6 +35,11 @@ def headline(sweep: Sweep, series: SweepSeries) -> str:
     return f"{series.label} pays at {name} {where} only."
 
 
+def without_candidate(sweep: Sweep) -> str:
+    """What is said of a sweep in which nothing is compared."""
+    return f"{sweep.baseline} alone was captured: there is nothing to compare it with."
+
+
 def evidence(sweep: Sweep, series: SweepSeries) -> str:
     """The numbers behind the headline; empty where there are none."""
     sentences = [_speeds(sweep, series), _change(sweep, series.crossing)]

@@ -17,7 +17,9 @@ from profiler_core.ui.style import colors
 
 
 def show_speedup(sweep: Sweep) -> None:
-    """Speed-up with its interval at each value; what failed stands below."""
+    """Speed-up with its interval at each value, and marks of what failed; needs a candidate."""
+    if not sweep.series:
+        return
     section(
         f"Speed-up against {sweep.label}",
         "Bars are 95 % intervals. A full mark: the whole interval lies above 1, compiling pays.",

@@ -7,7 +7,7 @@ import streamlit as st
 
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.sweep.series import Sweep, SweepSeries
-from profiler_core.analysis.sweep.words import evidence, headline
+from profiler_core.analysis.sweep.words import evidence, headline, without_candidate
 from profiler_core.store.sweeps import SweepGroup
 from profiler_core.ui.dates import day
 
@@ -24,11 +24,18 @@ def show_headline(group: SweepGroup, sweep: Sweep) -> None:
     if group.is_alive:
         n = len(sweep.points)
         facts.append(f"being captured now: point {n} of {n + len(sweep.missing)}")
+    eyebrow = f"<p class=fs-eyebrow>{' · '.join(escape(fact) for fact in facts)}</p>"
+    if not sweep.series:
+        said = escape(without_candidate(sweep))
+        st.html(
+            f"{eyebrow}<h1 class=fs-verdict>{escape(group.title)}</h1><p class=fs-sub>{said}</p>"
+        )
+        return
     lead, *others = sorted(sweep.series, key=lambda one: _gain(sweep, one), reverse=True)
     bad = " fs-worse" if lead.crossing.kind in _NEVER_PAYS else ""
+    title = _emphasised(headline(sweep, lead), lead.label)
     st.html(
-        f"<p class=fs-eyebrow>{' · '.join(escape(fact) for fact in facts)}</p>"
-        f"<h1 class='fs-verdict{bad}'>{_emphasised(headline(sweep, lead), lead.label)}</h1>"
+        f"{eyebrow}<h1 class='fs-verdict{bad}'>{title}</h1>"
         f"<p class=fs-sub>{escape(evidence(sweep, lead))}</p>"
         + "".join(
             f"<p class=fs-sub>{escape(f'{headline(sweep, one)} {evidence(sweep, one)}')}</p>"

@@ -36,10 +36,10 @@ def show_points(group: SweepGroup, sweep: Sweep) -> None:
     rows = []
     for point in sweep.points:
         link = href("overview", query_of(keys[point.path]))
-        for number, one in enumerate(point.variants[1:]):
+        for number, one in enumerate(point.variants[1:] or point.variants):
             rows.append((_value(point, link) if number == 0 else "", *_cells(sweep, point, one)))
     used = [n for n in range(len(heads)) if n < 2 or any(row[n] != "–" for row in rows)]
-    if len(sweep.series) == 1 and all(one.series == sweep.series[0].label for one in _all(sweep)):
+    if len(sweep.series) < 2:  # one candidate, or only the baseline: no need to name it
         used.remove(1)
     who = {1: " class=fs-who"}
     head = "".join(f"<th{who.get(n, '')}>{escape(heads[n])}</th>" for n in used)
@@ -51,10 +51,6 @@ def show_points(group: SweepGroup, sweep: Sweep) -> None:
         "<div class=fs-scroll><table class='fs-t fs-sweep'>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
-
-
-def _all(sweep: Sweep) -> list[VariantAtPoint]:
-    return [one for point in sweep.points for one in point.variants[1:]]
 
 
 def _value(point: SweepPoint, link: str) -> str:
@@ -79,11 +75,11 @@ def _cells(sweep: Sweep, point: SweepPoint, one: VariantAtPoint) -> tuple[str, .
     return (
         escape(one.series),
         _step(base),
-        _step(one),
+        _step(one) if one is not base else "–",
         ratio,
         interval,
         format_bytes(sweep.peak_bytes(base)),
-        format_bytes(sweep.peak_bytes(one)),
+        format_bytes(sweep.peak_bytes(one)) if one is not base else "–",
         "–" if cost.seconds is None else format_duration(cost.seconds * 1e9),
         break_even,
     )
