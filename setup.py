@@ -12,12 +12,14 @@ setup(
     packages=[
         *find_packages(include=["profiler_core*"]),
         BUNDLED,
+        f"{BUNDLED}.docs",
         f"{BUNDLED}.pages",
         f"{BUNDLED}.static",
         f"{BUNDLED}.sample_traces",
     ],
     package_dir={
         BUNDLED: ".",
+        f"{BUNDLED}.docs": "docs",
         f"{BUNDLED}.pages": "pages",
         f"{BUNDLED}.static": "static",
         f"{BUNDLED}.sample_traces": "sample_traces",
@@ -25,6 +27,7 @@ setup(
     package_data={
         "profiler_core": ["**/*.html", "**/*.css", "**/*.js"],
         BUNDLED: [".streamlit/config.toml"],
+        f"{BUNDLED}.docs": ["*.md"],
         f"{BUNDLED}.pages": ["*.py"],
         f"{BUNDLED}.static": ["**/*"],
         f"{BUNDLED}.sample_traces": ["**/*"],

@@ -1,4 +1,4 @@
-"""Where the files that lie beside the package are: app.py, pages/, static files, samples.
+"""Where the files that lie beside the package are: app.py, pages/, docs/, static files, samples.
 
 They are top-level in the checkout and package data of the wheel; this is the only module
 that knows which of the two holds.
@@ -33,6 +33,11 @@ def pages_directory() -> Path:
 def static_directory() -> Path:
     """Fonts and other files that the browser fetches."""
     return _root() / "static"
+
+
+def docs_directory() -> Path:
+    """The documentation, in Markdown."""
+    return _root() / "docs"
 
 
 def sample_traces_directory() -> Path:

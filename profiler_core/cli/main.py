@@ -33,6 +33,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "audit": ("profiler_core.cli.audit", "who captured, uploaded, deleted, signed what"),
     "open": ("profiler_core.cli.open", "the dashboard in the browser, at these runs"),
     "mcp": ("profiler_core.agents.serve", "the same analyses for coding agents, over stdio"),
+    "docs": ("profiler_core.cli.docs", "the documentation, page by page"),
     "runs": ("profiler_core.cli.history", "the history: list, import, tag, baselines, delete"),
 }
 

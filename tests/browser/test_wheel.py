@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = (
     *("app.py", "setup.py", "pyproject.toml", "requirements.txt", "README.md"),
-    *("profiler_core", "pages", "static", "sample_traces", ".streamlit"),
+    *("profiler_core", "pages", "docs", "static", "sample_traces", ".streamlit"),
 )
 START_TIMEOUT_S = 60.0
 
