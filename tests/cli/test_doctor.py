@@ -101,7 +101,7 @@ def test_an_old_torch_says_what_is_lost_each_with_a_remedy():
     lost = {
         "compile_logs": ("partly", "A data-dependent `if` breaks the graph without a line"),
         "structured_log": ("no", "this torch writes no TORCH_TRACE"),
-        "source_lines_of_kernels": ("partly", "no provenance tracking"),
+        "source_lines_of_kernels": ("no", "come from the structured log"),
         "warm_compile_time": ("partly", "kernels and not graphs"),
         "several_ranks": ("partly", "no fully_shard"),
         "workload_fsdp": ("no", "no fully_shard"),
@@ -128,6 +128,7 @@ def test_a_structured_log_of_2_5_says_what_it_does_not_hold():
         ({"compile_error": "Python 3.12+ not yet supported for torch.compile"},
          "torch_compile", "only eager and TorchScript"),
         ({"kineto": False}, "trace", "built without Kineto"),
+        ({"provenance": False}, "source_lines_of_kernels", "no provenance tracking"),
         ({"cpu_kernel_names": False}, "trace", "have no names"),
         ({"distributed": False}, "several_ranks", "without torch.distributed"),
     ],

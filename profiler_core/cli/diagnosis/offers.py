@@ -107,10 +107,15 @@ def _structured_log(found: dict[str, Any], interpreter: Interpreter) -> Finding:
 def _sources(found: dict[str, Any]) -> Finding:
     if found["provenance"]:
         return Finding("source lines of kernels", "yes", "by Inductor's provenance tracking")
+    if not found["structured_log"]:
+        return Finding(
+            "source lines of kernels", "no", "they come from the structured log",
+            "Use torch 2.8 or newer.",
+        )  # fmt: skip
     return Finding(
         "source lines of kernels", "partly",
         "this torch has no provenance tracking (2.8 is the first): a kernel leads to its source "
-        "line only where the names of its operators do",
+        "line only where the comments of the generated code do",
         "Use torch 2.8 or newer.",
     )  # fmt: skip
 

@@ -47,7 +47,10 @@ TABLE = (
         "some of these breaks may be whole frames that run eager."),
     Row("text", "compile_ids", OLDEST, (2, 3),
         "Recompiles carry no compile id before PyTorch 2.4."),
-    Row("text", "compilations", OLDEST, NEWEST,
+    Row("text", "compilations", OLDEST, (2, 3),
+        "Text logs do not list compilations and their seconds; TORCH_TRACE does from PyTorch 2.4 "
+        "on."),
+    Row("text", "compilations", (2, 4), NEWEST,
         "Text logs do not list compilations and their seconds; TORCH_TRACE does."),
     Row("structured", "compilations", OLDEST, (2, 3),
         "Structured logs hold no compilation metrics before PyTorch 2.4."),
