@@ -22,6 +22,11 @@ class Profiled(Stage):
 
     def begin(self, recording: Recording) -> bool:
         super().begin(recording)
+        if recording.is_profiled():  # one at a time: ours would end it
+            recording.note(
+                "The script's own profiler was running, so {} were left out.".format(self.doing)
+            )
+            return False
         recording.clock.synchronize()
         self._pass = passes.ProfiledPass(
             recording.device,
@@ -31,7 +36,7 @@ class Profiled(Stage):
         )
         try:
             self._pass.start()
-        except RuntimeError as error:  # one profiler at a time, and the script may have its own
+        except RuntimeError as error:  # whatever else holds the profiler's hardware
             recording.note("The profiler did not start, so there is no trace: {}".format(error))
             return False
         if not self._stacks:

@@ -36,6 +36,11 @@ class Recording:
         self.save = save  # run.json, as far as it goes
         self.typical_step_ns = 1
 
+    def is_profiled(self) -> bool:
+        """Does a profiler of the script's own run?"""
+        asked = getattr(self.torch.autograd, "_profiler_enabled", None)
+        return asked is not None and bool(asked())
+
     def note(self, sentence: str) -> None:
         """Something that a reader of the run has to know."""
         self.measurement.setdefault("notes", []).append(sentence)

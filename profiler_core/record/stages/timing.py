@@ -37,6 +37,8 @@ class Timing(Stage):
         self._n_steps = steps_per_round(recording.typical_step_ns, *self._round, 1)
         recording.measurement.update(rounds=[], step_event_ns=[], interleaved=False)
         self._compilations = n_compilations()
+        if recording.is_profiled():
+            recording.note("The script's own profiler ran while steps were timed, and slowed them.")
         self._events: List[Any] = []
         if recording.is_cuda:
             self._events = [
