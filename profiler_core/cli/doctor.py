@@ -10,6 +10,7 @@ from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS
 from profiler_core.capture.telemetry.host import host_or_reason
 from profiler_core.capture.telemetry.sources import Gpus, find_gpus
+from profiler_core.cli.diagnosis.backends import backends
 from profiler_core.cli.diagnosis.finding import Finding
 from profiler_core.cli.diagnosis.offers import offers
 from profiler_core.cli.json_output import write_json
@@ -121,7 +122,7 @@ def diagnose(interpreter: Interpreter, gpus: Gpus) -> list[Finding]:
     findings += [_gpu_telemetry(gpus, bool(interpreter.gpus)), _host_telemetry()]
     findings.append(_counters(bool(interpreter.gpus)))
     findings += offers(interpreter)
-    findings.append(Finding("backends", "yes", ", ".join(_offered(facts["backends"]))))
+    findings += backends(facts)
     findings.extend(_workloads(facts))
     return findings
 
@@ -158,11 +159,6 @@ def _counters(has_gpu: bool) -> Finding:
     if not has_gpu:
         return Finding("hardware counters", "no", f"{tool.title} is here, and no NVIDIA GPU")
     return Finding("hardware counters", "yes", f"{tool.title}: {tool.path}")
-
-
-def _offered(backends: list[str]) -> list[str]:
-    hidden = ("TESTING_ONLY", "minifier", "debug", "crossref", "_ts", "with_mode")
-    return [name for name in backends if not any(word in name for word in hidden)]
 
 
 def _workloads(facts: dict[str, Any]) -> list[Finding]:

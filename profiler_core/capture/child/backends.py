@@ -121,7 +121,7 @@ def problem(name: str, device_type: str = "cpu") -> Optional[str]:
 def found() -> Dict[str, Dict[str, Optional[str]]]:
     """Backends of other packages: version here, or why it cannot be used and what to install."""
     answer: Dict[str, Dict[str, Optional[str]]] = {}
-    for name in ("openvino", "openxla", "tensorrt", "onnxrt"):
+    for name in ("openvino", "openxla", "tensorrt", "onnxrt", "tvm"):
         why = problem(name)
         answer[name] = {
             "version": version(name),

@@ -70,7 +70,9 @@ def watched(name: str, options: Optional[Dict[str, Any]] = None) -> Any:
     if name in _XLA:
         _watch_xla(name)  # its graphs are announced below AOTAutograd: forward and backward
         return name
-    return _ranged(name, original, _plain if name in _VISIBLE else _counted(name))
+    if name in _VISIBLE:
+        return _ranged(name, original, _plain)
+    return _ranged(name, original, _counted(name, is_known=name in backends.PACKAGES))
 
 
 def facts() -> Optional[Dict[str, Any]]:
@@ -154,17 +156,54 @@ def _plain(call: Any) -> Any:
     return call
 
 
-def _counted(name: str) -> Callable[[Any], Any]:
+def _counted(name: str, is_known: bool) -> Callable[[Any], Any]:
+    """One operator for each call, unless the operators of PyTorch inside say more.
+
+    A backend that nobody here knows may well run its graph by PyTorch: its second call (the first
+    one may compile) is watched.
+    """
+
     def wrap(call: Any) -> Any:
-        @functools.wraps(call, updated=())
+        seen = {"calls": 0, "opaque": is_known}
+
         def run(*arguments: Any, **keywords: Any) -> Any:
             RAN.n_calls += 1
+            seen["calls"] += 1
+            if not is_known and seen["calls"] == 2:
+                watch = _works_in_torch()
+                with watch:
+                    answer = call(*arguments, **keywords)
+                seen["opaque"] = not watch.found
+                return answer
+            if not seen["opaque"]:
+                return call(*arguments, **keywords)
             with _operator(name):
                 return call(*arguments, **keywords)
 
+        if getattr(call, "_boxed_call", False):
+            run._boxed_call = True  # type: ignore[attr-defined]
         return run
 
     return wrap
+
+
+def _works_in_torch() -> Any:
+    """A mode whose `found` says whether an operator ran that makes something new."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Watch(TorchDispatchMode):
+        found = False
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            returns = func._schema.returns
+            moves = func.overloadpacket.__name__ in ("_to_copy", "lift_fresh", "empty")
+            if returns and returns[0].alias_info is None and not moves:
+                self.found = True
+            return func(*args, **(kwargs or {}))
+
+    return Watch()
 
 
 def _ranged(name: str, backend: Any, engine: Callable[[Any], Any]) -> Any:

@@ -117,7 +117,10 @@ def machine_card(python: str | None) -> None:
 def _worth_saying(found: Machine) -> list[Finding]:
     said = [f for f in found.findings if f.what in _ALWAYS]
     missing = [f for f in found.findings if f.state != "yes" and f not in said]
-    return said + [f for f in missing if f.what not in _LEFT_OUT]
+    # A backend that is not installed is nothing that a capture lacks: choosing it says so.
+    return said + [
+        f for f in missing if f.what not in _LEFT_OUT and not f.what.startswith("backend ")
+    ]
 
 
 def _line(finding: Finding) -> str:
