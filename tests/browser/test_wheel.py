@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from profiler_core.cli.main import VERBS
 from tests.browser.conftest import ready
 
 pytestmark = pytest.mark.browser
@@ -84,6 +85,48 @@ def address(installed, tmp_path_factory) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def test_everything_of_the_checkout_that_runs_is_in_it(installed):
+    """A package without __init__.py, or a file of an unlisted kind, would be left out silently."""
+    (packages,) = installed.parent.glob("lib/python*/site-packages")
+    package = packages / "profiler_core"
+    hidden = {"__pycache__", "_bundled"}
+    missing = [
+        path.relative_to(ROOT)
+        for part in PARTS
+        for path in ((ROOT / part).rglob("*") if (ROOT / part).is_dir() else [ROOT / part])
+        if path.is_file()
+        and not hidden & {*path.parts}
+        and not _is_for_the_build_only(path)
+        and not (_place_in(package, path.relative_to(ROOT))).is_file()
+    ]
+    assert not missing
+
+
+def _place_in(package: Path, path: Path) -> Path:
+    inside = path.parts[0] == package.name
+    return package.parent / path if inside else package / "_bundled" / path
+
+
+def _is_for_the_build_only(path: Path) -> bool:
+    names = ("setup.py", "pyproject.toml", "requirements.txt", "README.md")
+    is_picture = path.is_relative_to(ROOT / "docs") and path.suffix != ".md"
+    return (path.parent == ROOT and path.name in names) or is_picture
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_says_what_it_takes(installed, tmp_path, verb):
+    """Each module of a verb is imported from the wheel, with all that it needs."""
+    ended = subprocess.run(
+        [installed / "fusionscope", verb, "--help"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith(f"usage: fusionscope {verb}")
 
 
 def test_it_runs_from_the_wheel_and_not_from_the_checkout(installed, tmp_path):
