@@ -6,12 +6,13 @@ from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.ranks.arrivals import show_arrivals
 from profiler_core.ui.ranks.bring import bring_folded, bring_opened
 from profiler_core.ui.ranks.data import seen_jobs
-from profiler_core.ui.ranks.empty import show_one_rank
+from profiler_core.ui.ranks.empty import show_one_rank, show_unreadable
 from profiler_core.ui.ranks.headline import show_headline
 from profiler_core.ui.ranks.hta import show_hta
 from profiler_core.ui.ranks.steps import show_steps
 from profiler_core.ui.ranks.tables import show_collectives, show_measures
 from profiler_core.ui.run_picker import choose_runs
+from profiler_core.ui.upload.panel import show_upload_notes
 
 with page("Ranks"):
     choice = choose_runs()
@@ -28,7 +29,10 @@ with page("Ranks"):
         show_collectives(jobs)
         show_arrivals(jobs)
         show_hta(jobs)
+        show_upload_notes(choice)
         show_notes([*seen.without, *(f"{one.label}: {n}" for one in jobs for n in one.job.notes)])
+    elif seen.jobs:
+        show_unreadable(seen)
     elif not seen.problems:
         show_one_rank(choice, seen)
     if not jobs:

@@ -68,6 +68,39 @@ def _step(kind: str, rank: int, step: int, at: int) -> list[dict]:
     return made
 
 
+COUNTERS = {"smsp__inst_executed.sum": (100, 30, 7), "dram__bytes_read.sum": (4096, 1024, 0)}
+
+
+def write_counters(path: Path, kind: str) -> Path:
+    """One rank with the counters of three kernels, in the form of HTA's own test file.
+
+    (tests/data/cupti_profiler: no event of a kernel, one range for each, its counters as args.)
+    Two kernels are launched inside aten::linear, one inside aten::relu.
+    """
+    call, cat = ("cuLaunchKernelEx", "cuda_driver") if kind == "compiled" else (
+        "cudaLaunchKernel", "cuda_runtime")  # fmt: skip
+    events = [
+        _event("user_annotation", "ProfilerStep#1", 0, 900, 50, 50),
+        _event("cpu_op", "aten::linear", 10, 100, 50, 50, **{"External id": 3}),
+        _event("cpu_op", "aten::addmm", 20, 80, 50, 50, **{"External id": 4}),
+        _event("cpu_op", "aten::relu", 190, 30, 50, 50, **{"External id": 5}),
+        _event("cuda_runtime", "cudaMalloc", 25, 2, 50, 50, correlation=9),
+    ]
+    for number, ts in enumerate((30, 50, 200)):
+        events.append(_event(cat, call, ts, 5, 50, 50, correlation=10 + number))
+        args = {name: values[number] for name, values in COUNTERS.items()}
+        events.append(_event("cuda_profiler_range", f"k{number}", 300 + 100 * number, 100, 0, 0,
+                             **args))  # fmt: skip
+    text = {
+        "schemaVersion": 1,
+        "deviceProperties": [{"id": 0, "name": "GPU", "numSms": 132}],
+        "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 1},
+        "traceEvents": events,
+    }
+    path.write_bytes(gzip.compress(json.dumps(text).encode()))
+    return path
+
+
 def _event(cat: str, name: str, ts: int, dur: int, pid: int, tid: int, **args) -> dict:
     return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "pid": pid, "tid": tid,
             "args": args}  # fmt: skip

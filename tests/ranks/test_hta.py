@@ -5,6 +5,8 @@ answers in ns, to the nanosecond (shares: 0.005 %, the digits that HTA prints).
 """
 
 import builtins
+import gzip
+import json
 
 import pytest
 
@@ -17,7 +19,7 @@ from profiler_core.ranks.hta.ask import ask_hta  # noqa: E402
 from profiler_core.ranks.hta.frames import STREAM_ZERO, Frames, add_rank  # noqa: E402
 from profiler_core.ranks.job_at import job_at  # noqa: E402
 from tests.builders import a_trace, kernel, launch, step  # noqa: E402
-from tests.ranks.hta_traces import write_job  # noqa: E402
+from tests.ranks.hta_traces import write_counters, write_job  # noqa: E402
 
 US = 1000
 KINDS = ("eager", "compiled")
@@ -216,6 +218,73 @@ def test_trace_diff(jobs, kind, alone):
 
 def test_cupti_counters_are_absent_where_the_trace_has_none(bridged):
     assert bridged["cupti_counters"].status == "absent"
+    assert "profiler_metrics" in bridged["cupti_counters"].sentence
+
+
+def test_cupti_counters(tmp_path, kind):
+    from hta.analyzers.cupti_counter_analysis import CuptiCounterAnalysis
+    from hta.common.trace import Trace
+
+    file = write_counters(tmp_path / "rank0.json.gz", kind)
+    found = asked(file)
+    assert list(found) == ["cupti_counters"]  # no event of a kernel: nothing else to ask
+    assert found["cupti_counters"].status == "agrees"
+    assert figures(found["cupti_counters"]) == {
+        "rank 0: kernels with counters": 3,
+        "rank 0: smsp__inst_executed.sum": 137, "rank 0: dram__bytes_read.sum": 5120,
+        "rank 0, aten::linear: dram__bytes_read.sum": 5120,
+        "rank 0, aten::relu: dram__bytes_read.sum": 0,
+    }  # fmt: skip
+
+    def alone():
+        trace = Trace({0: str(file)}, "/")
+        trace.load_traces(include_last_profiler_step=True, use_multiprocessing=False)
+        return CuptiCounterAnalysis.get_counter_data_with_operators(trace, [0])
+
+    if kind == "eager":
+        (table,) = quietly(alone)
+        assert list(table["smsp__inst_executed.sum"]) == [100, 30, 7]
+        assert list(table["top_level_op"]) == ["aten::linear", "aten::linear", "aten::relu"]
+        assert list(table["bottom_level_op"]) == ["aten::addmm", "aten::addmm", "aten::relu"]
+    else:  # it knows no launch by the driver
+        assert quietly(alone) == []
+
+
+def test_counters_without_a_launch_for_each_are_summed_and_hta_gives_up(tmp_path):
+    file = write_counters(tmp_path / "rank0.json.gz", "eager")
+    text = gzip.decompress(file.read_bytes()).replace(b"cudaLaunchKernel", b"cudaGraphLaunch", 1)
+    file.write_bytes(gzip.compress(text))
+    one = asked(file)["cupti_counters"]
+    assert one.status == "failed"
+    assert {f.label: (f.hta, f.own) for f in one.figures} == {
+        "rank 0: kernels with counters": (None, 3),
+        "rank 0: smsp__inst_executed.sum": (None, 137),
+        "rank 0: dram__bytes_read.sum": (None, 5120),
+    }
+
+
+def test_a_launch_outside_of_any_operator_breaks_hta_and_ours_stands(tmp_path):
+    file = write_counters(tmp_path / "rank0.json.gz", "eager")
+    text = gzip.decompress(file.read_bytes()).replace(b'"ts": 190', b'"ts": 600')
+    file.write_bytes(gzip.compress(text))
+    one = asked(file)["cupti_counters"]
+    assert (one.status, "our own number stands" in one.sentence) == ("failed", True)
+    own = {f.label: f.own for f in one.figures}
+    assert own["rank 0: smsp__inst_executed.sum"] == 137
+
+
+def test_start_times_of_ranks_are_on_one_clock(tmp_path):
+    frames = Frames()
+    for rank, later_us in ((0, 0), (1, 7)):
+        file = write_job(tmp_path / str(rank), "eager")[0]
+        text = json.loads(gzip.decompress(file.read_bytes()))
+        for event in text["traceEvents"]:
+            event["ts"] += later_us
+        file.write_bytes(gzip.compress(json.dumps(text).encode()))
+        add_rank(frames, rank, open_trace(file))
+    first, second = frames.traces[0], frames.traces[1]
+    assert set(second["ts"] - first["ts"]) == {7 * US}
+    assert set(second["end"] - first["end"]) == {7 * US}
 
 
 def test_what_fails_in_hta_is_a_sentence_and_our_number_stands(jobs, monkeypatch):

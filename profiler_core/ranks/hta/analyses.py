@@ -1,12 +1,13 @@
 """Each analysis of HTA on our frames. Every function returns figures; what HTA raises passes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.ranks.hta.answer import Figure
+from profiler_core.ranks.hta.counted import Counted, counter_figures, own_counter_figures
 from profiler_core.ranks.hta.frames import STREAM_ZERO, Frames, hta_trace
 from profiler_core.ranks.hta.own import OwnNumbers
 
@@ -22,6 +23,8 @@ class Material:
     own: Mapping[int, OwnNumbers]  # by rank
     job: Job
     baseline: Frames | None = None  # of the job to compare with
+    counter_frames: Frames = field(default_factory=Frames)  # of ranks with hardware counters
+    counted: Mapping[int, Counted] = field(default_factory=dict)  # by rank
 
     @property
     def ranks(self) -> list[int]:
@@ -213,33 +216,90 @@ def trace_diff(material: Material) -> list[Figure]:
 
 def cupti_counters(material: Material) -> list[Figure]:
     """Hardware counters of kernels, where the profiler was asked for them."""
-    from hta.analyzers.cupti_counter_analysis import CuptiCounterAnalysis
-
-    found = CuptiCounterAnalysis.get_counter_data_with_operators(
-        hta_trace(material.frames), material.ranks
-    )
-    return [Figure("kernels with counters", "count", sum(map(len, found)), None)] if found else []
+    if not material.counted:
+        return []
+    return counter_figures(material.counter_frames, material.counted)
 
 
-# (key, title, HTA's function, how it is asked, our own figures for when HTA fails)
-Ask = Callable[[Material], list[Figure]]
-ANALYSES: tuple[tuple[str, str, str, Ask], ...] = (
-    ("temporal_breakdown", "Temporal breakdown", "get_temporal_breakdown", temporal_breakdown),
-    ("overlap", "Communication beside compute", "get_comm_comp_overlap", overlap),
-    ("kernel_breakdown", "Kernel breakdown", "get_gpu_kernel_breakdown", kernel_breakdown),
-    ("idle_time", "Idle time of streams", "get_idle_time_breakdown", idle_time),
-    ("queue_length", "Longest queue", "get_queue_length_summary", queue_length),
-    ("memory_bandwidth", "Bandwidth of copies", "get_memory_bw_summary", memory_bandwidth),
-    ("critical_path", "Critical path", "critical_path_analysis", critical_path),
-    ("straggler", "Straggler", "get_potential_stragglers", straggler),
-    ("trace_diff", "Trace diff", "TraceDiff.compare_traces", trace_diff),
-    ("cupti_counters", "CUPTI counters", "get_cupti_counter_data_with_operators", cupti_counters),
-)
+@dataclass(frozen=True)
+class Analysis:
+    """One question to HTA.
+
+    meaning: what is asked and what it takes for granted. absent: said where there is no answer.
+    """
+
+    key: str
+    title: str
+    call: str  # HTA's function
+    meaning: str
+    ask: Callable[[Material], list[Figure]]
+    absent: str = "The traces hold nothing for it."
+
+
+ANALYSES: tuple[Analysis, ...] = (
+    Analysis(
+        "temporal_breakdown", "Temporal breakdown", "get_temporal_breakdown",
+        "From the first to the last device event: idle, in compute kernels, in anything else.",
+        temporal_breakdown,
+    ),
+    Analysis(
+        "overlap", "Communication beside compute", "get_comm_comp_overlap",
+        "Share of the communication during which a compute kernel ran too.", overlap,
+    ),
+    Analysis(
+        "kernel_breakdown", "Kernel breakdown", "get_gpu_kernel_breakdown",
+        "Time with kernels of one kind alone, and of kinds together; the ranks added up.",
+        kernel_breakdown,
+    ),
+    Analysis(
+        "idle_time", "Idle time of streams", "get_idle_time_breakdown",
+        "Gaps between neighbours on each stream, and those in which the launch came late.",
+        idle_time,
+    ),
+    Analysis(
+        "queue_length", "Longest queue", "get_queue_length_summary",
+        "Most device events of a stream that were launched and had not started.", queue_length,
+    ),
+    Analysis(
+        "memory_bandwidth", "Bandwidth of copies", "get_memory_bw_summary",
+        "Highest bandwidth of all copies of one kind at one time.", memory_bandwidth,
+    ),
+    Analysis(
+        "critical_path", "Critical path", "critical_path_analysis",
+        "The longest chain of dependent work in the first step of the first rank. It is as good "
+        "as the trace's links: waiting between streams is known to HTA only where the profiler "
+        "recorded synchronisations.",
+        critical_path,
+    ),
+    Analysis(
+        "straggler", "Straggler", "get_potential_stragglers",
+        "HTA names the rank whose last long collective (1 % of a step or more, of the stream and "
+        "kernel that differ most) starts latest in most steps. It always names one, and takes for "
+        "granted that the clocks of all ranks agree and that the collective ends everywhere at "
+        "once. Ours compares durations of all collectives, needs no common clock, and names none "
+        "where ranks are even.",
+        straggler,
+    ),
+    Analysis(
+        "trace_diff", "Trace diff", "TraceDiff.compare_traces",
+        "Device events of one step of the first rank, by name, against the baseline.", trace_diff,
+    ),
+    Analysis(
+        "cupti_counters", "CUPTI counters", "get_cupti_counter_data_with_operators",
+        "Hardware counters of each kernel (events of the category cuda_profiler_range), with the "
+        "operator that launched it.",
+        cupti_counters,
+        "torch.profiler records them only where it is asked for metrics (profiler_metrics of its "
+        "_ExperimentalConfig), and then no times of kernels; these traces hold none.",
+    ),
+)  # fmt: skip
 
 
 def own_figures(key: str, material: Material) -> list[Figure]:
     """What we say where HTA does not answer."""
     own = material.own
+    if key == "cupti_counters":
+        return own_counter_figures(material.counted)
     if key == "straggler" and material.job.straggler is not None:
         return [Figure("late rank", "rank", None, material.job.straggler.rank)]
     found: list[Figure] = []

@@ -39,7 +39,8 @@ class HtaAnalysis:
     title: str
     call: str  # HTA's function
     status: Status
-    sentence: str
+    meaning: str  # what is asked, and what HTA takes for granted
+    sentence: str  # what became of it
     figures: tuple[Figure, ...]
 
 
@@ -53,22 +54,24 @@ class HtaAnswer:
     analyses: tuple[HtaAnalysis, ...]
 
 
-def judged(key: str, title: str, call: str, figures: tuple[Figure, ...]) -> HtaAnalysis:
-    """An analysis that ran, with the status that its figures give it."""
+def judged(figures: tuple[Figure, ...], absent: str) -> tuple[Status, str, tuple[Figure, ...]]:
+    """What became of an analysis that ran: status, sentence, and its figures as plain numbers."""
     figures = tuple(Figure(f.label, f.unit, _plain(f.hta), _plain(f.own)) for f in figures)
     checked = [figure.agrees for figure in figures if figure.agrees is not None]
     wrong = [figure.label for figure in figures if figure.agrees is False]
     status: Status
     if not figures:
-        status, sentence = "absent", "The traces hold nothing for it."
+        status, sentence = "absent", absent
     elif wrong:
         status = "differs"
         sentence = f"HTA says something else on {', '.join(wrong[:3])}: our number stands."
+    elif all(figure.hta is None for figure in figures):
+        status, sentence = "failed", "HTA has no answer here: our own number stands."
     elif checked:
         status, sentence = "agrees", "HTA's figures equal ours."
     else:
         status, sentence = "alone", "HTA's own answer; there is no number of ours beside it."
-    return HtaAnalysis(key, title, call, status, sentence, figures)
+    return status, sentence, figures
 
 
 def _plain(value: float | None) -> float | None:

@@ -12,12 +12,14 @@ import pandas as pd
 
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.errors import FusionscopeError
+from profiler_core.ingest.kineto.profiler_ranges import has_ranges, read_ranges
 from profiler_core.ingest.open import open_trace
 from profiler_core.model.trace import Trace
 from profiler_core.ranks import remote
 from profiler_core.ranks.find import RankFile, RankFiles
-from profiler_core.ranks.hta.analyses import ANALYSES, Material, own_figures
-from profiler_core.ranks.hta.answer import HtaAnalysis, HtaAnswer, judged
+from profiler_core.ranks.hta.analyses import ANALYSES, Analysis, Material, own_figures
+from profiler_core.ranks.hta.answer import Figure, HtaAnalysis, HtaAnswer, Status, judged
+from profiler_core.ranks.hta.counted import add_counted, counted
 from profiler_core.ranks.hta.frames import Frames, add_rank
 from profiler_core.ranks.hta.own import own_numbers
 
@@ -31,19 +33,25 @@ def ask_hta(found: RankFiles, job: Job, baseline: RankFiles | None = None) -> Ht
     Raises:
         BadInput: a trace cannot be read.
     """
-    frames, own = Frames(), {}
+    frames, counter_frames = Frames(), Frames()
+    own, sums = {}, {}
     for file in chosen_ranks(found, job):
         trace = _trace(file)
         if trace.has_device_events:
             add_rank(frames, file.rank, trace)
             own[file.rank] = own_numbers(trace)
+        if has_ranges(trace):
+            ranges = read_ranges(Path(file.place), trace)
+            add_counted(counter_frames, file.rank, trace, ranges)
+            sums[file.rank] = counted(trace, ranges)
     before = _first_of(baseline) if baseline is not None else None
-    material = Material(frames, own, job, before)
+    material = Material(frames, own, job, before, counter_frames, sums)
     version, problem = installed()
-    if not frames.traces:
+    if not frames.traces and not sums:
         return HtaAnswer(version, "No rank has GPU events.", (), ())
-    analyses = [_one(entry, material, problem) for entry in ANALYSES]
-    return HtaAnswer(version, problem, tuple(material.ranks), tuple(analyses))
+    asked = [a for a in ANALYSES if frames.traces or a.key == "cupti_counters"]
+    analyses = [_one(entry, material, problem) for entry in asked]
+    return HtaAnswer(version, problem, tuple(sorted({*own, *sums})), tuple(analyses))
 
 
 def _first_of(baseline: RankFiles) -> Frames | None:
@@ -63,7 +71,7 @@ def _first_of(baseline: RankFiles) -> Frames | None:
 def chosen_ranks(found: RankFiles, job: Job) -> list[RankFile]:
     """The first ranks that could be read, and the one that the others wait for."""
     late = job.straggler.rank if job.straggler else None
-    read = {row.rank for row in job.ranks}
+    read = {row.rank for row in job.ranks} or {file.rank for file in found.files}
     local = [f for f in found.files if f.rank in read and not remote.is_url(f.place)]
     first = [file for file in local if file.rank != late]
     named = [file for file in local if file.rank == late]
@@ -87,19 +95,25 @@ def installed() -> tuple[str | None, str | None]:
     return "HTA of unknown version", None
 
 
-def _one(entry: tuple[str, str, str, Any], material: Material, problem: str | None) -> HtaAnalysis:
-    key, title, call, ask = entry
+def _one(asked: Analysis, material: Material, problem: str | None) -> HtaAnalysis:
+    status, sentence, figures = _answered(asked, material, problem)
+    return HtaAnalysis(asked.key, asked.title, asked.call, status, asked.meaning, sentence, figures)
+
+
+def _answered(
+    asked: Analysis, material: Material, problem: str | None
+) -> tuple[Status, str, tuple[Figure, ...]]:
     if problem is not None:
-        figures = tuple(own_figures(key, material))
-        return HtaAnalysis(key, title, call, "failed" if figures else "absent", problem, figures)
+        figures = tuple(own_figures(asked.key, material))
+        return "failed" if figures else "absent", problem, figures
     try:
         with _quiet(), _pandas_3():
-            return judged(key, title, call, tuple(ask(material)))
+            return judged(tuple(asked.ask(material)), asked.absent)
     except Exception as error:  # HTA asserts, divides and indexes as it goes: anything may come
-        figures = tuple(own_figures(key, material))
+        figures = tuple(own_figures(asked.key, material))
         sentence = f"HTA failed here ({type(error).__name__}: {str(error)[:160]})"
         sentence += ": our own number stands." if figures else "."
-        return HtaAnalysis(key, title, call, "failed", sentence, figures)
+        return "failed", sentence, figures
 
 
 @contextmanager
@@ -117,19 +131,29 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _pandas_3() -> Iterator[None]:
-    """HTA 0.5.0 passes `axis` beside `columns`, which pandas 3 refuses and earlier ones ignored."""
-    real = pd.DataFrame.drop
+    """What HTA 0.5.0 was written for, and pandas 3 does no more.
 
-    def drop(self: pd.DataFrame, *args: Any, **options: Any) -> Any:
+    It passes `axis` beside `columns`, which is refused now and was ignored; and it replaces words
+    by numbers, which left numbers and leaves objects now.
+    """
+    drop, replace = pd.DataFrame.drop, pd.DataFrame.replace
+
+    def drop_without_axis(self: pd.DataFrame, *args: Any, **options: Any) -> Any:
         if "columns" in options or "index" in options:
             options.pop("axis", None)
-        return real(self, *args, **options)
+        return drop(self, *args, **options)
 
-    pd.DataFrame.drop = drop  # type: ignore[method-assign, assignment]
+    def replace_by_numbers(self: pd.DataFrame, *args: Any, **options: Any) -> Any:
+        replaced = replace(self, *args, **options)
+        return replaced.infer_objects() if replaced is not None else None
+
+    pd.DataFrame.drop = drop_without_axis  # type: ignore[method-assign, assignment]
+    pd.DataFrame.replace = replace_by_numbers  # type: ignore[method-assign]
     try:
         yield
     finally:
-        pd.DataFrame.drop = real  # type: ignore[method-assign]
+        pd.DataFrame.drop = drop  # type: ignore[method-assign]
+        pd.DataFrame.replace = replace  # type: ignore[method-assign]
 
 
 def _trace(file: RankFile) -> Trace:

@@ -11,6 +11,7 @@ own loader gets wrong is right here:
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +43,7 @@ class Frames:
     traces: dict[int, pd.DataFrame] = field(default_factory=dict)
     symbols: list[str] = field(default_factory=list)
     real_names: dict[str, str] = field(default_factory=dict)  # alias -> the kernel's name
+    origin_ns: int | None = None  # of the first rank: all are put on its axis
     _ids: dict[str, int] = field(default_factory=dict)
 
     def symbol(self, text: str) -> int:
@@ -65,13 +67,17 @@ class Frames:
 
 
 def add_rank(frames: Frames, rank: int, trace: Trace) -> None:
-    """Put one rank into the frames; times stay on that trace's own axis."""
+    """Put one rank into the frames, on the time axis of the first one.
+
+    Some of HTA's analyses compare start times of ranks, as their clocks have them.
+    """
+    if frames.origin_ns is None:
+        frames.origin_ns = trace.origin_ns
+    shift = trace.origin_ns - frames.origin_ns
     work = categorise(trace)
-    steps = host_steps(trace).with_columns(
-        pl.col("name").str.extract(r"#\s*(\d+)").cast(pl.Int64).alias("iteration")
-    )
+    steps = numbered_steps(trace)
     rows = pl.concat(
-        [_device(frames, work, steps), _host(frames, trace, work, steps)], how="vertical"
+        [_device(frames, work, steps), _host(frames, trace, _launched(work), steps)], how="vertical"
     ).sort("ts", "is_device", maintain_order=True)
     # From 1 on: for HTA, 0 means that the partner is not in the trace.
     rows = rows.with_columns((pl.int_range(pl.len(), dtype=pl.Int64) + 1).alias("index"))
@@ -94,7 +100,8 @@ def add_rank(frames: Frames, rank: int, trace: Trace) -> None:
         .then(pl.col("first_event"))
         .fill_null(0)
         .alias("index_correlation"),
-        (pl.col("ts") + pl.col("dur")).alias("end"),
+        (pl.col("ts") + shift).alias("ts"),
+        (pl.col("ts") + pl.col("dur") + shift).alias("end"),
     )
     frame = pd.DataFrame({name: rows[name].to_numpy() for name in COLUMNS})
     # The critical path reads them for synchronisations, of which none is handed over: Kineto
@@ -133,13 +140,38 @@ def _stream() -> pl.Expr:
     return pl.col("stream").cast(pl.Int64).fill_null(0).replace(0, STREAM_ZERO)
 
 
-def _host(frames: Frames, trace: Trace, work: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
-    launched = dict(
+def add_host(frames: Frames, trace: Trace, launches: set[int]) -> pd.DataFrame:
+    """The host's events alone, where the device's are known by other means.
+
+    Args:
+        frames: gets the words.
+        trace: of one rank.
+        launches: rows of trace.runtime that launch a kernel, whatever they are called.
+    """
+    rows = _host(frames, trace, dict.fromkeys(launches, KERNEL), numbered_steps(trace))
+    return pd.DataFrame({name: rows[name].to_numpy() for name in COLUMNS if name in rows.columns})
+
+
+def numbered_steps(trace: Trace) -> pl.DataFrame:
+    """The steps with the number in their name as `iteration`."""
+    return host_steps(trace).with_columns(
+        pl.col("name").str.extract(r"#\s*(\d+)").cast(pl.Int64).alias("iteration")
+    )
+
+
+def _launched(work: pl.DataFrame) -> dict[int, str]:
+    """Row of trace.runtime -> category of what it launched."""
+    return dict(
         work.filter(pl.col("launch_row").is_not_null())
         .select("launch_row", pl.col("cat").cast(pl.String))
         .unique("launch_row", keep="first")
         .iter_rows()
     )
+
+
+def _host(
+    frames: Frames, trace: Trace, launched: Mapping[int, str], steps: pl.DataFrame
+) -> pl.DataFrame:
     runtime = trace.runtime.with_row_index("row")
     names = [
         frames.symbol(_LAUNCH_NAMES[launched[row]] if row in launched else _not_a_launch(name))

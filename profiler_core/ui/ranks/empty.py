@@ -7,7 +7,9 @@ import streamlit as st
 from profiler_core.store import library
 from profiler_core.ui.choice import Choice, query_of
 from profiler_core.ui.links import page_link
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.ranks.data import Seen
+from profiler_core.ui.ranks.hta import show_counters
 
 _MOST_LINKS = 4
 
@@ -28,6 +30,13 @@ def show_one_rank(choice: Choice, seen: Seen) -> None:
         page_link("capture", "Start a capture", choice.query)
         for title, keys in _jobs_here()[:_MOST_LINKS]:
             page_link("ranks", f"Look at {title}", query_of(keys))
+
+
+def show_unreadable(seen: Seen) -> None:
+    """No rank of any job has times of GPU work: why not, and the counters that may be there."""
+    st.html("<h1 class=fs-verdict>No rank has GPU times to show</h1>")
+    show_notes(f"{one.label}: {note}" for one in seen.jobs for note in one.job.notes)
+    show_counters(seen.jobs)
 
 
 def _jobs_here() -> list[tuple[str, tuple[str, ...]]]:

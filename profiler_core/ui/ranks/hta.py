@@ -48,9 +48,25 @@ def show_hta(jobs: Sequence[SeenJob]) -> None:
     for analysis in answer.analyses:
         if analysis.status != "absent":
             _show(analysis)
-    absent = [a.title for a in answer.analyses if a.status == "absent"]
-    if absent:
-        st.html(f"<p class=fs-note>Nothing in these traces for: {escape(', '.join(absent))}.</p>")
+    for one_absent in answer.analyses:
+        if one_absent.status == "absent":
+            st.html(
+                f"<p class=fs-note>{escape(one_absent.title)}: {escape(one_absent.sentence)}</p>"
+            )
+
+
+def show_counters(jobs: Sequence[SeenJob]) -> None:
+    """Hardware counters, of ranks that have nothing else (their profiler runs kernels singly)."""
+    for one in jobs:
+        try:
+            answer = _answer(one, None)
+        except FusionscopeError:
+            continue  # why no rank can be read is on the page
+        found = [analysis for analysis in answer.analyses if analysis.figures]
+        if found:
+            section("Hardware counters", f"{one.label} · source: {answer.version or 'our own'}")
+            for analysis in found:
+                _show(analysis)
 
 
 # SeenJob cannot be hashed; what it was made of can.
@@ -65,7 +81,8 @@ def _show(analysis: HtaAnalysis) -> None:
     with st.expander(f"{analysis.title} · {word}", type="compact"):
         st.html(
             f"<p class=fs-note><span class='fs-state {kind}'>{word}</span> "
-            f"<span class=fs-mono>{escape(analysis.call)}</span><br>{escape(analysis.sentence)}</p>"
+            f"<span class=fs-mono>{escape(analysis.call)}</span> {escape(analysis.sentence)}<br>"
+            f"{escape(analysis.meaning)}</p>"
             + (_table(analysis.figures[:_MOST_FIGURES]) if analysis.figures else "")
             + (
                 f"<p class=fs-note>… and {len(analysis.figures) - _MOST_FIGURES} more.</p>"
