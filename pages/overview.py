@@ -3,6 +3,7 @@
 import streamlit as st
 
 from profiler_core.ui.analyses import look_at
+from profiler_core.ui.nsight_systems.choose import offer_recording_choices
 from profiler_core.ui.overview.category_table import show_categories
 from profiler_core.ui.overview.difference import show_difference
 from profiler_core.ui.overview.headline import show_headline
@@ -44,6 +45,7 @@ with page("Overview"):
     show_categories(looked.sides)
 
     show_what_is_missing(looked)
+    offer_recording_choices(choice)
     show_definitions(looked.comparison)
 
     with why:

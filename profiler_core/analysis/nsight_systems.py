@@ -18,6 +18,7 @@ class Recording:
 
     version: str | None
     steps: str | None  # the label of the NVTX ranges that were taken for steps
+    ranges: Mapping[str, int]  # labels that repeat -> how often, the most frequent first
     process: int | None  # pid of the one that was read, where there are several
     other_processes: tuple[int, ...]
     missing: tuple[str, ...]  # what is not in it and how to record it, a sentence each
@@ -31,6 +32,7 @@ def recording_of(trace: Trace) -> Recording | None:
     return Recording(
         version=_text(said.get("version")),
         steps=_text(said.get("steps")),
+        ranges=_counts(said.get("ranges")),
         process=_pid(said.get("process")),
         other_processes=tuple(p for p in map(_pid, _items(said, "other_processes")) if p),
         missing=tuple(s for s in map(_text, _items(said, "missing")) if s),
@@ -82,6 +84,11 @@ def _items(said: Mapping[str, Any], key: str) -> list[Any]:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _counts(value: Any) -> dict[str, int]:
+    found = value if isinstance(value, Mapping) else {}
+    return {k: n for k, n in found.items() if isinstance(k, str) and isinstance(n, int)}
 
 
 def _pid(value: Any) -> int | None:

@@ -153,8 +153,8 @@ TABLE_SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "other": OTHER_SCHEMA,
 }
 # Key of the metadata that an export of Nsight Systems has in place of Kineto's: version,
-# schema_version, steps (the label of the ranges that are the steps), process, other_processes,
-# n_graph_replays, missing (sentences).
+# schema_version, steps (the label of the ranges that are the steps), ranges (label -> how often),
+# process, other_processes, n_graph_replays, missing (sentences).
 NSIGHT_SYSTEMS = "nsightSystems"
 
 # The calls of torch.distributed: rows of `ops` again, with what only these carry.

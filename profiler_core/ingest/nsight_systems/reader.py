@@ -32,7 +32,13 @@ from profiler_core.ingest.nsight_systems.missing import missing
 from profiler_core.ingest.nsight_systems.nesting import Ints, Nest
 from profiler_core.ingest.nsight_systems.processes import DEVICE_TABLES, choose, gpu_processes
 from profiler_core.ingest.nsight_systems.ranges import RANGES, nests, read_ranges
-from profiler_core.ingest.nsight_systems.steps import Steps, find_steps
+from profiler_core.ingest.nsight_systems.steps import (
+    Label,
+    Steps,
+    find_labels,
+    find_steps,
+    most_repeated,
+)
 from profiler_core.ingest.nsight_systems.strings import Strings
 from profiler_core.ingest.nsight_systems.wide import wide
 from profiler_core.ingest.sniff import Packing, packing_of
@@ -152,7 +158,9 @@ class _Import:
         ranges = read_ranges(self._database, self._strings, self._process)
         self._say()
         launches, operators = self._deal_calls(ranges, started)
-        steps = find_steps(ranges, launches, self._choice.step_range, self._path.name)
+        labels = find_labels(ranges, launches)
+        asked = self._choice.step_range
+        steps = find_steps(labels, ranges, launches, asked, self._path.name)
         self._deal_ranges(ranges, steps)
         for frame in other_events(self._database, self._strings, self._process):
             self._deal(frame)
@@ -170,7 +178,7 @@ class _Import:
         return Reading(
             source=self._path.name,
             origin_ns=origin_ns + started_ns,
-            metadata=self._metadata(ranges, steps),
+            metadata=self._metadata(ranges, labels, steps),
             tally=Tally(total.n_events, dict(total.skipped), dict(total.repairs)),
             table=lambda name: self._table(name, origin_ns, operators),
         )
@@ -242,7 +250,9 @@ class _Import:
             frame = known.select(list(TABLE_SCHEMAS[name]))
         return frame
 
-    def _metadata(self, ranges: pl.DataFrame, steps: Steps | None) -> dict[str, Any]:
+    def _metadata(
+        self, ranges: pl.DataFrame, labels: list[Label], steps: Steps | None
+    ) -> dict[str, Any]:
         product, schema = about.versions(self._database)
         others = [p for p in self._processes if self._process is not None and p != self._process]
         return {
@@ -251,6 +261,7 @@ class _Import:
                 "version": product,
                 "schema_version": schema,
                 "steps": None if steps is None else steps.label,
+                "ranges": most_repeated(labels),
                 "process": None if self._process is None else self._process.pid,
                 "other_processes": [p.pid for p in others],
                 "n_graph_replays": self._database.n_about(GRAPHS),

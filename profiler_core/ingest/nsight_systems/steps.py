@@ -28,7 +28,7 @@ _STEP_WORD = re.compile(
 # torch records "Optimizer.step#Adam.step" and "Optimizer.zero_grad#…" in each step.
 _PART_OF_A_STEP = re.compile(r"optim|scheduler", re.I)
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_MOST_SHOWN = 8
+_MOST_SHOWN, _MOST_KEPT = 8, 40
 
 
 @dataclass(frozen=True)
@@ -58,21 +58,35 @@ def label_of(text: str) -> str:
     return _NUMBER.sub("#", text)
 
 
-def find_steps(
-    ranges: pl.DataFrame, launches: pl.DataFrame, asked: str | None, name: str
-) -> Steps | None:
-    """The steps; None where no range can be taken for one.
+def find_labels(ranges: pl.DataFrame, launches: pl.DataFrame) -> list[Label]:
+    """Every label, once for each depth, thread and domain it occurs at.
 
     Args:
         ranges: of `read_ranges`.
         launches: ts_ns and tid of the calls that started device work.
+    """
+    return list(_labels(ranges, launches))
+
+
+def find_steps(
+    labels: list[Label],
+    ranges: pl.DataFrame,
+    launches: pl.DataFrame,
+    asked: str | None,
+    name: str,
+) -> Steps | None:
+    """The steps; None where no range can be taken for one.
+
+    Args:
+        labels: of `find_labels`.
+        ranges: of `read_ranges`.
+        launches: as for `find_labels`.
         asked: the label that the user named, with * for anything; None: by the rule.
         name: of the file, for the message.
 
     Raises:
         BadInput: no range has the label that was asked for.
     """
-    labels = list(_labels(ranges, launches))
     if asked is not None:
         wanted = [label for label in labels if _is_asked(label.text, asked)]
         if not wanted:
@@ -156,9 +170,15 @@ def _has_step_word(text: str) -> bool:
     return _STEP_WORD.search(words) is not None and _PART_OF_A_STEP.search(text) is None
 
 
-def _shown(labels: list[Label]) -> str:
+def most_repeated(labels: list[Label]) -> dict[str, int]:
+    """Label -> how often it occurs, the most frequent first; only those that do so twice."""
     counted: dict[str, int] = {}
     for label in labels:
         counted[label.text] = counted.get(label.text, 0) + len(label.rows)
-    most = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:_MOST_SHOWN]
-    return ", ".join(f"{text!r} ({n} times)" for text, n in most) or "it has none"
+    most = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    return {text: n for text, n in most[:_MOST_KEPT] if n > 1}
+
+
+def _shown(labels: list[Label]) -> str:
+    most = list(most_repeated(labels).items())[:_MOST_SHOWN]
+    return ", ".join(f"{text!r} ({n} times)" for text, n in most) or "none of them repeats"

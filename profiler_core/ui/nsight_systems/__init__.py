@@ -1,0 +1,1 @@
+"""What only recordings of Nsight Systems ask for: which ranges are the steps, which process."""
