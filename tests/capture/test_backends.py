@@ -77,7 +77,7 @@ def test_options_arrive_as_the_backend_takes_them(stand_ins):
 
 
 def test_they_are_kept_in_run_json(stand_ins):
-    record = open_run(stand_ins["tensorrt"].directory)[0].record
+    record = open_run(stand_ins["tensorrt"].directory).record
     assert record.spec["backend_options"] == {
         "enabled_precisions": ["torch.float16", "torch.float32"],
         "min_block_size": 3,
@@ -96,7 +96,7 @@ def test_a_value_that_the_backend_refuses_fails_in_one_sentence(stand_ins):
 
 def test_its_graphs_are_ranges_in_the_trace(stand_ins):
     for name in ("tensorrt", "onnxrt"):
-        trace = open_trace(open_run(stand_ins[name].directory)[0].trace)
+        trace = open_trace(open_run(stand_ins[name].directory).trace)
         ranges = [str(n) for n in trace.annotations["name"] if "CompiledFxGraph" in str(n)]
         assert ranges == [f"## Call CompiledFxGraph {name}_0 ##"] * 2
     operators = [str(n) for n in trace.ops["name"]]
@@ -104,7 +104,7 @@ def test_its_graphs_are_ranges_in_the_trace(stand_ins):
 
 
 def test_operators_of_torch_inside_tensorrt_stay_visible(stand_ins):
-    trace = open_trace(open_run(stand_ins["tensorrt"].directory)[0].trace)
+    trace = open_trace(open_run(stand_ins["tensorrt"].directory).trace)
     operators = {str(n) for n in trace.ops["name"]}
     assert "aten::linear" in operators
     assert not any(name.startswith("engine::") for name in operators)
