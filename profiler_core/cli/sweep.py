@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
 from profiler_core.analysis.sweep.words import (
     evidence,
@@ -47,7 +46,7 @@ def sweep_answer(sweep: Sweep) -> dict[str, Any]:
             "id": sweep.id,
             "name": sweep.name,
             "label": sweep.label,
-            "workload": sweep.record.workload,
+            "workload": sweep.workload,
             "baseline": sweep.baseline,
         },
         "series": [
@@ -94,7 +93,7 @@ def _variant(one: VariantAtPoint) -> dict[str, Any]:
 
 def sweep_text(sweep: Sweep) -> str:
     """The headlines, a table for each candidate, and what failed."""
-    parts = [" · ".join([*run_facts(sweep.record)[:1], f"sweep of {sweep.label}"])]
+    parts = [" · ".join([*sweep.facts, f"sweep of {sweep.label}"])]
     if not sweep.series:
         parts.append(f"{without_candidate(sweep)}\n\n{_baselines(sweep)}")
     for one in sweep.series:

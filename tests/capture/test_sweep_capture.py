@@ -92,14 +92,14 @@ def test_the_verb_reads_it_back(swept):
 
 def test_to_cancel_ends_the_sweep_and_keeps_what_was_measured(tmp_path):
     argv, environment = command(
-        tmp_path, "capture", f"{TINY}:model", "--variants=eager", "--sweep=batch=4,8,16", *QUICK
+        tmp_path, "capture", f"{TINY}:model", "--variants=eager", "--sweep=batch=4,8", *QUICK
     )
     with subprocess.Popen(
         argv, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if "Point 2 of 3" in line:
+            if "Point 2 of 2" in line:
                 process.terminate()
                 break
         process.communicate(timeout=120)

@@ -21,7 +21,8 @@ def test_the_table_has_a_row_for_each_point_the_failed_one_too(capsys):
     assert main(["sweep", str(SWEEP)]) == 0
     said = capsys.readouterr().out
     lines = said.splitlines()
-    assert lines[0] == "simplecnn · sweep of batch size"
+    assert lines[0].startswith("simplecnn · training · fp32 · ")
+    assert lines[0].endswith(" · sweep of batch size")
     assert lines[2] == "default pays at batch size 4 only."
     rows = [line.split()[0] for line in lines if line[:1].isdigit()]
     assert rows == ["1", "4", "16", "64", "1000000000000"]

@@ -56,16 +56,19 @@ def test_the_crossing_is_marked_between_its_neighbours():
     (at,) = [shape.x0 for shape in figure.layout.shapes if shape.x0 == shape.x1]
     assert math.log10(8) < at < math.log10(64)
     assert at == pytest.approx(math.log10(made.series[0].crossing.at))
-    assert any("pays from here on" in note.text for note in figure.layout.annotations)
+    assert any("default passes 1 at about" in note.text for note in figure.layout.annotations)
 
 
 def test_a_failed_point_is_a_mark_with_its_reason():
     made = sweep(TABLE)
     (marks,) = marks_of_failures(speedup_figure(made, LIGHT))
     assert list(marks.x) == pytest.approx([math.log10(512)])
-    assert list(marks.text) == ["out of memory"]
+    assert [text.strip() for text in marks.text] == ["out of memory"]
     assert "Out of memory in the first call" in marks.hovertext[0]
     assert marks_of_failures(measure_figure(made, STEP, LIGHT))
+    one = sweep({1: {"eager": 10, "a": 5}, 2: {"eager": FAILED, "a": 5}})
+    (marks,) = marks_of_failures(speedup_figure(one, LIGHT))
+    assert [text.strip() for text in marks.text] == ["1 of 2 out of memory"]
     without = sweep({1: TABLE[1], 8: TABLE[8]})
     assert marks_of_failures(speedup_figure(without, LIGHT)) == []
 
@@ -100,13 +103,13 @@ def test_measures_that_nobody_has_are_left_out():
     assert not has_values(sweep({"fp32": TABLE[1]}, name="precision", label="precision"), SAMPLES)
 
 
-def test_words_get_marks_without_a_line():
+def test_words_get_marks_and_bars_without_a_line():
     made = sweep(
         {"fp32": {"eager": 10, "a": 20}, "bf16": {"eager": 20, "a": 10}},
         name="precision", label="precision",
     )  # fmt: skip
     assert named(speedup_figure(made, LIGHT), "a").mode == "markers"
-    assert measure_figure(made, STEP, LIGHT).data[0].mode == "markers"
+    assert [trace.type for trace in measure_figure(made, STEP, LIGHT).data] == ["bar", "bar"]
     assert list(value_axis(made)["tickvals"]) == [0.0, 1.0]
 
 

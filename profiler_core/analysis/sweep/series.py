@@ -12,6 +12,7 @@ from pathlib import Path
 
 from profiler_core.analysis.compare import CandidateComparison, Side, compare
 from profiler_core.analysis.compile_cost import CompileCost
+from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.sweep.crossing import Crossing, Judged, crossing
 from profiler_core.analysis.sweep.scale import Value, batch_of, positions
 from profiler_core.analysis.verdict import VerdictKind
@@ -85,7 +86,8 @@ class Sweep:
     id: str
     name: str  # of the option: "batch-size"
     label: str  # for people: "batch size"
-    record: RunRecord  # of a baseline: what was run, on which machine
+    workload: str
+    facts: tuple[str, ...]  # what was run, on which machine: all that every point shares
     points: tuple[SweepPoint, ...]
     baseline: str  # what the baseline is called in all points
     series: tuple[SweepSeries, ...]
@@ -138,12 +140,19 @@ def build_sweep(points: Sequence[PointRuns]) -> Sweep:
         id=first.id,
         name=first.name,
         label=first.label or first.name,
-        record=points[0].sides[0].run.record,
+        workload=points[0].sides[0].run.record.workload,
+        facts=_shared_facts([point.sides[0].run.record for point in points]),
         points=tuple(made),
         baseline=made[0].baseline.series,
         series=_series(made),
         missing=tuple(value for value in first.values if value not in here),
     )
+
+
+def _shared_facts(records: Sequence[RunRecord]) -> tuple[str, ...]:
+    """What changes from point to point is no fact of the sweep."""
+    first, *others = (run_facts(record) for record in records)
+    return tuple(fact for fact in first if all(fact in other for other in others))
 
 
 def _place(point: PointRuns) -> SweepPlace:

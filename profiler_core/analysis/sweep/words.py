@@ -7,9 +7,9 @@ from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, 
 from profiler_core.units import format_count
 
 _WHY = {
-    "slower": "slower",
-    "no_difference": "no difference",
-    "wrong_numerics": "wrong results",
+    "slower": "is slower",
+    "no_difference": "makes no difference",
+    "wrong_numerics": "gives wrong results",
 }
 
 
@@ -42,15 +42,10 @@ def without_candidate(sweep: Sweep) -> str:
 
 def evidence(sweep: Sweep, series: SweepSeries) -> str:
     """The numbers behind the headline; empty where there are none."""
-    sentences = [_speeds(sweep, series), _change(sweep, series.crossing)]
     found = series.crossing
+    sentences = [_speeds(sweep, series), _change(sweep, found), _elsewhere(sweep, series)]
     if found.kind == "mixed" and sweep.points[0].x is not None:
-        other = _list([_why_not(sweep, series, index) for index in found.not_paying])
-        sentences.append(
-            f"It does not at {other}: not monotonic, so there is no one point from which it pays."
-        )
-    elif found.not_paying:
-        sentences.append(f"Not at {_list([_why_not(sweep, series, i) for i in found.not_paying])}.")
+        sentences.append("That is not monotonic: there is no one point from which it pays.")
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -151,10 +146,14 @@ def place_text(x: float, name: str) -> str:
     return f"{x:.0f}" if x >= 10 else f"{x:.1f}"
 
 
-def _why_not(sweep: Sweep, series: SweepSeries, index: int) -> str:
-    one = next(v for v in sweep.point(index).variants[1:] if v.series == series.label)
-    why = _WHY.get(one.verdict or "", "")
-    return f"{_value(sweep, index)} ({why})" if why else _value(sweep, index)
+def _elsewhere(sweep: Sweep, series: SweepSeries) -> str:
+    """What it is where it does not pay: "It is slower at 1 and 2, and … at 4."."""
+    reasons: dict[str, list[str]] = {}
+    for index in series.crossing.not_paying:
+        one = next(v for v in sweep.point(index).variants[1:] if v.series == series.label)
+        reasons.setdefault(_WHY[one.verdict or ""], []).append(_value(sweep, index))
+    said = [f"{what} at {_list(values)}" for what, values in reasons.items()]
+    return f"It {', and '.join(said)}." if said else ""
 
 
 def _value(sweep: Sweep, index: int) -> str:

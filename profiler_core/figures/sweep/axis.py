@@ -12,9 +12,10 @@ from profiler_core.analysis.sweep.words import short_failure, value_text
 from profiler_core.figures.names import clipped, plotly_text
 from profiler_core.figures.theme import Palette
 
+_FEW_DECADES = 50.0
 _LONGEST_TICK = 16  # characters of a value
 _ROOM = 0.12  # beyond the first and the last value, of their span
-_FAILED_AT = 0.06  # height of the marks of what failed, of the plot
+_STRIP = 0.11  # of the height, below the plot, for the marks of what failed
 
 
 def place(sweep: Sweep, point: SweepPoint) -> float:
@@ -58,9 +59,9 @@ def value_axis(sweep: Sweep) -> dict[str, Any]:
 
 
 def mark_failures(figure: go.Figure, sweep: Sweep, palette: Palette, *, named: bool) -> None:
-    """A cross above each value at which a variant failed, with words where there is room.
+    """A cross for each value at which a variant failed, in a strip of its own below the plot.
 
-    It lies on an axis of its own, so that it stands at one height whatever the measure is.
+    Call it last: it makes room below the axis of the measure.
     """
     failed = [(point, _who(point)) for point in sweep.points]
     failed = [(point, said) for point, said in failed if said]
@@ -68,16 +69,16 @@ def mark_failures(figure: go.Figure, sweep: Sweep, palette: Palette, *, named: b
         return
     figure.add_scatter(
         x=[place(sweep, point) for point, _ in failed],
-        y=[_FAILED_AT] * len(failed),
+        y=[0.5] * len(failed),
         yaxis="y2",
         mode="markers+text" if named else "markers",
         marker={"symbol": "x-thin", "size": 9, "line": {"width": 2, "color": palette.worse}},
-        text=[plotly_text(clipped(" · ".join(_short(point)), 40)) for point, _ in failed],
+        text=[f" {plotly_text(_short(point))} " for point, _ in failed],
         textposition=[_text_place(sweep, point) for point, _ in failed],
         textfont={"size": 12, "color": palette.worse},
         hovertext=[
             f"<b>{plotly_text(sweep.label)} {plotly_text(value_text(point))}</b><br>"
-            + "<br>".join(plotly_text(_wrapped(line)) for line in said)
+            + "<br>".join(plotly_text(clipped(line, 110)) for line in said)
             for point, said in failed
         ],
         hoverinfo="text",
@@ -85,20 +86,23 @@ def mark_failures(figure: go.Figure, sweep: Sweep, palette: Palette, *, named: b
         cliponaxis=False,
     )
     figure.update_layout(
-        yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
+        xaxis={"anchor": "y2"},
+        yaxis={"domain": [_STRIP, 1]},
+        yaxis2={"domain": [0, _STRIP], "range": [0, 1], "visible": False, "fixedrange": True},
     )
 
 
 def decades(low: float, high: float) -> list[float]:
     """Ticks of a logarithmic axis: 1, 2, 5 of each decade; only 1 where there are many."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    steps: Sequence[float] = (1, 2, 5) if last - first <= 2 else (1,)
+    steps: Sequence[float] = (1, 2, 5) if high / low <= _FEW_DECADES else (1,)
     return [step * 10.0**decade for decade in range(first, last + 1) for step in steps]
 
 
 def _text_place(sweep: Sweep, point: SweepPoint) -> str:
-    """Words at the right edge go to the left, where there is room."""
-    return "middle left" if point is sweep.points[-1] else "top center"
+    """Words in the right half go to the left, where there is room."""
+    is_right = sweep.points.index(point) * 2 >= len(sweep.points)
+    return "middle left" if is_right else "middle right"
 
 
 def _who(point: SweepPoint) -> list[str]:
@@ -110,17 +114,9 @@ def _who(point: SweepPoint) -> list[str]:
     ]
 
 
-def _short(point: SweepPoint) -> list[str]:
-    """What happened, in few words; who, only where it was not everybody."""
-    whats = [short_failure(one) for one in point.variants]
-    if None not in whats and len(set(whats)) == 1:
-        return [str(whats[0])]
-    return [
-        f"{one.series} {what}"
-        for one, what in zip(point.variants, whats, strict=True)
-        if what is not None
-    ]
-
-
-def _wrapped(text: str) -> str:
-    return text if len(text) <= 110 else f"{text[:109]}…"
+def _short(point: SweepPoint) -> str:
+    """What happened, in few words; with how many, where it was not all."""
+    whats = [what for one in point.variants if (what := short_failure(one)) is not None]
+    what = whats[0] if len(set(whats)) == 1 else "failed"
+    n = len(point.variants)
+    return what if len(whats) == n else f"{len(whats)} of {n} {what}"

@@ -1,12 +1,12 @@
 """One measure of all variants against the swept value: step time, throughput, memory, compiling."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from profiler_core.analysis.sweep.series import Sweep, VariantAtPoint
+from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
 from profiler_core.analysis.sweep.words import value_text
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.sweep.axis import decades, mark_failures, place, value_axis
@@ -26,7 +26,7 @@ class SweepMeasure:
     title: str
     value: Callable[[Sweep, VariantAtPoint], float | None]
     text: Callable[[float | None], str]
-    definition: str
+    definition: Callable[[Sweep], str]
     logarithmic: bool = True
 
 
@@ -39,25 +39,29 @@ MEASURES = (
         "Step time",
         lambda _, one: one.step_time_ns,
         format_duration,
-        "Wall time of a timed round over its steps, without the profiler; the median.",
+        lambda _: "Without the profiler, the median over the rounds.",
     ),
     SweepMeasure(
         "Samples a second",
         lambda _, one: one.samples_per_s,
         format_count,
-        "Batch size over step time.",
+        lambda _: "Batch size over step time.",
     ),
     SweepMeasure(
         "Peak memory",
         lambda sweep, one: sweep.peak_bytes(one),
         format_bytes,
-        "The most that the allocator held from the device; on a CPU, that tensors held at once.",
+        lambda sweep: (
+            "The most that the allocator held from the device."
+            if sweep.peak_is_reserved
+            else "The most that tensors held at once."
+        ),
     ),
     SweepMeasure(
         "Compile time",
         _compile_ns,
         format_duration,
-        "With the compiler's cache empty.",
+        lambda _: "With the compiler's cache empty.",
         logarithmic=False,
     ),
 )
@@ -69,7 +73,7 @@ def has_values(sweep: Sweep, measure: SweepMeasure) -> bool:
 
 
 def measure_figure(sweep: Sweep, measure: SweepMeasure, palette: Palette) -> go.Figure:
-    """A line for each variant that has the measure; words get marks without a line."""
+    """A line for each variant that has the measure; bars where the values are words."""
     figure = new_figure(palette)
     known: list[float] = []
     for number, label in enumerate((sweep.baseline, *(s.label for s in sweep.series))):
@@ -80,41 +84,59 @@ def measure_figure(sweep: Sweep, measure: SweepMeasure, palette: Palette) -> go.
             if one.series == label and (value := measure.value(sweep, one)) is not None
         ]
         known += [value for _, value in points]
-        color = palette.run(number)
-        figure.add_scatter(
-            x=[place(sweep, point) for point, _ in points],
-            y=[value for _, value in points],
-            mode="lines+markers" if sweep.points[0].x is not None else "markers",
-            line={"color": color, "width": 2},
-            marker={
-                "color": color,
-                "size": _MARK_PX if sweep.points[0].x is not None else _MARK_PX + 3,
-                "line": {"width": 1, "color": palette.surface},
-            },
-            hovertext=[
-                f"<b>{plotly_text(label)}</b> at {plotly_text(sweep.label)} "
-                f"{plotly_text(value_text(point))}<br>{measure.text(value)}"
-                for point, value in points
-            ],
-            hoverinfo="text",
-            showlegend=False,
-        )
-    mark_failures(figure, sweep, palette, named=False)
+        hover = [
+            f"<b>{plotly_text(label)}</b> at {plotly_text(sweep.label)} "
+            f"{plotly_text(value_text(point))}<br>{measure.text(value)}"
+            for point, value in points
+        ]
+        _draw(figure, sweep, points, hover, palette.run(number), palette)
     figure.update_layout(
         height=_HEIGHT_PX,
         showlegend=False,
         margin={"t": 10, "r": 12},
         xaxis=value_axis(sweep),
-        yaxis=_axis(measure, known),
+        yaxis=_axis(measure, known, may_be_log=_has_distance(sweep)),
         hovermode="closest",
+        bargap=0.5,
     )
+    mark_failures(figure, sweep, palette, named=False)
     return figure
 
 
-def _axis(measure: SweepMeasure, known: list[float]) -> dict[str, object]:
+def _draw(
+    figure: go.Figure,
+    sweep: Sweep,
+    points: Sequence[tuple[SweepPoint, float]],
+    hover: list[str],
+    color: str,
+    palette: Palette,
+) -> None:
+    """A line where values have a distance, bars beside each other where they are words."""
+    x, y = [place(sweep, point) for point, _ in points], [value for _, value in points]
+    shared = {"x": x, "y": y, "hovertext": hover, "hoverinfo": "text", "showlegend": False}
+    if not _has_distance(sweep):
+        figure.add_bar(**shared, marker={"color": color})
+        return
+    figure.add_scatter(
+        **shared,
+        mode="lines+markers",
+        line={"color": color, "width": 2},
+        marker={
+            "color": color,
+            "size": _MARK_PX,
+            "line": {"width": 1, "color": palette.surface},
+        },
+    )
+
+
+def _has_distance(sweep: Sweep) -> bool:
+    return sweep.points[0].x is not None
+
+
+def _axis(measure: SweepMeasure, known: list[float], *, may_be_log: bool) -> dict[str, object]:
     """Factors where the values span several, else from zero; the ticks carry their unit."""
     low, high = min(known, default=0.0), max(known, default=1.0)
-    if measure.logarithmic and low > 0 and high / low >= _LOG_FROM:
+    if may_be_log and measure.logarithmic and low > 0 and high / low >= _LOG_FROM:
         ticks = decades(low, high)
         room = (math.log10(high) - math.log10(low)) * 0.15
         return {

@@ -7,12 +7,14 @@ import plotly.graph_objects as go
 from profiler_core.analysis.sweep.crossing import Crossing
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
 from profiler_core.analysis.sweep.words import place_text, value_text
-from profiler_core.figures.names import plotly_text
+from profiler_core.figures.names import clipped, plotly_text
 from profiler_core.figures.sweep.axis import mark_failures, place, value_axis
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 
-_HEIGHT_PX, _MARK_PX = 300, 9
+_HEIGHT_PX, _MARK_PX = 310, 9
+_LONGEST_NAME = 24  # characters of a candidate
+_BESIDE = 0.1  # of the distance of two words
 
 
 def speedup_figure(sweep: Sweep, palette: Palette) -> go.Figure:
@@ -34,7 +36,7 @@ def speedup_figure(sweep: Sweep, palette: Palette) -> go.Figure:
         lows += [low for low, _ in ends]
         highs += [high for _, high in ends]
         figure.add_scatter(
-            x=[place(sweep, point) for point, _, _ in points],
+            x=[place(sweep, point) + _aside(sweep, number) for point, _, _ in points],
             y=[ratio for _, _, ratio in points],
             error_y={
                 "type": "data",
@@ -60,7 +62,6 @@ def speedup_figure(sweep: Sweep, palette: Palette) -> go.Figure:
         )  # fmt: skip
     figure.add_hline(y=1, line={"color": palette.muted, "width": 1.5, "dash": "dot"})
     _mark_crossings(figure, sweep, palette)
-    mark_failures(figure, sweep, palette, named=True)
     room = max((max([*highs, 1.0]) - min([*lows, 1.0])) * 0.2, 0.05)
     figure.update_layout(
         height=_HEIGHT_PX,
@@ -74,7 +75,15 @@ def speedup_figure(sweep: Sweep, palette: Palette) -> go.Figure:
         },
         hovermode="closest",
     )
+    mark_failures(figure, sweep, palette, named=True)
     return figure
+
+
+def _aside(sweep: Sweep, number: int) -> float:
+    """Candidates of one word stand beside each other; on a line each keeps its place."""
+    if sweep.points[0].x is not None:
+        return 0.0
+    return (number - (len(sweep.series) + 1) / 2) * _BESIDE
 
 
 def _mark_crossings(figure: go.Figure, sweep: Sweep, palette: Palette) -> None:
@@ -88,14 +97,14 @@ def _mark_crossings(figure: go.Figure, sweep: Sweep, palette: Palette) -> None:
             type="line", x0=where, x1=where, yref="y domain", y0=0, y1=1, layer="below",
             line={"color": color, "width": 1.5, "dash": "dash"},
         )  # fmt: skip
-        if len(sweep.series) > 1 and number > 1:
-            continue  # words of several lines would lie over each other; the headline has them
-        upwards = series.crossing.kind == "from"
+        if number > 1:
+            continue  # words of several lines would lie over each other; the headlines have them
+        ends = (place(sweep, sweep.points[0]), place(sweep, sweep.points[-1]))
         figure.add_annotation(
             x=where, yref="y domain", y=1, yanchor="bottom",
-            xanchor="left" if upwards else "right",
-            text=("pays from here on →" if upwards else "← pays up to here")
-            + f"  (about {place_text(at, sweep.name)})",
+            xanchor="left" if where < sum(ends) / 2 else "right",
+            text=f"{plotly_text(clipped(series.label, _LONGEST_NAME))} passes 1 at about "
+            f"{place_text(at, sweep.name)}",
             showarrow=False,
             font={"size": 12, "color": palette.muted},
         )  # fmt: skip

@@ -42,14 +42,14 @@ def show_measures(sweep: Sweep) -> None:
     """What is known of step time, throughput, memory and compile time, two in a row."""
     known = [measure for measure in MEASURES if has_values(sweep, measure)]
     for start in range(0, len(known), 2):
-        with st.container(horizontal=True, gap="large", key=f"fs_sweep_row_{start}"):
+        with st.container(horizontal=True, gap="medium", key=f"fs_sweep_row_{start}"):
             for number, measure in enumerate(known[start : start + 2], start=start):
                 with st.container(key=f"fs_sweep_cell_{number}"):
                     _one(sweep, measure, number)
 
 
 def _one(sweep: Sweep, measure: SweepMeasure, number: int) -> None:
-    section(measure.title, measure.definition)
+    section(measure.title, measure.definition(sweep))
     alt = "; ".join(
         f"{sweep.label} {value_text(point)}: "
         + ", ".join(

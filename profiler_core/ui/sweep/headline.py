@@ -5,7 +5,6 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.sweep.series import Sweep, SweepSeries
 from profiler_core.analysis.sweep.words import evidence, headline, without_candidate
 from profiler_core.store.sweeps import SweepGroup
@@ -16,9 +15,7 @@ _NEVER_PAYS = frozenset({"never", "unknown"})
 
 def show_headline(group: SweepGroup, sweep: Sweep) -> None:
     """What was run, the sentence on the candidate that gains most, and one on each other."""
-    # The facts of one point name its own batch: here that is what changes.
-    facts = [fact for fact in run_facts(sweep.record) if not fact.startswith("batch ")]
-    facts.append(f"sweep of {sweep.label}")
+    facts = [*sweep.facts, f"sweep of {sweep.label}"]
     if group.created_at:
         facts.append(day(group.created_at))
     if group.is_alive:

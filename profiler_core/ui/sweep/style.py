@@ -13,6 +13,8 @@ _RULES = """
 [class*=st-key-fs_sweep_row_] { flex-wrap:wrap; }
 [class*=st-key-fs_sweep_row_] > div { flex:1 1 400px; min-width:min(400px,100%); }
 .fs-sweep td:first-child a { font-size:14px; }
+.fs-t.fs-sweep td, .fs-t.fs-sweep thead th { padding-left:5px; padding-right:7px; }
+.fs-t.fs-sweep td:first-child, .fs-t.fs-sweep thead th:first-child { padding-left:0; }
 .fs-t.fs-sweep thead th { overflow-wrap:normal; }
 .fs-t.fs-sweep .fs-who { text-align:left; }
 """

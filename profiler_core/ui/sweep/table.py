@@ -31,7 +31,7 @@ def show_points(group: SweepGroup, sweep: Sweep) -> None:
         f"Memory, {sweep.baseline}",
         "Memory, compiled",
         "Compile time",
-        "Break-even",
+        "Break-even steps",
     ]
     rows = []
     for point in sweep.points:
@@ -69,7 +69,7 @@ def _cells(sweep: Sweep, point: SweepPoint, one: VariantAtPoint) -> tuple[str, .
     cost = one.compile
     break_even = "–"
     if cost.break_even_steps is not None:
-        break_even = f"{format_count(cost.break_even_steps)} steps"
+        break_even = format_count(cost.break_even_steps)
     elif cost.seconds is not None and one.verdict in ("slower", "no_difference"):
         break_even = "never"
     return (

@@ -54,7 +54,7 @@ def test_where_compiling_starts_to_pay():
     said = evidence(made, one(made))
     assert "between 0.50 (at 1) and 2.29 (at 128)" in said
     assert "It passes 1 between 8 and 32, at about 9.5 by interpolation." in said
-    assert "Not at 1 (slower) and 8 (slower)." in said
+    assert "It is slower at 1 and 8." in said
 
 
 def test_compile_cost_and_memory_stand_at_each_point():
@@ -106,6 +106,12 @@ def test_up_and_down_is_called_not_monotonic():
     assert "not monotonic" in evidence(made, one(made))
 
 
+def test_facts_of_the_sweep_are_those_that_every_point_shares():
+    made = sweep(PAYS_LATER)
+    assert made.workload == "net"
+    assert made.facts == ("net",)
+
+
 def test_words_are_listed_and_not_ordered():
     made = sweep(
         {"fp32": {"eager": 10, "a": 20}, "bf16": {"eager": 20, "a": 10}},
@@ -136,7 +142,7 @@ def test_a_wrong_answer_does_not_pay_however_fast():
     ]
     made = build_sweep(points)
     assert headline(made, one(made)) == "a pays from batch size 4 on."
-    assert "2 (wrong results)" in evidence(made, one(made))
+    assert "gives wrong results at 2" in evidence(made, one(made))
 
 
 def test_what_failed_is_said_with_who_and_why():
