@@ -10,7 +10,8 @@ from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 # What torch itself needs (its metadata); numpy, which it can do without, is not among them.
 TORCH = {
     "torch", "torchgen", "functorch", "triton", "typing_extensions", "sympy", "mpmath", "networkx",
-    "packaging", "jinja2", "markupsafe", "fsspec", "filelock", "setuptools", "_distutils_hack", "cuda", "nvidia",
+    "jinja2", "markupsafe", "fsspec", "filelock", "setuptools", "packaging", "_distutils_hack",
+    "cuda", "nvidia",
 }  # fmt: skip
 ALLOWED = TORCH | set(sys.stdlib_module_names) | {"profiler_core", "__main__"}
 refused = set()
