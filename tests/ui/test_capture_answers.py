@@ -67,3 +67,27 @@ def test_the_sentence_stands_beside_its_field(answers: Answers, field: str, word
 def test_a_training_loop_is_not_asked_to_train_twice() -> None:
     spec = check(Answers(workload="simplecnn", training=True)).spec
     assert spec is not None and spec.trains and "--training" not in spec.to_argv()
+
+
+def test_options_of_a_backend_are_words_of_its_variant():
+    told = Answers(
+        bases=("eager", "openvino", "tensorrt"),
+        backend_options=(("openvino", "device=CPU  config.NUM_STREAMS=2"), ("tensorrt", "")),
+        precision="bf16",
+    )
+    spec = check(told).spec
+    assert [variant.label for variant in spec.variants] == [
+        "eager+bf16",
+        "openvino+device=CPU+config.NUM_STREAMS=2+bf16",
+        "tensorrt+bf16",
+    ]
+    assert spec.variants[1].to_dict()["backend_options"] == {
+        "device": "CPU",
+        "config": {"NUM_STREAMS": 2},
+    }
+
+
+@pytest.mark.parametrize("text", ["device", "device=CPU,eager", "device=CPU+fullgraph", "nope=1"])
+def test_an_option_that_cannot_be_used_has_its_sentence_at_the_variants(text):
+    told = Answers(bases=("eager", "openvino"), backend_options=(("openvino", text),))
+    assert "bases" in check(told).problems

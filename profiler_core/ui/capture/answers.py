@@ -35,6 +35,7 @@ class Answers:
     kind: Kind = "Built-in"
     workload: str = "customcnn"
     bases: tuple[str, ...] = ("eager", "default")  # the chips; the first is the baseline
+    backend_options: tuple[tuple[str, str], ...] = ()  # base -> "KEY=VALUE KEY=VALUE"
     further_variants: str = ""  # as on the command line
     precision: str = "fp32"
     channels_last: bool = False
@@ -46,6 +47,7 @@ class Answers:
     options: str = ""  # one KEY=VALUE a line
     device: str = "auto"
     python: str = ""
+    directory: str = ""
     name: str = ""
     sweep: str = ""  # the option that gets several values; "": none
     sweep_values: str = ""  # comma-separated
@@ -88,6 +90,7 @@ def check(answers: Answers) -> Checked:
             variants=variants,
             device=answers.device,
             python=answers.python.strip() or None,
+            directory=answers.directory.strip() or None,
             training=answers.training and workload not in TRAINING_WORKLOADS,
             batch_size=answers.batch_size,
             shapes=shapes,
@@ -123,6 +126,18 @@ def _workload(answers: Answers) -> str:
     return name
 
 
+def _option_words(text: str, base: str) -> list[str]:
+    """The words of `KEY=VALUE KEY=VALUE`; these two signs would begin another word or variant."""
+    words = text.split()
+    for word in words:
+        if "=" not in word or "+" in word or "," in word:
+            raise BadInput(
+                f"The option “{word}” of {base} cannot be read.",
+                remedy="Write KEY=VALUE, parted by spaces, without plus signs and commas.",
+            )
+    return words
+
+
 def _variants(answers: Answers) -> tuple[VariantSpec, ...]:
     """The chips with the modifiers that apply to them, then the typed ones as they are."""
     everywhere = [answers.precision if answers.precision != "fp32" else ""]
@@ -131,7 +146,8 @@ def _variants(answers: Answers) -> tuple[VariantSpec, ...]:
     texts = []
     for base in answers.bases:
         more = everywhere if base in ("eager", "torchscript") else compiled + everywhere
-        texts.append("+".join([base, *filter(None, more)]))
+        options = _option_words(dict(answers.backend_options).get(base, ""), base)
+        texts.append("+".join([base, *options, *filter(None, more)]))
     if answers.further_variants.strip():
         texts.append(answers.further_variants)
     variants = parse_variants(",".join(texts))

@@ -14,6 +14,7 @@ from profiler_core.capture.spec import (
 )
 from profiler_core.errors import BadInput
 from profiler_core.ui.capture.answers import DYNAMIC, KINDS, Answers, Checked, check
+from profiler_core.ui.capture.backend_fields import backend_fields
 from profiler_core.ui.capture.machine import Machine
 from profiler_core.ui.capture.measuring import choose_measuring
 from profiler_core.ui.capture.sweep_field import sweep_field
@@ -49,12 +50,27 @@ def capture_form(machine: Machine | None) -> Checked:
     Args:
         machine: what it can capture; None: not known yet.
     """
-    kind = st.segmented_control(
-        "Workload", KINDS, default=KINDS[0], required=True, key="fs_c_kind", persist_state="session"
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        kind = st.segmented_control(
+            "Workload",
+            KINDS,
+            default=KINDS[0],
+            required=True,
+            key="fs_c_kind",
+            persist_state="session",
+        )
+        python = st.text_input(
+            "Python environment",
+            key="fs_c_python",
+            placeholder="this server's own, or path/to/venv",
+            help="The environment that holds torch and the model: its folder, or its interpreter. "
+            "What it offers is said on the right.",
+            persist_state="session",
+        )
+    python_problem = st.empty()
     workload_slot = st.container()
     with workload_slot:
-        workload = _workload(kind or KINDS[0])
+        workload = _workload(kind or KINDS[0], machine)
     workload_problem = st.empty()
 
     bases = st.pills(
@@ -73,7 +89,7 @@ def capture_form(machine: Machine | None) -> Checked:
     shapes_problem = st.empty()
     swept = sweep_field()
     sweep_problem = st.empty()
-    with st.expander("More: backends, inputs, measurement, interpreter"):
+    with st.expander("More: backends, inputs, measurement"):
         more, measuring = _more(machine)
         options_problem = st.empty()
         measuring_problem = st.empty()
@@ -84,6 +100,7 @@ def capture_form(machine: Machine | None) -> Checked:
         Answers(
             kind=kind or KINDS[0],
             workload=workload,
+            python=python or "",
             bases=chosen,
             measuring=tuple(measuring.items()),
             **modifiers,
@@ -92,7 +109,10 @@ def capture_form(machine: Machine | None) -> Checked:
             **more,
         )
     )
+    if machine is not None:
+        checked = _with_environment(checked, machine, kind or KINDS[0], workload)
     for name, slot in (
+        ("python", python_problem),
         ("workload", workload_problem),
         ("bases", bases_problem),
         ("shapes", shapes_problem),
@@ -106,7 +126,18 @@ def capture_form(machine: Machine | None) -> Checked:
     return checked
 
 
-def _workload(kind: str) -> str:
+def _with_environment(checked: Checked, machine: Machine, kind: str, workload: str) -> Checked:
+    """The same, with what the chosen environment cannot do."""
+    found = {"python": machine.unusable}
+    if kind == "torchvision":
+        found["workload"] = machine.no_torchvision
+    elif kind == "Built-in":
+        found["workload"] = machine.missing_for(workload)
+    problems = {name: problem for name, problem in found.items() if problem is not None}
+    return Checked(None, {**checked.problems, **problems}) if problems else checked
+
+
+def _workload(kind: str, machine: Machine | None) -> str:
     if kind == "Built-in":
         return str(
             st.selectbox(
@@ -119,10 +150,12 @@ def _workload(kind: str) -> str:
             )
         )
     if kind == "torchvision":
+        if machine is not None and machine.no_torchvision:
+            return ""  # nothing to choose from; the sentence below says why
         return str(
             st.selectbox(
                 "Model",
-                _TORCHVISION,
+                _torchvision_models(machine),
                 key="fs_c_torchvision",
                 accept_new_options=True,
                 label_visibility="collapsed",
@@ -142,6 +175,15 @@ def _workload(kind: str) -> str:
         )
         or ""
     )
+
+
+def _torchvision_models(machine: Machine | None) -> tuple[str, ...]:
+    """The usual ones first, then whatever else the environment's torchvision has."""
+    found = machine.facts.torchvision_found if machine else None
+    if found is None or not found.models:
+        return _TORCHVISION
+    usual = tuple(name for name in _TORCHVISION if name in found.models)
+    return usual + tuple(name for name in found.models if name not in usual)
 
 
 def _modifiers() -> dict[str, Any]:
@@ -232,10 +274,11 @@ def _more(machine: Machine | None) -> tuple[dict[str, Any], dict[str, Any]]:
                 "Further backends",
                 _FURTHER,
                 key="fs_c_further",
-                placeholder="torchscript, cudagraphs, onnxrt, …",
+                placeholder="torchscript, cudagraphs, openvino, …",
                 help="One that is not installed fails with the sentence that says what to install.",
                 persist_state="session",
             ),
+            "backend_options": backend_fields(tuple(st.session_state.get("fs_c_further") or ())),
             "further_variants": st.text_input(
                 "Further variants",
                 key="fs_c_variants",
@@ -246,11 +289,11 @@ def _more(machine: Machine | None) -> tuple[dict[str, Any], dict[str, Any]]:
             "device": st.selectbox(
                 "Device", ("auto", "cpu", *devices), key="fs_c_device", persist_state="session"
             ),
-            "python": st.text_input(
-                "Python interpreter",
-                key="fs_c_python",
-                placeholder="path/to/venv/bin/python; empty: this server's own",
-                help="The environment that holds torch and the model.",
+            "directory": st.text_input(
+                "Working directory",
+                key="fs_c_directory",
+                placeholder="the folder of your project",
+                help="Of your own code: where the files lie that it names by relative paths.",
                 persist_state="session",
             ),
             "name": st.text_input(
