@@ -1,0 +1,69 @@
+"""The page of sweeps in a real browser: cold, in both modes and all widths, and the way on."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Server, at_rest, ready, running_server, watched_page
+
+pytestmark = pytest.mark.browser
+
+SWEEP = Path(__file__).resolve().parents[1] / "fixtures" / "sweeps" / "simplecnn_cpu"
+KEY = "run/20261121-181537-simplecnn-training-sweep-of-batch-size-4c5f"
+HEADLINE = "default pays at batch size 4 only."
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("sweep-home")
+    shutil.copytree(SWEEP, home / "runs")
+    with running_server(home, tmp_path_factory.mktemp("sweep-server") / "log.txt") as server:
+        yield server
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("light", 1280), ("dark", 1920)])
+def test_a_cold_link_opens_and_fits_its_window(
+    browser: Browser, own_server: Server, scheme: str, width: int
+) -> None:
+    for page in watched_page(browser, color_scheme=scheme):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(own_server.link("sweep", sweep=KEY))
+        ready(page)
+        expect(page.get_by_role("heading", name=HEADLINE)).to_be_visible()
+        expect(page.locator(".js-plotly-plot")).to_have_count(4)
+        # The failed point is a mark that says so.
+        expect(page.locator(".js-plotly-plot").first.get_by_text("out of memory")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_from_the_runs_to_the_sweep_to_a_point_and_back(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("runs"))
+    ready(page)
+    page.get_by_role("link", name="simplecnn, batch size 1, 4, 16, 64").click()
+    at_rest(page)
+    expect(page.get_by_role("heading", name=HEADLINE)).to_be_visible()
+    assert "sweep=run%2F" in page.url
+    page.get_by_role("link", name="4", exact=True).click()
+    ready(page)
+    expect(page.get_by_text("Side by side")).to_be_visible()
+    assert "baseline=run%2Fbatch-4%2Feager" in page.url
+    page.get_by_role("link", name="The whole sweep").click()
+    ready(page)
+    expect(page.get_by_role("heading", name=HEADLINE)).to_be_visible()
+
+
+def test_the_form_writes_the_command_of_a_sweep(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("capture"))
+    ready(page)
+    page.get_by_role("combobox", name="Repeat for several values").click()
+    page.get_by_role("option", name="batch size").click()
+    values = page.get_by_role("textbox", name="Values")
+    values.fill("1,x")
+    values.press("Enter")
+    expect(page.get_by_role("alert").get_by_text("'x' is no batch size")).to_be_visible()
+    values.fill("1, 8")
+    values.press("Enter")
+    expect(page.get_by_text("--sweep=batch-size=1,8")).to_be_visible()
