@@ -37,7 +37,9 @@ def pair(tmp_path_factory):
     """Run directories of eager and of compiled, the second alone with little to import."""
     out = tmp_path_factory.mktemp("runs")
     record(out, "eager")
-    isolated = record(out, "default", before=[str(SCRIPTS / "isolated.py")])
+    cache = str(tmp_path_factory.mktemp("cache"))
+    before = [str(SCRIPTS / "isolated.py")]
+    isolated = record(out, "default", before=before, TORCHINDUCTOR_CACHE_DIR=cache)
     eager, compiled = (next(out.glob(f"*-tiny-{variant}-*")) for variant in ("eager", "default"))
     return eager, compiled, isolated.stdout
 
