@@ -13,14 +13,16 @@ from typing import Any
 from profiler_core import __version__
 from profiler_core.agents.answer import MOST_CHARACTERS, written
 from profiler_core.agents.capturing import CAPTURING
+from profiler_core.agents.special import SPECIAL
 from profiler_core.agents.tools import READING
 from profiler_core.errors import BadInput, FusionscopeError
 
 _INSTRUCTIONS = (
     "Fusionscope measures what torch.compile did to a PyTorch model. Begin with list_runs, then "
     "compare with the ids that it gives; ask findings for what to change, fusion_groups for what "
-    "was fused, graph_breaks and recompiles for what holds it back. Times are ns a step, absent "
-    f"data is null. An answer has at most {MOST_CHARACTERS} characters: next_offset continues a "
+    "was fused, graph_breaks and recompiles for what holds it back, and sweep, ranks or counters "
+    "where list_runs says that a run has such data. Times are ns a step, absent data is null. "
+    f"An answer has at most {MOST_CHARACTERS} characters: next_offset continues a "
     "list, left_off counts what was cut."
 )
 
@@ -61,7 +63,7 @@ def server(*, allow_capture: bool = False) -> Any:
         "fusionscope", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
     )
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for tool in READING:
+    for tool in (*READING, *SPECIAL):
         made.tool(annotations=reads, structured_output=False)(_answered(tool))
     if allow_capture:
         start, progress = CAPTURING

@@ -42,6 +42,7 @@ def list_runs(contains: str = "", offset: int = 0, limit: int = 20) -> dict[str,
             "created_at": group.created_at,
             "baseline": _run_row(group.baseline),
             "candidates": [_run_row(entry) for entry in group.candidates],
+            **_special(group.baseline),
         }
         for group in library.comparisons()
     ]
@@ -205,6 +206,19 @@ def _run_row(entry: library.Entry) -> dict[str, Any]:
         "status": entry.run.status,
         "step_time_ns": step_time_ns(entry.run.measurement),
     }
+
+
+def _special(entry: library.Entry) -> dict[str, Any]:
+    """What sweep, ranks and counters can be asked about; nothing where a run is an ordinary one."""
+    run = entry.run
+    found: dict[str, Any] = {}
+    if run.sweep is not None:
+        found["sweep"] = {"id": run.sweep.id, "name": run.sweep.name, "value": run.sweep.value}
+    if run.world_size > 1:
+        found["n_ranks"] = run.world_size
+    if run.measurement is not None and run.measurement.counters is not None:
+        found["has_counters"] = run.measurement.counters.problem is None
+    return found
 
 
 def _headline(finding: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from profiler_core.cli.json_output import write_json
 from profiler_core.cli.runs import side_of
 from profiler_core.cli.table import table
 from profiler_core.errors import NothingToAnalyse
-from profiler_core.ingest.counters.reader import read_counters
+from profiler_core.ingest.counters.reader import read_counters, read_run_counters
 from profiler_core.ingest.run import open_run
 from profiler_core.units import format_bytes, format_count, format_duration, format_share
 
@@ -36,34 +36,41 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print it.
-
-    Raises:
-        NothingToAnalyse: there are no counters, or the run has no trace to join them with.
-    """
-    opened = open_run(arguments.path)
-    if opened.counters is None:
-        raise NothingToAnalyse(
-            f"{arguments.path} holds no counters of Nsight Compute.",
-            remedy="Pass what `ncu --csv --page raw` printed.",
-        )
-    counters = read_counters(opened.counters)
-    place = arguments.run or (arguments.path if opened.trace is not None else None)
-    ledger_side = None if place is None else side_of(place)[1].ledger_side
-    if arguments.run is not None and ledger_side is None:
-        raise NothingToAnalyse(
-            f"{arguments.run} has no trace to join the counters with.",
-            remedy="Name the run or the trace whose kernels were measured.",
-        )
-    report = counters_report(counters, ledger_side)
+    """Print it."""
+    report = report_of(arguments.path, arguments.run)
     if arguments.json:
-        write_json(_answer(report))
+        write_json(counters_answer(report))
     else:
         print(_text(report))
     return 0
 
 
-def _answer(report: CountersReport) -> dict[str, Any]:
+def report_of(path: Path, run: Path | None = None) -> CountersReport:
+    """A file of counters, or the one of a run, joined with a trace where there is one.
+
+    Raises:
+        NothingToAnalyse: there are no counters, or the run has no trace to join them with.
+    """
+    opened = open_run(path)
+    if opened.counters is None:
+        why = read_run_counters(opened).problems  # of a capture that tried
+        raise NothingToAnalyse(
+            f"{path} holds no counters of Nsight Compute. {' '.join(why)}".strip(),
+            remedy="Pass what `ncu --csv --page raw` printed, or capture with --counters.",
+        )
+    counters = read_counters(opened.counters)
+    place = run or (path if opened.trace is not None else None)
+    ledger_side = None if place is None else side_of(place)[1].ledger_side
+    if run is not None and ledger_side is None:
+        raise NothingToAnalyse(
+            f"{run} has no trace to join the counters with.",
+            remedy="Name the run or the trace whose kernels were measured.",
+        )
+    return counters_report(counters, ledger_side)
+
+
+def counters_answer(report: CountersReport) -> dict[str, Any]:
+    """The keys of `counters` in docs/json.md."""
     joined = report.joined
     return {
         "source": report.source,

@@ -135,6 +135,13 @@ class _Shown:
             print(f"\r{self._place}: {done} of {total} ranks", end=end, file=sys.stderr)
 
 
+def ranks_answer(place: str) -> dict[str, object]:
+    """What `ranks PLACE --json` prints, without a second opinion."""
+    places = _jobs_at(place)
+    jobs = [job_at(one) for one in places]
+    return _answer(places, jobs, measures(tuple(found.job for found in jobs)) if jobs[1:] else ())
+
+
 def _answer(
     places: list[str], jobs: list[FoundJob], compared: tuple[Measure, ...]
 ) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """The server for agents, asked by the SDK's own client, as an agent would."""
 
+import argparse
 import json
 import os
 import sys
@@ -11,13 +12,17 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+from profiler_core.agents import capturing
 from profiler_core.agents.answer import MOST_CHARACTERS, page, written
 from profiler_core.agents.serve import server
+from profiler_core.agents.special import SPECIAL
 from profiler_core.agents.tools import READING
+from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
 from profiler_core.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 EAGER, GRAPHS = "sample/customcnn/eager", "sample/customcnn/reduce-overhead"
+SWEEP = ROOT / "tests" / "fixtures" / "sweeps" / "simplecnn_cpu"
 WITHOUT_LOG = ROOT / "tests" / "fixtures" / "captures" / "breaky.eager"
 
 
@@ -61,7 +66,7 @@ def test_it_answers_over_stdio_as_it_is_started():
             return tools.tools, json.loads(runs.content[0].text)
 
     tools, runs = anyio.run(talk)
-    assert {tool.name for tool in tools} == {tool.__name__ for tool in READING}
+    assert {tool.name for tool in tools} == {tool.__name__ for tool in (*READING, *SPECIAL)}
     assert all(tool.annotations.read_only_hint for tool in tools)
     assert all(tool.description for tool in tools)
     assert runs["rows"][0]["baseline"]["id"] == EAGER
@@ -159,6 +164,65 @@ def test_what_cannot_be_answered_is_a_sentence_with_a_remedy(tool, arguments, wo
     said = ask(tool, is_error=True, **arguments)
     assert word in said
     assert "Traceback" not in said
+
+
+def test_an_agent_may_say_where_and_how_to_capture(monkeypatch):
+    """What it says becomes the very command line that a person would type."""
+    asked = {}
+
+    def submit(command, **more):
+        asked.update(more, command=command)
+        return "job-1"
+
+    monkeypatch.setattr(capturing.jobs, "submit", submit)
+    answer = capturing.start_capture(
+        "bert", "eager,reduce-overhead", device="cuda:1", batch_size=4, training=True, counters=True
+    )
+    assert answer == {"job": "job-1", "state": "queued"}
+    parser = argparse.ArgumentParser()
+    add_spec_arguments(parser)
+    words = asked["command"][asked["command"].index("capture") + 1 :]
+    spec = spec_from_namespace(parser.parse_known_args(words)[0])
+    assert (spec.device, spec.batch_size, spec.trains, spec.counters) == ("cuda:1", 4, True, True)
+    assert asked["device"] == "cuda:1"
+    assert asked["owner"] == "agent"
+
+
+def test_a_capture_that_makes_no_sense_is_refused_before_it_starts():
+    async def call():
+        async with Client(server(allow_capture=True)) as client:
+            asked = {"workload": "bert", "device": "tpu"}
+            return await client.call_tool("start_capture", asked)
+
+    result = anyio.run(call)
+    assert result.is_error
+    assert "Device 'tpu' is unknown" in result.content[0].text
+
+
+def test_a_sweep_is_found_by_any_of_its_runs(capsys):
+    theirs = command_line(capsys, "sweep", SWEEP)
+    ours = ask("sweep", run=str(SWEEP / "batch-16" / "eager"))
+    assert ours["series"] == theirs["series"]
+    assert len(ours["points"]) == len(theirs["points"])
+
+
+def test_ranks_and_what_the_list_says_of_them(capsys):
+    theirs = command_line(capsys, "ranks", ROOT / "sample_traces" / "ddp" / "eager")
+    ours = ask("ranks", place="sample/ddp/eager")
+    assert ours["jobs"][0]["headline"] == theirs["jobs"][0]["headline"]
+    (row,) = ask("list_runs", contains="sample/ddp")["rows"]
+    assert row["n_ranks"] == len(ours["jobs"][0]["ranks"]) == 2
+
+
+def test_counters_come_in_pages(capsys):
+    path = ROOT / "tests" / "fixtures" / "counters" / "resnet50_b32.default.ncu.csv.gz"
+    theirs = command_line(capsys, "counters", path)
+    ours = ask("counters", run=str(path), limit=5)
+    assert ours["dram_read_bytes"] == theirs["dram_read_bytes"]
+    assert (ours["n"], ours["next_offset"]) == (len(theirs["kernels"]), 5)
+    few = ask("counters", run=str(path), contains="triton")
+    assert 0 < few["n"] < ours["n"]
+    assert "holds no counters" in ask("counters", is_error=True, run=EAGER)
 
 
 def test_the_largest_sample_keeps_to_the_bound():
