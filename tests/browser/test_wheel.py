@@ -1,5 +1,6 @@
 """The wheel in an empty environment: `fusionscope open` serves pages and samples from it alone."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -127,6 +128,45 @@ def test_every_verb_says_what_it_takes(installed, tmp_path, verb):
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith(f"usage: fusionscope {verb}")
+
+
+_AGENT = """
+import json, sys
+import anyio
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+async def talk():
+    started = StdioServerParameters(command=sys.argv[1], args=["mcp"], cwd=sys.argv[2])
+    async with Client(started) as client:
+        tools = (await client.list_tools()).tools
+        runs = await client.call_tool("list_runs", {"contains": "customcnn"})
+        pair = {"baseline": "sample/customcnn/eager", "candidates": ["sample/customcnn/default"]}
+        compared = await client.call_tool("compare", pair)
+        return [tool.name for tool in tools], runs.content[0].text, compared.content[0].text
+
+names, runs, compared = anyio.run(talk)
+said = json.loads(compared)["candidates"][0]
+print(json.dumps([names, json.loads(runs)["n"], said["verdict"], len(compared)]))
+"""
+
+
+def test_an_agent_is_served_by_it(installed, tmp_path):
+    """In a process of its own: Playwright's event loop runs in this one."""
+    ended = subprocess.run(
+        [installed / "python", "-c", _AGENT, installed / "fusionscope", tmp_path],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "FUSIONSCOPE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    names, n_runs, verdict, size = json.loads(ended.stdout)
+    assert {"list_runs", "compare", "fusion_groups", "graph_breaks", "kernel"} <= set(names)
+    assert "start_capture" not in names
+    assert n_runs >= 1
+    assert verdict
+    assert size <= 16_000
 
 
 def test_it_runs_from_the_wheel_and_not_from_the_checkout(installed, tmp_path):
