@@ -1,9 +1,12 @@
 """The page ranks in a real browser: cold, light and dark, narrow and wide."""
 
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -63,6 +66,27 @@ def test_it_is_not_wider_than_its_window(
         page.goto(ranks_server.link("ranks", **PAIR))
         ready(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_rank_traces_are_dropped_and_compared(
+    page: Page, ranks_server: Server, tmp_path: Path
+) -> None:
+    """A zip of two folders, as two torchrun jobs leave them."""
+    with zipfile.ZipFile(tmp_path / "jobs.zip", "w") as archive:
+        for job, variant in (("eager", "eager"), ("compiled", "default")):
+            for rank, below in enumerate(("", "ranks/1/")):
+                file = SAMPLE / variant / f"{below}trace.json.gz"
+                archive.write(file, f"traces/{job}/rank{rank}.json.gz")
+    page.goto(ranks_server.link("ranks", baseline="sample/resnet50/eager"))
+    ready(page)
+    expect(page.get_by_role("link", name="Look at ddp (sample)")).to_be_visible()
+    page.locator("input[type=file]").first.set_input_files(tmp_path / "jobs.zip")
+    page.locator("button.go").click()
+    page.wait_for_url(re.compile(r"/ranks\?baseline=upload.+&candidate=upload.+"), timeout=120_000)
+    heading = page.get_by_role("heading", level=1).first
+    expect(heading).to_contain_text(
+        "Rank 0 waits for rank 1, in eager and compiled alike", timeout=120_000
+    )
 
 
 def test_the_second_opinion_opens(page: Page, ranks_server: Server) -> None:

@@ -77,12 +77,95 @@ def test_without_hta_our_own_numbers_are_all_there(home, without_hta):
     assert "ended with -9" in text
 
 
+_FAKES = {
+    # pip uninstall HolisticTraceAnalysis
+    "absent": {"hta/__init__.py": "raise ModuleNotFoundError(\"No module named 'hta'\")"},
+    # A version of it that can be imported, and breaks as soon as it is asked.
+    "raising": {
+        "hta/__init__.py": "",
+        "hta/common/__init__.py": "",
+        "hta/common/trace.py": "class Trace:\n    def __init__(self, **_):\n"
+        "        raise RuntimeError('HTA is broken')\n",
+        "hta/analyzers/__init__.py": "raise KeyError('HTA is broken')",
+    },
+}
+
+
+@pytest.mark.parametrize("state", _FAKES)
+def test_where_hta_is_not_there_or_raises_the_page_has_our_numbers(home, monkeypatch, state):
+    for name, text in _FAKES[state].items():
+        file = home / "fake" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(home / "fake"))
+    monkeypatch.setattr("profiler_core.ranks.hta.process._kept_at", lambda *_: None)
+    app = opened(**PAIR)
+    text = text_of(app)
+    for word in ("Rank 0 waits for", "219 GB/s", "44.3 ms", "Arrival at each collective"):
+        assert word in text
+    said = {"absent": "No module named", "raising": "HTA is broken"}[state]
+    assert said in text.replace("&#x27;", "'")
+    labels = [expander.label for expander in app.expander]
+    for title in (
+        "Temporal breakdown", "Communication beside compute", "Kernel breakdown",
+        "Idle time of streams", "Longest queue", "Bandwidth of copies", "Straggler",
+    ):  # fmt: skip
+        assert f"{title} · ours alone" in labels
+    assert "<td>–</td>" in text  # HTA's column
+
+
 def test_a_run_of_one_process_is_told_how_to_get_ranks(home):
     shutil.rmtree(home / "runs" / "d" / "eager" / "ranks")
     shutil.rmtree(home / "runs" / "d" / "default" / "ranks")
     text = text_of(opened(**PAIR))
     assert "only rank 0 of 2 is here" in text
     assert "capture ddp --ranks 2" in text
+
+
+@pytest.fixture
+def folders(home, monkeypatch):
+    """Two folders of rank traces as a torchrun job leaves them; rank 1 of the second is broken."""
+    (home / "settings.toml").write_text(f"open_below = [{str(home / 'user')!r}]")
+    for job, variant in (("eager", "eager"), ("compiled", "default")):
+        folder = home / "user" / "traces" / job
+        folder.mkdir(parents=True)
+        for rank, name in enumerate(("trace.json.gz", "ranks/1/trace.json.gz")):
+            shutil.copy2(SAMPLE / variant / name, folder / f"rank{rank}.json.gz")
+    return home / "user" / "traces"
+
+
+def open_by_path(app, first, second=""):
+    box, other = app.text_input[0], app.text_input[1]
+    box.set_value(str(first))
+    other.set_value(str(second))
+    button = next(b for b in app.button if b.label == "Open")
+    app = button.click().run()
+    assert not app.exception, app.exception
+    return app
+
+
+@pytest.mark.parametrize("as_one", [True, False])
+def test_folders_of_rank_traces_open_by_their_path(folders, without_hta, as_one):
+    places = (folders,) if as_one else (folders / "eager", folders / "compiled")
+    app = AppTest.from_file(str(ROOT / "profiler_core" / "ui" / "entry.py"), default_timeout=120)
+    app.run()
+    app.switch_page("../../pages/ranks.py").run()
+    app = open_by_path(app, *places)
+    text = text_of(app)
+    assert "Rank 0 waits for <em>rank 1</em>, in eager and compiled alike" in text
+    assert "219 GB/s" in text
+    assert "traces/eager" in str(app.query_params["baseline"])
+
+
+def test_a_missing_or_broken_rank_of_a_folder_is_named(folders, without_hta):
+    (folders / "compiled" / "rank1.json.gz").write_bytes(b"\x1f\x8bno")
+    (folders / "eager" / "rank1.json.gz").unlink()
+    key = "path/" + str(folders / "compiled").strip("/")
+    text = text_of(opened(baseline=key))
+    assert "Who waits for whom cannot be told from one rank" in text
+    assert "Rank 1, rank1.json.gz" in text
+    assert "1 of 2 ranks can be shown; rank 1 is missing or unreadable" in text
+    assert "44.1 ms" in text  # what rank 0 tells stands
 
 
 def test_a_broken_rank_is_a_sentence_and_the_other_stands(home, without_hta):
