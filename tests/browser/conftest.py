@@ -159,7 +159,13 @@ def watched_page(browser: Browser, color_scheme: str = "light") -> Iterator[Page
 
 
 def ready(page: Page) -> None:
-    """Wait until the script behind the page has run to its end, and shows no exception."""
+    """Wait until the script behind the page has run to its end, and shows no exception.
+
+    A page that has just been opened says that nothing runs until its first run has begun, so
+    something must have been drawn before. A list opened while that run still draws is closed by it.
+    """
+    drawn = page.get_by_test_id("stMain").get_by_test_id("stElementContainer")
+    drawn.first.wait_for(state="attached", timeout=PAGE_TIMEOUT_MS)
     expect(page.get_by_test_id("stApp")).to_have_attribute(
         "data-test-script-state", "notRunning", timeout=PAGE_TIMEOUT_MS
     )
@@ -167,9 +173,10 @@ def ready(page: Page) -> None:
 
 
 def at_rest(page: Page) -> None:
-    """Wait until no script has run for a second: the address follows a widget one run later.
+    """Wait until no script has run for a second: a run begins a moment after what caused it.
 
-    What is clicked in between, as no person would, can be lost (Streamlit 1.67).
+    To be used where the next step is to open a list: one that is open is drawn anew by a run, and
+    a click on its old options is lost.
     """
     quiet_since = time.monotonic()
     deadline = quiet_since + PAGE_TIMEOUT_MS / 1000
