@@ -32,7 +32,7 @@ with page("Capture", "What does torch.compile do to a model on this machine? Run
         if refusal:
             st.caption(refusal)
     with right:
-        section("This machine")
+        section("This environment" if python else "This machine")
         machine_card(python)
         with st.container():
             command_line(checked.spec)

@@ -172,6 +172,13 @@ def _workloads(facts: dict[str, Any]) -> list[Finding]:
                     "Use torch 2.4 or newer, or the workload ddp.",
                 )
             )  # fmt: skip
+        elif package == "torchvision" and (problem := _torchvision_problem(facts)):
+            findings.append(
+                Finding(
+                    f"workload {name}", "no", f"torchvision cannot be imported: {problem}",
+                    "Install the torchvision that fits that torch.",
+                )
+            )  # fmt: skip
         elif package is None or facts[package]:
             findings.append(Finding(f"workload {name}", "yes", what))
         else:
@@ -182,3 +189,9 @@ def _workloads(facts: dict[str, Any]) -> list[Finding]:
                 )
             )  # fmt: skip
     return findings
+
+
+def _torchvision_problem(facts: dict[str, Any]) -> str | None:
+    """Why an installed torchvision is of no use: most often it is built for another torch."""
+    found: dict[str, Any] = facts.get("torchvision_found") or {}
+    return found.get("problem")

@@ -2,7 +2,9 @@
 
 import os
 import re
+import sys
 import textwrap
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,6 +153,38 @@ def test_a_wrong_path_is_said_beside_the_field(
     choose_own_code(page, own_server, code.format(model=model))
     expect(page.get_by_role("alert")).to_contain_text(sentence)
     expect(page.get_by_role("button", name="Start capture")).to_be_disabled()
+
+
+def test_an_environment_that_cannot_be_used_is_said_before_anything_starts(
+    page: Page, own_server: Server, tmp_path: Path
+) -> None:
+    venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
+    page.goto(own_server.link("capture"))
+    ready(page)
+    for named, sentence in (
+        (tmp_path / "venv", "torch is not installed. Name the folder of an environment"),
+        (tmp_path / "none", f"The interpreter {tmp_path}/none does not exist."),
+    ):
+        fill(page, "Python environment", str(named))
+        alert = page.get_by_role("alert")
+        expect(alert).to_contain_text(sentence, timeout=CAPTURE_TIMEOUT_MS)
+        expect(page.get_by_role("button", name="Start capture")).to_be_disabled()
+        # The answer draws the whole page once more, and a text typed meanwhile would be lost.
+        ready(page)
+    expect(page.get_by_test_id("stMain")).not_to_contain_text("Traceback")
+
+
+def test_an_environment_says_what_it_offers(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("capture"))
+    ready(page)
+    fill(page, "Python environment", sys.prefix)
+    main = page.get_by_test_id("stMain")
+    expect(main).to_contain_text("offers torch.compile, trace", timeout=CAPTURE_TIMEOUT_MS)
+    expect(main).to_contain_text("This environment")
+    expect(page.get_by_role("button", name="Start capture")).to_be_enabled()
+    expect(page.locator("pre, code").filter(has_text="profiler_core").first).to_contain_text(
+        f"--python={sys.prefix}"
+    )
 
 
 def test_a_job_that_is_not_there_is_said(page: Page, own_server: Server) -> None:

@@ -29,6 +29,24 @@ def abilities() -> Dict[str, Any]:
     }
 
 
+def torchvision() -> Dict[str, Any]:
+    """Its classification models by name, and why there are none (null: not installed either)."""
+    try:
+        models: Any = importlib.import_module("torchvision.models")
+        names = models.list_models(module=models)
+    except ImportError as error:
+        absent = error.name == "torchvision"
+        return {"models": [], "problem": None if absent else _first_line(error)}
+    except Exception as error:  # built for another torch, it raises whatever it meets first
+        return {"models": [], "problem": _first_line(error)}
+    return {"models": sorted(names), "problem": None}
+
+
+def _first_line(error: Exception) -> str:
+    text = (str(error).splitlines() or [""])[0].rstrip(".")
+    return "{}: {}".format(type(error).__name__, text)
+
+
 def _compile_error() -> Optional[str]:
     """Why torch.compile refuses this Python or this system; None where it does not."""
     try:

@@ -25,6 +25,7 @@ def probe(with_backends: bool) -> Dict[str, Any]:
         with_backends: list those of torch.compile too, which takes seconds (it imports Dynamo).
     """
     _load_package()
+    importlib.import_module("fusionscope_child.channel").die_with_parent()
     about = {
         "python": sys.version.split()[0],
         "python_executable": sys.executable,
@@ -60,14 +61,16 @@ def probe(with_backends: bool) -> Dict[str, Any]:
         "cpu": environment.cpu_name(),
         "gpus": gpus,
         "log_names": environment.log_names(),
-        "abilities": _abilities() if with_backends else None,
+        "abilities": _abilities("abilities") if with_backends else None,
+        "torchvision_found": _abilities("torchvision") if with_backends else None,
         "engines": _backends("found") if with_backends else None,  # first: importing registers
         "backends": sorted(_backends("known_backends")) if with_backends else None,
     }
 
 
-def _abilities() -> Dict[str, Any]:
-    answer: Dict[str, Any] = importlib.import_module("fusionscope_child.abilities").abilities()
+def _abilities(question: str) -> Dict[str, Any]:
+    module = importlib.import_module("fusionscope_child.abilities")
+    answer: Dict[str, Any] = getattr(module, question)()
     return answer
 
 

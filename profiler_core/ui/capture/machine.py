@@ -13,13 +13,27 @@ import msgspec
 import streamlit as st
 
 from profiler_core.capture import jobs
+from profiler_core.errors import BadInput
 
 _REFRESH_S = 1.0
-_WITHIN_S = 120.0  # a cold disk and a large torch
+_WITHIN_S = 360.0  # doctor gives up before, with a sentence of its own
 
 _COUNTERS = "hardware counters"  # said beside its own field
 # Said about the machine whatever the workload; the rest only where something is missing.
 _ALWAYS = ("GPU", "torch")
+_REMEDY = "Name the folder of an environment that holds torch 2.1 or newer."
+
+# What the version of torch gives to a capture (keys of docs/json.md).
+_OFFERS = (
+    "torch_compile",
+    "trace",
+    "compile_logs",
+    "structured_log",
+    "source_lines_of_kernels",
+    "warm_compile_time",
+    "memory",
+    "several_ranks",
+)
 _LEFT_OUT = ("interpreter", "backends", "compile logs", _COUNTERS)
 
 
@@ -30,12 +44,22 @@ class Finding(msgspec.Struct, frozen=True):
     state: str
     detail: str
     remedy: str | None = None
+    key: str = ""
+
+
+class TorchvisionFound(msgspec.Struct, frozen=True):
+    """Its models by name, and why an installed one is of no use."""
+
+    models: tuple[str, ...] = ()
+    problem: str | None = None
 
 
 class Facts(msgspec.Struct, frozen=True):
     """What the interpreter's probe found, as far as the form needs it."""
 
     gpus: tuple[dict[str, object], ...] = ()
+    torchvision: str | None = None  # its version
+    torchvision_found: TorchvisionFound | None = None
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -50,6 +74,41 @@ class Machine(msgspec.Struct, frozen=True):
     def devices(self) -> tuple[str, ...]:
         """Names for `--device`, beside auto and cpu."""
         return tuple(f"cuda:{index}" for index in range(len(self.facts.gpus)))
+
+    @property
+    def unusable(self) -> BadInput | None:
+        """Why no capture is possible with this interpreter; None: one is."""
+        if self.can_capture or not self.findings:
+            return None
+        first = self.findings[0]
+        remedy = first.remedy or ""
+        # doctor's words are those of a shell.
+        return BadInput(f"{first.detail}.", remedy=_REMEDY if "--python" in remedy else remedy)
+
+    def missing_for(self, workload: str) -> BadInput | None:
+        """What a built-in workload needs and this environment lacks; None: nothing."""
+        for finding in self.findings:
+            if finding.key == f"workload_{workload}" and finding.state != "yes":
+                return BadInput(f"{workload}: {finding.detail}.", remedy=finding.remedy or "")
+        return None
+
+    @property
+    def no_torchvision(self) -> BadInput | None:
+        """Why no model of torchvision can be captured; None: they can, or it is not known."""
+        if not self.can_capture:
+            return None
+        if self.facts.torchvision is None:
+            return BadInput(
+                "torchvision is not installed in this environment.",
+                remedy="Install it there: pip install torchvision.",
+            )
+        if self.facts.torchvision_found and self.facts.torchvision_found.problem:
+            return BadInput(
+                f"torchvision {self.facts.torchvision} cannot be imported in this environment: "
+                f"{self.facts.torchvision_found.problem}.",
+                remedy="Install the torchvision that fits its torch.",
+            )
+        return None
 
     @property
     def counters_missing(self) -> str | None:
@@ -81,7 +140,7 @@ class _Asked:
             )
             self.answer = msgspec.json.decode(said.stdout, type=Machine)
         except subprocess.TimeoutExpired:
-            self.answer = Machine(problem="The interpreter did not answer within two minutes.")
+            self.answer = Machine(problem="The interpreter did not answer within six minutes.")
         except (OSError, msgspec.MsgspecError):
             self.answer = Machine(problem="The interpreter could not be asked what it has.")
 
@@ -97,7 +156,7 @@ def machine(python: str | None) -> Machine | None:
 
 
 def machine_card(python: str | None) -> None:
-    """Draw what this machine can do; fills itself in when the answer comes."""
+    """Draw what this machine and this interpreter can do; fills itself in when the answer comes."""
     is_known = machine(python) is not None
 
     def follow() -> None:
@@ -105,22 +164,52 @@ def machine_card(python: str | None) -> None:
         if not is_known and found is not None:
             st.rerun()  # the form offers the devices now
         if found is None:
-            st.html("<p class=fs-note>Asking the interpreter what it has …</p>")
+            whose = python or "this server's own interpreter"
+            st.html(f"<p class=fs-note>Asking {escape(whose)} what it has …</p>")
         elif found.problem:
             st.html(f"<p class=fs-note>{escape(found.problem)}</p>")
         else:
-            st.html("".join(_line(finding) for finding in _worth_saying(found)))
+            st.html(_card(found))
 
     st.fragment(follow, run_every=None if is_known else _REFRESH_S)()
+    if is_known and st.button("Ask again", key="fs_c_ask_again", type="tertiary"):
+        _asked.clear(python)
+        st.rerun()
 
 
-def _worth_saying(found: Machine) -> list[Finding]:
-    said = [f for f in found.findings if f.what in _ALWAYS]
-    missing = [f for f in found.findings if f.state != "yes" and f not in said]
-    # A backend that is not installed is nothing that a capture lacks: choosing it says so.
-    return said + [
-        f for f in missing if f.what not in _LEFT_OUT and not f.what.startswith("backend ")
+def _card(found: Machine) -> str:
+    if found.unusable:
+        return "<p class=fs-note>Nothing can be captured with it.</p>"
+    always = [f for f in found.findings if f.what in _ALWAYS]
+    offers = [f for f in found.findings if f.key in _OFFERS]
+    whole = [f.what for f in offers if f.state == "yes"]
+    lines = [_line(finding) for finding in always]
+    if whole:
+        lines.append(f"<p class=fs-note><b>offers</b> {escape(', '.join(whole))}</p>")
+    lines += [_folded(finding) for finding in offers if finding.state != "yes"]
+    lines += [_line(finding) for finding in _missing(found) if finding not in (*always, *offers)]
+    return "".join(lines)
+
+
+def _missing(found: Machine) -> list[Finding]:
+    """What else is not there; a workload says so where it is chosen, a backend likewise."""
+    return [
+        finding
+        for finding in found.findings
+        if finding.state != "yes"
+        and finding.what not in _LEFT_OUT
+        and not finding.what.startswith(("backend ", "workload "))
     ]
+
+
+def _folded(finding: Finding) -> str:
+    """A loss of this version: its name, and the sentence behind it."""
+    word = "without" if finding.state == "no" else "in part:"
+    text = f"{finding.detail}. {finding.remedy or ''}"
+    return (
+        f"<details class='fs-note fs-lost'><summary>{word} <b>{escape(finding.what)}</b></summary>"
+        f"{escape(text)}</details>"
+    )
 
 
 def _line(finding: Finding) -> str:
