@@ -14,7 +14,7 @@ from profiler_core.ingest.kinds import TRACES, Kind, kind_of
 from profiler_core.ingest.rank_of import NOTHING, Described, described, rank_in_name
 
 _OF_NO_INTEREST = (".", "__MACOSX", names.TRACE_STACKS.split(".")[0])
-_ENDINGS = (".json", ".json.gz", ".json.zst", ".trace", ".trace.gz", ".trace.zst")
+_ENDINGS = (".json", ".json.gz", ".json.zst", ".trace", ".trace.gz", ".trace.zst", ".sqlite")
 
 
 @dataclass(frozen=True)
