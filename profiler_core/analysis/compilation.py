@@ -15,6 +15,7 @@ from profiler_core.analysis.causes import (
 from profiler_core.analysis.compile_time import CompileTime, compile_time
 from profiler_core.analysis.compiled_calls import RegionTax, region_taxes
 from profiler_core.analysis.cudagraph_coverage import CudaGraphCoverage, cudagraph_coverage
+from profiler_core.analysis.engines import engines_in
 from profiler_core.analysis.graph_break_cost import BreakCost, graph_break_cost
 from profiler_core.analysis.recompiles import RecompileReport, recompile_reports
 from profiler_core.analysis.skipped_frames import LostGain, Other, lost_gain
@@ -74,6 +75,7 @@ class CompilationReport:
     coverage: CudaGraphCoverage | None
     regions: tuple[RegionTax, ...]
     lost: LostGain | None  # by all skipped frames together; None: none was skipped
+    engine: str | None  # compiles when it is first called, of which the log says nothing
     eager_only: bool | None  # frames were skipped and no compiled region is left in the trace
 
 
@@ -98,6 +100,7 @@ def compilation_report(
     cost = graph_break_cost(trace, step_ns) if trace else None
     regions = region_taxes(trace) if trace else ()
     taken = compile_time(log)
+    engine = next(iter(engines_in(trace)), None) if trace else None
     recompiles = recompile_reports(log, measurement)
     known = [r.cost_ns for r in recompiles if r.cost_ns is not None]
     return CompilationReport(
@@ -107,7 +110,8 @@ def compilation_report(
         recompiles=recompiles,
         compile_time=taken,
         recompile_ns=sum(known) if known else None,
-        break_even_steps=_break_even(taken, saved_ns, step_ns),
+        break_even_steps=None if engine else _break_even(taken, saved_ns, step_ns),
+        engine=engine,
         break_cost=cost,
         cudagraphs=tuple(
             (event, cudagraph_cause(event))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from profiler_core.analysis.engines import memory_note
 from profiler_core.analysis.gpu_time import GpuTime
 from profiler_core.analysis.launches import Launches
 from profiler_core.analysis.nsight_systems import recording_notes, recording_of
@@ -37,6 +38,9 @@ def trace_notes(
         notes += recording_notes(recording)
     elif not trace.has_device_events:
         notes.append(_without_gpu_events(trace))
+    hidden = memory_note(trace)
+    if hidden:
+        notes.append(hidden)
     if recording is None and not window.annotated:
         notes.append(
             "The trace has no ProfilerStep annotations: the numbers are for the whole trace."

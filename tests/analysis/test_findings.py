@@ -71,7 +71,10 @@ SHAPES = ("dynshape/default", "dynshape/eager")
 ADAM = ("fixtures/findings/adamw_foreach.json.gz",)
 TRAINING = ("simplecnn-training/default", "simplecnn-training/eager")
 
+ENGINE = tuple(f"fixtures/captures/customcnn_openvino.{name}" for name in ("openvino", "eager"))
+
 CASES = {
+    "engine_opaque": (ENGINE, BREAKY),
     "slower": (BREAKY, RESNET),
     "tf32_off": (BERT, RESNET),
     "half_precision": (BERT, BF16),
@@ -120,6 +123,31 @@ def test_wrong_numbers_come_first_of_all():
     right = Numerics(verdict="right")
     edited = replace(one, record=msgspec.structs.replace(one.record, numerics=right))
     assert "wrong_numerics" not in keys(edited)
+
+
+def test_what_an_engine_did_not_run_comes_before_what_it_hides():
+    one = facts(*ENGINE)
+    assert "engine_fell_back" not in keys(one)
+    engine = one.record.measurement.engine
+    fallen = msgspec.structs.replace(engine, n_fell_back=2, reasons=("No rule for aten::sort",))
+    measurement = msgspec.structs.replace(one.record.measurement, engine=fallen)
+    edited = replace(one, record=msgspec.structs.replace(one.record, measurement=measurement))
+    order = list(keys(edited))
+    assert order.index("engine_fell_back") < order.index("engine_opaque")
+    assert "No rule for aten::sort" in keys(edited)["engine_fell_back"].evidence
+
+
+def test_no_mode_of_inductor_is_advised_to_another_backend():
+    one = facts(*BREAKY)
+    assert "reduce-overhead" in keys(one)["launch_bound"].advice
+    spec = {**one.record.spec, "backend": "tensorrt", "mode": None}
+    other = replace(one, record=msgspec.structs.replace(one.record, spec=spec))
+    assert "reduce-overhead" not in keys(other)["launch_bound"].advice
+    bound = facts(*BERT)
+    spec = {**bound.record.spec, "backend": "tensorrt", "mode": None}
+    assert "max_autotune" in keys(bound)
+    other = replace(bound, record=msgspec.structs.replace(bound.record, spec=spec))
+    assert "max_autotune" not in keys(other)
 
 
 def test_memory_close_to_the_limit():

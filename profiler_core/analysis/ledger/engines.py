@@ -9,22 +9,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.alignment import align
 from profiler_core.analysis.ledger.operators import KERNEL_FREE, operator
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode
 
-PREFIX = "engine::"
 OPAQUE = "opaque: what the engine does inside is not in the trace"
-
-
-def is_engine(name: str) -> bool:
-    """Is this operator a call of an engine?"""
-    return name.startswith(PREFIX)
-
-
-def engine_name(name: str) -> str:
-    """`engine::openvino` -> "openvino"."""
-    return name.removeprefix(PREFIX)
 
 
 def engine_graph(

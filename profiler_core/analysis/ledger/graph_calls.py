@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.alignment import align
-from profiler_core.analysis.ledger.engines import engine_graph, is_engine
+from profiler_core.analysis.ledger.engines import engine_graph
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.ledger.work_units import GraphRun, HostStep, Unit
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog

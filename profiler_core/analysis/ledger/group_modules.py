@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from profiler_core.analysis.ledger.engines import is_engine
+from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.groups import Members
 from profiler_core.analysis.ledger.modules import holding, module_of_all
 from profiler_core.analysis.ledger.program import Program

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.alignment import align_codes
-from profiler_core.analysis.ledger.engines import is_engine
 from profiler_core.analysis.ledger.filling import fill, reach, reach_lines, swap
 from profiler_core.analysis.ledger.match import Labels, Match, Tie, label_items, tie_items
 from profiler_core.analysis.ledger.operators import KERNEL_FREE

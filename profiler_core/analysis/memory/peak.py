@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from profiler_core.analysis.engines import memory_note
 from profiler_core.analysis.memory.curve import memory_curves
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
@@ -22,11 +23,16 @@ class PeakMemory:
 
 
 def peak_memory(trace: Trace | None, measurement: Measurement | None) -> PeakMemory:
-    """What the capture measured, else the peaks of the [memory] events of the profiled steps."""
+    """What the capture measured, else the peaks of the [memory] events of the profiled steps.
+
+    None on the CPU where an engine keeps its tensors in memory of its own.
+    """
     if measurement is not None and measurement.peak_reserved_bytes is not None:
         return PeakMemory(
             measurement.peak_allocated_bytes, measurement.peak_reserved_bytes, "measured"
         )
+    if trace is not None and memory_note(trace):
+        return PeakMemory()
     curves = memory_curves(trace) if trace is not None else ()
     if not curves:
         return PeakMemory()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from profiler_core.analysis.engines import memory_note
 from profiler_core.analysis.memory.allocations import allocations
 from profiler_core.analysis.memory.churn import Churn, churn
 from profiler_core.analysis.memory.curve import MemoryCurve, memory_curves
@@ -83,7 +84,13 @@ def memory_report(
     segments = segments_of(snapshot) if snapshot is not None else ()
     history = history_of(snapshot) if snapshot is not None else None
     return MemoryReport(
-        peaks=_peaks(measurement, curve, segments[0] if segments else None, history),
+        peaks=_peaks(
+            measurement,
+            curve,
+            segments[0] if segments else None,
+            history,
+            hidden=trace is not None and memory_note(trace) is not None,
+        ),
         device_bytes=device_bytes or _device_bytes(trace),
         n_steps=n_steps,
         curve=curve,
@@ -101,6 +108,7 @@ def _peaks(
     curve: MemoryCurve | None,
     segments: Segments | None,
     history: SnapshotHistory | None,
+    hidden: bool,
 ) -> Peaks:
     if measurement is not None and measurement.peak_reserved_bytes is not None:
         return Peaks(
@@ -108,6 +116,8 @@ def _peaks(
             measurement.peak_allocated_bytes,
             "measured by the allocator over steady steps",
         )
+    if hidden:
+        return Peaks(None, None, None)
     if curve is not None:
         where = "the [memory] events of the profiled steps"
         return Peaks(curve.peak_reserved_bytes, curve.peak_allocated_bytes, where)
@@ -151,7 +161,8 @@ def _notes(
     history: SnapshotHistory | None,
 ) -> list[str]:
     """One sentence for each thing that the files do not allow."""
-    notes = []
+    own = memory_note(trace) if trace is not None else None
+    notes = [own] if own else []
     on_device = [curve for curve in curves if not curve.is_of_cpu]
     if trace is None:
         notes.append("There is no trace, so no curve along the steps.")

@@ -91,13 +91,19 @@ def _evidence(report: CompilationReport, without_trace: str | None) -> list[str]
             )
     taken = report.compile_time
     if taken is not None:
-        text = f"Compiling took {format_duration(taken.seconds * 1e9)}"
+        what = "Compiling" if report.engine is None else "Tracing the graphs"
+        text = f"{what} took {format_duration(taken.seconds * 1e9)}"
         if taken.runtime_seconds > 0.001:
             text += (
                 f", autotuning at the first calls {format_duration(taken.runtime_seconds * 1e9)}"
             )
         if report.break_even_steps is not None:
             text += f"; paid back after {format_count(report.break_even_steps)} steps"
+        if report.engine is not None:
+            text += (
+                f"; {report.engine} itself compiles when it is first called, of which no log "
+                "tells: the overview has the first call"
+            )
         lines.append(text + ".")
     if report.lost is not None and report.lost.ns:
         most = "up to " if report.lost.source == "estimated" else ""
