@@ -69,6 +69,7 @@ def run_capture(
     listener: Callable[[ProgressLine], None] | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
     point: tuple[str, Point] | None = None,
+    known: dict[str | None, Interpreter] | None = None,
 ) -> FinishedCapture:
     """Capture all variants of a workload into `<out>/<capture_id>/<variant>/`.
 
@@ -79,6 +80,7 @@ def run_capture(
         listener: gets each of them as it comes.
         is_cancelled: asked several times a second; True ends everything.
         point: the sweep that it belongs to, by its id, and the place in it.
+        known: interpreters that were asked already, by `spec.python`; the answer is added.
 
     Returns:
         What became of each variant; a failed or cancelled one has its sentence.
@@ -104,7 +106,7 @@ def run_capture(
     with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
         try:
             progress.say("starting", f"Asks {spec.python or default_python()} for its torch")
-            interpreter = _usable_interpreter(spec, look)
+            interpreter = _usable_interpreter(spec, look, {} if known is None else known)
             device = _device(spec, interpreter)
             for one in _devices(spec, device, interpreter):
                 stack.enter_context(
@@ -261,13 +263,16 @@ def new_capture_id(spec: CaptureSpec) -> str:
     return f"{stamp}-{name}-{secrets.token_hex(2)}"
 
 
-def _usable_interpreter(spec: CaptureSpec, look: Callable[[], None]) -> Interpreter:
+def _usable_interpreter(
+    spec: CaptureSpec, look: Callable[[], None], known: dict[str | None, Interpreter]
+) -> Interpreter:
     if spec.is_user_code:
         path = Path(spec.workload.rpartition(":")[0] or spec.workload).expanduser()
         if not path.is_file():
             raise CaptureFailed(f"{path} does not exist.", remedy="Pass an existing Python file.")
     look()
-    interpreter = probe(spec.python, look=look)
+    interpreter = known.get(spec.python) or probe(spec.python, look=look)
+    known[spec.python] = interpreter
     if interpreter.error is not None:
         raise CaptureFailed(
             f"{interpreter.executable} cannot capture: {interpreter.error}.",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from profiler_core.capture.interpreter import Interpreter
 from profiler_core.capture.launcher import FinishedCapture, new_capture_id, run_capture
 from profiler_core.capture.progress import ProgressLine, ProgressLog
 from profiler_core.capture.spec import CaptureSpec
@@ -56,6 +57,7 @@ def run_sweep(
     out = out.expanduser().resolve()
     done: list[tuple[Point, FinishedCapture]] = []
     progress = ProgressLog(() if progress_file is None else (progress_file,), listener)
+    known: dict[str | None, Interpreter] = {}  # asking one takes as long as it imports torch
     stopped = False
     for point in points:
         if is_cancelled():
@@ -69,6 +71,7 @@ def run_sweep(
             listener=None if listener is None else _numbered(listener, point),
             is_cancelled=is_cancelled,
             point=(sweep_id, point),
+            known=known,
         )
         done.append((point, finished))
         if point_done is not None:
