@@ -282,6 +282,7 @@ def test_every_rule_has_a_case():
     tested = set(CASES) | {
         "wrong_numerics", "memory_limit", "fragmentation", "host_threads", "cudagraphs_skipped",
         "pageable_copies", "small_copies", "odd_shapes", "frame_skipped",
+        "engine_fell_back",
         "dram_traffic",  # counters/test_groups.py
         # test_findings_telemetry.py
         "clocks_differ", "throttled", "power_cap", "host_thread_busy",
