@@ -9,6 +9,7 @@ Measured on an H200: the two PCIe calls take about 20 ms each, all others togeth
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 SOURCE = "nvml"
@@ -21,7 +22,7 @@ def nvml_or_reason() -> tuple[Any | None, str]:
     try:
         nvml = importlib.import_module("pynvml")
     except ImportError:
-        return None, "nvidia-ml-py is not installed beside Fusionscope"
+        return None, f"nvidia-ml-py is not installed for {sys.executable}"
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:

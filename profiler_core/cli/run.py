@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from profiler_core import home
-from profiler_core.capture.handover import Handover
+from profiler_core.capture.handover import IMPORTABLE, Handover
 from profiler_core.capture.script.finish import Recorded, finish, keep_logs_alone
 from profiler_core.capture.script.interpreter import known_logs
 from profiler_core.capture.script.launch import run_command, script_environment
@@ -57,6 +57,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--json", action="store_true", help="the result; what the script prints goes to stderr"
     )
+    parser.add_argument(
+        "--print-path", action="store_true", help="only print what to put on PYTHONPATH instead"
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
@@ -66,6 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         BadInput: no command, an unknown log, or a program that is not there.
     """
+    if arguments.print_path:
+        print(IMPORTABLE)
+        return 0
     command = arguments.command[arguments.command[:1] == ["--"] :]
     if not command:
         raise BadInput("No command is given.", remedy="Write fusionscope run -- python train.py.")

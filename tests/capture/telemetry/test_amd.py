@@ -122,4 +122,7 @@ def test_without_either_there_is_a_sentence(without_nvml, monkeypatch):
 
 def test_nvml_without_its_package_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    assert nvml.nvml_or_reason() == (None, "nvidia-ml-py is not installed beside Fusionscope")
+    assert nvml.nvml_or_reason() == (
+        None,
+        f"nvidia-ml-py is not installed for {sys.executable}",
+    )
