@@ -105,6 +105,9 @@ class VariantRun:
                 ceiling_steps=max(limits.ceiling_steps, _CYCLES_AT_THE_CEILING * self._n_shapes),
                 ceiling_seconds=limits.ceiling_ns / 1e9,
             )
+            if result.get("engine"):  # a later shape or a part may have fallen back since
+                called = self.writer.measurement["engine"]["n_calls"]
+                self.writer.measurement["engine"] = {**result["engine"], "n_calls": called}
             self.writer.measurement["warmup_step_ns"] = result["step_ns"]
             self.writer.measurement["warmup_ended_by"] = result["ended_by"]
             self._typical_step_ns = result["typical_step_ns"]

@@ -148,6 +148,8 @@ class Worker:
         self, floor_steps: int, ceiling_steps: int, ceiling_seconds: float
     ) -> Dict[str, Any]:
         """Run until steady or at the ceiling."""
+        from . import engines
+
         told = [0.0]
 
         def progress(done: int) -> None:
@@ -169,6 +171,7 @@ class Worker:
         return {
             "step_ns": result.step_ns,
             "ended_by": result.ended_by,
+            "engine": engines.facts(),
             # Shapes of a cycle differ, so the mean; single steps jitter, so the median.
             "typical_step_ns": sum(last) // len(last) if n > 1 else sorted(last)[len(last) // 2],
         }
