@@ -51,12 +51,13 @@ def recording_notes(recording: Recording) -> list[str]:
         others = ", ".join(map(str, recording.other_processes[:8]))
         notes.append(
             f"The recording holds {len(recording.other_processes) + 1} processes that used a GPU; "
-            f"shown is {recording.process}, not {others}: another one with --process."
+            f"shown is {recording.process}, not {others}: choose another one on the overview, or "
+            "with --process."
         )
     if recording.steps is not None:
         notes.append(
             f"Steps are the NVTX ranges \N{LEFT DOUBLE QUOTATION MARK}{recording.steps}"
-            "\N{RIGHT DOUBLE QUOTATION MARK}; others with --step-range."
+            "\N{RIGHT DOUBLE QUOTATION MARK}: choose others on the overview, or with --step-range."
         )
     return [*notes, *recording.missing]
 

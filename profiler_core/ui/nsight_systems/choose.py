@@ -33,41 +33,40 @@ def offer_recording_choices(runs: Runs) -> None:
             continue
     if not recorded:
         return
-    with st.expander("Steps of the recordings"):
-        for entry, path, recording in recorded:
-            _fields(entry.key, entry.run.name or entry.path.name, path, recording)
+    with st.expander("Which ranges are the steps", type="compact"):
+        places = st.columns(max(2, len(recorded)))
+        for place, (entry, path, recording) in zip(places, recorded, strict=False):
+            with place:
+                _fields(entry.key, entry.run.name or entry.path.name, path, recording)
 
 
 def _fields(key: str, name: str, path: Path, recording: Recording) -> None:
     content = fingerprint(path)
     now = chosen(content)
-    steps, process = st.columns(2)
     labels = [_BY_RULE, *recording.ranges]
     if now.step_range is not None and now.step_range not in labels:
         labels.append(now.step_range)
-    with steps:
-        st.selectbox(
-            f"Steps of {escape_markdown(name)}",
-            labels,
-            index=labels.index(now.step_range) if now.step_range else 0,
-            format_func=partial(_described, recording),
-            key=(field := f"fs_nsight_steps_{key}"),
-            on_change=_keep_steps,
-            args=(content, field),
-            help="The NVTX ranges that are the steps; # stands for any number.",
-        )
+    st.selectbox(
+        f"Steps of {escape_markdown(name)}",
+        labels,
+        index=labels.index(now.step_range) if now.step_range else 0,
+        format_func=partial(_described, recording),
+        key=(field := f"fs_nsight_steps_{key}"),
+        on_change=_keep_steps,
+        args=(content, field),
+        help="The NVTX ranges that are the steps; # stands for any number.",
+    )
     if recording.other_processes and recording.process is not None:
         pids = sorted((recording.process, *recording.other_processes))
-        with process:
-            st.selectbox(
-                f"Process of {escape_markdown(name)}",
-                pids,
-                index=pids.index(recording.process),
-                key=(field := f"fs_nsight_process_{key}"),
-                on_change=_keep_process,
-                args=(content, field),
-                help="The one with most device time is shown first.",
-            )
+        st.selectbox(
+            f"Process of {escape_markdown(name)}",
+            pids,
+            index=pids.index(recording.process),
+            key=(field := f"fs_nsight_process_{key}"),
+            on_change=_keep_process,
+            args=(content, field),
+            help="The one with most device time is shown first.",
+        )
 
 
 def _described(recording: Recording, label: str) -> str:
