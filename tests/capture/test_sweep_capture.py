@@ -80,6 +80,9 @@ def test_the_progress_counts_the_points(swept):
     assert said[-1]["phase"] == "finished"
     assert said[-1]["text"] == "Finished 3 points; 2 of 6 runs failed"
     assert "[2/3] " in done.stderr
+    # By its first line a job finds the first point, and by that the sweep.
+    first = Path(json.loads(done.stdout)["captures"][0]["directory"]) / "progress.jsonl"
+    assert json.loads(first.read_text().splitlines()[0]) == said[0]
 
 
 def test_the_verb_reads_it_back(swept):

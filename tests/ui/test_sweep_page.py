@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.capture import job_directory
 from profiler_core.store import library
 from profiler_core.store.sweeps import sweeps
 from profiler_core.ui.capture.answers import Answers, check
@@ -195,3 +196,32 @@ def test_the_capture_page_offers_options_and_their_examples(empty_home):
     assert values.placeholder == "1,8,32,128"
     checked(values.set_value("1,8").run())
     assert "--sweep=batch-size=1,8" in "\n".join(code.value for code in app.code)
+
+
+def test_a_job_shows_its_points_and_leads_to_the_sweep(home):
+    directory = home / "jobs" / "20261121-180000-abcdef"
+    directory.mkdir(parents=True)
+    said = [
+        {"t": 1.0, "phase": "point", "done": 1, "total": 2, "text": "Point 1 of 2: batch size 1"},
+        {"t": 4.0, "phase": "finished", "text": "Finished"},
+        {"t": 4.0, "phase": "point", "done": 2, "total": 2, "text": "Point 2 of 2: batch size 4"},
+        {"t": 5.0, "phase": "compiling", "variant": "default", "text": "Compiles"},
+        {"t": 9.0, "phase": "failed", "variant": "default", "text": "default failed"},
+        {"t": 9.0, "phase": "finished", "text": "1 of 2 failed"},
+        {"t": 9.0, "phase": "finished", "text": "Finished 2 points"},
+    ]
+    lines = [json.dumps(line) + "\n" for line in said]
+    (directory / job_directory.PROGRESS).write_text("".join(lines))
+    # By the first line that both have, a job knows its captures.
+    (home / "runs" / "batch-1" / "progress.jsonl").write_text("".join(lines[:2]))
+    spec = job_directory.JobSpec(
+        job_id=directory.name, command=("true",), title="simplecnn, sweep of batch-size",
+        device="cpu", submitted_at=1.0, out=str(home / "runs"),
+    )  # fmt: skip
+    job_directory.write(directory, spec)
+    job_directory.write(directory, job_directory.JobStatus(state="finished", started_at=1.0))
+    app = opened("capture", job=directory.name)
+    text = text_of(app)
+    assert "Point 1 of 2: batch size 1 <span class=fs-d>3.00 s</span>" in text
+    assert "Point 2 of 2: batch size 4 <span class=fs-d>5.00 s · a variant failed</span>" in text
+    assert "See the sweep" in [button.label for button in app.button]
