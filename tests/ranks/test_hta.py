@@ -197,6 +197,20 @@ def test_straggler(kind, bridged, alone):
             quietly(ask)
 
 
+def test_a_straggler_below_htas_threshold_is_ours_alone(tmp_path):
+    """Rank 1 comes last and waits for nobody: its all-reduce of 5 µs is below 1 % of a step."""
+    for file in write_job(tmp_path / "job", "compiled"):
+        text = json.loads(gzip.decompress(file.read_bytes()))
+        for event in text["traceEvents"]:
+            if "AllReduce" in event["name"] and event["dur"] == 40:  # rank 1's
+                event |= {"ts": event["ts"] + 35, "dur": 5}
+        file.write_bytes(gzip.compress(json.dumps(text).encode()))
+    one = asked(tmp_path / "job")["straggler"]
+    assert one.status == "failed"
+    assert [(f.hta, f.own) for f in one.figures] == [(None, 1)]
+    assert "below 1 %" in one.meaning
+
+
 def test_trace_diff(jobs, kind, alone):
     from hta.trace_diff import DeviceType, LabeledTrace, TraceDiff
 

@@ -276,8 +276,9 @@ ANALYSES: tuple[Analysis, ...] = (
         "HTA names the rank whose last long collective (1 % of a step or more, of the stream and "
         "kernel that differ most) starts latest in most steps. It always names one, and takes for "
         "granted that the clocks of all ranks agree and that the collective ends everywhere at "
-        "once. Ours compares durations of all collectives, needs no common clock, and names none "
-        "where ranks are even.",
+        "once; where a late rank's own collective is below 1 % (it waits for nobody), HTA has none "
+        "to hold against the others and fails. Ours compares durations of all collectives, needs "
+        "no common clock, and names none where ranks are even.",
         straggler,
     ),
     Analysis(

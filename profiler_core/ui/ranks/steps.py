@@ -80,7 +80,7 @@ def _strip(jobs: Sequence[SeenJob]) -> None:
 
 def _quantiles(label: str, rows: Sequence[Quantiles]) -> str:
     body = "".join(
-        f"<tr><th scope=row>{escape(row.label)}</th>"
+        f"<tr><th scope=row style='min-width:112px'>{escape(row.label)}</th>"
         f"<td>{format_duration(row.least)} <small>rank {row.least_rank}</small></td>"
         f"<td>{format_duration(row.p5)}</td><td>{format_duration(row.median)}</td>"
         f"<td>{format_duration(row.p95)}</td>"
