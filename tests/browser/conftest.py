@@ -165,7 +165,7 @@ def ready(page: Page) -> None:
     something must have been drawn before. A list opened while that run still draws is closed by it.
     """
     drawn = page.get_by_test_id("stMain").get_by_test_id("stElementContainer")
-    drawn.first.wait_for(state="attached", timeout=PAGE_TIMEOUT_MS)
+    drawn.first.wait_for(state="attached", timeout=2 * PAGE_TIMEOUT_MS)
     expect(page.get_by_test_id("stApp")).to_have_attribute(
         "data-test-script-state", "notRunning", timeout=PAGE_TIMEOUT_MS
     )

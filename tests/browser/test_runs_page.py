@@ -171,6 +171,9 @@ def pick_first(page: Page, label: str, words: str) -> None:
     """
     field = page.get_by_role("combobox", name=label)
     field.click()
+    # A list takes the focus while it opens; what is typed in these milliseconds closes it.
+    expect(page.get_by_role("option").first).to_be_visible()
+    at_rest(page)
     field.fill(words)
     expect(page.get_by_role("option").filter(has_text=words).first).to_be_visible()
     focused = page.locator("[role=option][data-focused=true]")
