@@ -118,6 +118,14 @@ def problem(name: str, device_type: str = "cpu") -> Optional[str]:
     return "{} is imported, but registers none of this name".format(package.module)
 
 
+def remedy(name: Optional[str], training: bool) -> Optional[str]:
+    """What to do where a backend's own compiler failed; None: nothing is known."""
+    if name == "openvino" and training:
+        # 2026.4: "ConvolutionBackward0 returned an invalid gradient" from its decompositions.
+        return "Leave --training out: openvino is made for inference."
+    return None
+
+
 def found() -> Dict[str, Dict[str, Optional[str]]]:
     """Backends of other packages: version here, or why it cannot be used and what to install."""
     answer: Dict[str, Dict[str, Optional[str]]] = {}

@@ -9,7 +9,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict, Optional
 
-from . import failures
+from . import backends, failures
 from .channel import Channel, die_with_parent
 from .warmup import Limits, warm_up
 
@@ -73,7 +73,11 @@ class Worker:
 
     def describe(self, error: BaseException, stage: str) -> Dict[str, str]:
         """The sentence for an exception of one of the commands."""
-        return failures.describe(error, stage, self._user_file, self._compiled)
+        answer = failures.describe(error, stage, self._user_file, self._compiled)
+        hint = backends.remedy(self._spec["variant"]["backend"], self._spec["training"])
+        if hint is not None and answer["kind"] == "compile":
+            answer["remedy"] = hint
+        return answer
 
     def do_load(self) -> Dict[str, Any]:
         """Import torch and say what is here."""
