@@ -20,6 +20,7 @@ _RULES = """
 .fs-t.fs-phases thead th { color:var(--fs-ink); }
 .fs-phases td { min-width:17em; }
 .fs-tick { color:var(--fs-better); display:inline-block; width:18px; }
+.fs-tick.fs-w { color:var(--fs-worse); }
 .fs-took { display:inline-block; min-width:5em; }
 .fs-bar { display:inline-block; width:84px; height:6px; border-radius:3px; overflow:hidden;
   background:var(--fs-line); margin-right:10px; vertical-align:2px; }
