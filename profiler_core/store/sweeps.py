@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from profiler_core.model.run import SweepPlace
 from profiler_core.store.library import Comparable, Entry, Origin, encode_part
 
+_LONGEST = 60  # characters of a name or a value in a title; a file may hold anything
+
 
 @dataclass(frozen=True)
 class SweepGroup:
@@ -20,13 +22,14 @@ class SweepGroup:
     def title(self) -> str:
         """The workload and what was swept: "resnet50, batch size 1 to 128"."""
         workload = next((e.run.workload for e in self.points[0].entries if e.run.workload), "")
-        return f"{workload}, {self.place.label or self.place.name} {self.values_text}"
+        label = (self.place.label or self.place.name)[:_LONGEST]
+        return f"{workload}, {label} {self.values_text}"
 
     @property
     def values_text(self) -> str:
         """All values that were asked for; of many the first and the last one."""
         values = self.place.values or tuple(place_of(p).value for p in self.points)  # type: ignore[union-attr]
-        texts = [str(value) for value in values]
+        texts = [str(value)[:_LONGEST] for value in values]
         if len(texts) > 5:
             return f"{texts[0]}, {texts[1]} … {texts[-1]}"
         return ", ".join(texts)
