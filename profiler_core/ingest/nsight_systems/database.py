@@ -25,6 +25,8 @@ from profiler_core.ingest.nsight_systems.limits import DatabaseLimits
 MAGIC = b"SQLite format 3\0"
 
 _CHUNK_ROWS = 50_000
+_TEXT_CHUNK_ROWS = 5_000  # each may have a text of some ten thousand characters
+_ROOM_BYTES = 64 << 20
 _LOOK_EVERY = 20_000  # steps of SQLite's machine between two looks at the clock: some ms
 # Names of columns, and what SQLite says is wrong, may be no text at all.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
@@ -138,15 +140,21 @@ class Database:
             return
         chosen = ", ".join(self._expression(table, field) for field in fields.values())
         query = f'SELECT {chosen} FROM "{table}"' + (f" WHERE {where}" if where else "")  # noqa: S608
-        n_read = 0
+        n_read = n_text = 0
+        has_text = any(f.dtype == pl.String() and not f.joined for f in fields.values())
+        n_rows = _TEXT_CHUNK_ROWS if has_text else _CHUNK_ROWS
         try:
             cursor = self._connection.execute(query)
-            while rows := cursor.fetchmany(_CHUNK_ROWS):
+            while rows := cursor.fetchmany(n_rows):
                 n_read += len(rows)
                 self.n_rows += len(rows)
                 if n_read > self._most_rows():
                     raise sqlite3.DatabaseError("more rows than the file has room for")
-                yield _frame(rows, fields)
+                frame = _frame(rows, fields)
+                n_text += sum(int(c.str.len_bytes().sum()) for c in frame if c.dtype == pl.String())
+                if n_text > self._most_text():
+                    raise sqlite3.DatabaseError("more text than the file has room for")
+                yield frame
         except _DAMAGE as error:
             self._check_clock(error)
             # fetchmany loses up to a chunk of rows that could be read before the damage.
@@ -211,6 +219,10 @@ class Database:
 
     def _most_rows(self) -> int:
         return 1000 + self._n_bytes // self._limits.min_row_bytes
+
+    def _most_text(self) -> int:
+        # Twice, because a file may hold UTF-16, and small numbers that are joined grow.
+        return _ROOM_BYTES + 2 * self._n_bytes
 
     def _is_late(self) -> int:
         return int(time.monotonic() > self._ends_at)

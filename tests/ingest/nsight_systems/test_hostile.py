@@ -2,6 +2,8 @@
 
 import re
 import sqlite3
+import subprocess
+import sys
 from random import Random
 
 import pytest
@@ -147,6 +149,37 @@ def test_a_value_beyond_the_limit_ends_the_table(tmp_path):
     with Database(path, "r.sqlite", DatabaseLimits(max_value_bytes=1_000_000)) as database:
         list(database.frames("StringIds", {"value": text("value")}))
         assert len(database.damage) == 1
+
+
+def test_more_text_than_fits_into_the_file_ends_the_table(tmp_path, monkeypatch):
+    path = a_loop(n_steps=400).write(tmp_path / "r.sqlite")
+    with Database(path, "r.sqlite") as database:
+        monkeypatch.setattr(database, "_most_text", lambda: 10)
+        assert not list(database.frames("StringIds", {"value": text("value")}))
+        assert len(database.damage) == 1
+
+
+def test_sqlite_gets_no_more_memory_than_the_limit(tmp_path):
+    path = changed(
+        tmp_path / "r.sqlite",
+        "CREATE TABLE StringIds (id INTEGER, value TEXT)",
+        "INSERT INTO StringIds VALUES (1, hex(zeroblob(20000000)))",
+    )
+    # In a process of its own: the limit is SQLite's, and holds for the whole process.
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from profiler_core.errors import BadInput\n"
+        "from profiler_core.ingest.nsight_systems.database import Database, text\n"
+        "from profiler_core.ingest.nsight_systems.limits import DatabaseLimits\n"
+        "limits = DatabaseLimits(max_heap_bytes=10 << 20)\n"
+        "with Database(Path(sys.argv[1]), 'r.sqlite', limits) as database:\n"
+        "    try: list(database.frames('StringIds', {'v': text('value')}))\n"
+        "    except BadInput as error: print(error.problem)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True
+    )
+    assert "needs more memory than an export does" in done.stdout
 
 
 def test_a_damaged_page_is_said_and_the_rest_is_read(tmp_path):
