@@ -67,6 +67,13 @@ def test_a_cpu_pair_says_what_it_lacks(home):
     assert "There is no memory snapshot" in text
 
 
+def test_another_workload_is_named_as_such(home):
+    like = said(opened(baseline="run/bert/eager", candidate=["run/bert/default"]))
+    unlike = said(opened(baseline="run/bert/eager", candidate=["run/cpu/default"]))
+    assert "are different workloads" not in like
+    assert "are different workloads: what differs between them is not what compiling did" in unlike
+
+
 def test_one_run_alone_is_enough(home):
     text = said(opened(baseline="run/bert/eager"))
     assert "eager holds 566 MB at its peak." in text

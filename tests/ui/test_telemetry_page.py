@@ -51,6 +51,15 @@ def test_a_pair_is_judged_and_its_numbers_stand_side_by_side(home):
     assert "from their deadline" in text
 
 
+def test_another_workload_is_no_fair_comparison(home):
+    path = home / "runs" / "r" / "default" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"workload": "another"}))
+    text = text_of(opened(**PAIR))
+    assert "The GPU ran in <em>the same state</em> for all runs" in text
+    assert "A fair comparison" not in text
+    assert "default is another workload than the baseline" in text
+
+
 def test_clocks_apart_are_the_headline(home):
     edit(home / "runs" / "r" / "default", sm_clock_mhz=1700)
     text = text_of(opened(**PAIR))

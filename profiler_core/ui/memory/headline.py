@@ -5,6 +5,7 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.ui.address import in_address
@@ -99,6 +100,11 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
         )
         held = format_bytes(reserved if reserved is not None else allocated)
         sentence, bound = f"{runs[0].label} holds {held} at its peak.", ""
+    if len(runs) > 1 and is_another_workload(differences(runs[0].entry.run, runs[1].entry.run)):
+        bound = (
+            f"{runs[0].label} and {runs[1].label} are different workloads: what differs between "
+            f"them is not what compiling did. {bound}"
+        )
     sources = dict.fromkeys(r.report.peaks.source for r in runs if r.report.peaks.source)
     st.html(
         f"<p class=fs-eyebrow>{facts}</p><h1 class=fs-verdict>{escape(sentence)}</h1>"

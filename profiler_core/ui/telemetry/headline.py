@@ -4,6 +4,7 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.telemetry.fairness import PREFIX
 from profiler_core.analysis.telemetry.words import clock_sentence, phase_sentence
 from profiler_core.ui.overview.headline import entry_facts
@@ -15,13 +16,16 @@ def show_headline(found: Recorded) -> None:
     """Facts, one sentence, and the sentences it rests on."""
     first = found.runs[0]
     facts = " · ".join(escape(fact) for fact in entry_facts(first.entry))
+    unlike = _unlike(found)
     unfair = [judged for _, judged in found.pairs if judged.fair is False]
     unknown = [judged for _, judged in found.pairs if judged.fair is None]
     bad = " fs-worse" if unfair else ""
     if unfair:
         title = "<em>Not a fair comparison</em>: the GPU was not in the same state for all runs"
     elif found.pairs and not unknown:
-        title = "A fair comparison: the GPU ran in <em>the same state</em> for all runs"
+        title = "The GPU ran in <em>the same state</em> for all runs"
+        if not unlike:
+            title = f"A fair comparison: t{title[1:]}"
     elif unknown:
         title = "Whether the GPU was in the same state for all runs is <em>not known</em>"
     else:
@@ -29,9 +33,26 @@ def show_headline(found: Recorded) -> None:
     lines = list(dict.fromkeys(_told(s) for _, judged in found.pairs for s in judged.sentences))
     if not found.pairs:
         lines = [clock_sentence(first.found), phase_sentence(first.found)]
+    lines += [
+        f"{label} is another workload than the baseline: what a step of it draws or costs says "
+        "nothing of what compiling did."
+        for label in unlike
+    ]
     html = f"<p class=fs-eyebrow>{facts}</p><h1 class='fs-verdict{bad}'>{title}</h1>"
     html += "".join(f"<p class=fs-sub>{escape(line)}</p>" for line in lines if line)
     st.html(html)
+
+
+def _unlike(found: Recorded) -> list[str]:
+    """Labels of the candidates that ran another workload than the baseline."""
+    first = next((one for one in found.runs if one.number == 0), None)
+    return [
+        one.label
+        for one in found.runs
+        if one.number
+        and first is not None
+        and is_another_workload(differences(first.run.record, one.run.record))
+    ]
 
 
 def _told(sentence: str) -> str:
