@@ -22,6 +22,10 @@ def problem_card(problem: str, remedy: str) -> None:
         st.caption(escape_markdown(remedy))
 
 
+# What fails where a page of the new version calls modules of the old one: names, and arguments.
+_OF_TWO_VERSIONS = (ImportError, AttributeError, NameError, TypeError)
+
+
 def show_script_error(error: Exception) -> bool:
     """The handler of `st.App` for whatever a page did not catch itself.
 
@@ -31,7 +35,7 @@ def show_script_error(error: Exception) -> bool:
     if isinstance(error, FusionscopeError):
         problem_card(error.problem, error.remedy)
         return True
-    if isinstance(error, ImportError | AttributeError) and code_changed():
+    if isinstance(error, _OF_TWO_VERSIONS) and code_changed():
         problem_card(
             "The code of Fusionscope changed while this server was running.",
             "Restart the server (end it with Ctrl+C and start it again), then reload this page.",

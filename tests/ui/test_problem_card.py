@@ -22,9 +22,18 @@ def test_a_module_that_is_newer_than_the_server_counts_as_changed(tmp_path):
     assert not code_changed(time.time() + 60, tmp_path)
 
 
-def test_an_import_that_fails_after_an_update_says_to_restart(shown, monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("cannot import name 'x'"),
+        AttributeError("module 'm' has no attribute 'x'"),
+        NameError("name 'x' is not defined"),
+        TypeError("f() got an unexpected keyword argument 'x'"),
+    ],
+)
+def test_what_fails_after_an_update_says_to_restart(shown, monkeypatch, error):
     monkeypatch.setattr(problem_card, "code_changed", lambda: True)
-    assert show_script_error(ImportError("cannot import name 'x'"))
+    assert show_script_error(error)
     assert "changed while this server was running" in shown[0][0]
     assert "Restart the server" in shown[0][1]
 
