@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiler_core.analysis.sweep.crossing import Judged, crossing
@@ -87,6 +87,7 @@ def series(draw):
     return points
 
 
+@settings(deadline=None)
 @given(series())
 def test_every_judged_point_is_on_one_side(points):
     found = crossing(points)
@@ -96,6 +97,7 @@ def test_every_judged_point_is_on_one_side(points):
     assert all(points[index].pays for index in found.paying)
 
 
+@settings(deadline=None)
 @given(series())
 def test_the_crossing_lies_between_neighbours_that_differ(points):
     found = crossing(points)
@@ -112,6 +114,7 @@ def test_the_crossing_lies_between_neighbours_that_differ(points):
         assert left.x * (1 - 1e-9) <= found.at <= right.x * (1 + 1e-9)
 
 
+@settings(deadline=None)
 @given(series())
 def test_a_kind_says_what_the_sides_are(points):
     found = crossing(points)
@@ -129,6 +132,7 @@ def test_a_kind_says_what_the_sides_are(points):
         assert not found.paying + found.not_paying
 
 
+@settings(deadline=None)
 @given(series(), st.floats(0.001, 1000))
 def test_the_unit_of_the_axis_does_not_matter(points, factor):
     scaled = [Judged(p.index, p.x * factor, p.verdict, p.ratio, p.interval) for p in points]
@@ -138,6 +142,7 @@ def test_the_unit_of_the_axis_does_not_matter(points, factor):
         assert theirs.at == pytest.approx(ours.at * factor, rel=1e-6)
 
 
+@settings(deadline=None)
 @given(series())
 def test_seen_from_the_other_end_from_and_until_trade_places(points):
     # 1/x turns the order around; the place is the same.
