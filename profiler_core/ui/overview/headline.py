@@ -20,7 +20,11 @@ _FACTOR = re.compile(r"\d+(?:\.\d+)? times")
 
 def show_headline(choice: Choice, comparison: Comparison) -> None:
     """The line of facts, the verdict on the leading candidate, and one sentence on each other."""
-    facts = " · ".join(escape(fact) for fact in entry_facts(choice.baseline))
+    run = choice.baseline.run
+    told = entry_facts(choice.baseline)
+    if run.world_size > 1:  # of the others, the page ranks tells
+        told.append(f"rank {run.rank} of {run.world_size}")
+    facts = " · ".join(escape(fact) for fact in told)
     html = f"<p class=fs-eyebrow>{facts}</p>"
     lead = leading(comparison)
     html += _single(choice, comparison) if lead is None else _verdict(lead, comparison)
