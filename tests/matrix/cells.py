@@ -154,7 +154,8 @@ def _ledger(answer: str) -> Callable[[Trial], Cell]:
         )
         n_groups = sum(len(fusion["groups"]) for fusion in found)
         state: State = "yes" if least >= _ENOUGH else "partly" if least else "no"
-        return Cell(state, f"≥ {least:.1%} of the time, {n_groups} groups")
+        share = "all" if least > 0.9995 else f"at least {least:.1%}"
+        return Cell(state, f"{share} of the time, {n_groups} groups")
 
     return row
 

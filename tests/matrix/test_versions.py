@@ -15,8 +15,10 @@ LESS = {
         "compile_seconds": "partly",
         "sources": "no",
     },
+    # Its traces have no range around a call of generated code, by which calls are tied to the log.
     "2.6": {"sources": "no"},
-    "newest": {},
+    # breaky runs eager beyond the limit of recompiles: what has no graph has no source.
+    "newest": {"sources": "partly"},
 }
 
 
