@@ -11,7 +11,7 @@ from profiler_core.ingest.run import open_run
 from .conftest import TINY
 from .test_capture_cli import QUICK, command, run
 
-pytestmark = [pytest.mark.torch, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.torch, pytest.mark.timeout(600)]
 
 # An input of this batch cannot be allocated by any machine.
 TOO_LARGE = 10**13
