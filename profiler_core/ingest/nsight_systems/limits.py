@@ -15,7 +15,7 @@ class DatabaseLimits:
     max_text_characters: int = 16_384
     # SQLite's own memory; scanning a table needs a page cache of 2 MiB.
     max_heap_bytes: int = 1024 * _MIB
-    # Reading takes about 3 s a million rows; a file that needs far longer is made to.
+    # Reading takes some 6 s of CPU a million rows; a file that needs far longer is made to.
     min_seconds: float = 600.0
     bytes_per_second: int = 1_000_000
     # A row takes more bytes than this; a tree whose pages are linked twice repeats rows for ever.
