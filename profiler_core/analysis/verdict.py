@@ -182,7 +182,8 @@ def _numerics(c: "CandidateComparison") -> list[str]:
         return [f"Its results are right{compared}."]
     if c.numerics.verdict == "wrong" and c.step_time.ratio is not None:
         return [f"A step takes {_times(c.step_time)}, ratio {c.step_time.ratio:.2f}."]
-    return [f"Its results could not be checked: {c.numerics.reason or c.numerics.verdict}."]
+    why = (c.numerics.reason or c.numerics.verdict).rstrip(".")
+    return [f"Its results could not be checked: {why}."]
 
 
 def _compile(c: "CandidateComparison") -> list[str]:
