@@ -8,16 +8,19 @@ import polars as pl
 from profiler_core.model.trace import Trace
 
 PREFIX = "engine::"
+# The operator by which torch-tensorrt runs an engine (core/runtime/register_jit_hooks.cpp): its
+# kernels are in the trace, but by names of TensorRT's own.
+_TENSORRT = "tensorrt::execute_engine"
 
 
 def is_engine(name: str) -> bool:
     """Is this operator a call of an engine?"""
-    return name.startswith(PREFIX)
+    return name.startswith((PREFIX, _TENSORRT))
 
 
 def engine_name(name: str) -> str:
     """`engine::openvino` -> "openvino"."""
-    return name.removeprefix(PREFIX)
+    return name.removeprefix(PREFIX).partition("::")[0]
 
 
 def engines_in(trace: Trace) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pytest
 from profiler_core.analysis.compilation import compilation_report
 from profiler_core.analysis.compile_cost import compile_cost
 from profiler_core.analysis.compile_time import compile_time
-from profiler_core.analysis.engines import engines_in, memory_note
+from profiler_core.analysis.engines import engine_name, engines_in, is_engine, memory_note
 from profiler_core.analysis.ledger.engines import OPAQUE, engine_graph
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.memory.report import memory_report
@@ -52,6 +52,13 @@ def engine_groups(name):
 def test_engines_are_seen_in_the_trace(name, engine):
     assert engines_in(read(name)[1]) == (engine,)
     assert engines_in(read(f"{name.partition('.')[0]}.eager")[1]) == ()
+
+
+def test_tensorrts_own_operator_is_one_too():
+    assert is_engine("tensorrt::execute_engine")
+    assert engine_name("tensorrt::execute_engine") == "tensorrt"
+    assert engine_name("engine::backend_of_mine") == "backend_of_mine"
+    assert not is_engine("aten::linear")
 
 
 @pytest.mark.parametrize(("name", "least"), [(OPENVINO, 1.0), (OPENXLA, 0.999)])
