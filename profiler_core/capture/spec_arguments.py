@@ -28,8 +28,8 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
         default="eager,default",
         help="comma-separated, the first is the baseline: eager, default, reduce-overhead, "
         "max-autotune, backend:NAME, torchscript, each with +dynamic, +static, +fullgraph, "
-        "+tf32, +bf16-autocast, +fp16-autocast, +bf16, +fp16, +channels_last, and +KEY=VALUE for an "
-        "option of the backend (docs/backends.md)",
+        "+tf32, +bf16-autocast, +fp16-autocast, +bf16, +fp16, +channels_last, and +KEY=VALUE for "
+        "an option of the backend (docs/backends.md)",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument(
