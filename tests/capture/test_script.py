@@ -92,6 +92,7 @@ def test_a_script_without_a_recorder_hears_what_to_add(tmp_path):
 
 
 @pytest.mark.torch
+@pytest.mark.timeout(900)  # compiles with an empty cache
 def test_the_kept_stderr_and_the_structured_log_are_in_the_run(tmp_path):
     options = ["--json", "--cold"]
     process = start(tmp_path, sys.executable, TRAIN, "ignored", "default", options=options)
