@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, Server, ready, running_server, watched_page
+from tests.browser.conftest import ROOT, Server, at_rest, ready, running_server, watched_page
 
 pytestmark = pytest.mark.browser
 
@@ -184,3 +184,32 @@ def test_the_page_is_never_wider_than_its_window(
         expect(page.locator("h1.fs-verdict")).to_be_visible(timeout=FIRST_MS)
         wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
         assert wide <= width
+
+
+def test_run_and_search_stay_in_the_address_though_sections_move(
+    page: Page, own_server: Server
+) -> None:
+    """The runs have other sections above the search: it is drawn at another place for each."""
+    page.goto(
+        own_server.link(
+            "compilation",
+            baseline="sample/bert/eager",
+            candidate=["sample/bert/default", "sample/bert/reduce-overhead"],
+        )
+    )
+    field = page.get_by_label("Search")
+    expect(field).to_be_visible(timeout=2 * FIRST_MS)
+    ready(page)
+    page.get_by_role("radio", name="reduce-overhead").click()
+    expect(page).to_have_url(re.compile("run=reduce-overhead"))
+    at_rest(page)
+    for words in ("triton", "fused"):
+        field.fill(words)
+        field.press("Enter")
+        expect(page).to_have_url(re.compile(f"(?=.*run=reduce-overhead)(?=.*code={words})"))
+    field.fill("")
+    field.press("Enter")
+    expect(page).not_to_have_url(re.compile("code="))
+    expect(page).to_have_url(re.compile("run=reduce-overhead"))
+    page.get_by_role("radio", name="default", exact=True).click()
+    expect(page).not_to_have_url(re.compile("run="))
