@@ -5,6 +5,7 @@ import re
 import pytest
 
 from profiler_core.capture import launcher
+from profiler_core.capture.child.failures import describe
 from profiler_core.capture.spec import CaptureSpec, parse_variants
 from profiler_core.ingest.run import open_run
 
@@ -107,3 +108,12 @@ def test_cancelling_ends_everything_at_once(capture_tiny):
         assert (record.status, record.error) == ("cancelled", "The capture was cancelled.")
     assert seen[-1] == "cancelled"
     assert processes_with(str(capture_tiny.home)) == []
+
+
+def test_without_a_cpp_compiler_it_says_what_to_install():
+    error = type("InvalidCxxCompiler", (RuntimeError,), {"__module__": "torch._inductor.exc"})(
+        "No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')"
+    )
+    said = describe(error, "the first call", None, compiled=True)
+    assert said["kind"] == "compile"
+    assert said["remedy"].startswith("Install g++, or name a C++ compiler in CXX")

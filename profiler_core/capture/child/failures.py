@@ -18,6 +18,8 @@ _MEMORY_WORDS = (
 )
 _LONGEST = 400
 
+_NO_COMPILER = "No working C++ compiler found"  # torch/_inductor/exc.py, 2.1 to 2.15
+
 
 class CannotRunError(Exception):
     """Something that the child itself found out, already a sentence."""
@@ -65,7 +67,9 @@ def describe(
             "torch.compile failed in {}: {}: {}".format(
                 where, type(error).__name__, _sentence(text)
             ),
-            "See the end of torch_logs.txt for the compiler's own words.",
+            "Install g++, or name a C++ compiler in CXX: Inductor compiles for the CPU with it."
+            if _NO_COMPILER in text
+            else "See the end of torch_logs.txt for the compiler's own words.",
         )
     if isinstance(error, FileNotFoundError) and not Path(str(error.filename or "/")).is_absolute():
         return _answer(
