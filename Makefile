@@ -35,7 +35,7 @@ test-browser: $(VENV)/.dev browser  ## Only the real-browser tests
 test-gpu: $(VENV)/.dev  ## What only a GPU can show
 	$(PY) -m pytest -m gpu
 
-test-matrix: $(VENV)/.dev  ## Captures with torch 2.1, 2.6 and the newest, 15 GB in MATRIX; writes docs/compatibility.md
+test-matrix: $(VENV)/.dev  ## Captures with torch 2.1, 2.6 and the newest, 16 GB in MATRIX; writes docs/compatibility.md
 	MATRIX=$(MATRIX) $(PY) -m pytest tests/matrix -m matrix
 	MATRIX=$(MATRIX) $(PY) -m tests.matrix
 
