@@ -51,7 +51,7 @@ class Recorder:
             memory_snapshot.
 
     Raises:
-        BadInput: an option cannot be, or another Recorder is recording.
+        BadInput: an option cannot be, the folder cannot be written, or another Recorder records.
     """
 
     def __init__(
@@ -143,7 +143,13 @@ class Recorder:
             "world_size": own.world_size,
             "spec": self._spec,
         }
-        self._session = Session(self._plan, where, own, record, logs, self._device)
+        try:
+            self._session = Session(self._plan, where, own, record, logs, self._device)
+        except OSError as error:
+            raise BadInput(
+                "A run cannot be written into {}: {}.".format(self._out, error.strerror),
+                remedy="Pass another folder to Recorder, or to fusionscope run --out.",
+            ) from error
         self.directory = where.directory
         if handed is not None:
             handed.add_run(where.directory)

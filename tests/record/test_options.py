@@ -36,6 +36,15 @@ def test_steps_outside_of_a_recording_do_nothing(tmp_path):
     assert not recorder.is_done
 
 
+def test_a_folder_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "runs").write_text("a file")
+    with pytest.raises(BadInput) as caught:
+        Recorder(tmp_path / "runs", "w", "v").start()
+    assert f"A run cannot be written into {tmp_path / 'runs'}: Not a directory." in str(
+        caught.value
+    )
+
+
 def test_every_option_is_explained():
     missing = [name for name in Plan.__dataclass_fields__ if f"`{name}" not in DOCS]
     assert [name for name in missing if name not in ("profile", "stacks", "memory_snapshot")] == []
