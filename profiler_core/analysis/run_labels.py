@@ -60,7 +60,9 @@ def run_facts(record: RunRecord) -> list[str]:
         facts.append(f"batch {str(spec['batch_size'])[:40]}")
     options = ["channels_last"] if spec.get("channels_last") is True else []
     # Names of uploads may hold a "+" that begins no option: only a capture's variants have them.
-    options += record.variant.split("+")[1:] if record.spec else []
+    # Options of a backend are said by its name alone.
+    modifiers = record.variant.split("+")[1:] if record.spec else []
+    options += [word for word in modifiers if "=" not in word]
     facts += [option for option in dict.fromkeys(options) if option not in facts]
     device = environment.get("gpu") or environment.get("cpu")
     if device:

@@ -129,6 +129,7 @@ def test_the_allocators_peak_is_not_shown_for_what_it_does_not_hold(name):
     run, trace = read(name)
     report = memory_report(trace, measurement=run.record.measurement)
     assert report.peaks.allocated_bytes is None
+    assert report.curve is report.made is report.churn is None
     note = memory_note(trace)
     assert note in report.notes
     assert note in summarise(trace, run.record.measurement).notes

@@ -77,20 +77,16 @@ def memory_report(
         measurement: its peaks are preferred: they know a CUDA graph's pool.
         device_bytes: memory of the device, where known.
     """
-    curves = memory_curves(trace) if trace is not None else ()
+    # What PyTorch's allocator holds beside an engine says nothing of what the run needs.
+    seen = trace is not None and memory_note(trace) is None
+    curves = memory_curves(trace) if trace is not None and seen else ()
     curve = curves[0] if curves else None
     n_steps = max(1, host_steps(trace).height) if trace is not None else 1
     made = allocations(trace, curve.device_type, curve.device_id) if trace and curve else None
     segments = segments_of(snapshot) if snapshot is not None else ()
     history = history_of(snapshot) if snapshot is not None else None
     return MemoryReport(
-        peaks=_peaks(
-            measurement,
-            curve,
-            segments[0] if segments else None,
-            history,
-            hidden=trace is not None and memory_note(trace) is not None,
-        ),
+        peaks=_peaks(measurement, curve, segments[0] if segments else None, history),
         device_bytes=device_bytes or _device_bytes(trace),
         n_steps=n_steps,
         curve=curve,
@@ -108,7 +104,6 @@ def _peaks(
     curve: MemoryCurve | None,
     segments: Segments | None,
     history: SnapshotHistory | None,
-    hidden: bool,
 ) -> Peaks:
     if measurement is not None and measurement.peak_reserved_bytes is not None:
         return Peaks(
@@ -116,8 +111,6 @@ def _peaks(
             measurement.peak_allocated_bytes,
             "measured by the allocator over steady steps",
         )
-    if hidden:
-        return Peaks(None, None, None)
     if curve is not None:
         where = "the [memory] events of the profiled steps"
         return Peaks(curve.peak_reserved_bytes, curve.peak_allocated_bytes, where)
@@ -161,11 +154,12 @@ def _notes(
     history: SnapshotHistory | None,
 ) -> list[str]:
     """One sentence for each thing that the files do not allow."""
-    own = memory_note(trace) if trace is not None else None
-    notes = [own] if own else []
+    notes = []
     on_device = [curve for curve in curves if not curve.is_of_cpu]
     if trace is None:
         notes.append("There is no trace, so no curve along the steps.")
+    elif hidden := memory_note(trace):
+        notes.append(hidden)
     elif not curves and _replays(trace):
         notes.append(
             "Its steps replay a CUDA graph, and a replay allocates nothing: there are no [memory] "
