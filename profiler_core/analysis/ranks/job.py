@@ -103,7 +103,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         if s.mended
     ]
     away = tuple(sorted({*missing, *(s.rank for s in summaries if s.problem is not None)}))
-    if away:
+    if away and usable:
         notes.append(_missing_note(away, len(usable), world))
     names = _shared_steps(usable)
     calls = matched(usable, names)
