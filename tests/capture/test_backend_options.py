@@ -37,7 +37,10 @@ def test_words_become_what_torch_compile_takes(text, options):
 
 @pytest.mark.parametrize(
     "text",
-    ["openvino+device=CPU+config.PERFORMANCE_HINT=LATENCY+static+bf16", "default+max_autotune=true"],
+    [
+        "openvino+device=CPU+config.PERFORMANCE_HINT=LATENCY+static+bf16",
+        "default+max_autotune=true",
+    ],
 )
 def test_the_label_gives_the_same_variant(text):
     variant = parse_variant(text)
