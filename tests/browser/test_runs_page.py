@@ -159,8 +159,9 @@ def test_runs_of_different_captures_are_compared_by_the_form(
     expect(page).to_have_url(
         re.compile(r"baseline=run%2Fredated-bert-\d%2F\w+&candidate=run%2Fredated-breaky-\d%2F\w+")
     )
+    main = page.get_by_test_id("stMain")  # both traces are read for the first time
+    expect(main).to_contain_text("Side by side", timeout=RECORDING_TIMEOUT_MS)
     ready(page)
-    expect(page.get_by_test_id("stMain")).to_contain_text("Side by side")
 
 
 def pick_first(page: Page, label: str, words: str) -> None:
