@@ -23,14 +23,14 @@ with page("Ranks"):
     jobs = [one for one in seen.jobs if one.job.ranks]
     if jobs:
         show_headline(seen)
+        show_upload_notes(choice)
+        show_notes([*seen.without, *(f"{one.label}: {n}" for one in jobs for n in one.job.notes)])
         bring_folded()
         show_steps(jobs)
         show_measures(jobs)
         show_collectives(jobs)
         show_arrivals(jobs)
         show_hta(jobs)
-        show_upload_notes(choice)
-        show_notes([*seen.without, *(f"{one.label}: {n}" for one in jobs for n in one.job.notes)])
     elif seen.jobs:
         show_unreadable(seen)
     elif not seen.problems:
