@@ -1,8 +1,8 @@
 """Page: when each operator and kernel ran, baseline and candidates on one axis."""
 
 from profiler_core.ui.page import page
-from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.perfetto.menu import offer_perfetto
+from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.timeline.show import show_timeline
 
 with page("Timeline", "When did each kernel run, and who was waiting for whom?"):

@@ -9,7 +9,12 @@ from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.kernel_sides import KernelRow, KernelSide
-from profiler_core.ui.counters.words import detail_lines, dram_change, traffic_sentence, use_sentence
+from profiler_core.ui.counters.words import (
+    detail_lines,
+    dram_change,
+    traffic_sentence,
+    use_sentence,
+)
 from profiler_core.ui.kernels.table import kernel_csv
 
 NOTHING = Measured(1, None, None, None, None, None, None, None, None, None)
