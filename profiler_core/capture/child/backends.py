@@ -86,7 +86,9 @@ def check_backend(name: Optional[str], device_type: str = "cpu") -> None:
     remedy = (
         "Install {}.".format(package.install)
         if package is not None
-        else "Use one of: {}.".format(", ".join(known_backends()))
+        else "Use one of: {}.".format(
+            ", ".join(known for known in known_backends() if known not in PACKAGES)
+        )
     )
     raise CannotRunError(
         "torch.compile has no backend '{}' in this interpreter{}.".format(
