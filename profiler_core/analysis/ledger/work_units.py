@@ -13,7 +13,6 @@ from typing import Literal
 import msgspec
 import polars as pl
 
-from profiler_core.analysis.compiled_calls import call_spans
 from profiler_core.analysis.ledger.host_rows import Form, Row, host_rows
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.work import device_work, host_steps, is_wrapper
@@ -95,7 +94,6 @@ def host_work(trace: Trace) -> HostWork:
     work = device_work(trace).with_row_index("event")
     rows, forms = host_rows(trace, work, host_steps(trace))
     main = _main_thread(trace)
-    regions_are_calls = call_spans(trace).is_empty()
     result = []
     forward_ids: dict[int, str] = {}
     for index, form in enumerate(forms):
@@ -103,13 +101,13 @@ def host_work(trace: Trace) -> HostWork:
         units: list[Unit] = []
         runs: list[GraphRun] = []
         for thread, every in rows.step(number):
-            _sweep(every, thread, units, runs, forward_ids, regions_are_calls)
+            _sweep(every, thread, units, runs, forward_ids)
         units.extend(_unlinked(work, rows.unlinked(number)))
         units.sort(key=lambda unit: unit.ts_ns)
         unknown = [run for run in runs if run.compile_id.startswith(_BY_NUMBER)]
         if number and any(_number_of(run) not in forward_ids for run in unknown):
             for thread, every in rows.step(number - 1):  # its forward began in the step before
-                _sweep(every, thread, [], [], forward_ids, regions_are_calls)
+                _sweep(every, thread, [], [], forward_ids)
         for run in unknown:  # a compiled backward has the sequence number of its forward
             run.compile_id = forward_ids.get(_number_of(run), "")
         result.append(HostStep(index, units, runs, main, form))
@@ -146,7 +144,6 @@ def _sweep(
     units: list[Unit],
     runs: list[GraphRun],
     forward_ids: dict[int, str],
-    regions_are_calls: bool,
 ) -> None:
     """Cut one thread's ranges into units. Rows are in order, outer ranges first."""
     wrappers: list[tuple[Row, int | None]] = []  # with the run that the range opened
@@ -184,7 +181,7 @@ def _sweep(
                     unit.events.append(row.event)
             continue
         if row.is_annotation or is_wrapper(row.name):
-            wrappers.append((row, _open_run(row, wrappers, runs, regions_are_calls)))
+            wrappers.append((row, _open_run(row, wrappers, runs)))
             if row.seq is not None and row.name == "CompiledFunction":
                 forward_ids[row.seq] = _region_id(wrappers)
             continue
@@ -216,38 +213,25 @@ def _unit(row: Row, thread: tuple[int, int], wrappers: list[tuple[Row, int | Non
     )  # fmt: skip
 
 
-def _open_run(
-    row: Row,
-    wrappers: list[tuple[Row, int | None]],
-    runs: list[GraphRun],
-    regions_are_calls: bool,
-) -> int | None:
+def _open_run(row: Row, wrappers: list[tuple[Row, int | None]], runs: list[GraphRun]) -> int | None:
     """A graph call opens a run. Regions nest: it is the innermost one's."""
     found = _GRAPH_CALL.match(row.name)
-    key = found["key"] if found is not None else ""
-    if found is None and not (regions_are_calls and _opens_without_call(row.name)):
+    if found is None:
         return None
     number = next(
         (
             wrapper.seq
-            for wrapper, _ in reversed([*wrappers, (row, None)])
+            for wrapper, _ in reversed(wrappers)
             if wrapper.name.endswith("CompiledFunctionBackward") and wrapper.seq is not None
         ),
         None,
     )
-    around = [wrapper.name for wrapper, _ in wrappers] + ([] if found is not None else [row.name])
-    if any(name.endswith("CompiledFunctionBackward") for name in around):
+    if any(wrapper.name.endswith("CompiledFunctionBackward") for wrapper, _ in wrappers):
         compile_id = f"{_BY_NUMBER}{number}" if number is not None else ""
-        runs.append(GraphRun(compile_id, "backward", key, row.ts))
+        runs.append(GraphRun(compile_id, "backward", found["key"], row.ts))
     else:
-        own = [] if found is not None else [(row, None)]
-        runs.append(GraphRun(_region_id([*wrappers, *own]), "forward", key, row.ts))
+        runs.append(GraphRun(_region_id(wrappers), "forward", found["key"], row.ts))
     return len(runs) - 1
-
-
-def _opens_without_call(name: str) -> bool:
-    region = _REGION.match(name)
-    return bool(region and region["id"]) or name.endswith("CompiledFunctionBackward")
 
 
 def _region_id(wrappers: list[tuple[Row, int | None]]) -> str:
