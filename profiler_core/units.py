@@ -1,5 +1,7 @@
 """Nanoseconds, bytes and fractions as text people read; nothing else formats numbers."""
 
+import math
+
 _ROUNDS_UP = 0.9995  # from here on three digits say 1.00 of the next unit, not 1000 of this one
 
 
@@ -60,6 +62,12 @@ def format_share(fraction: float | None) -> str:
     if 0.995 <= fraction < 1:
         return "> 99 %"
     return f"{fraction * 100:.0f} %"
+
+
+def format_ratio(ratio: float) -> str:
+    """`1.9671` -> "1.97×"; a small one keeps two digits that say something: "0.0021×"."""
+    digits = 2 if ratio >= 0.095 or ratio <= 0 else 1 - math.floor(math.log10(ratio))
+    return f"{ratio:.{digits}f}×"
 
 
 def format_change(ratio: float | None) -> str:

@@ -1,6 +1,12 @@
 import pytest
 
-from profiler_core.units import format_bytes, format_change, format_count, format_duration
+from profiler_core.units import (
+    format_bytes,
+    format_change,
+    format_count,
+    format_duration,
+    format_ratio,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,3 +42,11 @@ def test_changes_never_say_all_or_nothing_of_what_is_left(ratio, text):
 def test_counts_have_thin_spaces():
     assert format_count(12_408) == "12\u202f408"
     assert format_count(9.9) == "9.9"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(1.9671, "1.97×"), (0.104, "0.10×"), (0.0214, "0.021×"), (0.0021, "0.0021×"), (0.0, "0.00×")],
+)
+def test_a_small_ratio_keeps_digits(ratio, text):
+    assert format_ratio(ratio) == text

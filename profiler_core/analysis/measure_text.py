@@ -6,6 +6,7 @@ from profiler_core.units import (
     format_change,
     format_count,
     format_duration,
+    format_ratio,
     format_share,
 )
 
@@ -25,7 +26,7 @@ def value_text(measure: Measure, run: int) -> str:
     if measure.unit == "share":
         return format_share(value)
     if measure.unit == "ratio":
-        return f"{value:.2f}×"
+        return format_ratio(value)
     return format_count(value)
 
 
