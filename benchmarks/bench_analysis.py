@@ -19,10 +19,10 @@ import polars as pl
 
 from profiler_core.analysis.categories import categorise
 from profiler_core.analysis.compare import compare, make_side
-from profiler_core.analysis.compiled_calls import compiled_calls, region_taxes
-from profiler_core.analysis.cudagraph_coverage import cudagraph_coverage
+from profiler_core.analysis.compilation.compiled_calls import compiled_calls, region_taxes
+from profiler_core.analysis.compilation.cudagraph_coverage import cudagraph_coverage
+from profiler_core.analysis.compilation.graph_break_cost import graph_break_cost
 from profiler_core.analysis.gpu_time import gpu_time
-from profiler_core.analysis.graph_break_cost import graph_break_cost
 from profiler_core.analysis.idle import idle_by_cause
 from profiler_core.analysis.kernel_calls import kernel_calls
 from profiler_core.analysis.kernels import kernels

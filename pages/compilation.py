@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from profiler_core.analysis.compile_phases import compile_phases
+from profiler_core.analysis.compilation.phases import compile_phases
 from profiler_core.ui.compilation.breaks import show_breaks, show_eager
 from profiler_core.ui.compilation.code import show_code
 from profiler_core.ui.compilation.data import compiled_runs

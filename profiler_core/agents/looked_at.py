@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 
 from profiler_core.analysis.compare import Comparison, compare
-from profiler_core.analysis.compilation import CompilationReport, compilation_report
+from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
 from profiler_core.analysis.explanation import Explanation, Material, explanations
 from profiler_core.cli.runs import paths_by_role, sides_of
 from profiler_core.errors import BadInput, NothingToAnalyse

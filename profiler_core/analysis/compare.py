@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.compile_cost import CompileCost, compile_cost, is_compiled
-from profiler_core.analysis.compile_time import CompileTime
+from profiler_core.analysis.compilation.compile_time import CompileTime
+from profiler_core.analysis.compilation.cost import CompileCost, compile_cost, is_compiled
 from profiler_core.analysis.environment import Difference, differences, is_another_workload
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
 from profiler_core.analysis.nsight_systems import mixed_notes

@@ -11,7 +11,8 @@ from functools import partial
 from typing import TypeVar
 
 from profiler_core.analysis.compare import Comparison
-from profiler_core.analysis.compilation import CompilationReport, compilation_report
+from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
+from profiler_core.analysis.compilation.skipped_frames import Other, others_of
 from profiler_core.analysis.counters.groups import MeasuredLedger, measured_ledger
 from profiler_core.analysis.counters.join import Joined, join
 from profiler_core.analysis.counters.report import joined_notes
@@ -19,7 +20,6 @@ from profiler_core.analysis.findings import Facts, Finding, findings, run_findin
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
-from profiler_core.analysis.skipped_frames import Other, others_of
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import Waterfall, waterfall

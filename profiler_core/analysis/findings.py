@@ -8,7 +8,7 @@ A rule is a function Facts -> Finding | None in `finding_rules`; nothing here re
 
 from collections.abc import Iterable
 
-from profiler_core.analysis.compilation import CompilationReport
+from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.finding_rules import (
     compiler,
     counters,

@@ -1,7 +1,7 @@
 """The few numbers of a run that are followed over time (docs/columns.md says what each means)."""
 
-from profiler_core.analysis.compile_cost import compile_cost, is_compiled
-from profiler_core.analysis.compile_time import compile_time
+from profiler_core.analysis.compilation.compile_time import compile_time
+from profiler_core.analysis.compilation.cost import compile_cost, is_compiled
 from profiler_core.analysis.per_step import per_step
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.summary import Summary

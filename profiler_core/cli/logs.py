@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
-from profiler_core.analysis.causes import Cause
-from profiler_core.analysis.compilation import CompilationReport, compilation_report
-from profiler_core.analysis.compile_cost import is_compiled
-from profiler_core.analysis.skipped_frames import other_run
+from profiler_core.analysis.compilation.causes import Cause
+from profiler_core.analysis.compilation.cost import is_compiled
+from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
+from profiler_core.analysis.compilation.skipped_frames import other_run
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.logs_answer import logs_answer, warning_lines

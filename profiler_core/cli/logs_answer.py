@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from profiler_core.analysis.compilation import BreakReport, CompilationReport, SkipReport
-from profiler_core.analysis.cudagraph_coverage import CudaGraphCoverage
-from profiler_core.analysis.graph_break_cost import BreakCost
-from profiler_core.analysis.recompiles import RecompileReport
+from profiler_core.analysis.compilation.cudagraph_coverage import CudaGraphCoverage
+from profiler_core.analysis.compilation.graph_break_cost import BreakCost
+from profiler_core.analysis.compilation.recompiles import RecompileReport
+from profiler_core.analysis.compilation.report import BreakReport, CompilationReport, SkipReport
 from profiler_core.model.compilation import Compilation, CompileLog, Frame
 
 

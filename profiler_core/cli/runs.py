@@ -7,7 +7,7 @@ from pathlib import Path
 
 from profiler_core import run_directory
 from profiler_core.analysis.compare import Side, make_side
-from profiler_core.analysis.compile_time import compile_time
+from profiler_core.analysis.compilation.compile_time import compile_time
 from profiler_core.analysis.explanation import Material, explain_run
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.run_labels import short_variants

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from profiler_core import run_directory
 from profiler_core.analysis.compare import Side, make_side
-from profiler_core.analysis.compile_time import compile_time
+from profiler_core.analysis.compilation.compile_time import compile_time
 from profiler_core.analysis.memory.peak import peak_memory
 from profiler_core.analysis.sweep.series import PointRuns, Sweep, build_sweep
 from profiler_core.errors import FusionscopeError, NotARun

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from profiler_core.analysis.compile_phases import Node, Stage
+from profiler_core.analysis.compilation.phases import Node, Stage
 from profiler_core.figures.icicle import icicle
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.theme import Palette

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from profiler_core.analysis.recompiles import RecompileReport
+from profiler_core.analysis.compilation.recompiles import RecompileReport
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette

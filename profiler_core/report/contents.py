@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Side
-from profiler_core.analysis.compilation import (
+from profiler_core.analysis.compilation.report import (
     CompilationReport,
     compilation_report,
     says_something,
 )
+from profiler_core.analysis.compilation.skipped_frames import Other
 from profiler_core.analysis.explanation import (
     Explanation,
     Material,
@@ -19,7 +20,6 @@ from profiler_core.analysis.explanation import (
 from profiler_core.analysis.headline import leading
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.shared_categories import sides_of
-from profiler_core.analysis.skipped_frames import Other
 from profiler_core.model.review import Review
 
 

@@ -7,7 +7,7 @@ import msgspec
 import streamlit as st
 
 from profiler_core.analysis.compare import Comparison, Side, compare, make_side
-from profiler_core.analysis.compile_time import CompileTime, compile_time
+from profiler_core.analysis.compilation.compile_time import CompileTime, compile_time
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.replayed import known_categories

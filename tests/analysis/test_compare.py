@@ -1,7 +1,7 @@
 import pytest
 
 from profiler_core.analysis.compare import compare, make_side
-from profiler_core.analysis.compile_time import CompileTime
+from profiler_core.analysis.compilation.compile_time import CompileTime
 from profiler_core.analysis.summary import summarise
 from tests.builders import a_run, a_trace, kernel, launch, memset, step
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from profiler_core.analysis.compilation import compilation_report
-from profiler_core.analysis.compile_cost import compile_cost
-from profiler_core.analysis.compile_time import compile_time
+from profiler_core.analysis.compilation.compile_time import compile_time
+from profiler_core.analysis.compilation.cost import compile_cost
+from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.engines import engine_name, engines_in, is_engine, memory_note
 from profiler_core.analysis.ledger.engines import OPAQUE, engine_graph
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger

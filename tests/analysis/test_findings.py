@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from profiler_core.analysis.compare import compare, make_side
-from profiler_core.analysis.compilation import compilation_report
+from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.findings import RULES, Facts, Finding, findings, ranked, run_findings
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.summary import summarise

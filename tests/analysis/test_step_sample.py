@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from profiler_core.analysis import step_sample
-from profiler_core.analysis.compiled_calls import compiled_calls, region_taxes
-from profiler_core.analysis.graph_break_cost import graph_break_cost
+from profiler_core.analysis.compilation.compiled_calls import compiled_calls, region_taxes
+from profiler_core.analysis.compilation.graph_break_cost import graph_break_cost
+from profiler_core.analysis.compilation.two_queues import queues
 from profiler_core.analysis.step_sample import sample_steps
-from profiler_core.analysis.two_queues import queues
-from tests.analysis.test_compilation_costs import steps_of
+from tests.analysis.compilation.test_costs import steps_of
 
 
 def test_a_short_trace_is_looked_at_whole():

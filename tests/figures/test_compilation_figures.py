@@ -1,6 +1,6 @@
-from profiler_core.analysis.causes import OTHER_GUARD
-from profiler_core.analysis.compile_phases import compile_phases, stage_of
-from profiler_core.analysis.recompiles import RecompileReport
+from profiler_core.analysis.compilation.causes import OTHER_GUARD
+from profiler_core.analysis.compilation.phases import compile_phases, stage_of
+from profiler_core.analysis.compilation.recompiles import RecompileReport
 from profiler_core.figures.compilation_icicle import compilation_icicle
 from profiler_core.figures.compilation_steps import recompile_steps, recompile_times
 from profiler_core.figures.theme import DARK, LIGHT

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from profiler_core.analysis.compile_phases import Node
+from profiler_core.analysis.compilation.phases import Node
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.waterfall import Waterfall, WaterfallRow
 from profiler_core.figures.compilation_icicle import compilation_icicle

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Literal
 
 from profiler_core.analysis.compare import CandidateComparison
-from profiler_core.analysis.compilation import CompilationReport
+from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from profiler_core.analysis.compile_cost import is_compiled
-from profiler_core.analysis.cudagraph_coverage import cudagraph_coverage
+from profiler_core.analysis.compilation.cost import is_compiled
+from profiler_core.analysis.compilation.cudagraph_coverage import cudagraph_coverage
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.summary import Summary

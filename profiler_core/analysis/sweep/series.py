@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiler_core.analysis.compare import CandidateComparison, Side, compare
-from profiler_core.analysis.compile_cost import CompileCost
+from profiler_core.analysis.compilation.cost import CompileCost
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.sweep.crossing import Crossing, Judged, crossing
 from profiler_core.analysis.sweep.scale import Value, batch_of, positions

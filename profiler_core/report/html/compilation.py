@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from html import escape
 
-from profiler_core.analysis.compilation import BreakReport, CompilationReport, SkipReport
-from profiler_core.analysis.compile_phases import compile_phases
-from profiler_core.analysis.recompiles import RecompileReport
+from profiler_core.analysis.compilation.phases import compile_phases
+from profiler_core.analysis.compilation.recompiles import RecompileReport
+from profiler_core.analysis.compilation.report import BreakReport, CompilationReport, SkipReport
 from profiler_core.figures.compilation_icicle import STAGE_LABELS, compilation_icicle, stage_colors
 from profiler_core.figures.theme import LIGHT
 from profiler_core.model.compilation import Frame

@@ -5,8 +5,8 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.compilation import BreakReport, SkipReport
-from profiler_core.analysis.skipped_frames import LostGain
+from profiler_core.analysis.compilation.report import BreakReport, SkipReport
+from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.model.compilation import Frame, LimitHit
 from profiler_core.store.library import Entry
 from profiler_core.ui.compilation.data import Compiled, source_lines

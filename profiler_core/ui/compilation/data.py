@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from profiler_core.analysis.compilation import (
+from profiler_core.analysis.compilation.report import (
     CompilationReport,
     compilation_report,
     says_something,
 )
-from profiler_core.analysis.skipped_frames import Other, others_of
+from profiler_core.analysis.compilation.skipped_frames import Other, others_of
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.inductor.apart import read_inductor_apart

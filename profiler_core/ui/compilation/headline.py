@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.compilation import CompilationReport
+from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.ui.address import in_address
 from profiler_core.ui.compilation.data import Compiled
 from profiler_core.ui.overview.headline import entry_facts

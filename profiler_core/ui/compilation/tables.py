@@ -6,8 +6,8 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.compilation import CompilationReport
-from profiler_core.analysis.recompiles import RecompileReport
+from profiler_core.analysis.compilation.recompiles import RecompileReport
+from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.figures.compilation_steps import recompile_steps, recompile_times
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.compilation.breaks import short_place

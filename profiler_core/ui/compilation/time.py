@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from profiler_core.analysis.compile_phases import Node
+from profiler_core.analysis.compilation.phases import Node
 from profiler_core.figures.compilation_icicle import (
     STAGE_LABELS,
     compilation_icicle,

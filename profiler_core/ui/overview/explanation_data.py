@@ -7,10 +7,10 @@ import msgspec
 import streamlit as st
 
 from profiler_core.analysis.compare import Side
-from profiler_core.analysis.compilation import compilation_report
+from profiler_core.analysis.compilation.report import compilation_report
+from profiler_core.analysis.compilation.skipped_frames import Other, others_of
 from profiler_core.analysis.explanation import Explanation, Material, explain
 from profiler_core.analysis.findings import Finding, run_findings
-from profiler_core.analysis.skipped_frames import Other, others_of
 from profiler_core.analysis.summary import Summary
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.compilation import CompileLog

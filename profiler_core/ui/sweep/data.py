@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from profiler_core.analysis.compare import Side, make_side
-from profiler_core.analysis.compile_time import compile_time
+from profiler_core.analysis.compilation.compile_time import compile_time
 from profiler_core.analysis.sweep.series import PointRuns, Sweep, build_sweep
 from profiler_core.errors import FusionscopeError
 from profiler_core.store.library import Entry

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from profiler_core.analysis.causes import Cause, cudagraph_cause
-from profiler_core.analysis.compiled_calls import CompiledCall, compiled_calls
+from profiler_core.analysis.compilation.causes import Cause, cudagraph_cause
+from profiler_core.analysis.compilation.compiled_calls import CompiledCall, compiled_calls
+from profiler_core.analysis.compilation.two_queues import profiler_event_ns, queues, replay_ns
 from profiler_core.analysis.launches import is_graph_launch
 from profiler_core.analysis.step_sample import StepSample, sample_steps
 from profiler_core.analysis.step_time import Clock
-from profiler_core.analysis.two_queues import profiler_event_ns, queues, replay_ns
 from profiler_core.analysis.work import device_work, host_steps
 from profiler_core.model.compilation import CudaGraphEvent
 from profiler_core.model.trace import KERNEL, Trace

@@ -3,9 +3,9 @@
 import pytest
 
 from profiler_core.analysis.compare import compare, make_side
-from profiler_core.analysis.compilation import compilation_report
+from profiler_core.analysis.compilation.report import compilation_report
+from profiler_core.analysis.compilation.skipped_frames import Other, lost_gain, other_run
 from profiler_core.analysis.explanation import Material, explanations
-from profiler_core.analysis.skipped_frames import Other, lost_gain, other_run
 from profiler_core.analysis.summary import summarise
 from profiler_core.model.compilation import Compilation, CompileLog, FrameSkip
 from profiler_core.model.run import Measurement, Round

@@ -5,20 +5,23 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from profiler_core.analysis.causes import (
+from profiler_core.analysis.compilation.causes import (
     LOOP_CHANGE,
     Cause,
     break_cause,
     cudagraph_cause,
     registry_url,
 )
-from profiler_core.analysis.compile_time import CompileTime, compile_time
-from profiler_core.analysis.compiled_calls import RegionTax, region_taxes
-from profiler_core.analysis.cudagraph_coverage import CudaGraphCoverage, cudagraph_coverage
+from profiler_core.analysis.compilation.compile_time import CompileTime, compile_time
+from profiler_core.analysis.compilation.compiled_calls import RegionTax, region_taxes
+from profiler_core.analysis.compilation.cudagraph_coverage import (
+    CudaGraphCoverage,
+    cudagraph_coverage,
+)
+from profiler_core.analysis.compilation.graph_break_cost import BreakCost, graph_break_cost
+from profiler_core.analysis.compilation.recompiles import RecompileReport, recompile_reports
+from profiler_core.analysis.compilation.skipped_frames import LostGain, Other, lost_gain
 from profiler_core.analysis.engines import engines_in
-from profiler_core.analysis.graph_break_cost import BreakCost, graph_break_cost
-from profiler_core.analysis.recompiles import RecompileReport, recompile_reports
-from profiler_core.analysis.skipped_frames import LostGain, Other, lost_gain
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.model.compilation import (
     CompileLog,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from profiler_core.analysis.causes import Cause, recompile_cause
-from profiler_core.analysis.compile_time import compilation_ns
+from profiler_core.analysis.compilation.causes import Cause, recompile_cause
+from profiler_core.analysis.compilation.compile_time import compilation_ns
 from profiler_core.model.compilation import CompileLog, Recompile
 from profiler_core.model.run import Measurement
 

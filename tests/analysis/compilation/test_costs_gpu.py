@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.analysis.graph_break_cost import graph_break_cost
+from profiler_core.analysis.compilation.graph_break_cost import graph_break_cost
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run

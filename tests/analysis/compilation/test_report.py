@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.analysis.causes import (
+from profiler_core.analysis.compilation.causes import (
     BREAK_ROWS,
     CUDAGRAPH_ROWS,
     GUARD_ROWS,
@@ -15,9 +15,9 @@ from profiler_core.analysis.causes import (
     guard_cause,
     registry_url,
 )
-from profiler_core.analysis.compilation import compilation_report, user_frame
-from profiler_core.analysis.compile_time import compile_seconds, compile_time
-from profiler_core.analysis.recompiles import recompile_reports
+from profiler_core.analysis.compilation.compile_time import compile_seconds, compile_time
+from profiler_core.analysis.compilation.recompiles import recompile_reports
+from profiler_core.analysis.compilation.report import compilation_report, user_frame
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.open import open_trace
@@ -34,7 +34,7 @@ from profiler_core.model.compilation import (
 from profiler_core.model.run import Measurement
 from tests.ingest.compile_corpus import FIXTURES as CORPUS
 
-BREAKY = Path(__file__).resolve().parents[1] / "fixtures" / "graph_breaks" / "breaky"
+BREAKY = Path(__file__).resolve().parents[2] / "fixtures" / "graph_breaks" / "breaky"
 
 
 @pytest.fixture(autouse=True)
@@ -198,7 +198,7 @@ def test_breaks_without_a_trace_are_ranked_by_how_often_they_were_met():
 
 def test_break_even_by_hand_on_a_shipped_sample():
     """Compile seconds / (baseline - candidate seconds a step), from the raw files alone."""
-    folder = Path(__file__).resolve().parents[2] / "sample_traces" / "bert"
+    folder = Path(__file__).resolve().parents[3] / "sample_traces" / "bert"
 
     def median_step_s(variant):
         rounds = json.loads((folder / variant / "run.json").read_text())["measurement"]["rounds"]

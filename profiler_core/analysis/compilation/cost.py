@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from profiler_core.analysis.compile_time import CompileTime
+from profiler_core.analysis.compilation.compile_time import CompileTime
 from profiler_core.model.run import RunRecord
 
 

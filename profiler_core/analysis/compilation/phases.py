@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from profiler_core.analysis.compile_time import compile_time
+from profiler_core.analysis.compilation.compile_time import compile_time
 from profiler_core.model.compilation import Compilation, CompileLog
 
 Stage = Literal["dynamo", "aot", "inductor", "codegen", "autotune", "cache", "other"]

@@ -18,11 +18,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from profiler_core.analysis.cold_calls import cold_start_ns
-from profiler_core.analysis.compiled_calls import CompiledCall, compiled_calls
+from profiler_core.analysis.compilation.cold_calls import cold_start_ns
+from profiler_core.analysis.compilation.compiled_calls import CompiledCall, compiled_calls
+from profiler_core.analysis.compilation.two_queues import (
+    Queues,
+    profiler_event_ns,
+    queues,
+    replay_ns,
+)
 from profiler_core.analysis.step_sample import sample_steps
 from profiler_core.analysis.step_time import Clock
-from profiler_core.analysis.two_queues import Queues, profiler_event_ns, queues, replay_ns
 from profiler_core.model.trace import Trace
 
 # By what part of a step two processes of one host-bound workload differ: removing the same three

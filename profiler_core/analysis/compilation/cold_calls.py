@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from profiler_core.analysis.compiled_calls import CompiledCall
+from profiler_core.analysis.compilation.compiled_calls import CompiledCall
 from profiler_core.analysis.step_sample import StepSample
 from profiler_core.analysis.work import outermost_operators
 from profiler_core.model.trace import Trace

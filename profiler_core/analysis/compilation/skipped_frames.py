@@ -13,8 +13,8 @@ from typing import Literal
 
 import polars as pl
 
-from profiler_core.analysis.compile_cost import is_compiled
-from profiler_core.analysis.compiled_calls import call_spans
+from profiler_core.analysis.compilation.compiled_calls import call_spans
+from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.work import device_work
 from profiler_core.model.compilation import CompileLog

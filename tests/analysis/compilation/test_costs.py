@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.analysis.cold_calls import cold_start_ns
-from profiler_core.analysis.compiled_calls import compiled_calls, region_taxes
-from profiler_core.analysis.cudagraph_coverage import cudagraph_coverage
-from profiler_core.analysis.graph_break_cost import graph_break_cost
+from profiler_core.analysis.compilation.cold_calls import cold_start_ns
+from profiler_core.analysis.compilation.compiled_calls import compiled_calls, region_taxes
+from profiler_core.analysis.compilation.cudagraph_coverage import cudagraph_coverage
+from profiler_core.analysis.compilation.graph_break_cost import graph_break_cost
+from profiler_core.analysis.compilation.two_queues import profiler_event_ns, queues, replay_ns
 from profiler_core.analysis.step_time import step_time_ns
-from profiler_core.analysis.two_queues import profiler_event_ns, queues, replay_ns
 from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 from profiler_core.model.compilation import CudaGraphEvent
 from tests.builders import a_trace, kernel, launch, op, step
 
-FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "graph_breaks"
-SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "breaks"
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "graph_breaks"
+SHARED = Path(__file__).resolve().parents[3] / ".." / "shared" / "breaks"
 
 
 US = 1000  # kernels that wait in the queue are 1 µs apart: these steps are longer than that
