@@ -41,8 +41,9 @@ with page("Overview"):
     below_chart = st.container()
     why = st.container()  # filled last: ledger and logs take longer than all the rest
 
-    section("Kernels a step and their time, by what they do")
-    show_categories(looked.sides)
+    if any(side.summary is not None for side in looked.sides):
+        section("Kernels a step and their time, by what they do")
+        show_categories(looked.sides)
 
     show_what_is_missing(looked)
     offer_recording_choices(choice)
