@@ -7,7 +7,7 @@ import pytest
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.idle import CAUSES
-from profiler_core.analysis.verdict import VerdictKind
+from profiler_core.analysis.verdict_kind import VerdictKind
 from profiler_core.cli.main import main
 
 ROOT = Path(__file__).parents[1]

@@ -29,7 +29,7 @@ from profiler_core.analysis.step_time import (
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.fairness import Fairness, fairness
 from profiler_core.analysis.telemetry.run import RunTelemetry
-from profiler_core.analysis.verdict import VerdictKind, judge
+from profiler_core.analysis.verdict_kind import VerdictKind, judge
 from profiler_core.model.run import Numerics, Run
 
 Pair = tuple[float | None, float | None]  # (baseline, candidate); None: not available

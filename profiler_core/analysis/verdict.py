@@ -5,16 +5,11 @@ is a measurement and carries no verdict.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
 
+from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.step_time import StepTime
-from profiler_core.model.run import Numerics
+from profiler_core.analysis.verdict_kind import VerdictKind
 from profiler_core.units import format_bytes, format_count, format_duration, format_energy
-
-if TYPE_CHECKING:  # compare judges with this module
-    from profiler_core.analysis.compare import CandidateComparison
-
-VerdictKind = Literal["wrong_numerics", "slower", "no_difference", "faster", "no_verdict"]
 
 
 @dataclass(frozen=True)
@@ -26,25 +21,7 @@ class Verdict:
     details: tuple[str, ...]
 
 
-def judge(
-    step_time: StepTime, numerics: Numerics | None, *, workloads_differ: bool = False
-) -> VerdictKind:
-    """What the numbers allow to say. A ratio that prints as 1.00 is never a gain or a loss.
-
-    Times of different workloads are measurements: neither is the faster way to do the same thing.
-    """
-    if workloads_differ:
-        return "no_verdict"
-    if numerics is not None and numerics.verdict == "wrong":
-        return "wrong_numerics"
-    if step_time.ratio is None or step_time.significant is None:
-        return "no_verdict"
-    if not step_time.significant or round(step_time.ratio, 2) == 1.0:
-        return "no_difference"
-    return "faster" if step_time.ratio > 1 else "slower"
-
-
-def verdict_sentence(comparison: "CandidateComparison") -> Verdict:
+def verdict_sentence(comparison: CandidateComparison) -> Verdict:
     """The verdict on one candidate in words."""
     headline = {
         "wrong_numerics": _wrong,
@@ -56,7 +33,7 @@ def verdict_sentence(comparison: "CandidateComparison") -> Verdict:
     return Verdict(comparison.verdict, headline, _details(comparison))
 
 
-def _wrong(c: "CandidateComparison") -> str:
+def _wrong(c: CandidateComparison) -> str:
     numerics = c.numerics
     if numerics is None or numerics.rms_error is None or numerics.tolerance is None:
         return f"{c.label} gives wrong results, so its speed does not count."
@@ -71,7 +48,7 @@ def _wrong(c: "CandidateComparison") -> str:
     )
 
 
-def _slower(c: "CandidateComparison") -> str:
+def _slower(c: CandidateComparison) -> str:
     ratio = c.step_time.ratio or 1.0
     return (
         f"{c.label} is slower than {c.baseline_label}: a step takes {1 / ratio:.2f} times as long, "
@@ -79,14 +56,14 @@ def _slower(c: "CandidateComparison") -> str:
     )
 
 
-def _faster(c: "CandidateComparison") -> str:
+def _faster(c: CandidateComparison) -> str:
     return (
         f"{c.label} is {c.step_time.ratio:.2f} times as fast as {c.baseline_label}: a step takes "
         f"{_times(c.step_time)} ({_interval(c.step_time)})."
     )
 
 
-def _no_difference(c: "CandidateComparison") -> str:
+def _no_difference(c: CandidateComparison) -> str:
     reason = (
         "the interval of the ratio holds 1"
         if not c.step_time.significant
@@ -98,7 +75,7 @@ def _no_difference(c: "CandidateComparison") -> str:
     )
 
 
-def _measurement(c: "CandidateComparison") -> str:
+def _measurement(c: CandidateComparison) -> str:
     time = c.step_time
     if c.workloads_differ:
         return _different_workloads(c)
@@ -138,7 +115,7 @@ def _measurement(c: "CandidateComparison") -> str:
     )
 
 
-def _different_workloads(c: "CandidateComparison") -> str:
+def _different_workloads(c: CandidateComparison) -> str:
     named = next((d for d in c.environment_differs if d.key == "workload"), None)
     if named is None:
         named = next(d for d in c.environment_differs if d.key.startswith("spec."))
@@ -156,7 +133,7 @@ def _different_workloads(c: "CandidateComparison") -> str:
     )
 
 
-def _details(c: "CandidateComparison") -> tuple[str, ...]:
+def _details(c: CandidateComparison) -> tuple[str, ...]:
     sentences = [*_unfair(c), *_numerics(c), *_compile(c), *_memory(c), *_energy(c)]
     if c.step_time.interval is not None and c.interleaved is False:
         sentences.append(
@@ -174,7 +151,7 @@ def _details(c: "CandidateComparison") -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _numerics(c: "CandidateComparison") -> list[str]:
+def _numerics(c: CandidateComparison) -> list[str]:
     if c.numerics is None:
         return []
     if c.numerics.verdict == "right":
@@ -186,7 +163,7 @@ def _numerics(c: "CandidateComparison") -> list[str]:
     return [f"Its results could not be checked: {why}."]
 
 
-def _compile(c: "CandidateComparison") -> list[str]:
+def _compile(c: CandidateComparison) -> list[str]:
     cost = c.compile
     if cost.seconds is None:
         return []
@@ -212,7 +189,7 @@ def _seconds(seconds: float) -> str:
     return format_duration(seconds * 1e9)
 
 
-def _memory(c: "CandidateComparison") -> list[str]:
+def _memory(c: CandidateComparison) -> list[str]:
     ours, theirs = c.memory.peak_reserved_bytes
     if ours is None or theirs is None:
         return []
@@ -222,12 +199,12 @@ def _memory(c: "CandidateComparison") -> list[str]:
     return [f"Peak memory (reserved) {before} → {after}."]
 
 
-def _unfair(c: "CandidateComparison") -> tuple[str, ...]:
+def _unfair(c: CandidateComparison) -> tuple[str, ...]:
     """Before all other details: clocks apart, or one of the two throttled."""
     return c.fairness.sentences if c.fairness is not None and c.fairness.fair is False else ()
 
 
-def _energy(c: "CandidateComparison") -> list[str]:
+def _energy(c: CandidateComparison) -> list[str]:
     ours, theirs = c.energy_per_step_j
     if ours is None or theirs is None:
         return []

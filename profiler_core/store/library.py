@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote
 
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput
@@ -24,13 +23,13 @@ from profiler_core.ranks.find import RANKS
 from profiler_core.ranks.rank_sets import rank_sets
 from profiler_core.resources import sample_traces_directory
 from profiler_core.store import server_path
+from profiler_core.store.key_parts import decode_part, encode_part
 from profiler_core.store.records import read_record
 
 Origin = Literal["sample", "capture", "upload", "path", "history"]
 
 _PREFIX: Mapping[str, Origin] = {"sample": "sample", "run": "capture", "upload": "upload"}
 _LONGEST_NAME_BYTES = 255  # of one folder's name; what is longer, no file system has
-_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
 @dataclass(frozen=True)
@@ -171,19 +170,6 @@ def comparisons() -> tuple[Comparable, ...]:
     mine = [group for group in groups if group.origin != "sample"]
     samples = [group for group in groups if group.origin == "sample"]
     return (*sorted(mine, key=lambda group: group.created_at, reverse=True), *samples)
-
-
-def encode_part(text: str) -> str:
-    """A folder name inside a key; `~2B` for `+`, because `+` and `%` change in URLs."""
-    return "".join(
-        c if c in _SAFE else "".join(f"~{byte:02X}" for byte in c.encode("utf-8", "replace"))
-        for c in text
-    )
-
-
-def decode_part(text: str) -> str:
-    """The inverse of `encode_part`; whatever else people type comes back as something."""
-    return unquote(text.replace("%", "~25").replace("~", "%"), errors="replace")
 
 
 def _roots() -> dict[str, Path]:

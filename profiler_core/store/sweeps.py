@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.model.run import SweepPlace
-from profiler_core.store.library import Comparable, Entry, Origin, encode_part
+from profiler_core.store.key_parts import encode_part
+from profiler_core.store.library import Comparable, Entry, Origin
 
 _LONGEST = 60  # characters of a name or a value in a title; a file may hold anything
 

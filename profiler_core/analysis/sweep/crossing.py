@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from profiler_core.analysis.verdict import VerdictKind
+from profiler_core.analysis.verdict_kind import VerdictKind
 
 CrossingKind = Literal["always", "never", "from", "until", "mixed", "unknown"]
 

@@ -15,7 +15,7 @@ from profiler_core.analysis.compilation.cost import CompileCost
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.sweep.crossing import Crossing, Judged, crossing
 from profiler_core.analysis.sweep.scale import Value, batch_of, positions
-from profiler_core.analysis.verdict import VerdictKind
+from profiler_core.analysis.verdict_kind import VerdictKind
 from profiler_core.errors import BadInput
 from profiler_core.model.run import RunRecord, SweepPlace
 

@@ -21,7 +21,7 @@ from profiler_core.home import cache_directory
 from profiler_core.ingest.run import unpacked_run
 from profiler_core.settings import settings
 from profiler_core.store.history.packing import packed
-from profiler_core.store.library import decode_part, encode_part
+from profiler_core.store.key_parts import decode_part, encode_part
 
 _BLOCK_BYTES = 1 << 20
 

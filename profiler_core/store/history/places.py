@@ -4,7 +4,7 @@ from pathlib import Path
 
 from profiler_core import run_directory as names
 from profiler_core.home import runs_directory, uploads_directory
-from profiler_core.store.library import decode_part, encode_part
+from profiler_core.store.key_parts import decode_part, encode_part
 
 _ORIGINS = {"run": "capture", "upload": "upload"}
 

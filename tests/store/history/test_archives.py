@@ -11,6 +11,7 @@ from profiler_core.ingest.run import open_run
 from profiler_core.store import history, library
 from profiler_core.store.history import database
 from profiler_core.store.history.artifacts import artifacts
+from profiler_core.store.key_parts import encode_part
 from tests.store.history.samples import redated_copy
 
 
@@ -115,7 +116,7 @@ def test_artifacts_reach_another_machine(home, tmp_path, monkeypatch, artifacts_
     assert (there / "trace.json.gz").read_bytes() == (directory / "trace.json.gz").read_bytes()
     entry = library.entry(library.key_of_recorded(found))
     assert (entry.origin, entry.variant, entry.is_readable) == ("history", "reduce-overhead", True)
-    assert entry.key == f"history/{library.encode_part(run.run_id)}"
+    assert entry.key == f"history/{encode_part(run.run_id)}"
 
 
 def test_deleting_takes_the_artifact(home, artifacts_url):

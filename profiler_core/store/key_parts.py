@@ -1,0 +1,18 @@
+"""Folder names as parts of a key: safe in a URL, and back again."""
+
+from urllib.parse import unquote
+
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def encode_part(text: str) -> str:
+    """A folder name inside a key; `~2B` for `+`, because `+` and `%` change in URLs."""
+    return "".join(
+        c if c in _SAFE else "".join(f"~{byte:02X}" for byte in c.encode("utf-8", "replace"))
+        for c in text
+    )
+
+
+def decode_part(text: str) -> str:
+    """The inverse of `encode_part`; whatever else people type comes back as something."""
+    return unquote(text.replace("%", "~25").replace("~", "%"), errors="replace")
