@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Server, ready, running_server
+from tests.browser.conftest import Server, at_rest, ready, running_server
 from tests.ingest.nsight_systems.build import a_loop
 
 pytestmark = pytest.mark.browser
@@ -46,7 +46,9 @@ def test_two_recordings_open_as_a_comparison_and_their_steps_can_be_chosen(
     ready(page)
     main = page.get_by_test_id("stMain")
     expect(main).to_contain_text("eager: Steps are the NVTX ranges", timeout=READING_TIMEOUT_MS)
+    at_rest(page)
     page.get_by_text("Which ranges are the steps").click()
+    at_rest(page)  # a list that is opened while the fold still grows closes again
     page.get_by_role("combobox", name=re.compile("Steps of eager")).click()
     page.get_by_role("option", name="half · 6 times").click()
     expect(main).to_contain_text("NVTX ranges “half”", timeout=READING_TIMEOUT_MS)
