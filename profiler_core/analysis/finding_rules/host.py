@@ -88,12 +88,13 @@ def pageable_copies(facts: Facts) -> Finding | None:
     found = _memcpys(facts).filter(pl.col("name").str.contains("Pageable"))
     time = int(found["dur_ns"].sum()) / facts.n_steps
     size = int(found["bytes"].sum()) / facts.n_steps
+    n = found.height / facts.n_steps
     if not facts.on_gpu or found.height == 0 or time < 0.02 * facts.step_ns:
         return None
     return Finding(
         key="pageable_copies",
         title="Data goes through pageable host memory.",
-        evidence=f"{found.height / facts.n_steps:.0f} copies, "
+        evidence=f"{n:.0f} cop{'y' if round(n) == 1 else 'ies'}, "
         f"{format_bytes(size)}, {format_duration(time)} a step. At most that: pinned copies are "
         "faster and run beside the host's work, but do not vanish.",
         advice="Use pin_memory=True in the DataLoader and .to(device, non_blocking=True).",
