@@ -33,7 +33,8 @@ with page("Capture", "What does torch.compile do to a model on this machine? Run
             st.caption(refusal)
     with right:
         section("This environment" if python else "This machine")
-        machine_card(python)
+        with st.container():
+            machine_card(python)
         with st.container():
             command_line(checked.spec)
         section("Captures on this machine")

@@ -53,7 +53,7 @@ def test_the_second_opening_reads_no_json(trace_file, monkeypatch):
     def fail(*_args, **_kwargs):
         raise AssertionError("read again")
 
-    monkeypatch.setattr(door, "reading", fail)
+    monkeypatch.setattr(door, "_reading", fail)
     assert_equal(door.open_trace(trace_file), first)
 
 
