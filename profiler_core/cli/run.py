@@ -18,8 +18,7 @@ from profiler_core.cli.table import table
 from profiler_core.errors import BadInput
 from profiler_core.units import format_duration
 
-_WHAT_TO_ADD = """The script made no recording. Add to it:
-
+_WHAT_TO_ADD = """
     from profiler_core.record import Recorder
 
     with Recorder("runs/", workload="my-train", variant="eager") as recorder:
@@ -98,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json(_answer(command, exit_status, runs, logs))
     else:
-        print(_text(runs, logs), file=sys.stderr)
+        print(_text(runs, logs, exit_status), file=sys.stderr)
     return exit_status
 
 
@@ -131,10 +130,16 @@ def _answer(
     }
 
 
-def _text(runs: tuple[Recorded, ...], logs: Path | None) -> str:
+def _text(runs: tuple[Recorded, ...], logs: Path | None, exit_status: int) -> str:
     if not runs:
         kept = f"\nThe compiler's logs are kept: fusionscope logs {logs}" if logs else ""
-        return f"\n{_WHAT_TO_ADD}{kept}"
+        what = "The script made no recording. Add to it:"
+        if exit_status:  # it may have a Recorder that was never reached
+            what = (
+                f"The command ended with exit status {exit_status} before anything was recorded. "
+                "If there is no Recorder in the script, add one:"
+            )
+        return f"\n{what}\n{_WHAT_TO_ADD}{kept}"
     rows = [
         [
             run.record["name"],

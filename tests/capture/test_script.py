@@ -87,8 +87,11 @@ def test_a_script_without_a_recorder_hears_what_to_add(tmp_path):
     stdout, stderr = process.communicate()
     assert process.returncode == 7
     assert stdout == "own\n"
+    assert "exit status 7 before anything was recorded. If there is no Recorder" in stderr
     assert "from profiler_core.record import Recorder" in stderr
     assert not list(tmp_path.iterdir())
+    stderr = start(tmp_path, "true").communicate()[1]
+    assert "The script made no recording. Add to it:\n\n    from profiler_core" in stderr
 
 
 @pytest.mark.torch
