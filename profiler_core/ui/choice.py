@@ -52,7 +52,7 @@ class Choice:
 
 def chosen_keys(groups: Sequence[Comparable]) -> Keys:
     """What is chosen now; without a choice the first comparison. Empty: there is nothing."""
-    in_url = _keys_in_url()
+    in_url = keys_in_url()
     if in_url and in_url != st.session_state.get(_SEEN):
         choose(in_url)
         st.session_state[_SEEN] = in_url
@@ -86,7 +86,7 @@ def entry_of(key: str) -> Entry:
 
 def write_url(keys: Keys) -> None:
     """Put the choice into the address; other parameters of the page stay."""
-    if _keys_in_url() != keys:
+    if keys_in_url() != keys:
         st.query_params.update(query_of(keys))  # at once: each change is a step of the back button
         if len(keys) < 2 and _CANDIDATE in st.query_params:
             del st.query_params[_CANDIDATE]
@@ -153,7 +153,8 @@ def _n_readable(group: Comparable) -> int:
     return sum(entry.is_readable for entry in group.entries)
 
 
-def _keys_in_url() -> Keys:
+def keys_in_url() -> Keys:
+    """The runs that the address names; empty where it names none."""
     baseline = st.query_params.get(_BASELINE)
     if not baseline:
         return ()

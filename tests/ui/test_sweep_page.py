@@ -84,6 +84,9 @@ def test_another_sweep_is_chosen_in_the_sidebar(home):
             file.write_text(json.dumps(record))
     app = opened("sweep", sweep=key_of("other"))
     assert sweep_of(app) == "run/other"
+    for group in library.comparisons():  # `open RUN --page sweep`: runs alone are in the address
+        of_run = opened("sweep", baseline=group.baseline.key)
+        assert (sweep_of(of_run) == "run/other") == ("other-" in group.baseline.key)
     (first,) = (s.key for s in sweeps(library.comparisons()) if s.key != "run/other")
     (control,) = app.sidebar.selectbox
     checked(control.set_value(first).run())
@@ -99,6 +102,15 @@ def test_a_link_that_leads_nowhere_says_so_and_leaves_a_way_on(home):
     assert "There is no sweep" in text_of(app)
     assert "<b>gone" not in text_of(app)
     assert len(app.sidebar.selectbox) == 1
+
+
+def test_a_run_of_no_sweep_is_not_answered_with_another_ones(home):
+    app = opened("sweep", baseline="path/tmp/elsewhere/eager")
+    assert "belongs to no sweep in your library" in text_of(app)
+    assert "pays at batch size" not in text_of(app)
+    (control,) = app.sidebar.selectbox
+    checked(control.set_value(key()).run())
+    assert sweep_of(app) == key()
 
 
 def test_with_no_sweep_the_page_says_how_to_make_one(empty_home):

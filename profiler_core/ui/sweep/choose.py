@@ -1,7 +1,8 @@
 """Which sweep the page shows: `?sweep=KEY` in the address, and a control in the sidebar.
 
 As with the runs (`ui/choice.py`) an address that has changed wins, and the menu's links, which
-drop all parameters, come back to the sweep that was looked at last.
+drop all parameters, come back to the sweep that was looked at last. An address with runs alone
+(`open RUN --page sweep`) means the sweep that they are of.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import streamlit as st
 from profiler_core.errors import BadInput
 from profiler_core.store import library
 from profiler_core.store.sweeps import SweepGroup, sweeps
+from profiler_core.ui.choice import keys_in_url
 from profiler_core.ui.dates import short
 from profiler_core.ui.links import page_link
 from profiler_core.ui.run_picker import unique_labels
@@ -34,7 +36,8 @@ def choose_sweep() -> SweepGroup:
     """Draw the control and return the sweep; with none to choose, say so and stop.
 
     Raises:
-        BadInput: the address names a sweep that is not here (the control is there all the same).
+        BadInput: the address names a sweep that is not here, or runs of none (the control is
+            there all the same).
     """
     found = sweeps(library.comparisons())
     if not found:
@@ -45,8 +48,14 @@ def choose_sweep() -> SweepGroup:
     named = st.query_params.get(_PARAMETER)
     if named and named != st.session_state.get(_SEEN):
         st.session_state[_CHOSEN] = named
-    key = st.session_state.get(_CHOSEN) or found[0].key
+    key = st.session_state.get(_CHOSEN) or _of_the_runs(found)
     _draw(found, key if key in by_key else None)
+    if key is None:
+        raise BadInput(
+            "The run in the address belongs to no sweep in your library.",
+            remedy="Choose a sweep in the sidebar. One that was captured with --out is shown by "
+            "python -m profiler_core sweep POINT.",
+        )
     if key not in by_key:
         st.session_state[_SEEN] = key
         raise BadInput(
@@ -57,6 +66,21 @@ def choose_sweep() -> SweepGroup:
         st.query_params[_PARAMETER] = key
     st.session_state[_SEEN] = key
     return by_key[key]
+
+
+def _of_the_runs(found: Sequence[SweepGroup]) -> str | None:
+    """The sweep of the runs in the address, None where they are of none; else the newest."""
+    runs = keys_in_url()
+    if not runs:
+        return found[0].key
+    return next(
+        (
+            sweep.key
+            for sweep in found
+            if any(entry.key in runs for point in sweep.points for entry in point.entries)
+        ),
+        None,
+    )
 
 
 def query_of_sweep(key: str) -> dict[str, str | list[str]]:
