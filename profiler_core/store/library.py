@@ -148,12 +148,17 @@ def at_path(path: Path) -> Entry:
     Raises:
         NotARun: nothing we know lies there.
     """
-    key = "path/" + "/".join(encode_part(part) for part in path.parts[1:])
+    key = key_of_path(path)
     opened = open_run(path)
     if (path / names.RUN_JSON).is_file():
         record, problem = read_record(path, may_be_alive=True)
         return Entry(key=key, path=path, run=record, origin="path", problem=problem)
     return Entry(key=key, path=path, run=opened.record, origin="path")
+
+
+def key_of_path(path: Path) -> str:
+    """The key of whatever lies at an absolute path, in the library or outside of it."""
+    return "path/" + "/".join(encode_part(part) for part in path.parts[1:])
 
 
 def comparisons() -> tuple[Comparable, ...]:

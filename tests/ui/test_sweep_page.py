@@ -87,6 +87,8 @@ def test_another_sweep_is_chosen_in_the_sidebar(home):
     for group in library.comparisons():  # `open RUN --page sweep`: runs alone are in the address
         of_run = opened("sweep", baseline=group.baseline.key)
         assert (sweep_of(of_run) == "run/other") == ("other-" in group.baseline.key)
+        of_path = opened("sweep", baseline=library.key_of_path(group.baseline.path.resolve()))
+        assert sweep_of(of_path) == sweep_of(of_run)
     (first,) = (s.key for s in sweeps(library.comparisons()) if s.key != "run/other")
     (control,) = app.sidebar.selectbox
     checked(control.set_value(first).run())

@@ -77,7 +77,9 @@ def _of_the_runs(found: Sequence[SweepGroup]) -> str | None:
         (
             sweep.key
             for sweep in found
-            if any(entry.key in runs for point in sweep.points for entry in point.entries)
+            for point in sweep.points
+            for entry in point.entries
+            if entry.key in runs or library.key_of_path(entry.path.resolve()) in runs
         ),
         None,
     )
