@@ -56,20 +56,24 @@ def _last_share(late: Straggler) -> str:
 
 
 def _why(job: Job, late: Straggler) -> str:
-    """Its compute is longer, or it is idle more (its host is late), or neither shows."""
+    """The late rank computes longer, or it is idle more (its host is late), or neither shows."""
     telling = _TELLING_SHARE * (job.step_ns or 0.0)
     others = "the other's" if len(job.ranks) == 2 else "the others'"
     if late.compute_more_ns > telling and late.compute_more_ns >= late.idle_more_ns:
         more = f" ({format_share(late.compute_more)} more)" if late.compute_more else ""
         return (
-            f"Its compute takes {format_duration(late.compute_more_ns)} longer than {others}{more}."
+            f"Rank {late.rank}'s compute takes {format_duration(late.compute_more_ns)} longer than "
+            f"{others}{more}."
         )
     if late.idle_more_ns > telling:
         return (
-            f"Its GPU is idle {format_duration(late.idle_more_ns)} longer than {others}, and its "
-            "compute is not longer: its host is late."
+            f"Rank {late.rank}'s GPU is idle {format_duration(late.idle_more_ns)} longer than "
+            f"{others}, and its compute is not longer: its host is late."
         )
-    return "Neither its compute nor its idle time is longer, so the cause is not in these traces."
+    return (
+        f"Neither rank {late.rank}'s compute nor its idle time is longer, so the cause is not in "
+        "these traces."
+    )
 
 
 def _ranks(n: int) -> str:
