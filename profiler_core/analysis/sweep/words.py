@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from profiler_core.analysis.step_time import MIN_ROUNDS
 from profiler_core.analysis.sweep.crossing import Crossing
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
 from profiler_core.units import format_count
@@ -43,7 +44,12 @@ def without_candidate(sweep: Sweep) -> str:
 def evidence(sweep: Sweep, series: SweepSeries) -> str:
     """The numbers behind the headline; empty where there are none."""
     found = series.crossing
-    sentences = [_speeds(sweep, series), _change(sweep, found), _elsewhere(sweep, series)]
+    sentences = [
+        _speeds(sweep, series),
+        _too_few_rounds(sweep, series),
+        _change(sweep, found),
+        _elsewhere(sweep, series),
+    ]
     if found.kind == "mixed" and sweep.points[0].x is not None:
         sentences.append("That is not monotonic: there is no one point from which it pays.")
     return " ".join(sentence for sentence in sentences if sentence)
@@ -123,6 +129,20 @@ def _speeds(sweep: Sweep, series: SweepSeries) -> str:
         f"The speed-up lies between {low[0]:.2f} (at {value_text(low[1])}) and {high[0]:.2f} (at "
         f"{value_text(high[1])})."
     )
+
+
+def _too_few_rounds(sweep: Sweep, series: SweepSeries) -> str:
+    """Why a point with a speed-up has no verdict: it has no interval."""
+    values = [
+        value_text(point)
+        for point in sweep.points
+        for one in point.variants[1:]
+        if one.series == series.label and one.ratio is not None and one.interval is None
+    ]
+    if not values:
+        return ""
+    where = "" if len(values) == len(sweep.points) else f" at {_list(values)}"
+    return f"There are too few rounds for a verdict{where}: it takes {MIN_ROUNDS} or more."
 
 
 def _ratio(pair: tuple[float, SweepPoint]) -> float:

@@ -12,7 +12,9 @@ from tests.builders import a_run
 FAILED = "out of memory"
 
 
-def point(value, times, *, index=0, values=(), name="batch-size", label="batch size", **more):
+def point(
+    value, times, *, index=0, values=(), name="batch-size", label="batch size", n_rounds=10, **more
+):
     """The runs of one value; `times`: variant -> step time in µs, FAILED, or None (not timed)."""
     runs = []
     for order, (variant, us) in enumerate(times.items()):
@@ -30,7 +32,9 @@ def point(value, times, *, index=0, values=(), name="batch-size", label="batch s
         }
         # Rounds that wander by a per cent, the same for all variants.
         walls = (
-            [] if failed or us is None else [int(us * 10_000 * (1 + n / 1000)) for n in range(10)]
+            []
+            if failed or us is None
+            else [int(us * 10_000 * (1 + n / 1000)) for n in range(n_rounds)]
         )
         run = a_run(
             *walls,

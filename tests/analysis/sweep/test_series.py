@@ -101,6 +101,23 @@ def test_the_headline_says_what_was_measured(table, said):
     assert headline(made, one(made)) == said
 
 
+def test_a_point_with_too_few_rounds_says_why_it_has_no_verdict():
+    made = sweep({1: {"eager": 20, "a": 10}, 2: {"eager": 30, "a": 10}}, n_rounds=3)
+    assert headline(made, one(made)) == "a could not be judged at any batch size."
+    assert "There are too few rounds for a verdict: it takes 5 or more." in evidence(
+        made, one(made)
+    )
+    some = build_sweep(
+        [
+            point(1, {"eager": 20, "a": 10}, values=(1, 2), n_rounds=3),
+            point(2, {"eager": 30, "a": 10}, values=(1, 2), index=1),
+        ]
+    )
+    assert "too few rounds for a verdict at 1: it" in evidence(some, one(some))
+    enough = sweep(PAYS_LATER)
+    assert "too few" not in evidence(enough, one(enough))
+
+
 def test_up_and_down_is_called_not_monotonic():
     made = sweep({1: {"eager": 20, "a": 10}, 2: {"eager": 10, "a": 30}, 3: {"eager": 20, "a": 10}})
     assert "not monotonic" in evidence(made, one(made))
