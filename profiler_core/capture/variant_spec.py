@@ -153,8 +153,9 @@ def _base_fields(base: str, text: str) -> dict[str, Any]:
             }
         )
     raise BadInput(
-        f"Variant '{text}' begins with '{base}', which is neither eager, torchscript, nor a mode.",
-        remedy=f"Begin with eager, torchscript, {', '.join(MODES)} or backend:NAME.",
+        f"Variant '{text}' begins with '{base}', which is neither a mode nor a backend.",
+        remedy=f"Begin with eager, torchscript, {', '.join((*MODES, *COMMON_BACKENDS))} or "
+        "backend:NAME.",
     )
 
 

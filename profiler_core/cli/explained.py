@@ -33,9 +33,9 @@ def explanation_text(one: Explanation, c: CandidateComparison) -> list[str]:
     if one.ledger is not None:
         matched = sum(1 for _ in one.ledger.of_kind("matched"))
         parts.append(
-            f"Fusion: {matched} groups place {format_share(one.ledger.coverage_baseline)} of "
-            f"{c.baseline_label}'s and {format_share(one.ledger.coverage_candidate)} of "
-            f"{c.label}'s time (--json has them)."
+            f"Fusion: {matched} {'group places' if matched == 1 else 'groups place'} "
+            f"{format_share(one.ledger.coverage_baseline)} of {c.baseline_label}'s and "
+            f"{format_share(one.ledger.coverage_candidate)} of {c.label}'s time (--json has them)."
         )
     parts.extend(findings_text(one.findings))
     return parts
