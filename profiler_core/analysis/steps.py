@@ -62,16 +62,19 @@ def window_of(trace: Trace, work: pl.DataFrame) -> Window:
     if steps.height == 0:
         start, end = _extent(trace)
         return Window(start, end, (), 0, annotated=False)
+    # Where nothing has a launch (operators on the CPU), each stands where it starts itself.
+    is_linked = work["launch_ts_ns"].null_count() < work.height
+    moment = pl.col("launch_ts_ns" if is_linked else "ts_ns")
     ends = work.group_by("step").agg(
         (pl.col("ts_ns") + pl.col("dur_ns")).max().alias("device_end"),
         pl.len().alias("n"),
-        (pl.col("launch_ts_ns") > steps["end_ns"].max()).sum().alias("n_after"),
+        (moment > steps["end_ns"].max()).sum().alias("n_after"),
     )
     outside = ends.filter(pl.col("step").is_null())
     n_after = int(outside["n_after"].sum())
     left_over = work.filter(
         pl.col("step").is_null(),
-        pl.col("launch_ts_ns").is_null() | (pl.col("launch_ts_ns") < steps["ts_ns"][0]),
+        moment.is_null() | (moment < steps["ts_ns"][0]),
     )
     left_over_end = left_over.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item()
     start = max(steps["ts_ns"][0], left_over_end or 0)

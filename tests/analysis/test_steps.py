@@ -90,3 +90,8 @@ def test_work_launched_after_the_last_step_is_in_no_total():
     )
     window = find_window(trace)
     assert (window.n_launched_after, window.n_left_over, window.end_ns) == (1, 0, 10)
+
+
+def test_operators_on_the_cpu_after_the_last_step_leave_the_window_alone():
+    found = find_window(a_trace(annotations=[step(0, 0, 100)], ops=[op(150, 5, "aten::empty")]))
+    assert (found.dur_ns, found.n_left_over, found.n_launched_after) == (100, 0, 1)
