@@ -7,7 +7,6 @@ other tools make of them (re-indented, a bare array). Source of the format: kine
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +21,14 @@ from profiler_core.ingest.kineto.tables import Dealer, Rows
 from profiler_core.ingest.limits import Limits
 from profiler_core.ingest.spool import Spool
 from profiler_core.ingest.stream import Stream
+from profiler_core.ingest.unloaded import Reading
 from profiler_core.model.tally import Tally
-from profiler_core.model.trace import TABLE_SCHEMAS, Trace
+from profiler_core.model.trace import Trace
 
 # A clock whose first real event is later than this did not start with the recording.
 _LONG_AGO_NS = 60 * 10**9
 
 UNFILLED = "start and duration never filled in (0)"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A trace that was read but is not in memory: its tables are made one at a time."""
-
-    source: str
-    origin_ns: int
-    metadata: dict[str, Any]
-    tally: Tally
-    table: Callable[[str], pl.DataFrame]  # each once
 
 
 def read_kineto(
@@ -51,13 +40,7 @@ def read_kineto(
 ) -> Trace:
     """Read one trace file into memory; for arguments and errors see `reading`."""
     with reading(path, progress, limits=limits, chunk_bytes=chunk_bytes) as read:
-        return Trace(
-            source=read.source,
-            origin_ns=read.origin_ns,
-            metadata=read.metadata,
-            tally=read.tally,
-            **{table: read.table(table) for table in TABLE_SCHEMAS},
-        )
+        return read.load()
 
 
 @contextmanager

@@ -20,7 +20,6 @@ import polars as pl
 
 from profiler_core.errors import BadInput, NotATrace
 from profiler_core.ingest import limits as limits_of
-from profiler_core.ingest.kineto.reader import Reading
 from profiler_core.ingest.kineto.tables import Dealer, Rows
 from profiler_core.ingest.limits import Limits
 from profiler_core.ingest.nsight_systems import about
@@ -44,6 +43,7 @@ from profiler_core.ingest.nsight_systems.wide import wide
 from profiler_core.ingest.sniff import Packing, packing_of
 from profiler_core.ingest.spool import Spool
 from profiler_core.ingest.stream import Stream
+from profiler_core.ingest.unloaded import Reading
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import NSIGHT_SYSTEMS, TABLE_SCHEMAS, Trace
 
@@ -55,13 +55,7 @@ Progress = Callable[[int, int], None]
 def read_nsight_systems(path: Path, choice: Choice = AS_IT_IS) -> Trace:
     """Read one file into memory; for arguments and errors see `reading`."""
     with reading(path, choice=choice) as read:
-        return Trace(
-            source=read.source,
-            origin_ns=read.origin_ns,
-            metadata=read.metadata,
-            tally=read.tally,
-            **{table: read.table(table) for table in TABLE_SCHEMAS},
-        )
+        return read.load()
 
 
 @contextmanager
