@@ -14,6 +14,7 @@ from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_shared_categories
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
+from profiler_core.ingest.version import Version, version_of
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
 from profiler_core.store.library import Entry
@@ -95,9 +96,7 @@ def summary_of(entry: Entry) -> Summary:
     path = trace_path(entry)
     trace = trace_at(path)  # shows progress, so it stays outside of the cache
     measurement = entry.run.measurement
-    return _summary(
-        path, path.stat().st_mtime_ns, msgspec.json.encode(measurement), trace, measurement
-    )
+    return _summary(path, version_of(path), msgspec.json.encode(measurement), trace, measurement)
 
 
 def known_of(choice: Choice) -> dict[str, str]:
@@ -112,9 +111,9 @@ def known_of(choice: Choice) -> dict[str, str]:
 # The first three arguments are the key; those that begin with _ are not looked at.
 @st.cache_resource(max_entries=256, show_spinner=False)
 def _summary(
-    path: Path, mtime_ns: int, measured: bytes, _trace: Trace, _measurement: Measurement | None
+    path: Path, version: Version, measured: bytes, _trace: Trace, _measurement: Measurement | None
 ) -> Summary:
-    del path, mtime_ns, measured
+    del path, version, measured
     return summarise(_trace, _measurement)
 
 

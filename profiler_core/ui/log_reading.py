@@ -6,6 +6,7 @@ import streamlit as st
 
 from profiler_core.ingest.compile_log.apart import read_apart
 from profiler_core.ingest.compile_log.reader import read_compile_log
+from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.run import Run
 
@@ -17,16 +18,11 @@ def compile_log_of(run: Run) -> CompileLog | None:
         BadInput: a log cannot be read.
     """
     paths = (*run.torch_logs, *run.torch_trace)
-    return _read(paths, stamps(paths), run) if paths else None
-
-
-def stamps(paths: tuple[Path, ...]) -> tuple[int, ...]:
-    """Times of last change, ns: part of the key of a cache."""
-    return tuple(path.stat().st_mtime_ns for path in paths)
+    return _read(paths, versions_of(paths), run) if paths else None
 
 
 # Arguments that begin with _ are not part of the key.
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _read(paths: tuple[Path, ...], stamps: tuple[int, ...], _run: Run) -> CompileLog | None:
-    del paths, stamps
+def _read(paths: tuple[Path, ...], versions: tuple[Version, ...], _run: Run) -> CompileLog | None:
+    del paths, versions
     return read_compile_log(_run, read_apart)

@@ -13,6 +13,7 @@ import streamlit as st
 from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest.open import is_cached, load_cached
 from profiler_core.ingest.run import open_run
+from profiler_core.ingest.version import Version, version_of
 from profiler_core.model.run import Run
 from profiler_core.model.trace import Trace
 from profiler_core.store.library import Entry
@@ -59,7 +60,7 @@ def trace_at(path: Path) -> Trace:
     """The trace in a file; as `read_trace`."""
     if not is_cached(path):
         _read_with_progress(path)
-    return _trace(path, path.stat().st_mtime_ns)
+    return _trace(path, version_of(path))
 
 
 def _read_with_progress(path: Path) -> None:
@@ -87,10 +88,10 @@ def _readers() -> TraceReaders:
 
 
 # cache_resource hands every session the same object without copying it, which is safe because
-# nobody writes to a Trace. mtime_ns only retires the entry of a changed file.
+# nobody writes to a Trace. version only retires the entry of a changed file or choice.
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _trace(path: Path, mtime_ns: int) -> Trace:
-    del mtime_ns
+def _trace(path: Path, version: Version) -> Trace:
+    del version
     trace = load_cached(path)
     if trace is None:
         raise BadInput(

@@ -17,9 +17,9 @@ from typing import IO, Any
 
 import profiler_core
 from profiler_core.errors import BadInput
+from profiler_core.ingest.version import Version, version_of
 
 _POLL_S = 0.1
-_Version = tuple[Path, int]  # of a file: its path and mtime in ns
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class TraceReaders:
     def __init__(self, module: str = "profiler_core.ingest") -> None:
         self._module = module
         self._lock = threading.Lock()
-        self._running: dict[_Version, _Reader] = {}
+        self._running: dict[tuple[Path, Version], _Reader] = {}
 
     def read(self, trace: Path) -> Iterator[Progress]:
         """Follow the reading of `trace` until its columns lie in the cache.
@@ -64,7 +64,7 @@ class TraceReaders:
         Raises:
             BadInput: the file cannot be read as a trace; the sentence is the reader's own.
         """
-        version = (trace, trace.stat().st_mtime_ns)
+        version = (trace, version_of(trace))
         with self._lock:
             reader = self._running.get(version)
             if reader is None:

@@ -5,6 +5,7 @@ import pytest
 from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.nsight_systems.choice import Choice, chosen
 from profiler_core.store import library
+from profiler_core.ui import analyses, reading
 from tests.apps import opened, text_of
 from tests.ingest.nsight_systems.build import PID, a_loop, global_id
 
@@ -50,6 +51,26 @@ def test_the_steps_of_a_recording_can_be_chosen_on_the_page(home):
     assert field(again, "Steps of compiled").value == "chosen by the rule"
     field(again, "Steps of eager").set_value("chosen by the rule").run()
     assert chosen(fingerprint(trace)) == Choice()
+
+
+def test_a_choice_leaves_what_was_computed_of_other_files(home, monkeypatch):
+    app = opened("overview", **RUNS)
+    before = text_of(app)
+    computed = []
+    summarised = analyses.summarise
+    monkeypatch.setattr(
+        analyses, "summarise", lambda *a: computed.append(a[0].source) or summarised(*a)
+    )
+    loaded = reading.load_cached
+    monkeypatch.setattr(reading, "load_cached", lambda path: computed.append(path) or loaded(path))
+    field(app, "Steps of eager").set_value("half <b>").run()
+    assert text_of(app) != before
+    trace = home / "runs" / "job" / "eager" / "trace.sqlite"
+    assert computed == [trace, "trace.sqlite"]  # the one file, once; the candidate's was kept
+    # Back to what was looked at before: nothing is computed a second time.
+    field(app, "Steps of eager").set_value("chosen by the rule").run()
+    assert computed == [trace, "trace.sqlite"]
+    assert text_of(app) == before
 
 
 def test_another_process_can_be_chosen_on_the_page(home):

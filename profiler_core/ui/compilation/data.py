@@ -17,12 +17,13 @@ from profiler_core.analysis.compilation.skipped_frames import Other, others_of
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.inductor.apart import read_inductor_apart
+from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import Run
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
-from profiler_core.ui.log_reading import compile_log_of, stamps
+from profiler_core.ui.log_reading import compile_log_of
 from profiler_core.ui.reading import read_run, read_trace
 
 _MOST_SOURCE_BYTES = 16 << 20
@@ -69,7 +70,7 @@ def source_lines(entry: Entry, file: str) -> Mapping[int, str]:
 def generated_code(entry: Entry) -> InductorLog | None:
     """Graphs and generated kernels of a run; None without a structured log."""
     paths = read_run(entry).torch_trace
-    return _inductor(paths, stamps(paths)) if paths else None
+    return _inductor(paths, versions_of(paths)) if paths else None
 
 
 def _has_a_page(log: CompileLog) -> bool:
@@ -107,7 +108,7 @@ def _report(
             reason = f"{error.problem} So nothing here has a price."
     paths = (*run.torch_logs, *run.torch_trace, *((run.trace,) if trace else ()))
     measured = msgspec.json.encode(run.record.measurement)
-    report = _judged(paths, stamps(paths), measured, saved, others, log, trace, run)
+    report = _judged(paths, versions_of(paths), measured, saved, others, log, trace, run)
     return Compiled(label, entry, report, reason)
 
 
@@ -115,7 +116,7 @@ def _report(
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _judged(
     paths: tuple[Path, ...],
-    stamped: tuple[int, ...],
+    versions: tuple[Version, ...],
     measured: bytes,
     saved_ns: float | None,
     others: tuple[Other, ...],
@@ -123,7 +124,7 @@ def _judged(
     _trace: object,
     _run: Run,
 ) -> CompilationReport:
-    del paths, stamped, measured
+    del paths, versions, measured
     return compilation_report(
         _log,
         trace=_trace,  # type: ignore[arg-type]  # object: Streamlit would hash a Trace's annotation
@@ -134,8 +135,8 @@ def _judged(
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _inductor(paths: tuple[Path, ...], stamped: tuple[int, ...]) -> InductorLog:
-    del stamped
+def _inductor(paths: tuple[Path, ...], versions: tuple[Version, ...]) -> InductorLog:
+    del versions
     return read_inductor_apart(paths)
 
 

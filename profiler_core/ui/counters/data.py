@@ -19,6 +19,7 @@ from profiler_core.analysis.ledger.ledger import FusionLedger
 from profiler_core.analysis.ledger.sides import LedgerSide
 from profiler_core.analysis.work import device_work
 from profiler_core.ingest.counters.reader import RunCounters, read_run_counters
+from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import Run
 from profiler_core.model.trace import Trace
@@ -56,7 +57,7 @@ def measured_run(entry: Entry) -> RunMeasured:
         return RunMeasured(notes=found.problems)
     paths = (run.counters, run.trace, *run.torch_trace)
     code = generated_code(entry)
-    return _joined(paths, tuple(p.stat().st_mtime_ns for p in paths), run, read_trace(entry), code)
+    return _joined(paths, versions_of(paths), run, read_trace(entry), code)
 
 
 def measured_groups(ledger: FusionLedger, entries: Sequence[Entry]) -> MeasuredLedger | None:
@@ -80,12 +81,12 @@ def _read(path: Path, mtime_ns: int, _run: Run) -> RunCounters:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _joined(
     paths: tuple[Path, ...],
-    stamps: tuple[int, ...],
+    versions: tuple[Version, ...],
     _run: Run,
     _trace: Trace,
     _code: InductorLog | None,
 ) -> RunMeasured:
-    del paths, stamps
+    del paths, versions
     counters = counters_of(_run).counters
     work = device_work(_trace)
     joined = None if counters is None else join(counters, work)

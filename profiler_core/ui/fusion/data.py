@@ -13,6 +13,7 @@ from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusio
 from profiler_core.analysis.shared_categories import with_known_categories
 from profiler_core.analysis.summary import Summary
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
+from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.inductor import InductorLog
 from profiler_core.store.library import Entry
 from profiler_core.ui.analyses import known_of, summary_of
@@ -54,10 +55,9 @@ def fused(choice: Choice, number: int) -> Fused:
     # What is read for the first time shows progress: outside of the cache.
     materials = [_material(entry) for entry in entries]
     paths = tuple(path for entry in entries for path in _paths(entry))
-    stamps = tuple(path.stat().st_mtime_ns for path in paths)
     summaries = [summary_of(entry) for entry in entries]
     known = tuple(sorted(known_of(choice).items()))  # other candidates teach as well
-    ledger = _ledger(paths, stamps, known, materials)
+    ledger = _ledger(paths, versions_of(paths), known, materials)
     return Fused(
         labels=(choice.labels[0], choice.labels[number + 1]),
         ledger=ledger,
@@ -112,10 +112,10 @@ def _paths(entry: Entry) -> tuple[Path, ...]:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _ledger(
     paths: tuple[Path, ...],
-    stamps: tuple[int, ...],
+    versions: tuple[Version, ...],
     known: tuple[tuple[str, str], ...],
     _materials: Sequence[Material],
 ) -> FusionLedger:
-    del paths, stamps
+    del paths, versions
     left, right = (cast("LedgerSide", one.ledger_side) for one in _materials)  # each has a trace
     return with_known_categories(fusion_ledger(left, right), dict(known))

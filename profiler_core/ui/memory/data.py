@@ -10,13 +10,13 @@ from profiler_core.analysis.memory.comparison import MemoryComparison, compare_m
 from profiler_core.analysis.memory.report import MemoryReport, memory_report
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.ingest.memory_snapshot.open import MODULE, is_cached, load_cached
+from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.memory_snapshot import MemorySnapshot
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.data import fused
-from profiler_core.ui.log_reading import stamps
 from profiler_core.ui.reading import read_run, trace_at
 from profiler_core.ui.trace_reader import TraceReaders
 
@@ -41,20 +41,20 @@ def compared(choice: Choice, baseline: Remembered, candidate: Remembered) -> Mem
     """The candidate against the baseline, through the ledger where both have a trace."""
     paths = tuple(path for entry in (baseline.entry, candidate.entry) for path in _paths(entry))
     number = candidate.number - 1
-    return _compared(paths, stamps(paths), choice, number, baseline.report, candidate.report)
+    return _compared(paths, versions_of(paths), choice, number, baseline.report, candidate.report)
 
 
 # Arguments that begin with _ are not part of the key.
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _compared(
     paths: tuple[Path, ...],
-    stamped: tuple[int, ...],
+    versions: tuple[Version, ...],
     _choice: Choice,
     _number: int,
     _baseline: MemoryReport,
     _candidate: MemoryReport,
 ) -> MemoryComparison:
-    del paths, stamped
+    del paths, versions
     return compare_memory(_baseline, _candidate, lambda: fused(_choice, _number).ledger)
 
 
@@ -77,7 +77,7 @@ def _one(number: int, label: str, entry: Entry) -> Remembered:
     paths = _paths(entry)
     report = _report(
         paths,
-        stamps(paths),
+        versions_of(paths),
         msgspec.json.encode(run.record.measurement),
         (traces[0], traces[1], snapshot),
         run.record.measurement,
@@ -94,12 +94,12 @@ def _paths(entry: Entry) -> tuple[Path, ...]:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _report(
     paths: tuple[Path, ...],
-    stamped: tuple[int, ...],
+    versions: tuple[Version, ...],
     measured: bytes,
     _files: tuple[Trace | None, Trace | None, MemorySnapshot | None],
     _measurement: Measurement | None,
 ) -> MemoryReport:
-    del paths, stamped, measured
+    del paths, versions, measured
     trace, stacks, snapshot = _files
     return memory_report(trace, stacks, snapshot, _measurement)
 

@@ -9,7 +9,7 @@ import streamlit as st
 from profiler_core.analysis.nsight_systems import Recording, recording_of
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.nsight_systems.choice import AS_IT_IS, Choice, chosen, keep
+from profiler_core.ingest.nsight_systems.choice import AS_IT_IS, chosen, keep
 from profiler_core.ui.choice import Choice as Runs
 from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.reading import read_trace, trace_path
@@ -78,15 +78,9 @@ def _described(recording: Recording, label: str) -> str:
 
 def _keep_steps(content: str, field: str) -> None:
     label = st.session_state[field]
-    _keep(content, replace(chosen(content), step_range=None if label == _BY_RULE else label))
+    keep(content, replace(chosen(content), step_range=None if label == _BY_RULE else label))
 
 
 def _keep_process(content: str, field: str) -> None:
     # The steps of one process may have other names in the next.
-    _keep(content, replace(AS_IT_IS, process=st.session_state[field]))
-
-
-def _keep(content: str, choice: Choice) -> None:
-    keep(content, choice)
-    # Whatever was computed of this file goes by its path and time, which are as they were.
-    st.cache_resource.clear()
+    keep(content, replace(AS_IT_IS, process=st.session_state[field]))

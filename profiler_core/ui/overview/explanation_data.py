@@ -13,6 +13,7 @@ from profiler_core.analysis.explanation import Explanation, Material, explain
 from profiler_core.analysis.findings import Finding, run_findings
 from profiler_core.analysis.summary import Summary
 from profiler_core.errors import FusionscopeError
+from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import Run
@@ -22,7 +23,7 @@ from profiler_core.ui.choice import Choice
 from profiler_core.ui.compilation.data import generated_code
 from profiler_core.ui.counters.data import counters_of
 from profiler_core.ui.fusion.data import fused
-from profiler_core.ui.log_reading import compile_log_of, stamps
+from profiler_core.ui.log_reading import compile_log_of
 from profiler_core.ui.reading import read_run, read_trace
 
 
@@ -40,7 +41,7 @@ def explained(choice: Choice, looked: Looked, number: int) -> Explanation:
     runs = [read_run(entry) for entry in choice.entries]
     paths = tuple(path for run in runs for path in _looked_at(run))
     records = msgspec.json.encode([run.record for run in runs])
-    key = (paths, stamps(paths), records, choice.labels)
+    key = (paths, versions_of(paths), records, choice.labels)
     return _explanation(key, number, choice, looked)
 
 
@@ -53,7 +54,7 @@ def _looked_at(run: Run) -> tuple[Path, ...]:
 # Arguments that begin with _ are not part of the key.
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _explanation(
-    key: tuple[tuple[Path, ...], tuple[int, ...], bytes, tuple[str, ...]],
+    key: tuple[tuple[Path, ...], tuple[Version, ...], bytes, tuple[str, ...]],
     number: int,
     _choice: Choice,
     _looked: Looked,
@@ -128,12 +129,12 @@ def run_found(choice: Choice, looked: Looked) -> tuple[Finding, ...] | None:
     if side.summary is None:
         return None
     paths = _looked_at(read_run(choice.baseline))
-    return _run_found((paths, stamps(paths)), choice.baseline, side)
+    return _run_found((paths, versions_of(paths)), choice.baseline, side)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _run_found(
-    key: tuple[tuple[Path, ...], tuple[int, ...]], _entry: Entry, _side: Side
+    key: tuple[tuple[Path, ...], tuple[Version, ...]], _entry: Entry, _side: Side
 ) -> tuple[Finding, ...]:
     del key
     trace, log, record = read_trace(_entry), _log(_entry), _side.run.record
