@@ -32,10 +32,11 @@ with page("Capture", "What does torch.compile do to a model on this machine? Run
         if refusal:
             st.caption(refusal)
     with right:
+        # Above what fills itself in late: a row must not move under the hand that clicks it.
+        with st.container():
+            capture_list(job_id)
         section("This environment" if python else "This machine")
         with st.container():
             machine_card(python)
         with st.container():
             command_line(checked.spec)
-        section("Captures on this machine")
-        capture_list(job_id)

@@ -169,6 +169,8 @@ def ready(page: Page) -> None:
     expect(page.get_by_test_id("stApp")).to_have_attribute(
         "data-test-script-state", "notRunning", timeout=PAGE_TIMEOUT_MS
     )
+    # What still stands in for code or a figure grows when that comes, and moves what is below it.
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 

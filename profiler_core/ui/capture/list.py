@@ -8,28 +8,37 @@ import streamlit as st
 from profiler_core.capture import jobs
 from profiler_core.capture.jobs import Job
 from profiler_core.ui.capture.progress import elapsed, state_chip
+from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.sign_in.guard import let_in
 
 _REFRESH_S = 3.0
-_SHOWN = 12
+_LISTED = 20
+_SHOWN = 5  # older ones are folded
 
 
 def capture_list(current: str | None) -> None:
-    """Draw the list; it refreshes itself while something runs or waits.
+    """Draw the list, where there is any; it refreshes itself while something runs or waits.
 
     Args:
         current: the job that the page shows already.
     """
-    is_live = any(job.is_live for job in jobs.jobs(_SHOWN))
+    found = jobs.jobs(_LISTED)
+    if not found:
+        return
+    section("Captures on this machine")
+    is_live = any(job.is_live for job in found)
 
     def follow() -> None:
         let_in()  # it refreshes itself, without the page around it
-        found = jobs.jobs(_SHOWN)
-        if not found:
-            st.html("<p class=fs-note>None yet. A capture that you start appears here.</p>")
-        for job in found:
+        found = jobs.jobs(_LISTED)
+        for job in found[:_SHOWN]:
             _row(job, is_current=job.job_id == current)
+        older = found[_SHOWN:]
+        if older:
+            with st.expander("Older ones", type="compact", key="fs_jobs_older"):
+                for job in older:
+                    _row(job, is_current=job.job_id == current)
 
     st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
 
