@@ -7,6 +7,7 @@ from typing import Literal
 from profiler_core.analysis.compare import CandidateComparison, Comparison, Side
 from profiler_core.analysis.per_step import PerStep
 from profiler_core.analysis.step_time import Clock, step_time_ns
+from profiler_core.analysis.verdict_kind import cannot_be_told, never_earned_back
 
 Unit = Literal["ns", "bytes", "count", "share", "ratio"]
 Judgement = Literal["better", "worse", "same", "unjudged"]
@@ -223,8 +224,9 @@ def _ns(seconds: float | None) -> float | None:
 def _never(candidate: CandidateComparison) -> str | None:
     """Compiling that gains nothing is never earned back."""
     cost = candidate.compile
-    gains = candidate.verdict not in ("slower", "no_difference")
-    return None if gains or cost.seconds is None or cost.break_even_steps is not None else "never"
+    if cost.seconds is None or cost.break_even_steps is not None:
+        return None
+    return never_earned_back(candidate.verdict, candidate.step_time.interval)
 
 
 def _of_steps(
@@ -263,6 +265,8 @@ def _by_verdict(candidate: CandidateComparison) -> Judgement:
     """Times are coloured by the verdict alone, never by their size."""
     ratio, significant = candidate.step_time.ratio, candidate.step_time.significant
     if ratio is None or significant is None:
+        return "unjudged"
+    if cannot_be_told(candidate.verdict, candidate.step_time.interval):
         return "unjudged"
     if not significant or round(ratio, 2) == 1.0:
         return "same"

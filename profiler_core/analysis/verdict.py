@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.step_time import StepTime
-from profiler_core.analysis.verdict_kind import VerdictKind
+from profiler_core.analysis.verdict_kind import (
+    CANNOT_BE_TOLD,
+    VerdictKind,
+    cannot_be_told,
+    never_earned_back,
+)
 from profiler_core.units import format_bytes, format_count, format_duration, format_energy
 
 
@@ -64,6 +69,12 @@ def _faster(c: CandidateComparison) -> str:
 
 
 def _no_difference(c: CandidateComparison) -> str:
+    if cannot_be_told(c.verdict, c.step_time.interval):
+        return (
+            f"Whether {c.label} is faster or slower than {c.baseline_label} {CANNOT_BE_TOLD}: a "
+            f"step takes {_times(c.step_time)}, and the interval of the ratio holds 1 and is too "
+            f"wide ({_interval(c.step_time)})."
+        )
     reason = (
         "the interval of the ratio holds 1"
         if not c.step_time.significant
@@ -178,10 +189,12 @@ def _compile(c: CandidateComparison) -> list[str]:
         sentence += f"; it has paid for itself after {format_count(cost.break_even_steps)} steps."
     elif c.workloads_differ:
         sentence += "."
-    elif c.verdict in ("slower", "no_difference"):
-        sentence += "; it never pays for itself."
     else:
-        sentence += "."
+        instead = never_earned_back(c.verdict, c.step_time.interval)
+        if instead == CANNOT_BE_TOLD:
+            sentence += f"; whether it pays for itself {CANNOT_BE_TOLD}."
+        else:
+            sentence += "." if instead is None else "; it never pays for itself."
     return [sentence]
 
 

@@ -11,6 +11,13 @@ from profiler_core.model.run import Numerics
 
 VerdictKind = Literal["wrong_numerics", "slower", "no_difference", "faster", "no_verdict"]
 
+# An interval that holds 1 shows that two runs are alike only where it is narrow: a gain or a loss
+# of 10 % is what people compile for, and one that allows it says nothing. Twenty rounds on a quiet
+# machine give some per cent; beyond this the rounds were too few, or the machine was busy.
+_LARGEST_ALIKE = 1.1
+
+CANNOT_BE_TOLD = "cannot be told"
+
 
 def judge(
     step_time: StepTime, numerics: Numerics | None, *, workloads_differ: bool = False
@@ -28,3 +35,29 @@ def judge(
     if not step_time.significant or round(step_time.ratio, 2) == 1.0:
         return "no_difference"
     return "faster" if step_time.ratio > 1 else "slower"
+
+
+def cannot_be_told(verdict: VerdictKind | None, interval: tuple[float, float] | None) -> bool:
+    """A "no difference" that is none: the interval holds 1, and a gain or loss of 10 % too.
+
+    Args:
+        verdict: as `judge` says it.
+        interval: of the ratio.
+    """
+    if verdict != "no_difference" or interval is None:
+        return False
+    low, high = interval
+    return low < 1 / _LARGEST_ALIKE or high > _LARGEST_ALIKE
+
+
+def never_earned_back(
+    verdict: VerdictKind | None, interval: tuple[float, float] | None
+) -> str | None:
+    """What stands in place of break-even steps where none can be: "never", or "cannot be told".
+
+    Returns:
+        None: the verdict rules nothing out.
+    """
+    if verdict not in ("slower", "no_difference"):
+        return None
+    return CANNOT_BE_TOLD if cannot_be_told(verdict, interval) else "never"

@@ -13,6 +13,7 @@ from profiler_core.analysis.sweep.words import (
     value_text,
     without_candidate,
 )
+from profiler_core.analysis.verdict_kind import never_earned_back
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.sweep_runs import sweep_at
 from profiler_core.cli.table import table
@@ -175,4 +176,4 @@ def _bytes(n: int | None) -> str:
 def _break_even(one: VariantAtPoint) -> str:
     if one.compile.break_even_steps is not None:
         return f"{format_count(one.compile.break_even_steps)} steps"
-    return "never" if one.verdict in ("slower", "no_difference") else ""
+    return never_earned_back(one.verdict, one.interval) or ""

@@ -1,9 +1,12 @@
 import re
 
+import pytest
+
 from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.measures import measures
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.analysis.verdict_kind import cannot_be_told, never_earned_back
 from profiler_core.model.run import Numerics
 from tests.builders import a_run, a_trace, kernel, launch, op, step
 
@@ -52,14 +55,52 @@ def test_a_ratio_that_rounds_to_one_is_never_a_gain():
     assert "rounds to 1.00" in found.headline
 
 
-def test_an_interval_that_holds_one_is_no_difference():
-    walls = [1_000_000 + 50_000 * (i * 7 % 20) for i in range(20)]
-    other = [1_000_000 + 50_000 * (i * 3 % 20) for i in range(20)]
+def test_a_narrow_interval_that_holds_one_is_no_difference():
+    walls = [1_000_000 + 5_000 * (i * 7 % 20) for i in range(20)]
+    other = [1_000_000 + 5_000 * (i * 3 % 20) for i in range(20)]
     found = verdict(
         make_side(a_run(*walls), None), make_side(a_run(*other, variant="default"), None)
     )
     assert found.kind == "no_difference"
+    assert "makes no difference" in found.headline
     assert "holds 1" in found.headline
+
+
+def test_a_wide_interval_that_holds_one_says_nothing_about_the_difference():
+    # Rounds of one and of three milliseconds a step in another order: 0.33 to 3 times.
+    walls = [10_000_000 * (1 + 2 * (i * 7 % 20 < 10)) for i in range(20)]
+    other = [10_000_000 * (1 + 2 * (i * 3 % 20 < 10)) for i in range(20)]
+    comparison = compare(
+        make_side(a_run(*walls, variant="eager"), None),
+        [make_side(a_run(*other, variant="default", first_call_ns=10**9), None)],
+    )
+    found = verdict_sentence(comparison.candidates[0])
+    assert found.kind == "no_difference"  # as the gate and the sweep know it
+    assert found.headline.startswith("Whether default is faster or slower than eager cannot be ")
+    assert "95 % interval 0.33 to 3.00" in found.headline
+    (cost,) = (one for one in found.details if "first call" in one)
+    assert cost.endswith("; whether it pays for itself cannot be told.")
+    rows = {row.label: row for row in measures(comparison)}
+    assert rows["Break-even steps"].word(1) == "cannot be told"
+    assert rows["Step time"].judgements == ("unjudged",)
+
+
+@pytest.mark.parametrize(
+    ("interval", "wide"),
+    [
+        ((0.51, 2.65), True),
+        ((0.92, 1.2), True),
+        ((0.85, 1.02), True),
+        ((0.92, 1.09), False),
+        (None, False),
+    ],
+)
+def test_the_width_is_judged_on_either_side(interval, wide):
+    assert cannot_be_told("no_difference", interval) is wide
+    assert never_earned_back("no_difference", interval) == ("cannot be told" if wide else "never")
+    assert not cannot_be_told("slower", interval)
+    assert never_earned_back("slower", interval) == "never"
+    assert never_earned_back("faster", interval) is None
 
 
 def test_one_round_is_a_measurement():

@@ -19,6 +19,12 @@ from profiler_core.analysis.headline import split_headline
             "Profiled, 5 steps: so.",
         ),
         (
+            ("default", "eager"),
+            "Whether default is faster or slower than eager cannot be told: a step takes 2 µs.",
+            "Whether default is faster or slower than eager cannot be told.",
+            "A step takes 2 µs.",
+        ),
+        (
             ("a", "b"),
             "A step takes 2 µs with a and 1 µs with b, measured over 5 steps.",
             "A step takes 2 µs with a and 1 µs with b.",

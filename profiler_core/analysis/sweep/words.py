@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from profiler_core.analysis.step_time import MIN_ROUNDS
 from profiler_core.analysis.sweep.crossing import Crossing
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
+from profiler_core.analysis.verdict_kind import cannot_be_told
 from profiler_core.units import format_count
 
 _WHY = {
@@ -12,6 +13,7 @@ _WHY = {
     "no_difference": "makes no difference",
     "wrong_numerics": "gives wrong results",
 }
+_UNTOLD = "could be faster or slower"  # the interval is wide
 
 
 def headline(sweep: Sweep, series: SweepSeries) -> str:
@@ -171,7 +173,8 @@ def _elsewhere(sweep: Sweep, series: SweepSeries) -> str:
     reasons: dict[str, list[str]] = {}
     for index in series.crossing.not_paying:
         one = next(v for v in sweep.point(index).variants[1:] if v.series == series.label)
-        reasons.setdefault(_WHY[one.verdict or ""], []).append(_value(sweep, index))
+        why = _UNTOLD if cannot_be_told(one.verdict, one.interval) else _WHY[one.verdict or ""]
+        reasons.setdefault(why, []).append(_value(sweep, index))
     said = [f"{what} at {_list(values)}" for what, values in reasons.items()]
     return f"It {', and '.join(said)}." if said else ""
 

@@ -110,7 +110,7 @@ def method_chapter(contents: Contents) -> str:
         "Step times are taken without the profiler, in rounds that alternate between the runs "
         "where they belong to one capture; kernels, launches and idle time come from a profiled "
         "pass of a few steps. The interval of a ratio is a 95 % bootstrap over the rounds; where "
-        "it holds 1, no difference is claimed.",
+        "it holds 1, neither is called faster.",
         "muted",
     )
     return chapter(

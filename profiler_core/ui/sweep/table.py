@@ -6,6 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
 from profiler_core.analysis.sweep.words import short_failure, value_text
+from profiler_core.analysis.verdict_kind import never_earned_back
 from profiler_core.figures.names import clipped
 from profiler_core.store.sweeps import SweepGroup
 from profiler_core.ui.choice import query_of
@@ -70,8 +71,8 @@ def _cells(sweep: Sweep, point: SweepPoint, one: VariantAtPoint) -> tuple[str, .
     break_even = "–"
     if cost.break_even_steps is not None:
         break_even = format_count(cost.break_even_steps)
-    elif cost.seconds is not None and one.verdict in ("slower", "no_difference"):
-        break_even = "never"
+    elif cost.seconds is not None:
+        break_even = never_earned_back(one.verdict, one.interval) or break_even
     return (
         escape(one.series),
         _step(base),
