@@ -3,13 +3,18 @@
 import statistics
 from typing import Any
 
+from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.table import table
+from profiler_core.errors import FusionscopeError
+from profiler_core.ingest.open import open_trace
+from profiler_core.ingest.run import open_run
 from profiler_core.units import format_bytes, format_duration
 
 
 def capture_answer(finished: FinishedCapture) -> dict[str, Any]:
     """The keys of `capture` in docs/json.md."""
+    peaks = [_peak(run) for run in finished.runs]
     return {
         "capture_id": finished.capture_id,
         "directory": finished.directory,
@@ -24,18 +29,22 @@ def capture_answer(finished: FinishedCapture) -> dict[str, Any]:
                 "warm_first_call_ns": run.record["measurement"].get("warm_first_call_ns"),
                 "step_time_ns": _step_time_ns(run),
                 "n_rounds": len(run.record["measurement"].get("rounds", ())),
-                "peak_reserved_bytes": run.record["measurement"].get("peak_reserved_bytes"),
+                "peak_reserved_bytes": peak.peak_reserved_bytes,
+                "peak_allocated_bytes": peak.peak_allocated_bytes,
                 "numerics": (run.record["numerics"] or {}).get("verdict"),
                 "counters": run.record["measurement"].get("counters"),
                 "phase_seconds": run.record["measurement"].get("phase_seconds", {}),
             }
-            for run in finished.runs
+            for run, peak in zip(finished.runs, peaks, strict=True)
         ],
     }
 
 
 def capture_text(finished: FinishedCapture) -> str:
     """A table of the variants, their errors, and where the time went."""
+    peaks = [_peak(run) for run in finished.runs]
+    # On a CPU nothing is reserved; one column says one thing, so that its numbers compare.
+    is_reserved = any(peak.peak_reserved_bytes is not None for peak in peaks)
     rows = [
         [
             run.variant,
@@ -44,11 +53,12 @@ def capture_text(finished: FinishedCapture) -> str:
             format_duration(_step_time_ns(run)),
             format_duration(run.record["measurement"].get("first_call_ns")),
             format_duration(run.record["measurement"].get("warm_first_call_ns")),
-            format_bytes(run.record["measurement"].get("peak_reserved_bytes")),
+            format_bytes(peak.peak_reserved_bytes if is_reserved else peak.peak_allocated_bytes),
         ]
-        for run in finished.runs
+        for run, peak in zip(finished.runs, peaks, strict=True)
     ]
-    head = ["variant", "status", "answer", "step time", "first call", "warm", "peak memory"]
+    head = ["variant", "status", "answer", "step time", "first call", "warm"]
+    head.append("peak memory" if is_reserved else "peak allocated")
     parts = [table(head, rows, n_text=3)]
     parts += [f"{run.variant}: {run.error}" for run in finished.runs if run.error]
     parts += [
@@ -69,6 +79,19 @@ def capture_text(finished: FinishedCapture) -> str:
     parts.append(f"{finished.seconds:.0f} s in all: {longest}" if longest else "")
     parts.append(str(finished.directory))
     return "\n".join(part for part in parts if part)
+
+
+def _peak(run: FinishedRun) -> PeakMemory:
+    """As `compare` says it: measured, else from the trace, which is read only then."""
+    try:
+        opened = open_run(run.directory)
+        measurement = opened.record.measurement
+        measured = peak_memory(None, measurement)
+        if measured.source is not None or opened.trace is None:
+            return measured
+        return peak_memory(open_trace(opened.trace), measurement)
+    except FusionscopeError:  # no number is not worth losing what was captured
+        return PeakMemory()
 
 
 def _step_time_ns(run: FinishedRun) -> float | None:
