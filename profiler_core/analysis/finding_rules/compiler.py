@@ -2,6 +2,7 @@
 
 import re
 
+from profiler_core.analysis.compilation.graph_break_cost import BreakCost
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.op_work import op_work
 from profiler_core.units import format_duration, format_share
@@ -24,10 +25,12 @@ def frame_skips(facts: Facts) -> Finding | None:
     lost = report.lost
     how = "" if lost is None else f" {lost.sentence}"
     reason = skip.found.reason.rstrip(".")
+    n = len(report.skips)
     return Finding(
         key="frame_skipped",
-        title=f"{len(report.skips)} function{'s' if len(report.skips) > 1 else ''} run eager: "
-        "their frame was skipped.",
+        title=f"{n} functions run eager: their frames were skipped."
+        if n > 1
+        else "1 function runs eager: its frame was skipped.",
         evidence=f"{skip.found.function or 'A function'}{place}: {reason}.{how}",
         advice=skip.change,
         at_stake_ns=None if lost is None else lost.ns or None,
@@ -43,24 +46,35 @@ def graph_breaks(facts: Facts) -> Finding | None:
     if report is None or not report.breaks:
         return None
     first = report.breaks[0]
-    cost = report.break_cost.cost_ns if report.break_cost else None
+    cost, how = _break_cost(report.break_cost)
     more = f", and {len(report.breaks) - 1} more" if len(report.breaks) > 1 else ""
-    how = ""
-    if report.break_cost is not None:
-        low, high = report.break_cost.range_ns
-        how = (
-            f" {format_duration(report.break_cost.cost_ns)} a step "
-            f"({format_duration(low)} to {format_duration(high)}): host and device replayed "
-            "without the host's work for the breaks."
-        )
     return Finding(
         key="graph_breaks",
         title=f"{len(report.breaks)} graph break{'s' if len(report.breaks) > 1 else ''} in a step.",
         evidence=f"{first.place.file.rsplit('/', 1)[-1]}:{first.place.line}: "
-        f"{first.found.reason}{more}.{how}",
+        f"{first.found.reason.rstrip('.')}{more}.{how}",
         advice=first.found.hints[0] if first.found.hints else "See the remedy of each break.",
         page="compilation",
         at_stake_ns=cost,
+    )
+
+
+def _break_cost(cost: BreakCost | None) -> tuple[float | None, str]:
+    """(All breaks together, ns a step, and a sentence on it); None: it cannot be told."""
+    if cost is None:
+        return None, ""
+    if not cost.n:
+        return None, (
+            " No compiled call follows in the profiled steps: what comes after runs eager, so what "
+            "it costs cannot be told."
+        )
+    if not cost.cost_ns:
+        return 0.0, " It costs nothing: the device hides the host's work."
+    low, high = cost.range_ns
+    return cost.cost_ns, (
+        f" {format_duration(cost.cost_ns)} a step "
+        f"({format_duration(low)} to {format_duration(high)}): host and device replayed "
+        "without the host's work for the breaks."
     )
 
 
@@ -106,16 +120,22 @@ def cudagraphs_skipped(facts: Facts) -> Finding | None:
     stakes = report.coverage.stakes if report.coverage else ()
     at_stake = [s.at_stake_ns for s in stakes if s.event.kind == kind and s.at_stake_ns]
     more = f", and {len(left_out) - 1} more." if len(left_out) > 1 else "."
+    first = left_out[0]
+    place = f" ({first.file.rsplit('/', 1)[-1]}:{first.line})" if first.file else ""
     return Finding(
         key="cudagraphs_skipped",
         title="CUDA graphs were skipped."
         if kind == "skip"
         else "Part of the compiled code runs outside CUDA graphs.",
-        evidence=left_out[0].reason + more,
+        evidence=f"PyTorch's reason: {first.reason}{place}{more}",
         advice="Remove the reason (CPU tensors in the graph, mutated inputs, dynamic shapes), or "
-        "compile that part with mode='default'.",
+        "compile that part with mode='default'."
+        if facts.on_gpu
+        else "CUDA graphs need a GPU, and this run has none: compare it with mode='default', and "
+        "ask again on the machine that the model will run on.",
         page="compilation",
         at_stake_ns=max(at_stake, default=None),
+        weight="by time" if facts.on_gpu else "note",
     )
 
 

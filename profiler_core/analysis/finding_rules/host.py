@@ -140,14 +140,19 @@ def host_threads(facts: Facts) -> Finding | None:
     threads, cores = environment.get("n_threads"), environment.get("cpu_count")
     if not isinstance(threads, int) or not isinstance(cores, int) or threads <= cores:
         return None
-    late = facts.host_idle_ns if facts.on_gpu else facts.shares.get("idle", 0.0)
+    late = facts.host_idle_ns if facts.on_gpu else None
+    how = (
+        "They take turns inside of every operator; what that costs shows only beside a run with "
+        "fewer."
+        if late is None
+        else f"At most the {format_duration(late)} a step in which the device waits for the host "
+        f"({facts.clock})."
+    )
     return Finding(
         key="host_threads",
         title="More threads than processors.",
-        evidence=f"{threads} threads on {cores} processors. At most the "
-        f"{format_duration(late)} a step in which the device waits for the host "
-        f"({facts.clock}).",
-        advice="Set OMP_NUM_THREADS to the processors at hand, and pin processes to them.",
+        evidence=f"{threads} threads on {cores} processor{'s' if cores > 1 else ''}. {how}",
+        advice=f"Set OMP_NUM_THREADS={cores} or less, and pin processes to processors.",
         page="overview",
         at_stake_ns=late,
         at_most=True,

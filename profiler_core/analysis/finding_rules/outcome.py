@@ -18,9 +18,12 @@ def wrong_numerics(facts: Facts) -> Finding | None:
     return Finding(
         key="wrong_numerics",
         title="The results are wrong.",
-        evidence=f"{numerics.reason}{numbers}".strip(),
+        evidence=f"{numerics.reason.rstrip('.')}.{numbers}" if numerics.reason else numbers.strip(),
         advice="Do not use this variant. Look for the operator with "
-        "torch._dynamo.config.repro_after='aot' and repro_level=4, and compare in fp32.",
+        "torch._dynamo.config.repro_after='aot' and repro_level=4, and compare in fp32."
+        if facts.is_inductors
+        else "Do not use this variant as it is. Let the backend compute in the baseline's types "
+        "where it has an option for that; else give it fewer parts of the model until they agree.",
         page="overview",
         weight="first of all",
     )

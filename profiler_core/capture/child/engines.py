@@ -300,7 +300,7 @@ class _Reasons(logging.Handler):
         text = record.getMessage()
         if "Failed in OpenVINO" in text:
             RAN.n_failed += 1
-            RAN.because(text.partition(":")[2].strip() or "an assertion in its frontend")
+            RAN.because(_in_one_line(text.partition(":")[2]) or "an assertion in its frontend")
 
 
 def _openvino_precision(compiled: Dict[Any, Any]) -> str:
@@ -348,4 +348,12 @@ def _on_xla(value: Any) -> bool:
 
 
 def _line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return _in_one_line(str(error)) or type(error).__name__
+
+
+def _in_one_line(text: str) -> str:
+    """An error's first line; where OpenVINO ends with a summary that names operators, that."""
+    summary = text.partition("\nSummary:")[2].strip()
+    if summary:
+        return "; ".join(line.strip().lstrip("- ") for line in summary.splitlines())
+    return (text.strip().splitlines() or [""])[0]

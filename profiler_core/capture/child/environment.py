@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional
 
 # Variables that change what torch compiles or how fast it runs. Their values are recorded.
 _PREFIXES = ("TORCH", "PYTORCH", "INDUCTOR_", "TRITON_", "CUDA_", "CUBLAS", "CUDNN_", "NVIDIA_TF32")
-_NAMES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_AFFINITY", "LD_PRELOAD")
+_NAMES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "MKL_DYNAMIC", "KMP_AFFINITY", "LD_PRELOAD")
 
 
 def environment(device: Any) -> Dict[str, Any]:
@@ -47,10 +47,14 @@ def environment(device: Any) -> Dict[str, Any]:
 
 
 def settings() -> Dict[str, Any]:
-    """Numeric settings, read after the variant and the user's code had their say."""
+    """Numeric settings and threads, read after the variant and the user's code had their say.
+
+    MKL keeps OMP_NUM_THREADS down to the processors (MKL_DYNAMIC), torch.set_num_threads does not.
+    """
     import torch
 
     return {
+        "n_threads": torch.get_num_threads(),
         "float32_matmul_precision": torch.get_float32_matmul_precision(),
         "cudnn_allow_tf32": _read(lambda: bool(torch.backends.cudnn.allow_tf32)),
         "cudnn_benchmark": _read(lambda: bool(torch.backends.cudnn.benchmark)),
