@@ -23,6 +23,14 @@ SHORT = {
     "warm_compile": False,
 }
 
+# Inductor first builds torch's headers and tries out the CPU's vector units, in each new cache:
+# ten seconds of a core for a kernel of one line. What is tested here is the capture around it;
+# test_script.py compiles as Inductor does by itself.
+QUICK_COMPILER = {
+    "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",
+    "TORCHINDUCTOR_VEC_ISA_OK": "0",
+}
+
 
 @pytest.fixture(scope="session")
 def interpreter():
@@ -41,6 +49,8 @@ def capture_tiny(tmp_path_factory, interpreter):
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("FUSIONSCOPE_HOME", str(home))
+            for name, value in QUICK_COMPILER.items():
+                patch.setenv(name, value)
             patch.setattr(launcher, "probe", lambda python, look: interpreter)
             return launcher.run_capture(
                 spec,
