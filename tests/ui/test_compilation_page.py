@@ -73,6 +73,17 @@ def test_a_run_without_logs_says_how_to_get_them(home):
     assert "None of the chosen runs has a log" in html_of(opened(baseline="run/plain/eager"))
 
 
+def test_a_log_without_a_word_on_compiling_is_not_called_missing(home):
+    upload_id = incoming.new_upload_id()
+    partial = incoming.place_for(upload_id, 0)
+    line = b"W1121 08:36:07.150000 12279 torch/_dynamo/variables/tensor.py:1379] [2/0] hello\n"
+    partial.write_bytes(line * 20)
+    incoming.keep(partial, "stderr.txt")
+    text = html_of(opened(baseline=uploads.accept(upload_id, (0,), lambda *_: None).keys[0]))
+    assert "The logs of the chosen runs say nothing about compiling" in text
+    assert "None of the chosen runs has a log" not in text
+
+
 def test_markup_in_a_log_is_shown_as_text(home):
     folder = home / "runs" / "breaky" / "default"
     log = gzip.decompress((folder / "torch_logs.txt.gz").read_bytes())
