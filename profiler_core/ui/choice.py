@@ -127,8 +127,10 @@ def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:
     variants = short_variants([entry.variant for entry in entries])
     if max(map(len, variants), default=0) > _LONG_LABEL:
         variants = telling_parts(variants)
+    workloads = {entry.run.workload for entry in entries}
     for others in (
-        [],
+        # A variant's name alone would hide that two runs are of different workloads.
+        *([[]] if len(workloads) == 1 or "" in workloads else []),
         [[entry.run.workload or entry.path.parent.name for entry in entries]],
         [[minute(entry.run.created_at) if entry.run.created_at else "" for entry in entries]],
     ):

@@ -28,6 +28,13 @@ def test_the_same_variant_of_two_weeks_is_told_by_its_time():
     )
 
 
+def test_different_workloads_are_named_though_the_variants_differ():
+    entries = [an_entry("eager", workload="bert"), an_entry("default", workload="resnet50")]
+    assert labels_of(entries) == ("bert · eager", "resnet50 · default")
+    # An upload without run.json has none: its own name tells it.
+    assert labels_of([entries[0], an_entry("mine", workload="")]) == ("eager", "mine")
+
+
 def test_long_names_are_clipped_as_long_as_they_differ():
     first, second = labels_of([an_entry("a" * 200 + "1"), an_entry("a" * 200 + "2")])
     assert max(len(first), len(second)) <= 60
