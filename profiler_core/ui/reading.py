@@ -20,6 +20,12 @@ from profiler_core.store.library import Entry
 from profiler_core.ui.trace_reader import Progress, TraceReaders
 from profiler_core.units import format_bytes
 
+# Nobody can capture again what came from elsewhere without its trace.
+_HOW_TO_GET_A_TRACE = {
+    "upload": "Upload it once more together with its trace, or choose another run.",
+    "path": "Put its trace beside its other files, or choose another run.",
+}
+
 
 def read_run(entry: Entry) -> Run:
     """The run behind an entry: which files it has, and its record as the library sees it.
@@ -51,7 +57,9 @@ def trace_path(entry: Entry) -> Path:
         raise NothingToAnalyse(
             f"The run “{entry.variant}” has no trace"
             + (f": {entry.run.error}" if entry.run.error else "."),
-            remedy="Capture it again, or choose another run.",
+            remedy=_HOW_TO_GET_A_TRACE.get(
+                entry.origin, "Capture it again, or choose another run."
+            ),
         )
     return run.trace
 

@@ -4,34 +4,18 @@ from pathlib import Path
 
 import streamlit as st
 
-from profiler_core.errors import BadInput, NothingToAnalyse
+from profiler_core.errors import BadInput
 from profiler_core.ingest.open import is_cached
 from profiler_core.store.library import Entry
 from profiler_core.timeline.cache import index_trace, ready_index
 from profiler_core.timeline.index import Index
-from profiler_core.ui.reading import read_run, trace_at
+from profiler_core.ui.reading import trace_at, trace_path
 from profiler_core.ui.trace_reader import TraceReaders
 from profiler_core.units import format_bytes, format_count
 
 # Indexing takes about 3 µs an event. Up to here it is done in this process (0.15 s); beyond,
 # it would freeze the other sessions, so a subprocess does it.
 IN_PROCESS_EVENTS = 50_000
-
-
-def trace_path(entry: Entry) -> Path:
-    """The trace file of a run.
-
-    Raises:
-        NothingToAnalyse: it has none.
-    """
-    run = read_run(entry)
-    if run.trace is None:
-        raise NothingToAnalyse(
-            f"The run “{entry.variant}” has no trace"
-            + (f": {entry.run.error}" if entry.run.error else "."),
-            remedy="Capture it again, or choose another run.",
-        )
-    return run.trace
 
 
 def prepared_index(entry: Entry) -> Index:

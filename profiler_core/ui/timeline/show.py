@@ -10,14 +10,14 @@ from profiler_core.timeline.event import event
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import problem_card
-from profiler_core.ui.reading import trace_at
+from profiler_core.ui.reading import trace_at, trace_path
 from profiler_core.ui.routes.signing import signed
 from profiler_core.ui.routes.timeline import SCOPE
 from profiler_core.ui.timeline.address import Address
 from profiler_core.ui.timeline.component import Picked, draw_canvas
 from profiler_core.ui.timeline.memory import recall, set_step, write
 from profiler_core.ui.timeline.panels import event_panel, span_panel
-from profiler_core.ui.timeline.prepare import prepared_index, trace_path
+from profiler_core.ui.timeline.prepare import prepared_index
 from profiler_core.ui.timeline.scene import SceneRun, reading_notes, scene, step_names
 
 Shown = tuple[tuple[int, Entry, str], ...]  # place in the choice, run, label
