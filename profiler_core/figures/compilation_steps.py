@@ -17,7 +17,7 @@ _HEIGHT_PX = 260
 def recompile_steps(
     reports: Sequence[RecompileReport], step_ns: Sequence[int], palette: Palette
 ) -> go.Figure:
-    """Bars of the first steps' times, those that compiled again in colour.
+    """Bars of the first steps' times; those that compiled again in colour, with how often if twice.
 
     Args:
         reports: recompiles with a known step; others are left out.
@@ -36,19 +36,13 @@ def recompile_steps(
         marker={"color": [palette.worse if s in by_step else palette.baseline for s in steps]},
         hovertext=[_hover(s, step_ns[s], by_step.get(s, [])) for s in steps],
         hoverinfo="text",
+        text=[f"{len(by_step[s])}×" if len(by_step.get(s, ())) > 1 else "" for s in steps],
+        textposition="outside",
+        textangle=0,
+        textfont={"size": 12, "color": palette.worse},
+        cliponaxis=False,
         showlegend=False,
     )
-    for step, found in by_step.items():
-        text = str(len(found)) if len(found) > 1 else "↻"
-        figure.add_annotation(
-            x=step,
-            y=1.0,
-            yref="paper",
-            text=text,
-            showarrow=False,
-            yanchor="bottom",
-            font={"size": 12, "color": palette.worse},
-        )
     figure.update_layout(
         height=_HEIGHT_PX,
         bargap=0.25,

@@ -24,9 +24,13 @@ def show_recompiles(compiled: Compiled) -> None:
     reports = compiled.report.recompiles
     if not reports:
         return
-    section("Recompiles", "A guard failed, so the function was compiled once more.")
     measurement = compiled.entry.run.measurement
-    if measurement and measurement.first_call_ns and any(r.step is not None for r in reports):
+    on_steps = (
+        measurement and measurement.first_call_ns and any(r.step is not None for r in reports)
+    )
+    why = "A guard failed, so the function was compiled once more"
+    section("Recompiles", f"{why}: in the coloured steps." if on_steps else f"{why}.")
+    if measurement and measurement.first_call_ns and on_steps:
         steps = (measurement.first_call_ns, *measurement.warmup_step_ns)
         show_figure(
             recompile_steps(reports, steps, colors()),
