@@ -99,6 +99,18 @@ def key_of(sweep_id):
     return next(s.key for s in sweeps(library.comparisons()) if s.key.endswith(sweep_id))
 
 
+def test_a_sweep_in_which_all_failed_has_no_empty_chart(home):
+    def edit(record):
+        record |= {"status": "failed", "error": "Out of memory.", "error_kind": "memory"}
+        record["measurement"] = {}
+
+    change(home, edit)
+    app = opened("sweep", sweep=key())
+    assert "could not be judged at any batch size." in text_of(app)
+    assert "at no batch size were eager and another variant both timed" in text_of(app)
+    assert app.get("plotly_chart") == []
+
+
 def test_a_link_that_leads_nowhere_says_so_and_leaves_a_way_on(home):
     app = opened("sweep", sweep="run/<b>gone")
     assert "There is no sweep" in text_of(app)

@@ -43,6 +43,16 @@ def without_candidate(sweep: Sweep) -> str:
     return f"{sweep.baseline} alone was captured: there is nothing to compare it with."
 
 
+def without_speedup(sweep: Sweep) -> str:
+    """What is said where at no value two step times can be compared."""
+    if sweep.is_alive:
+        return f"No {sweep.label} has a speed-up yet."
+    return (
+        f"There is none to draw: at no {sweep.label} were {sweep.baseline} and another variant "
+        "both timed."
+    )
+
+
 def evidence(sweep: Sweep, series: SweepSeries) -> str:
     """The numbers behind the headline; empty where there are none."""
     found = series.crossing

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from profiler_core.analysis.sweep.series import Sweep
-from profiler_core.analysis.sweep.words import value_text
+from profiler_core.analysis.sweep.words import value_text, without_speedup
 from profiler_core.figures.sweep.measure import (
     MEASURES,
     SweepMeasure,
@@ -17,8 +17,14 @@ from profiler_core.ui.style import colors
 
 
 def show_speedup(sweep: Sweep) -> None:
-    """Speed-up with its interval at each value, and marks of what failed; needs a candidate."""
+    """Speed-up with its interval at each value, and marks of what failed, or why there is none.
+
+    Nothing where there is no candidate.
+    """
     if not sweep.series:
+        return
+    if all(one.ratio is None for point in sweep.points for one in point.variants[1:]):
+        section(f"Speed-up against {sweep.label}", without_speedup(sweep))
         return
     section(
         f"Speed-up against {sweep.label}",
