@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import Server, ready, running_server, watched_page
+from tests.browser.conftest import Server, at_rest, ready, running_server, watched_page
+from tests.browser.waiting import expect_to_fit
 
 pytestmark = pytest.mark.browser
 
@@ -30,14 +31,18 @@ def _targets(page: Page, chart: str) -> Locator:
 
 
 def _click(page: Page, target: Locator) -> None:
+    at_rest(page)  # the place is taken from the screen, so nothing may move any more
     target.scroll_into_view_if_needed()
     box = target.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    # Plotly takes a click only where it has found what is under the pointer.
+    expect(page.locator(".hoverlayer .hovertext").first).to_be_visible()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
 def _tallest(points: Locator) -> Locator:
+    expect(points.first).to_be_attached()
     heights = points.evaluate_all("all => all.map(e => e.getBoundingClientRect().height)")
     return points.nth(heights.index(max(heights)))
 
@@ -87,6 +92,7 @@ def test_the_filters_are_in_the_link_and_say_what_they_leave(page: Page, server:
     ready(page)
     expect(left).to_be_visible()
     expect(page.get_by_role("textbox", name="Search")).to_have_value("conv2d")
+    at_rest(page)
     page.get_by_role("textbox", name="Search").fill("no such operator")
     page.get_by_role("textbox", name="Search").press("Enter")
     expect(page.get_by_text("No group is left by these filters.")).to_be_visible()
@@ -140,4 +146,4 @@ def test_no_page_is_wider_than_its_window(browser: Browser, server: Server, widt
         for name in ("fusion", ""):
             page.goto(server.link(name, bar="pointwise", group="0", **TWO))
             ready(page)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            expect_to_fit(page, width)

@@ -1,15 +1,23 @@
 """The pages in a real browser: cold links, light and dark, small and large windows, two traces."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from playwright.sync_api import TimeoutError as NotInTime
 
-from tests.browser.conftest import CAPTURES, Server, ready, running_server, watched_page
+from tests.browser.conftest import (
+    CAPTURES,
+    Server,
+    at_rest,
+    ready,
+    running_server,
+    watched_page,
+)
+from tests.browser.waiting import expect_to_fit
 
 pytestmark = pytest.mark.browser
 
@@ -63,7 +71,7 @@ def test_no_page_is_wider_than_its_window(browser: Browser, own_server: Server, 
         for name in PAGES:
             page.goto(own_server.link(name, **COMPARISON))
             ready(page)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            expect_to_fit(page, width)
             if width == 390:  # a phone sees the page, not the menu over it
                 expect(page.get_by_role("heading", level=1).first).to_be_in_viewport()
 
@@ -80,33 +88,27 @@ def test_the_chosen_runs_go_along_to_other_pages(page: Page, own_server: Server)
     page.goto(own_server.link(baseline="upload/u/2", candidate="upload/u/1"))
     ready(page)
     page.get_by_role("link", name="Compare the kernels").click()
-    page.wait_for_url("**/kernels?*")
+    expect(page).to_have_url(re.compile(r"/kernels\?.*baseline=upload%2Fu%2F2"))
     ready(page)
-    assert "baseline=upload%2Fu%2F2" in page.url
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Overview").click()
     # The address of the page that is left has the runs too, so its path must be gone as well.
     page.wait_for_url(lambda url: "/kernels" not in url and "baseline=upload%2Fu%2F2" in url)
     ready(page)
     # The address without and with the runs may be two steps of the history, never more.
     page.go_back()
-    if not _shows_up(page, "Kernels"):
+    if "/kernels" not in page.url:
+        at_rest(page)
         page.go_back()
-        assert _shows_up(page, "Kernels"), page.url
-
-
-def _shows_up(page: Page, heading: str) -> bool:
-    """Does this page come within some seconds? Streamlit runs it a moment after the address."""
-    try:
-        page.get_by_role("heading", name=heading, exact=True).wait_for(timeout=10_000)
-    except NotInTime:
-        return False
-    return True
+    expect(page).to_have_url(re.compile("/kernels"))
+    # Streamlit runs the page a moment after the address.
+    expect(page.get_by_role("heading", name="Kernels", exact=True)).to_be_visible()
 
 
 def test_a_selected_kernel_is_in_the_link(page: Page, own_server: Server) -> None:
     page.goto(own_server.link("kernels", q="gemm", **COMPARISON))
-    ready(page)
+    at_rest(page)  # a grid that is drawn anew takes no click
     table = page.get_by_test_id("stDataFrame")
+    expect(table.get_by_test_id("data-grid-canvas")).to_be_visible()
     table.scroll_into_view_if_needed()
     table.click(position={"x": 18, "y": 55})
     expect(page.get_by_text("Selected kernel")).to_be_visible()
@@ -122,7 +124,7 @@ def test_a_comparison_opens_from_the_list(page: Page, own_server: Server) -> Non
     page.get_by_role("link", name=HOSTILE).click()
     ready(page)
     expect(page.get_by_text("Side by side")).to_be_visible()
-    assert "run%2Fcnn%2Feager" in page.url
+    expect(page).to_have_url(re.compile("run%2Fcnn%2Feager"))
 
 
 def test_nothing_is_fetched_from_elsewhere(page: Page, own_server: Server) -> None:

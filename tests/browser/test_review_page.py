@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import CAPTURES, Server, ready, running_server, watched_page
+from tests.browser.conftest import (
+    CAPTURES,
+    Server,
+    at_rest,
+    ready,
+    running_server,
+    watched_page,
+)
+from tests.browser.waiting import expect_to_fit
 
 pytestmark = pytest.mark.browser
 
@@ -32,11 +40,11 @@ def begun(page: Page, server: Server, title: str) -> str:
     name = page.get_by_role("textbox", name="Your name")
     name.fill("Ada")
     name.press("Tab")
-    ready(page)
+    at_rest(page)  # what is typed while the page runs may be lost
     field = page.get_by_role("textbox", name="Title").last
     field.fill(title)
     field.press("Tab")
-    ready(page)
+    at_rest(page)
     page.get_by_role("button", name="Begin the review").click()
     page.wait_for_url("**review=2*", timeout=60_000)
     expect(page.get_by_role("heading", level=1)).to_contain_text(title)
@@ -77,7 +85,7 @@ def test_a_review_is_begun_noted_decided_signed_and_found_again(
 
         page.get_by_role("button", name="Report").click()
         page.get_by_test_id("stPopoverBody").get_by_text("Markdown").click()
-        ready(page)
+        at_rest(page)  # the button gives what was chosen when the page last ran
         with page.expect_download(timeout=120_000) as download:
             page.get_by_role("button", name="Download the report").click()
         text = Path(download.value.path()).read_text()
@@ -129,4 +137,4 @@ def test_the_page_fits_its_window(page: Page, own_server: Server, width: int) ->
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(own_server.link("review", **COMPARISON))
     ready(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect_to_fit(page, width)

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 
-from tests.browser.conftest import CAPTURES, Server, ready, running_server
+from tests.browser.conftest import (
+    CAPTURES,
+    PAGE_TIMEOUT_MS,
+    Server,
+    at_rest,
+    ready,
+    running_server,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -46,6 +54,14 @@ def open_timeline(page: Page, server: Server, **query: str) -> Locator:
 def state(canvas: Locator, expression: str) -> Any:
     """A value of the timeline; `t` is the Timeline of static/timeline/timeline.js."""
     return canvas.evaluate(f"canvas => {{ const t = canvas.timeline; return {expression} }}")
+
+
+def expect_state(canvas: Locator, expression: str) -> None:
+    """Wait until this is true: what the page says reaches the canvas a moment after its run."""
+    deadline = time.monotonic() + PAGE_TIMEOUT_MS / 1000
+    while not state(canvas, expression):
+        assert time.monotonic() < deadline, expression
+        canvas.page.wait_for_timeout(50)
 
 
 def middle_of_a_kernel(canvas: Locator, run: int = 0) -> tuple[float, float]:
@@ -96,6 +112,7 @@ def test_a_click_tells_everything_about_a_kernel_and_a_link_brings_it_back(
     expect(facts).to_contain_text("Launch delay")
     expect(facts).to_contain_text("aten::")
     expect(facts).to_contain_text("eager (baseline)")
+    ready(page)
     name = page.get_by_test_id("stCode").inner_text()
     expect(page).to_have_url(re.compile(r"event=0\.device\.\d+"))
     page.wait_for_function(
@@ -116,15 +133,18 @@ def test_zooming_is_kept_in_the_link_and_not_in_the_history(page: Page, own_serv
     canvas.hover(position={"x": x, "y": y})
     for _ in range(6):
         page.mouse.wheel(0, -120)
-    expect(page).to_have_url(re.compile(r"window=-?\d+_-?\d+"))
-    ready(page)
+    expect_state(canvas, "t.view[1] - t.view[0] < 0.4 * (t.bounds[1] - t.bounds[0])")
+    at_rest(page)
     shown = state(canvas, "t.view.map(Math.round)")
-    assert shown[1] - shown[0] < 0.4 * state(canvas, "t.bounds[1] - t.bounds[0]")
+    expect(page).to_have_url(re.compile(rf"window={shown[0]}_{shown[1]}\b"))
     assert page.evaluate("history.length") == before
 
     page.reload()
     page.locator(".timeline[data-ready]").wait_for()
-    assert state(page.locator(".timeline canvas"), "t.view.map(Math.round)") == shown
+    expect_state(
+        page.locator(".timeline canvas"),
+        f"t.view.map(Math.round).join() === '{shown[0]},{shown[1]}'",
+    )
 
 
 def test_the_keyboard_moves_zooms_and_selects(page: Page, own_server: Server) -> None:
@@ -184,14 +204,14 @@ def test_a_hidden_category_is_not_drawn_and_cannot_be_met(page: Page, own_server
 def test_another_step_moves_both_runs(page: Page, own_server: Server) -> None:
     canvas = open_timeline(page, own_server)
     before = state(canvas, "t.runs.map((r) => r.offset_ns)")
+    at_rest(page)
     page.get_by_role("combobox", name=re.compile("Step at whose start")).click()
     page.get_by_role("option", name="step 5").click()
     expect(page).to_have_url(re.compile("step=2"))
     ready(page)
+    expect_state(canvas, "t.runs.every((r) => r.offset_ns === r.steps[2][1])")
     after = state(canvas, "t.runs.map((r) => r.offset_ns)")
     assert all(b > a for a, b in zip(before, after, strict=True))
-    steps = state(canvas, "t.runs.map((r) => r.steps[2][1])")
-    assert after == steps
 
 
 def test_a_track_folds_at_its_label(page: Page, own_server: Server) -> None:
@@ -199,9 +219,9 @@ def test_a_track_folds_at_its_label(page: Page, own_server: Server) -> None:
     height = state(canvas, "t.height")
     row = state(canvas, "t.rows.tracks.findIndex((r) => r.track.kind === 'thread')")
     click_at(canvas, 40, state(canvas, f"t.rows.tracks[{row}].y") + 8)
-    assert state(canvas, "t.height") < height
+    expect_state(canvas, f"t.height < {height}")
     click_at(canvas, 40, state(canvas, f"t.rows.tracks[{row}].y") + 8)
-    assert state(canvas, "t.height") == height
+    expect_state(canvas, f"t.height === {height}")
 
 
 def test_the_cpu_has_a_timeline_too(page: Page, own_server: Server) -> None:
@@ -260,6 +280,7 @@ def test_a_trace_without_a_trace_file_says_so(page: Page, own_server: Server) ->
 def test_the_page_hands_out_one_trace_for_perfetto(page, own_server, tmp_path):
     """The file is what `export` writes; tests/export reads such a file with Perfetto's engine."""
     open_timeline(page, own_server)
+    at_rest(page)
     page.get_by_role("button", name="Perfetto").click()
     with page.expect_download(timeout=120_000) as found:
         page.get_by_role("button", name="Download the merged trace").click()
