@@ -74,6 +74,6 @@ def _operators(live: LiveSet) -> str:
         return "<p class=fs-note>Nothing: the peak was there before the steps.</p>"
     return (
         "<div class=fs-scroll><table class='fs-t fs-opened'><thead><tr><th>made for</th>"
-        "<th>buffers</th><th>bytes</th><th>share</th></tr></thead>"
+        "<th class=fs-nowrap>buffers</th><th>bytes</th><th>share</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
