@@ -51,6 +51,12 @@ class Interpreter:
         return str(self.facts.get("remedy") or "Install torch there, or pass --python PATH.")
 
     @property
+    def refusal(self) -> tuple[str, str] | None:
+        """(problem, remedy) of the workload that was asked for; None: nothing speaks against it."""
+        said = self.facts.get("workload_refusal")
+        return (said["problem"], said["remedy"]) if said else None
+
+    @property
     def log_names(self) -> tuple[str, ...]:
         """What TORCH_LOGS may name."""
         return tuple(self.facts.get("log_names", ()))
@@ -76,6 +82,7 @@ def probe(
     python: str | None,
     *,
     with_backends: bool = False,
+    workload: str | None = None,
     look: Callable[[], None] = lambda: None,
     answers_within_s: float = _ANSWERS_WITHIN_S,
     imports_within_s: float = _IMPORTS_WITHIN_S,
@@ -85,6 +92,7 @@ def probe(
     Args:
         python: its path, or the folder of its environment; None for the one that runs this.
         with_backends: ask for torch.compile's backends too, which takes some seconds more.
+        workload: ask whether it is a workload's name there, for `Interpreter.refusal`.
         look: called often meanwhile; raises to give up.
         answers_within_s: how long it may take to say its version.
         imports_within_s: how long it may take to import torch.
@@ -95,6 +103,7 @@ def probe(
     executable = python_at(python) if python else default_python()
     _check_version(executable, look, answers_within_s)
     words = [str(CHILD / "probe.py"), *(["--backends"] if with_backends else [])]
+    words += ["--workload", workload] if workload is not None else []
     said = _ask([executable, *words], look, imports_within_s, "to import torch")
     for line in said.stdout.splitlines():
         if line.startswith(_MARK):

@@ -24,7 +24,7 @@ from profiler_core.capture.progress import ProgressLine, ProgressLog
 from profiler_core.capture.provenance import code_version
 from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
 from profiler_core.capture.run_writer import Heartbeat, RunWriter, write_json
-from profiler_core.capture.spec import TIMING_CAP_SECONDS, CaptureSpec
+from profiler_core.capture.spec import BUILT_IN_WORKLOADS, TIMING_CAP_SECONDS, CaptureSpec
 from profiler_core.capture.sweep.points import Point
 from profiler_core.capture.telemetry.sampler import WHILE_TIMED_PERIOD_S
 from profiler_core.capture.telemetry.sampling import telemetry_of
@@ -59,6 +59,29 @@ class FinishedCapture:
     def is_cancelled(self) -> bool:
         """Somebody stopped it before its end."""
         return any(run.status == "cancelled" for run in self.runs)
+
+
+def ask_first(
+    spec: CaptureSpec,
+    listener: Callable[[ProgressLine], None],
+    is_cancelled: Callable[[], bool],
+) -> dict[str | None, Interpreter]:
+    """Refuse what no variant could run, before anything is written.
+
+    Returns:
+        `known` for `run_capture`: the interpreter is not asked again.
+
+    Raises:
+        CaptureFailed: no such file, interpreter or workload, or no torch there.
+        Cancelled: `is_cancelled` said so meanwhile.
+    """
+    if spec.sweep is not None and spec.sweep.parameter == "python":
+        return {}  # each point has its own, and one that fails is a point that failed
+    python = spec.python or default_python()
+    ProgressLog((), listener).say("starting", f"Looks whether {python} can run {spec.title}")
+    known: dict[str | None, Interpreter] = {}
+    _usable_interpreter(spec, _looking(is_cancelled), known)
+    return known
 
 
 def run_capture(
@@ -98,11 +121,7 @@ def run_capture(
         text = f"Point {place.index + 1} of {n}: {place.text}"
         progress.say("point", text, None, place.index + 1, n)
     runs = _runs(spec, capture_id, directory, point)
-
-    def look() -> None:
-        if is_cancelled():
-            raise Cancelled("The capture was cancelled.", remedy="Start it again when you like.")
-
+    look = _looking(is_cancelled)
     with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
         try:
             progress.say("starting", f"Asks {spec.python or default_python()} for its torch")
@@ -141,6 +160,14 @@ def run_capture(
     )
     _say_the_end(finished, progress)
     return finished
+
+
+def _looking(is_cancelled: Callable[[], bool]) -> Callable[[], None]:
+    def look() -> None:
+        if is_cancelled():
+            raise Cancelled("The capture was cancelled.", remedy="Start it again when you like.")
+
+    return look
 
 
 def _measure(runs: list[VariantRun], context: Context) -> None:
@@ -271,14 +298,23 @@ def _usable_interpreter(
         if not path.is_file():
             raise CaptureFailed(f"{path} does not exist.", remedy="Pass an existing Python file.")
     look()
-    interpreter = known.get(spec.python) or probe(spec.python, look=look)
+    interpreter = known.get(spec.python) or _asked(spec, look)
     known[spec.python] = interpreter
     if interpreter.error is not None:
         raise CaptureFailed(
             f"{interpreter.executable} cannot capture: {interpreter.error}.",
             remedy=interpreter.remedy,
         )
+    if interpreter.refusal is not None:
+        problem, remedy = interpreter.refusal
+        raise CaptureFailed(problem, remedy=remedy)
     return interpreter
+
+
+def _asked(spec: CaptureSpec, look: Callable[[], None]) -> Interpreter:
+    if spec.is_user_code or spec.workload in BUILT_IN_WORKLOADS:
+        return probe(spec.python, look=look)
+    return probe(spec.python, look=look, workload=spec.workload)
 
 
 def _device(spec: CaptureSpec, interpreter: Interpreter) -> str:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from profiler_core import home
-from profiler_core.capture.launcher import run_capture
+from profiler_core.capture.launcher import ask_first, run_capture
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
 from profiler_core.cli.capture_answer import capture_answer, capture_text
 from profiler_core.cli.capture_progress import Printer, cancel_flag
@@ -35,17 +35,21 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises:
         Cancelled: after all children are gone.
-        CaptureFailed: no variant could be measured.
+        CaptureFailed: no variant could be measured; where the workload or the interpreter is at
+            fault, nothing was written.
     """
     spec = spec_from_namespace(arguments)
     if spec.sweep is not None:
         return capture_sweep(spec, arguments)
+    show, is_cancelled = Printer(sys.stderr).show, cancel_flag()
+    known = ask_first(spec, show, is_cancelled)
     finished = run_capture(
         spec,
         arguments.out or home.runs_directory(),
         progress_file=arguments.progress,
-        listener=Printer(sys.stderr).show,
-        is_cancelled=cancel_flag(),
+        listener=show,
+        is_cancelled=is_cancelled,
+        known=known,
     )
     if arguments.json:
         write_json(capture_answer(finished))

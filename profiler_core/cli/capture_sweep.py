@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from profiler_core import home
-from profiler_core.capture.launcher import FinishedCapture
+from profiler_core.capture.launcher import FinishedCapture, ask_first
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.launcher import FinishedSweep, run_sweep
 from profiler_core.capture.sweep.points import Point
@@ -32,12 +32,15 @@ def capture_sweep(spec: CaptureSpec, arguments: argparse.Namespace) -> int:
         if not arguments.json:
             print(f"{point.text}\n{capture_text(finished)}\n", flush=True)
 
+    show, is_cancelled = Printer(sys.stderr).show, cancel_flag()
+    known = ask_first(spec, show, is_cancelled)
     swept = run_sweep(
         spec,
         arguments.out or home.runs_directory(),
         progress_file=arguments.progress,
-        listener=Printer(sys.stderr).show,
-        is_cancelled=cancel_flag(),
+        listener=show,
+        is_cancelled=is_cancelled,
+        known=known,
         point_done=point_done,
     )
     _show(swept, as_json=arguments.json)

@@ -59,11 +59,30 @@ def test_what_cannot_be_understood_is_said_without_a_traceback(tmp_path):
 
 
 def test_when_no_variant_can_be_measured_the_status_says_so(tmp_path):
-    done = run(tmp_path, "capture", str(tmp_path / "gone.py:f"), *QUICK)
+    done = run(tmp_path, "capture", f"{TINY}:nowhere", *QUICK)
     assert done.returncode == 2
-    assert "gone.py does not exist." in done.stdout
+    assert "has no function 'nowhere'" in done.stdout
     assert "No variant could be measured" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["{tmp}/gone.py:f"], "{tmp}/gone.py does not exist.\nPass an existing Python file."),
+        (["customcnn", "--python=/no/python"], "The interpreter /no/python does not exist."),
+        (["nonesuch"], "Workload 'nonesuch' is neither built in nor a torchvision model."),
+        (["customcnn", "--python=/no/python", "--sweep=batch-size=1,2"], "The interpreter /no/py"),
+    ],
+)
+def test_what_no_variant_could_run_is_refused_before_a_folder_is_made(tmp_path, words, said):
+    words = [word.format(tmp=tmp_path) for word in words]
+    done = run(tmp_path, "capture", *words, *QUICK)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert said.format(tmp=tmp_path) in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import pytest
 
 from profiler_core.capture import launcher
 from profiler_core.capture.child.failures import describe
-from profiler_core.capture.spec import CaptureSpec, parse_variants
+from profiler_core.capture.spec import CaptureSpec, parse_sweep, parse_variants
+from profiler_core.errors import Cancelled
 from profiler_core.ingest.run import open_run
 
 from .conftest import SHORT, processes_with
@@ -54,6 +55,16 @@ def test_an_interpreter_that_is_none_is_said(tmp_path):
     finished = launcher.run_capture(CaptureSpec("customcnn", python="/no/python"), tmp_path)
     assert {run.status for run in finished.runs} == {"failed"}
     assert "The interpreter /no/python does not exist." in finished.runs[0].error
+
+
+def test_a_sweep_of_interpreters_asks_none_of_them_beforehand():
+    spec = CaptureSpec("customcnn", sweep=parse_sweep("python=/no/python,/nor/this"))
+    assert launcher.ask_first(spec, print, lambda: False) == {}
+
+
+def test_a_cancel_ends_the_first_question(tmp_path):
+    with pytest.raises(Cancelled):
+        launcher.ask_first(CaptureSpec("customcnn"), print, lambda: True)
 
 
 def test_an_interpreter_without_torch_is_said(tmp_path):

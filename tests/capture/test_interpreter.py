@@ -161,6 +161,12 @@ def test_a_torch_that_cannot_be_used_says_why(tmp_path, text, error):
     assert found.facts["python"] == sys.version.split()[0]
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["customcnn", "resnet18", "ResNet18", "fcn_resnet50"])
+def test_a_workload_that_can_be_built_is_not_refused(name):
+    assert probe(None, workload=name).refusal is None
+
+
 def test_a_torch_that_kills_its_process_is_said(tmp_path):
     path = with_torch(tmp_path, "import os; os.kill(os.getpid(), 11)")
     assert (

@@ -1,7 +1,7 @@
 """What the interpreter that runs this file can capture, as one marked line of JSON.
 
-Started by file path like `main.py`: `python path/to/child/probe.py [--backends]`. Exits with 3,
-and says `error`, when torch cannot be imported.
+Started by file path like `main.py`: `python path/to/child/probe.py [--backends] [--workload NAME]`.
+Exits with 3, and says `error`, when torch cannot be imported.
 """
 
 import importlib
@@ -13,16 +13,17 @@ import shutil
 import sys
 import sysconfig
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 MARK = "FUSIONSCOPE-PROBE "  # importing torch may print lines of its own
 
 
-def probe(with_backends: bool) -> Dict[str, Any]:
+def probe(with_backends: bool, workload: Optional[str] = None) -> Dict[str, Any]:
     """Versions, devices, TORCH_LOGS names and the C++ compiler of this interpreter.
 
     Args:
         with_backends: list those of torch.compile too, which takes seconds (it imports Dynamo).
+        workload: say too why a workload of this name cannot be built; imports torchvision.
     """
     _load_package()
     importlib.import_module("fusionscope_child.channel").die_with_parent()
@@ -61,6 +62,7 @@ def probe(with_backends: bool) -> Dict[str, Any]:
         "cpu": environment.cpu_name(),
         "gpus": gpus,
         "log_names": environment.log_names(),
+        "workload_refusal": _refusal(workload) if workload is not None else None,
         "abilities": _abilities("abilities") if with_backends else None,
         "torchvision_found": _abilities("torchvision") if with_backends else None,
         "engines": _backends("found") if with_backends else None,  # first: importing registers
@@ -72,6 +74,19 @@ def _abilities(question: str) -> Dict[str, Any]:
     module = importlib.import_module("fusionscope_child.abilities")
     answer: Dict[str, Any] = getattr(module, question)()
     return answer
+
+
+def _refusal(workload: str) -> Optional[Dict[str, str]]:
+    """Why nobody builds it; None: somebody does, or it takes building it to know."""
+    failures = importlib.import_module("fusionscope_child.failures")
+    workloads = importlib.import_module("fusionscope_child.workloads")
+    try:
+        workloads.check_name(workload)
+    except failures.CannotRunError as error:
+        return {"problem": error.problem, "remedy": error.remedy}
+    except Exception:  # a torchvision that is built for another torch: each variant says it
+        return None
+    return None
 
 
 def _backends(question: str) -> Any:
@@ -100,6 +115,8 @@ def _load_package() -> None:
 
 
 if __name__ == "__main__":
-    answer = probe("--backends" in sys.argv)
+    words = sys.argv[1:]
+    name = words[words.index("--workload") + 1] if "--workload" in words else None
+    answer = probe("--backends" in words, name)
     sys.stdout.write("\n" + MARK + json.dumps(answer) + "\n")
     sys.exit(3 if "error" in answer else 0)

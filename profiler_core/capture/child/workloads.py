@@ -68,6 +68,15 @@ def build(request: Request) -> Built:
     return built
 
 
+def check_name(name: str) -> None:
+    """Raise CannotRunError where nobody builds a workload of this name; it is not built."""
+    if name in _BUILDERS:
+        return
+    names = getattr(_torchvision_models(name), "list_models", None)  # since torchvision 0.14
+    if names is not None and name.lower() not in names():
+        raise _unknown(name)
+
+
 class Options:
     """The keyword options of a request, read with a default each."""
 
@@ -256,24 +265,32 @@ def _bert(request: Request, options: Options) -> Built:
 
 def _torchvision(request: Request, options: Options) -> Built:
     name = request.workload
+    models = _torchvision_models(name)
     try:
-        models = importlib.import_module("torchvision.models")
+        model = models.get_model(name, weights=None, **_without_downloads(name))
+    except ValueError:
+        raise _unknown(name) from None
+    size = options.number("size", 299 if name == "inception_v3" else 224)
+    return _classifier(model, _shapes(request, 8, (3, size, size)), 1000)
+
+
+def _torchvision_models(name: str) -> Any:
+    try:
+        return importlib.import_module("torchvision.models")
     except ImportError:
         raise CannotRunError(
             "Workload {} is not built in, and torchvision is not installed here.".format(name),
             "Install torchvision, or use one of: {}.".format(", ".join(sorted(_BUILDERS))),
         ) from None
-    try:
-        model = models.get_model(name, weights=None, **_without_downloads(name))
-    except ValueError:
-        raise CannotRunError(
-            "Workload '{}' is neither built in nor a torchvision model.".format(name),
-            "Use {}, a torchvision model, or path/to/file.py:function.".format(
-                ", ".join(sorted(_BUILDERS))
-            ),
-        ) from None
-    size = options.number("size", 299 if name == "inception_v3" else 224)
-    return _classifier(model, _shapes(request, 8, (3, size, size)), 1000)
+
+
+def _unknown(name: str) -> CannotRunError:
+    return CannotRunError(
+        "Workload '{}' is neither built in nor a torchvision model.".format(name),
+        "Use {}, a torchvision model, or path/to/file.py:function.".format(
+            ", ".join(sorted(_BUILDERS))
+        ),
+    )
 
 
 def _without_downloads(name: str) -> Dict[str, Any]:

@@ -37,6 +37,7 @@ def run_sweep(
     listener: Callable[[ProgressLine], None] | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
     point_done: Callable[[Point, FinishedCapture], None] | None = None,
+    known: dict[str | None, Interpreter] | None = None,
 ) -> FinishedSweep:
     """Capture every point into a folder of its own below `out`.
 
@@ -47,6 +48,7 @@ def run_sweep(
         listener: gets each line as it comes, with the number of the point in its text.
         is_cancelled: asked several times a second; True ends the point and leaves the rest out.
         point_done: told of each point when it has ended.
+        known: interpreters that were asked already, as for `run_capture`.
 
     Raises:
         BadInput: a point makes no sense; then none was started.
@@ -57,7 +59,7 @@ def run_sweep(
     out = out.expanduser().resolve()
     done: list[tuple[Point, FinishedCapture]] = []
     progress = ProgressLog(() if progress_file is None else (progress_file,), listener)
-    known: dict[str | None, Interpreter] = {}  # asking one takes as long as it imports torch
+    known = {} if known is None else known  # asking one takes as long as it imports torch
     stopped = False
     for point in points:
         if is_cancelled():
