@@ -13,7 +13,14 @@ from profiler_core.ui.timeline.address import Address, Selected, read_address
 from profiler_core.ui.timeline.colours import legend
 from profiler_core.ui.timeline.component import Picked
 from profiler_core.ui.timeline.link import link_to_event
-from profiler_core.ui.timeline.scene import SceneRun, offset_ns, reading_notes, scene, step_names
+from profiler_core.ui.timeline.scene import (
+    SceneRun,
+    offset_ns,
+    reading_notes,
+    replay_notes,
+    scene,
+    step_names,
+)
 from tests.builders import a_trace, kernel, launch, op, step
 
 
@@ -134,6 +141,21 @@ def test_what_the_file_did_not_have_whole_is_said(tmp_path):
     )
     _, whole = a_scene_run(tmp_path)
     assert reading_notes([whole]) == []
+
+
+def test_a_replayed_convolution_may_look_like_a_gemm(tmp_path):
+    def indexed(number, runtime, kernel_name):
+        trace = a_trace(runtime=[runtime], device=[kernel(1_200_000, 40_000, 1, name=kernel_name)])
+        build_index(trace, tmp_path / f"replay{number}")
+        index = open_index(tmp_path / f"replay{number}")
+        return SceneRun(number, f"run{number}", "candidate", "#123456", "token", index)
+
+    eager = indexed(0, launch(1_000_100, 10, 1), "implicit_convolve_sgemm")
+    replay = indexed(1, launch(1_000_100, 10, 1, name="cudaGraphLaunch"), "sm90_gemm")
+    (sentence,) = replay_notes([eager, replay])
+    assert sentence.startswith("run1: a CUDA graph replays kernels without their operators")
+    assert replay_notes([replay]) == []  # nothing here is a convolution
+    assert replay_notes([eager]) == []
 
 
 def test_a_link_to_an_event_shows_it_with_its_neighbours():

@@ -60,6 +60,23 @@ def reading_notes(runs: Sequence[SceneRun]) -> list[str]:
     return sentences
 
 
+def replay_notes(runs: Sequence[SceneRun]) -> list[str]:
+    """Why a replayed convolution may look like a GEMM, a sentence for each run that replays.
+
+    A category here is part of the index of one trace, which no other run can teach, as
+    `analysis.replayed` does for the pages with tables.
+    """
+    if not any("conv" in run.index.layout.categories for run in runs):
+        return []
+    return [
+        f"{run.label}: a CUDA graph replays kernels without their operators, so a convolution that "
+        "runs as a matrix product has the colour of a GEMM here; the other pages count it as a "
+        "convolution where another chosen run shows its operator."
+        for run in runs
+        if b"GraphLaunch" in run.index.name_bytes.tobytes()
+    ]
+
+
 def scene(runs: Sequence[SceneRun], step: int, *, dark: bool) -> dict[str, Any]:
     """The component's data that changes with the runs, the step and the theme only."""
     present = {key for run in runs for key in run.index.layout.categories}

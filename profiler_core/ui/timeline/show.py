@@ -18,7 +18,13 @@ from profiler_core.ui.timeline.component import Picked, draw_canvas
 from profiler_core.ui.timeline.memory import recall, set_step, write
 from profiler_core.ui.timeline.panels import event_panel, span_panel
 from profiler_core.ui.timeline.prepare import prepared_index
-from profiler_core.ui.timeline.scene import SceneRun, reading_notes, scene, step_names
+from profiler_core.ui.timeline.scene import (
+    SceneRun,
+    reading_notes,
+    replay_notes,
+    scene,
+    step_names,
+)
 
 Shown = tuple[tuple[int, Entry, str], ...]  # place in the choice, run, label
 
@@ -60,7 +66,7 @@ def _fragment(keys: tuple[str, ...], shown: Shown) -> None:
     step = _choose_step(step_names(runs), address.step)
     picked = _picked(shown, runs, address)
     draw_canvas(scene(runs, step, dark=dark), address, picked, revision=memory.revision)
-    show_notes(reading_notes(runs))
+    show_notes([*reading_notes(runs), *replay_notes(runs)])
     left, right = st.columns(2)
     with left:
         event_panel(picked, runs)
