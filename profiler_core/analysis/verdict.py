@@ -117,10 +117,11 @@ def _measurement(c: CandidateComparison) -> str:
         return f"{c.label} and {c.baseline_label} cannot be compared: a trace is missing."
     steps = sorted({n for n in c.n_profiled_steps if n is not None})
     counted = " and ".join(format_count(n) for n in steps)
+    busy = "CPU time" if c.device_kinds == ("cpu", "cpu") else "Device time"
     # A step can take longer while the device does less: the host is what it waits for.
     whole = "" if time.ratio is None else f", the step itself {_times(time)},"
     return (
-        f"Device time a step {format_duration(ours)} → {format_duration(theirs)}{whole} from "
+        f"{busy} a step {format_duration(ours)} → {format_duration(theirs)}{whole} from "
         f"{c.baseline_label} to {c.label} (profiled, {counted} step{'s' if steps != [1] else ''}, "
         "no repeats): a measurement, not a verdict."
     )

@@ -112,6 +112,15 @@ def test_one_round_is_a_measurement():
     )
 
 
+def test_two_traces_of_the_cpu_have_no_device():
+    def upload(dur):
+        trace = a_trace(annotations=[step(0, 0, 9_000_000)], ops=[op(1, dur, "aten::mm")])
+        return make_side(a_run(record={"spec": {}}), summarise(trace), label=f"{dur}.json")
+
+    found = verdict(upload(5_200_000), upload(2_600_000))
+    assert found.headline.startswith("CPU time a step 5.20 ms → 2.60 ms")
+
+
 def test_two_uploaded_traces_are_a_measurement():
     def upload(dur, whole):
         trace = a_trace(
