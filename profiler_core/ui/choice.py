@@ -127,6 +127,8 @@ def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:
     variants = short_variants([entry.variant for entry in entries])
     if max(map(len, variants), default=0) > _LONG_LABEL:
         variants = telling_parts(variants)
+    if len(set(variants)) < len(variants) and all(_is_a_file(entry) for entry in entries):
+        variants = tuple("" for _ in entries)  # bert.eager/trace.json.gz: the folder tells it
     workloads = {entry.run.workload for entry in entries}
     for others in (
         # A variant's name alone would hide that two runs are of different workloads.
@@ -141,6 +143,13 @@ def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:
         if len(set(labels)) == len(labels):
             return labels
     return tuple(f"{entry.variant} ({entry.key.split('/', 1)[-1]})" for entry in entries)
+
+
+def _is_a_file(entry: Entry) -> bool:
+    """A trace opened by its path, of which nothing but its name is known."""
+    run = entry.run
+    unnamed = not run.variant and not run.workload and run.name in ("", entry.path.name)
+    return entry.origin == "path" and unnamed and entry.path.is_file()
 
 
 def _clipped(label: str) -> str:

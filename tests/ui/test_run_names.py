@@ -35,6 +35,17 @@ def test_different_workloads_are_named_though_the_variants_differ():
     assert labels_of([entries[0], an_entry("mine", workload="")]) == ("eager", "mine")
 
 
+def test_traces_of_one_name_are_told_by_their_folders(tmp_path):
+    entries = []
+    for folder in ("bert.eager", "bert.default"):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "trace.json.gz"
+        path.write_bytes(b"")
+        entries.append(Entry(key=f"path{path}", path=path, run=RunRecord(name=path.name), origin="path"))
+    assert labels_of(entries) == ("bert.eager", "bert.default")
+    assert labels_of(entries[:1]) == ("trace.json.gz",)
+
+
 def test_long_names_are_clipped_as_long_as_they_differ():
     first, second = labels_of([an_entry("a" * 200 + "1"), an_entry("a" * 200 + "2")])
     assert max(len(first), len(second)) <= 60
