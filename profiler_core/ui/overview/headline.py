@@ -87,7 +87,11 @@ def _single(choice: Choice, comparison: Comparison) -> str:
     if side.step_time_ns is None:
         return f"<h1 class=fs-verdict>{name}</h1><p class=fs-sub>{why}</p>"
     profiled = ", profiled" if side.clock == "profiled" else ""
+    summary = side.summary
+    # Without annotations the trace may hold any number of steps.
+    whole = profiled and summary is not None and not summary.window.annotated
+    per = " in the whole trace" if whole else " a step"
     return (
-        f"<h1 class=fs-verdict>{name}: {format_duration(side.step_time_ns)} a step{profiled}.</h1>"
+        f"<h1 class=fs-verdict>{name}: {format_duration(side.step_time_ns)}{per}{profiled}.</h1>"
         f"<p class=fs-sub>{why}</p>"
     )
