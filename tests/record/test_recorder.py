@@ -13,6 +13,7 @@ from profiler_core.cli.main import main
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.store.records import read_record
+from tests.capture.conftest import QUICK_COMPILER
 
 from .conftest import SCRIPTS, environment
 
@@ -38,7 +39,7 @@ def pair(tmp_path_factory):
     """Run directories of eager and of compiled, the second alone with little to import."""
     out = tmp_path_factory.mktemp("runs")
     record(out, "eager")
-    isolated = record(out, "default", before=[str(SCRIPTS / "isolated.py")])
+    isolated = record(out, "default", before=[str(SCRIPTS / "isolated.py")], **QUICK_COMPILER)
     eager, compiled = (next(out.glob(f"*-tiny-{variant}-*")) for variant in ("eager", "default"))
     return eager, compiled, isolated.stdout
 
