@@ -21,6 +21,7 @@ from profiler_core.ingest.alive import as_it_stands
 from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.kinds import AS_SQLITE, TRACES, Kind, kind_of
 from profiler_core.ingest.limits import configured
+from profiler_core.ingest.quoted import quoted
 from profiler_core.ingest.rank_traces import ranks_in, world_size_of
 from profiler_core.model.run import Run, RunRecord
 
@@ -172,7 +173,7 @@ def _described(files: Sequence[Path]) -> str:
         return f"none of its {len(files)} files is a trace or a log"
     with files[0].open("rb") as file:
         head = file.read(16)
-    return f"it starts with {head!r}" if head else "it is empty"
+    return f"it starts with {quoted(head)}" if head else "it is empty"
 
 
 def _present(folder: Path, *candidates: str) -> Path | None:

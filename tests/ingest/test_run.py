@@ -180,7 +180,7 @@ def test_several_runs_or_traces_are_not_one(run_folder, tmp_path):
 def test_what_is_no_run_gets_a_sentence(run_folder, tmp_path):
     text = tmp_path / "a.txt"
     text.write_text("hello")
-    with pytest.raises(NotARun, match=r"a\.txt is nothing we know: it starts with b'hello'"):
+    with pytest.raises(NotARun, match=r"a\.txt is nothing we know: it starts with “hello”\."):
         open_run(text)
     with pytest.raises(NotARun, match="does not exist"):
         open_run(tmp_path / "nothing")

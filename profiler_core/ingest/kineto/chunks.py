@@ -17,6 +17,7 @@ import msgspec
 from profiler_core.errors import BadInput, NotATrace
 from profiler_core.ingest.kineto import repair
 from profiler_core.ingest.limits import Limits
+from profiler_core.ingest.quoted import quoted
 
 # Kineto's own keys and those of the Trace Event Format, of which one opens each event.
 EVENT_START = rb'\{\s*"(?:ph|name|cat|pid|tid|ts|dur|args|id|bp|s|cname|sf|tts|tdur)"\s*:'
@@ -131,7 +132,7 @@ class Chunks:
                 return
             if first != b"{":
                 raise NotATrace(
-                    f"{self._source} is not JSON: it starts with {bytes(text[:12])!r}.",
+                    f"{self._source} is not JSON: it starts with {quoted(bytes(text[:12]))}.",
                     remedy="Pass a Kineto trace (.json, .json.gz, .json.zst or a .zip of one).",
                 )
             found = _ARRAY.search(self._buffer, max(0, searched - 64))
