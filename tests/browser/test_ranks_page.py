@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, Server, ready, running_server, watched_page
+from tests.browser.conftest import ROOT, Server, at_rest, ready, running_server, watched_page
+from tests.browser.waiting import expect_to_fit
 
 pytestmark = pytest.mark.browser
 
@@ -65,7 +66,7 @@ def test_it_is_not_wider_than_its_window(
         page.set_viewport_size({"width": width, "height": 844})
         page.goto(ranks_server.link("ranks", **PAIR))
         ready(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        expect_to_fit(page, width)
 
 
 def test_rank_traces_are_dropped_and_compared(
@@ -91,6 +92,6 @@ def test_rank_traces_are_dropped_and_compared(
 
 def test_the_second_opinion_opens(page: Page, ranks_server: Server) -> None:
     page.goto(ranks_server.link("ranks", **PAIR))
-    ready(page)
+    at_rest(page)
     page.get_by_text("Temporal breakdown · agrees with ours").click()
     expect(page.get_by_role("rowheader", name="rank 0: compute")).to_be_visible()

@@ -1,5 +1,6 @@
 """The page telemetry in a real browser: cold, light and dark, narrow and wide, all axes."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ROOT, Server, ready, running_server, watched_page
+from tests.browser.waiting import expect_to_fit
 
 pytestmark = pytest.mark.browser
 
@@ -51,7 +53,7 @@ def test_it_is_not_wider_than_its_window(
         page.set_viewport_size({"width": width, "height": 844})
         page.goto(telemetry_server.link("telemetry", **PAIR))
         ready(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        expect_to_fit(page, width)
 
 
 def test_the_axis_is_in_the_address_and_the_trace_has_one(
@@ -62,7 +64,7 @@ def test_the_axis_is_in_the_address_and_the_trace_has_one(
     page.get_by_text(TRACE_AXIS, exact=True).click()
     chart = page.locator(".js-plotly-plot").first
     expect(chart).to_contain_text("seconds on the trace's axis")
-    assert "axis=" in page.url
+    expect(page).to_have_url(re.compile("axis="))
     page.goto(page.url)
     ready(page)
     expect(page.locator(".js-plotly-plot").first).to_contain_text("seconds on the trace's axis")
