@@ -1,6 +1,8 @@
 """Each key of the JSON answers and each number of the tables stands in docs/."""
 
 import json
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -66,3 +68,21 @@ def test_categories_causes_and_verdicts_are_listed():
     words = [*CATEGORIES, *CAUSES, *VerdictKind.__args__]
     assert [word for word in words if f"`{word}`" not in JSON] == []
     assert [cause for cause in CAUSES if f"**{cause}**" not in COLUMNS] == []
+
+
+def test_nobody_is_sent_to_a_package_that_no_index_has():
+    wrong = re.compile(r"pip install [^\n`]*[\"' ]fusionscope[\[\"'` ]")
+    texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    texts += (ROOT / "profiler_core").rglob("*.py")
+    assert [str(path) for path in texts if wrong.search(path.read_text("utf-8"))] == []
+
+
+def test_the_extras_that_the_docs_name_exist():
+    named = set()
+    for path in (ROOT / "docs").glob("*.md"):
+        for words in re.findall(r"pip install \"[^\"]*\[([a-z0-9,]+)\]\"", path.read_text("utf-8")):
+            named |= set(words.split(","))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert (
+        {"team", "postgresql", "mcp", "s3", "gs"} <= named <= set(extras["optional-dependencies"])
+    )

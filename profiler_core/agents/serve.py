@@ -57,7 +57,7 @@ def server(*, allow_capture: bool = False) -> Any:
     except ImportError as error:
         raise BadInput(
             f"The SDK of the Model Context Protocol cannot be used: {error}.",
-            remedy="Install it: pip install 'fusionscope[mcp]'.",
+            remedy="Install it: pip install 'mcp>=2'.",
         ) from error
     made = MCPServer(
         "fusionscope", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
