@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Server, ready, running_server, watched_page
+from tests.capture.conftest import QUICK_COMPILER
 
 pytestmark = [pytest.mark.browser, pytest.mark.torch]
 
@@ -35,8 +36,11 @@ TINY = """
 def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with a home of its own: what is captured here is nothing to other tests."""
     home = tmp_path_factory.mktemp("capture-home")
-    with running_server(home, tmp_path_factory.mktemp("capture-server") / "log.txt") as server:
-        yield server
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in QUICK_COMPILER.items():
+            patch.setenv(name, value)
+        with running_server(home, tmp_path_factory.mktemp("capture-server") / "log.txt") as server:
+            yield server
 
 
 @pytest.fixture(scope="module")
