@@ -21,6 +21,9 @@ from urllib.parse import urlencode
 from profiler_core import home, resources
 from profiler_core.cli.runs import paths_by_role
 from profiler_core.errors import BadInput, NotARun
+from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.nsight_systems.reader import check_is_export
+from profiler_core.ingest.run import open_run
 from profiler_core.store import library, opened, running
 from profiler_core.store.running import Running
 
@@ -95,8 +98,12 @@ def _key(path: Path) -> str:
 
     Raises:
         NotARun: nothing we know lies there.
+        NotATrace: it is an SQLite file that Nsight Systems did not write.
     """
     entry = library.at_path(path.resolve() if path.exists() else path)
+    trace = open_run(entry.path).trace
+    if trace is not None and kind_of(trace) is Kind.NSIGHT_SYSTEMS:
+        check_is_export(trace)  # any SQLite file begins like one
     opened.allow([path])
     return entry.key
 

@@ -1,8 +1,10 @@
 """`open` starts a dashboard or finds the one that runs, and says how to reach it from afar."""
 
+import contextlib
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -12,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from profiler_core.cli.main import main
+from profiler_core.cli.open import _key
 from profiler_core.store import opened, running, server_path
+from tests.ingest.nsight_systems.build import a_loop
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
@@ -101,6 +105,31 @@ def test_a_path_without_a_run_starts_nothing(environment, capsys):
     assert main(["open", str(environment / "nothing.json.gz")]) == 2
     assert "does not exist" in capsys.readouterr().err
     assert not (environment / "home" / "server.log").exists()
+
+
+@pytest.mark.parametrize("as_run", [False, True])
+def test_a_database_of_somebody_else_is_refused_before_anything_starts(environment, capsys, as_run):
+    folder = environment / "bookmarks"
+    folder.mkdir()
+    path = folder / "trace.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE bookmarks (address TEXT)")
+        database.commit()
+    if as_run:
+        (folder / "run.json").write_text('{"run_id": "a", "name": "a"}')
+    assert main(["open", str(folder if as_run else path), "--no-browser"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "trace.sqlite" in said.err
+    assert "Nsight Systems" in said.err
+    assert not (environment / "home" / "server.log").exists()
+    assert not (environment / "home" / "opened.json").exists()
+
+
+def test_a_recording_of_nsight_systems_has_a_key(environment):
+    path = environment / "trace.sqlite"
+    a_loop().write(path)
+    assert _key(path).endswith("/trace.sqlite")
 
 
 def test_the_tunnel_goes_to_the_host_that_ssh_named(environment, monkeypatch):

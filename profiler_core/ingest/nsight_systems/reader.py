@@ -90,6 +90,20 @@ def reading(
         yield _Import(database, spool, path, progress, choice).reading(damage)
 
 
+def check_is_export(path: Path) -> None:
+    """Look at the names of the tables alone: milliseconds, where the file is not packed.
+
+    Raises:
+        NotATrace: nsys did not write it.
+        BadInput: it is damaged, or exceeds a limit.
+    """
+    with (
+        _unpacked(path, limits_of.configured(), None) as (file, _),
+        Database(file, path.name) as found,
+    ):
+        _check_tables(found, path.name)
+
+
 @contextmanager
 def _unpacked(
     path: Path, limits: Limits, scratch: Path | None
