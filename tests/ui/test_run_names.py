@@ -41,7 +41,9 @@ def test_traces_of_one_name_are_told_by_their_folders(tmp_path):
         (tmp_path / folder).mkdir()
         path = tmp_path / folder / "trace.json.gz"
         path.write_bytes(b"")
-        entries.append(Entry(key=f"path{path}", path=path, run=RunRecord(name=path.name), origin="path"))
+        entries.append(
+            Entry(key=f"path{path}", path=path, run=RunRecord(name=path.name), origin="path")
+        )
     assert labels_of(entries) == ("bert.eager", "bert.default")
     assert labels_of(entries[:1]) == ("trace.json.gz",)
 

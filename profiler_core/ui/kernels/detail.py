@@ -18,6 +18,7 @@ from profiler_core.ui.kernels.table import Measured
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
 from profiler_core.ui.reading import read_trace
+from profiler_core.ui.run_heads import breakable
 from profiler_core.ui.style import colors
 from profiler_core.ui.timeline.link import link_to_event
 from profiler_core.units import format_count, format_duration
@@ -65,7 +66,7 @@ def _table(
     calls: list[KernelCalls],
     counted: list[KernelCounters | None],
 ) -> str:
-    heads = "".join(f"<th>{escape(label)}</th>" for label in labels)
+    heads = "".join(f"<th>{breakable(label)}</th>" for label in labels)
 
     def line(name: str, cells: list[str]) -> str:
         return f"<tr><th scope=row>{name}</th>{''.join(f'<td>{c}</td>' for c in cells)}</tr>"

@@ -12,6 +12,7 @@ from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.overview.headline import entry_facts
+from profiler_core.ui.run_heads import breakable
 from profiler_core.units import format_bytes, format_change, format_count
 
 _Value = Callable[[MemoryReport], float | None]
@@ -115,7 +116,7 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
 
 
 def _table(runs: Sequence[Remembered]) -> str:
-    head = "".join(f"<th>{escape(run.label)}</th>" for run in runs)
+    head = "".join(f"<th>{breakable(run.label)}</th>" for run in runs)
     body = ""
     for name, meaning, value, written in _ROWS:
         values = [value(run.report) for run in runs]

@@ -9,6 +9,7 @@ from profiler_core.analysis.memory.vanished import Vanished, VanishedRow
 from profiler_core.figures.names import clipped
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.page import section
+from profiler_core.ui.run_heads import breakable
 from profiler_core.units import format_bytes, format_count
 
 _ROWS = 12
@@ -71,7 +72,7 @@ def _table(found: Vanished, rows: list[VanishedRow], baseline: str, candidate: s
         )
     return (
         f"<div class=fs-scroll><table class='fs-t fs-opened' style='max-width:1100px'><thead><tr>"
-        f"<th>{escape(found.how)}</th><th>{escape(baseline)}</th><th>{escape(candidate)}</th>"
+        f"<th>{escape(found.how)}</th><th>{breakable(baseline)}</th><th>{breakable(candidate)}</th>"
         f"<th>vanished</th><th></th></tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -8,6 +8,7 @@ import streamlit as st
 from profiler_core.analysis.compare import Comparison, Side
 from profiler_core.analysis.measure_text import change_text, value_text
 from profiler_core.analysis.measures import Judgement, Measure, measures
+from profiler_core.ui.run_heads import breakable
 from profiler_core.ui.states import state_badge
 
 _CLASS: dict[Judgement, str] = {"better": " fs-b", "worse": " fs-w", "same": "", "unjudged": ""}
@@ -48,7 +49,7 @@ def show_definitions(comparison: Comparison) -> None:
 
 def _heads(sides: Sequence[Side]) -> str:
     return "".join(
-        f"<th>{escape(side.label)}{state_badge(side.run.record.status)}</th>" for side in sides
+        f"<th>{breakable(side.label)}{state_badge(side.run.record.status)}</th>" for side in sides
     )
 
 

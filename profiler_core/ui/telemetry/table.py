@@ -6,6 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.telemetry.words import Reading, clock_sentence, readings
 from profiler_core.ui.page import section
+from profiler_core.ui.run_heads import breakable
 from profiler_core.ui.telemetry.data import Recorded, SampledRun
 from profiler_core.units import format_change
 
@@ -23,7 +24,7 @@ def show_table(found: Recorded) -> None:
     section("In steady state")
     columns = [readings(one.found) for one in found.runs]
     rows = [row for row in zip(*columns, strict=True) if any(one.value for one in row)]
-    heads = "".join(f"<th>{escape(one.label)}</th>" for one in found.runs)
+    heads = "".join(f"<th>{breakable(one.label)}</th>" for one in found.runs)
     body = "".join(_row(found.runs, row) for row in rows)
     clocks = "".join(
         f"<td>{_clocks(one)}{'<span class=fs-d></span>' if place else ''}</td>"
