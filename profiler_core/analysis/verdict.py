@@ -131,10 +131,11 @@ def _different_workloads(c: CandidateComparison) -> str:
     named = next((d for d in c.environment_differs if d.key == "workload"), None)
     if named is None:
         named = next(d for d in c.environment_differs if d.key.startswith("spec."))
-    what = "" if named.key == "workload" else f"{named.key.removeprefix('spec.')} "
+    verb = "is" if named.key == "workload" else f"has {named.key.removeprefix('spec.')}"
     sentence = (
-        f"{c.baseline_label} and {c.label} are different workloads: {what}{named.baseline} "
-        f"against {what}{named.candidate}, so neither is faster or slower than the other"
+        f"{c.baseline_label} and {c.label} are different workloads: one {verb} "
+        f"{named.baseline}, the other {named.candidate}, so neither is faster or slower than the "
+        "other"
     )
     time = c.step_time
     if time.baseline_ns is None or time.candidate_ns is None:

@@ -222,8 +222,8 @@ def test_different_workloads_get_measurements_and_no_judgement():
     sentence = verdict_sentence(found)
     assert (found.workloads_differ, sentence.kind) == (True, "no_verdict")
     assert sentence.headline == (
-        "eager and default are different workloads: bert against resnet50, so neither is faster or "
-        "slower than the other (a step takes 6.65 ms and 2.70 ms)."
+        "eager and default are different workloads: one is bert, the other resnet50, so neither is "
+        "faster or slower than the other (a step takes 6.65 ms and 2.70 ms)."
     )
     assert found.compile.break_even_steps is None
     judged = {j for measure in measures(comparison) for j in measure.judgements}
@@ -235,7 +235,7 @@ def test_another_batch_is_another_workload_and_one_left_to_the_workload_is_not()
         spec = {"batch_size": batch, "compile": variant != "eager"}
         return timed(10_000_000, variant, record={"workload": "bert", "spec": spec})
 
-    assert "batch_size 8 against batch_size 32" in verdict(one(8, "eager"), one(32, "a")).headline
+    assert "one has batch_size 8, the other 32" in verdict(one(8, "eager"), one(32, "a")).headline
     assert verdict(one(None, "eager"), one(32, "a")).kind == "no_difference"
 
 
