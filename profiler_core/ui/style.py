@@ -147,7 +147,8 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
   .fs-d { display:block; min-width:0; margin:0; }
   .fs-counts .fs-n, .fs-counts .fs-share { display:none; }
   .fs-phone { display:inline; }
-  .fs-t.fs-counts tbody th { white-space:normal; padding-right:4px; }
+  .fs-t tbody th:first-child { white-space:normal; min-width:9ch; }
+  .fs-t.fs-counts tbody th { padding-right:4px; min-width:0; }
   .fs-counts td.fs-bar-cell { width:auto; padding-left:6px; }
   .fs-t.fs-counts th.fs-of-run { padding-left:6px; }
   .fs-counts small { margin:0; }
