@@ -76,15 +76,14 @@ def fusion_maps(
         _draw_saving(figure, total, palette, frame, time)
         _head(figure, panel, (baseline, panel.label), total, palette, frame, len(panels))
     _fill(figure, bars, ribbons, palette)
-    factor, unit = (1e-6, "ms") if tall >= 1e6 else (1e-3, "µs")
-    ticks = _round_ticks(tall)
+    unit, ticks, words = time_axis(tall)
     figure.update_layout(
         height=height_px, showlegend=False, margin={"l": 56, "r": 8, "t": _HEAD_PX, "b": 8},
         barmode="overlay", clickmode="event+select", dragmode=False, hovermode="closest",
         xaxis={"visible": False, "range": [-0.002, 1.002]},
         yaxis={
             "range": [tall * 1.005, 0], "tickvals": ticks,
-            "ticktext": [f"{tick * factor:.3g}" for tick in ticks],
+            "ticktext": words,
             "title": {"text": f"{time} of a step, {unit}"},
         },
     )  # fmt: skip
@@ -130,6 +129,15 @@ def _head(
             f"{text}</span>",
             font={"size": 13, "color": palette.ink},
         )  # fmt: skip
+
+
+def time_axis(tall_ns: float) -> tuple[str, list[float], list[str]]:
+    """(unit, ticks in ns, what stands at them) of an axis from 0; never four digits or 1e+03."""
+    factor, unit = next(
+        ((f, u) for f, u in ((1e-9, "s"), (1e-6, "ms")) if tall_ns * f >= 1), (1e-3, "µs")
+    )
+    ticks = _round_ticks(tall_ns)
+    return unit, ticks, [f"{tick * factor:.3g}" for tick in ticks]
 
 
 def _round_ticks(tall: float) -> list[float]:

@@ -73,8 +73,12 @@ def waterfall_figure(
     """
     drawn = bars(result, labels)
     furthest = max((max(bar.start_ns, bar.end_ns) for bar in drawn), default=1) or 1
+    # Many operators at once take more time than the step has, so that what they save can be more
+    # than the step, until the difference of the clocks takes it back: bars then pass below 0.
+    lowest = min((min(bar.start_ns, bar.end_ns) for bar in drawn), default=0)
+    widest = max(furthest, -lowest)
     factor, unit = next(
-        ((f, u) for f, u in ((1e-9, "s"), (1e-6, "ms"), (1e-3, "µs")) if furthest * f >= 1),
+        ((f, u) for f, u in ((1e-9, "s"), (1e-6, "ms"), (1e-3, "µs")) if widest * f >= 1),
         (1.0, "ns"),
     )
     figure = new_figure(palette)
@@ -101,8 +105,8 @@ def waterfall_figure(
         name="rows",
         orientation="h",
         y=list(range(len(drawn))),
-        base=0,
-        x=[furthest * factor] * len(drawn),
+        base=lowest * factor,
+        x=[(furthest - lowest) * factor] * len(drawn),
         width=0.94,
         marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
         customdata=[[bar.keys[0] if bar.keys else ""] for bar in drawn],
@@ -137,7 +141,10 @@ def waterfall_figure(
         hovermode="closest",
         showlegend=False,
         margin={"l": 4, "r": 118, "t": 4},
-        xaxis={"title": {"text": f"one step, {unit}"}, "range": [0, furthest * factor]},
+        xaxis={
+            "title": {"text": f"one step, {unit}"},
+            "range": [lowest * factor, furthest * factor],
+        },
         yaxis={
             "range": [len(drawn) - 0.5, -0.5],
             "tickvals": list(range(len(drawn))),

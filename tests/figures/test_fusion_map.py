@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from profiler_core.analysis.ledger.folding import fold, in_program_order
-from profiler_core.figures.fusion_map import fusion_legend, fusion_map
+from profiler_core.figures.fusion_map import fusion_legend, fusion_map, time_axis
 from profiler_core.figures.theme import DARK, LIGHT
 from tests.analysis.ledger.pairs import small
 
@@ -35,6 +35,20 @@ def test_every_large_group_can_be_clicked(ledger, palette, order):
     assert largest in drawn
     assert sum(sum(g.by_category(0).values()) for g in shown) == pytest.approx(ledger.baseline_ns)
     assert max(targets(figure).y) < max(ledger.baseline_ns, ledger.candidate_ns)
+
+
+@pytest.mark.parametrize(
+    ("tall_ns", "unit", "words"),
+    [
+        (1_234_000_000.0, "s", ["0", "0.2", "0.4", "0.6", "0.8", "1", "1.2"]),
+        (999_999_999.0, "ms", ["0", *(f"{n}00" for n in range(1, 10))]),
+        (1_000_000.0, "ms", ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+        (450.0, "µs", ["0", "0.1", "0.2", "0.3", "0.4"]),
+    ],
+)
+def test_the_axis_has_round_numbers_without_an_exponent(tall_ns, unit, words):
+    assert time_axis(tall_ns)[0] == unit
+    assert time_axis(tall_ns)[2] == words
 
 
 def test_the_missing_height_is_the_saving(ledger):

@@ -41,6 +41,27 @@ def test_what_did_not_change_is_left_out_and_small_changes_are_one_bar():
     assert small.sides_ns == (500, 1_500)
 
 
+@pytest.mark.parametrize(
+    ("rows", "n_below"),
+    [
+        (ROWS, 0),
+        # As of an engine on a CPU: its operators ran beside each other, and its calls are late.
+        ((WaterfallRow("gemm_conv", "matrix products", 9_000_000, 2_000_000),
+          WaterfallRow("clocks", "difference of the clocks", -4_000_500, 1_100_500)), 1),
+    ],
+)  # fmt: skip
+def test_every_bar_lies_on_its_axis(rows, n_below):
+    figure = waterfall_figure(Waterfall(rows, 4_999_500, 3_100_500, "unprofiled"), LABELS, LIGHT)
+    trace, whole = figure.data
+    low, high = figure.layout.xaxis.range
+    ends = [(base, base + x) for base, x in zip(trace.base, trace.x, strict=True)]
+    assert low == pytest.approx(min(0, *(min(pair) for pair in ends)))
+    assert high == pytest.approx(max(max(pair) for pair in ends))
+    assert sum(min(pair) < 0 for pair in ends) == 2 * n_below
+    assert whole.base == low  # clicks go to the whole row
+    assert list(whole.x) == [pytest.approx(high - low)] * len(trace.x)
+
+
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 def test_colours_say_the_direction_and_hatching_says_estimated(palette):
     figure = waterfall_figure(RESULT, LABELS, palette)
