@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from profiler_core.cli.main import main
-from tests.browser.conftest import PAGE_TIMEOUT_MS, ready
+from tests.browser.conftest import PAGE_TIMEOUT_MS, at_rest, ready
 from tests.report.made_up import hostile_contents
 
 ROOT = Path(__file__).parents[2]
@@ -106,10 +106,10 @@ def test_the_overview_hands_out_the_report(browser, page, server, tmp_path):
     """What the button gives is the file that the command writes: it opens and draws alike."""
     keys = {"baseline": "sample/customcnn/eager", "candidate": "sample/customcnn/default"}
     page.goto(server.link(**keys))
-    ready(page)
+    at_rest(page)
     page.get_by_role("button", name="Report", exact=True).click()
     page.get_by_text("Leave out folders, host, user and source lines").click()
-    ready(page)
+    at_rest(page)  # the button gives what was chosen when the page last ran
     with page.expect_download(timeout=120_000) as found:
         page.get_by_role("button", name="Download the report").click()
     assert found.value.suggested_filename == "report-customcnn.html"
@@ -131,13 +131,13 @@ def test_a_report_that_cannot_be_made_says_why_and_what_to_do(browser, server):
     page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
     page.set_default_timeout(PAGE_TIMEOUT_MS)
     page.goto(server.link(baseline="run/gone/eager", candidate="run/gone/default"))
-    ready(page)
+    at_rest(page)
     page.get_by_role("button", name="Report", exact=True).click()
     ready(page)
     shutil.rmtree(folder / "default")
     page.get_by_role("button", name="Download the report").click()
     page.get_by_text("default does not exist").wait_for(timeout=PAGE_TIMEOUT_MS)
-    assert page.get_by_text("Pass a run directory").count() == 1
+    expect(page.get_by_text("Pass a run directory")).to_have_count(1)
     page.context.close()
 
 

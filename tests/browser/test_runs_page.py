@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Server, at_rest, ready, running_server
+from tests.browser.waiting import expect_to_fit
 from tests.store.history.samples import redated_copy
 
 pytestmark = pytest.mark.browser
@@ -92,6 +93,7 @@ def test_a_click_on_a_point_opens_its_run(page: Page, own_server: Server) -> Non
     open_trends(page, own_server, workload="bert", axis="By run")
     # The last point of the last line: the one that was made slower. Plotly takes the click on a
     # layer above the points, so it goes to a place, not to an element.
+    at_rest(page)
     point = page.locator(".stPlotlyChart .trace").last.locator("path.point").last
     box = point.bounding_box()
     assert box is not None
@@ -124,11 +126,13 @@ def test_a_point_in_the_address_leads_to_its_zip(
 
 def test_tags_are_set_on_the_page_and_filter(page: Page, own_server: Server) -> None:
     open_trends(page, own_server, point="redated-bert-1.eager", workload="bert")
+    at_rest(page)
     page.get_by_role("button", name="Tags").click()
     field = page.get_by_label("Tags, separated by commas")
     field.fill("weekly, <b>")
     field.press("Enter")
     expect(page.get_by_text("cannot be the name of a tag")).to_be_visible()
+    at_rest(page)
     field.fill("weekly")
     field.press("Enter")
     expect(page.locator(".fs-note", has_text="#weekly")).to_be_visible()
@@ -139,10 +143,7 @@ def test_tags_are_set_on_the_page_and_filter(page: Page, own_server: Server) -> 
 def test_trends_fit_on_a_phone_in_the_dark(dark_page: Page, own_server: Server) -> None:
     dark_page.set_viewport_size({"width": 390, "height": 844})
     open_trends(dark_page, own_server)
-    width = dark_page.evaluate(
-        "document.querySelector('[data-testid=stMainBlockContainer]').scrollWidth"
-    )
-    assert width <= 390
+    expect_to_fit(dark_page, 390, of="[data-testid=stMainBlockContainer]")
 
 
 def test_runs_of_different_captures_are_compared_by_the_form(
@@ -150,6 +151,7 @@ def test_runs_of_different_captures_are_compared_by_the_form(
 ) -> None:
     page.goto(own_server.link("runs"))
     ready(page)
+    at_rest(page)
     page.get_by_text("Compare runs of different captures").click()
     pick_first(page, "Baseline", "bert · 1")  # of November: not the sample
     pick_first(page, "Candidates", "breaky · 1")
