@@ -1,10 +1,13 @@
 """The timeline's Python side: addresses in the URL, the scene for the canvas, facts in words."""
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from profiler_core.model.tally import Tally
+from profiler_core.store import library
 from profiler_core.timeline.build import build_index
 from profiler_core.timeline.event import event
 from profiler_core.timeline.index import open_index
@@ -21,7 +24,10 @@ from profiler_core.ui.timeline.scene import (
     scene,
     step_names,
 )
+from tests.apps import opened, text_of
 from tests.builders import a_trace, kernel, launch, op, step
+
+CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
 
 
 def a_scene_run(tmp_path, number=0, first_step_ns=1000):
@@ -179,3 +185,15 @@ def test_a_link_to_an_event_shows_it_with_its_neighbours():
 def test_without_steps_a_link_only_selects_the_event():
     trace = a_trace(device=[kernel(1_200_000, 40_000)])
     assert link_to_event(trace, 0, "device", 0) == {"event": "0.device.0"}
+
+
+def test_busy_shares_that_differ_from_the_overview_s_are_explained(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    timed, upload = tmp_path / "runs" / "cnn" / "eager", tmp_path / "uploads" / "u" / "1"
+    shutil.copytree(CAPTURES / "customcnn_b1.eager", timed)
+    upload.mkdir(parents=True)
+    shutil.copy(timed / "trace.json.gz", upload)
+    explained = "Busy shares here are of the profiled time"
+    assert explained in text_of(opened("timeline", baseline="run/cnn/eager"))
+    assert explained not in text_of(opened("timeline", baseline="upload/u/1"))

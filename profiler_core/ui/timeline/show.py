@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.theme import palette
 from profiler_core.store.library import Entry
@@ -66,7 +67,7 @@ def _fragment(keys: tuple[str, ...], shown: Shown) -> None:
     step = _choose_step(step_names(runs), address.step)
     picked = _picked(shown, runs, address)
     draw_canvas(scene(runs, step, dark=dark), address, picked, revision=memory.revision)
-    show_notes([*reading_notes(runs), *replay_notes(runs)])
+    show_notes([*reading_notes(runs), *replay_notes(runs), *_clock_notes(shown)])
     left, right = st.columns(2)
     with left:
         event_panel(picked, runs)
@@ -85,6 +86,16 @@ def _scene_run(entry: Entry, label: str, number: int, *, dark: bool) -> SceneRun
         token=signed(SCOPE, trace_key(trace_path(entry))),
         index=prepared_index(entry),
     )
+
+
+def _clock_notes(shown: Shown) -> list[str]:
+    """Why a share of busy time is not that of the overview, where a run was timed as well."""
+    if all(step_time_ns(entry.run.measurement) is None for _, entry, _ in shown):
+        return []
+    return [
+        "Busy shares here are of the profiled time, in which the host is slower; those of the "
+        "overview are of the step as it was timed without the profiler."
+    ]
 
 
 def _choose_step(names: tuple[str, ...], step: int) -> int:
