@@ -30,7 +30,7 @@ def write_style_sheet() -> None:
 
 
 _RULES = """
-[data-testid=stMainBlockContainer] { max-width:1680px; padding-top:3.4rem; }
+[data-testid=stMainBlockContainer] { max-width:1680px; padding-top:4rem; }
 [data-testid=stSidebar] input { text-overflow:ellipsis; }
 .st-key-fs_pair { column-gap:3rem; row-gap:1rem; align-items:flex-start; }
 .st-key-fs_pair > div { flex:1 1 auto; }

@@ -70,3 +70,18 @@ def test_the_form_writes_the_command_of_a_sweep(page: Page, own_server: Server) 
     values.fill("1, 8")
     values.press("Enter")
     expect(page.get_by_text("--sweep=batch-size=1,8")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_stands_first_is_not_below_the_header(
+    page: Page, own_server: Server, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    page.goto(own_server.link("sweep", sweep="gone"))
+    expect(page.get_by_text("There is no sweep “gone” here.")).to_be_visible()
+    # The card's frame is its first row of pixels.
+    card = page.get_by_test_id("stVerticalBlock").filter(has_text="There is no sweep").last
+    header = page.get_by_test_id("stHeader")
+    expect(card).to_have_css("border-top-width", "1px")
+    below = card.evaluate("card => card.getBoundingClientRect().top")
+    assert below >= header.evaluate("header => header.getBoundingClientRect().bottom")
