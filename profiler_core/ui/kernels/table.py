@@ -135,7 +135,7 @@ def _calls(row: KernelRow) -> str:
 def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
     """Names first, then each run's times: what a phone shows without scrolling."""
     config: dict[str, Any] = {
-        "name": st.column_config.TextColumn("kernel", width=190, pinned=True),
+        "name": st.column_config.TextColumn("kernel", width=230, pinned=True),
         "n": st.column_config.TextColumn(
             "calls a step", width=24 + 34 * len(labels), help=f"In {', then '.join(labels)}."
         ),
