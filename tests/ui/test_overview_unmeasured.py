@@ -59,3 +59,12 @@ def test_a_trace_without_steps_has_no_step_time_in_its_headline(home):
     text = overview_of("plain.json", b'{"traceEvents": [%s]}' % kernel)
     assert "plain: 2.00 ms in the whole trace, profiled." in text
     assert "ms a step" not in text
+
+
+def test_a_bar_of_overlapping_kernels_says_beside_it_that_it_is_scaled(home):
+    kernel = b'{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":%d,"ts":1000,"dur":2000,"args":{}}'
+    events = b",".join(kernel % stream for stream in (7, 8))
+    text = overview_of("two.json", b'{"traceEvents": [%s]}' % events)
+    note = "in the bar each kind is shown at 50 % of its time"
+    assert note in text
+    assert text.index(note) < text.index("What these numbers leave out")

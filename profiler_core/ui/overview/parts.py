@@ -17,7 +17,7 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
 from profiler_core.ui.sweep.choose import query_of_sweep
-from profiler_core.units import format_duration
+from profiler_core.units import format_duration, format_share
 
 
 def show_step_bars(sides: Sequence[Side]) -> None:
@@ -33,22 +33,21 @@ def show_step_bars(sides: Sequence[Side]) -> None:
     )
     show_figure(step_bars(labels, parts, palette), key="step_bars", alt=alt)
     show_legend(step_legend(parts, palette))
+    show_notes(
+        f"{label}: kernels overlap, or were slower under the profiler; in the bar each kind is "
+        f"shown at {format_share(p.scale)} of its time, so that the bar adds up to the step."
+        for label, p in zip(labels, parts, strict=True)
+        if p.scale < 0.99
+    )
 
 
 def show_what_is_missing(looked: Looked) -> None:
     """One sentence for each thing that these files cannot tell."""
-    labels, parts = _parts(looked.sides)
     sentences = [f"{label}: {sentence}" for label, sentence in looked.problems]
     for candidate in looked.comparison.candidates:
         sentences.extend(candidate.notes)
     if not looked.comparison.candidates and looked.comparison.baseline.summary:
         sentences.extend(looked.comparison.baseline.summary.notes)
-    sentences.extend(
-        f"{label}: kernels overlap, or were slower under the profiler; in the bar each kind is "
-        f"shown at {p.scale:.0%} of its time, so that the bar adds up to the step."
-        for label, p in zip(labels, parts, strict=True)
-        if p.scale < 0.99
-    )
     if sentences:
         section("What these numbers leave out")
         show_notes(sentences)
