@@ -19,7 +19,7 @@ class _Item:
     icon: str
 
 
-# Section -> its pages. The first page is the default and answers at "/" only.
+# Section -> its pages. The first page is the default and answers at "/".
 _SECTIONS: dict[str, tuple[_Item, ...]] = {
     "": (_Item("overview", "Overview", ":material/speed:"),),
     "Look closer": (
@@ -41,6 +41,8 @@ _SECTIONS: dict[str, tuple[_Item, ...]] = {
 }
 
 
+_DEFAULT = "overview"
+
 # On a team's server only: on one's own machine everything was done by oneself.
 _FOR_ADMINS = frozenset({"activity"})
 
@@ -60,6 +62,8 @@ def menu(*, for_admin: bool = False) -> dict[str, list[StreamlitPage]]:
         ]
         if pages:
             sections[section] = pages
+    for pages in sections.values():
+        pages += [_by_its_name(page) for page in pages if page.url_path == ""]
     return sections
 
 
@@ -68,10 +72,22 @@ def _file_exists(item: _Item) -> bool:
 
 
 def _page(item: _Item) -> StreamlitPage:
+    is_default = item.name == _DEFAULT
     return st.Page(
         pages_directory() / f"{item.name}.py",
         title=item.title,
         icon=item.icon,
-        url_path=item.name,
-        default=item.name == "overview",
+        # The default page would reserve its own name, though it does not answer to it.
+        url_path="" if is_default else item.name,
+        default=is_default,
     )
+
+
+def _by_its_name(default: StreamlitPage) -> StreamlitPage:
+    """What answers at `/overview`: it goes on to "/" with the address's parameters."""
+
+    def go_on() -> None:
+        asked = {name: st.query_params.get_all(name) for name in st.query_params}
+        st.switch_page(default, query_params=asked)
+
+    return st.Page(go_on, title=default.title, url_path=_DEFAULT, visibility="hidden")

@@ -141,3 +141,15 @@ def test_nothing_is_fetched_from_elsewhere(page: Page, own_server: Server) -> No
         page.goto(own_server.link(name, **COMPARISON))
         ready(page)
     assert foreign == []
+
+
+def test_the_overview_answers_to_its_name_too(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("overview", **COMPARISON))
+    expect(page).to_have_url(
+        re.compile(r"^http://localhost:\d+/\?.*baseline=run%2Fcnn%2Feager.*candidate=run%2Fcnn%2Fr")
+    )
+    ready(page)
+    expect(page.get_by_text("Page not found")).to_have_count(0)
+    expect(page.get_by_text("Side by side")).to_be_visible()
+    # It stands once in the menu.
+    expect(page.get_by_test_id("stSidebarNavLink").filter(has_text="Overview")).to_have_count(1)
