@@ -13,7 +13,7 @@ from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_shared_categories
 from profiler_core.analysis.summary import Summary, summarise
-from profiler_core.errors import FusionscopeError
+from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.ingest.version import Version, version_of
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
@@ -69,7 +69,7 @@ def kernels_of(choice: Choice) -> Kernels:
     """Put the kernels of the chosen runs side by side; runs without a readable trace get a card.
 
     Raises:
-        FusionscopeError: why the last one cannot be read, where none can.
+        NothingToAnalyse: why the last one cannot be read, where none can.
     """
     shown, summaries, problems = [], [], []
     for number, (entry, label) in enumerate(zip(choice.entries, choice.labels, strict=True)):
@@ -77,12 +77,13 @@ def kernels_of(choice: Choice) -> Kernels:
             summaries.append(summary_of(entry))
             shown.append((number, entry, label))
         except FusionscopeError as error:
-            problems.append(error)
+            problems.append((error.problem, error.remedy))  # not the error: it holds open files
     # Where no run is left, the last card is the page's own: it says why, and ends the page.
-    for problem in problems if shown else problems[:-1]:
-        problem_card(problem.problem, problem.remedy)
+    for problem, remedy in problems if shown else problems[:-1]:
+        problem_card(problem, remedy)
     if not shown:
-        raise problems[-1]
+        problem, remedy = problems[-1]
+        raise NothingToAnalyse(problem, remedy=remedy)
     shared = [s for s in with_shared_categories(summaries) if s is not None]
     return Kernels(kernel_sides(shared), tuple(shown))
 
