@@ -24,8 +24,8 @@ from tests.browser import chromium
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
 
-START_TIMEOUT_S = 60.0
-PAGE_TIMEOUT_MS = 30_000
+START_TIMEOUT_S = 120.0
+PAGE_TIMEOUT_MS = 60_000
 
 # What a browser reports although the page is right, by message or address. Keep it short.
 HARMLESS: tuple[str, ...] = (
@@ -58,7 +58,7 @@ def free_port() -> int:
 
 
 # Five seconds are too few where two cores also run a capture; a real failure still ends.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=40_000)
 
 
 @pytest.fixture(scope="session")
