@@ -153,6 +153,7 @@ def test_runs_of_different_captures_are_compared_by_the_form(
     ready(page)
     at_rest(page)
     page.get_by_text("Compare runs of different captures").click()
+    at_rest(page)  # a fold that still grows closes a list that opens
     pick_first(page, "Baseline", "bert · 1")  # of November: not the sample
     pick_first(page, "Candidates", "breaky · 1")
     compare = page.get_by_role("button", name="Compare", exact=True)
