@@ -6,9 +6,11 @@ import pytest
 
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
 from profiler_core.ingest.inductor.graphs import read_graph
+from profiler_core.ingest.inductor.parts import likest
 from profiler_core.ingest.inductor.reader import read_inductor
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "ledger"
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 CORPUS = Path(__file__).resolve().parents[2] / ".." / "shared" / "torch_logs"
 
 GRAPH = """class GraphModule(torch.nn.Module):
@@ -153,3 +155,30 @@ def test_every_version_gives_forward_and_backward(version):
         assert graph.post_nodes
         assert graph.dynamo_nodes
         assert any(node.file for node in graph.dynamo_nodes)
+
+
+def test_each_part_of_a_graph_that_ddp_cut_has_its_own_nodes():
+    """A layer of three parts in the sample's log, where all had the nodes of the whole layer."""
+    folder = SAMPLES / "ddp" / "default" / "torch_trace"
+    log = read_inductor(sorted(folder.iterdir()))
+    forwards = [g for g in log.graphs if g.compile_id == "4/1" and g.direction == "forward"]
+    assert [len(graph.dynamo_nodes) for graph in forwards] == [1, 19, 2]
+    for graph in forwards:
+        names = {node.name for node in graph.dynamo_nodes}
+        origins = {origin for each in graph.post_to_pre.values() for origin in each}
+        assert origins <= names
+        assert any("self_modules_qkv" in name for name in graph.placeholders)  # of the whole layer
+    backwards = [g for g in log.graphs if g.compile_id == "4/1" and g.direction == "backward"]
+    assert [len(graph.dynamo_nodes) for graph in backwards] == [2, 19, 1]  # the last part first
+    for graph in backwards:
+        known = {node.name for node in graph.aot_nodes}
+        assert len([node for node in graph.post_nodes if node.name in known]) >= 5
+
+
+def test_the_likest_graph_is_found_and_the_last_of_equals():
+    mm = "        mm = torch.ops.aten.mm.default(a, b)\n"
+    add = "        add = torch.ops.aten.add.Tensor(a, b)\n"
+    assert likest([mm, mm + add, add], mm + add) == 1
+    assert likest([mm, add, mm], mm) == 2
+    assert likest([add, ""], mm) is None
+    assert likest([], mm) is None

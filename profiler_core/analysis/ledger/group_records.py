@@ -26,6 +26,7 @@ _CONFIDENCE: dict[str, Confidence] = {
     "operator in order": "high",
     "operator and shapes": "high",
     "source line": "high",
+    "exchange between ranks": "high",
     "composite": "medium",
     "optimizer step": "medium",
     "kernel name": "medium",

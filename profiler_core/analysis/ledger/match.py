@@ -18,6 +18,7 @@ Evidence = Literal[
     "kernel name",
     "operator and shapes",
     "optimizer step",
+    "exchange between ranks",
 ]
 
 

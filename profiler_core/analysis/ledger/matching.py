@@ -45,6 +45,7 @@ def match_programs(
         _match_segment(left, right, match, labels_of)
     _match_leftovers(baseline, candidate, match)
     _match_optimizers(baseline, candidate, match, steps)
+    _match_exchange(baseline, candidate, match)
     return match
 
 
@@ -222,3 +223,14 @@ def _match_optimizers(
         )
     if any(set(own) - done[side] for side, own in enumerate(members)) and all(members):
         match.ties.append(Tie(members[0], members[1], "optimizer step"))
+
+
+def _match_exchange(baseline: Program, candidate: Program, match: Match) -> None:
+    """All of a kind that ranks exchange in a step is one group: buckets are cut at other places."""
+    for kind in dict.fromkeys((*baseline.exchange.values(), *candidate.exchange.values())):
+        members = [
+            tuple(unit for unit, other in program.exchange.items() if other == kind)
+            for program in (baseline, candidate)
+        ]
+        if all(members):
+            match.ties.append(Tie(members[0], members[1], "exchange between ranks"))

@@ -12,6 +12,7 @@ from typing import Literal
 
 from profiler_core.analysis.categories import category_of_kernel
 from profiler_core.analysis.ledger.engines import OPAQUE
+from profiler_core.analysis.ledger.exchange import exchange_of
 from profiler_core.analysis.ledger.graph_calls import Execution
 from profiler_core.analysis.ledger.operators import (
     ANCHORS,
@@ -97,6 +98,7 @@ class Program:
     views: frozenset[int] = frozenset()  # busy units that move no data: on a CPU only
     accumulating: frozenset[int] = frozenset()  # units that put gradients where they belong
     modules: dict[int, list[str]] = field(default_factory=dict)  # unit -> nn.Modules of its nodes
+    exchange: dict[int, str] = field(default_factory=dict)  # unit -> what ranks exchange by it
 
 
 def program(
@@ -125,6 +127,7 @@ def program(
     serves: dict[int, int] = {}
     copies: set[int] = set()
     known_modules: dict[int, list[str]] = {}
+    exchange: dict[int, str] = {}
     for execution in executions:
         run = step.runs[execution.run]
         copies.update(execution.input_copies)
@@ -160,6 +163,12 @@ def program(
         placed.extend((run.ts_ns, order, is_backward, item) for order, item in enumerate(items))
     autograd_threads = {unit.thread for unit in step.units if unit.backward} - {step.main_thread}
     for number, unit in enumerate(step.units):
+        exchanged = None if number in dealt else exchange_of(unit.name)
+        if exchanged is not None:
+            if unit.events:
+                exchange[number] = exchanged[0]
+                notes.setdefault(number, []).append(exchanged[1])
+            continue
         is_view = with_views and bool(unit.sequence_numbers) and not unit.is_replay
         if number in dealt or not (unit.events or is_view):
             continue
@@ -185,6 +194,7 @@ def program(
         views=frozenset(n for n, unit in busy if unit.common in KERNEL_FREE),
         accumulating=frozenset(n for n, unit in busy if "AccumulateGrad" in (unit.backward or "")),
         modules=known_modules,
+        exchange=exchange,
     )
 
 

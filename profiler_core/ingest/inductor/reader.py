@@ -16,6 +16,7 @@ import msgspec
 
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
 from profiler_core.ingest.inductor.graphs import placeholder_names, placeholder_shapes, read_graph
+from profiler_core.ingest.inductor.parts import likest
 from profiler_core.ingest.torch_trace.records import payload_text, records
 from profiler_core.model.inductor import (
     CompiledGraph,
@@ -26,6 +27,7 @@ from profiler_core.model.inductor import (
 )
 
 _DYNAMO, _CODE = "dynamo_output_graph", "inductor_output_code"
+_PART = "optimize_ddp_split_child"
 # The graph that Inductor lowers, the best name first: 2.7 and 2.8 have it under other names.
 _POST = (
     "inductor_post_grad_graph",
@@ -34,11 +36,12 @@ _POST = (
     "before_post_grad_graph",
     "before_recompile_post_grad",
 )
-_AOT = ("aot_forward_graph", "aot_backward_graph", "aot_inference_graph")
+_BACKWARD = "aot_backward_graph"
+_AOT = ("aot_forward_graph", _BACKWARD, "aot_inference_graph")
 _MAPPINGS = "inductor_provenance_tracking_node_mappings"
 _STACKS = "inductor_provenance_tracking_kernel_stack_traces"
 _ARTIFACT = "artifact:"
-_KINDS = (_DYNAMO, *_POST, _CODE, *_AOT, _MAPPINGS, _STACKS)
+_KINDS = (_DYNAMO, _PART, *_POST, _CODE, *_AOT, _MAPPINGS, _STACKS)
 _WANTED = frozenset(_KINDS) | {_ARTIFACT + kind for kind in _KINDS}
 
 
@@ -50,6 +53,28 @@ class _Compilation:
     aot: dict[str, str] = field(default_factory=dict)
     post: dict[str, str] = field(default_factory=dict)
     graphs: list["_Graph"] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)  # of a graph that DDP cut
+    backwards: list[str] = field(default_factory=list)  # AOT graphs of the parts
+    n_forwards: int = 0  # parts whose forward is compiled
+
+    def begin(self, dynamo: str) -> None:
+        """A new graph of this id: an attempt after a restart forgets what was before."""
+        self.dynamo, self.aot, self.post = dynamo, {}, {}
+        self.parts, self.backwards, self.n_forwards = [], [], 0
+
+    def assign_part(self, graph: "_Graph") -> None:
+        """Say of a graph that was just compiled which part of a cut one it is."""
+        index: int | None = self.n_forwards
+        if _direction(graph) == "backward":
+            index = likest(self.backwards, graph.post)
+            if index is not None:
+                graph.aot[_BACKWARD] = self.backwards[index]
+                # Each is compiled once; its place is kept for the others.
+                self.backwards[index] = ""
+        else:
+            self.n_forwards += 1
+        if index is not None and index < len(self.parts):
+            graph.dynamo = self.parts[index]
 
 
 @dataclass
@@ -57,7 +82,8 @@ class _Graph:
     compile_id: str
     code: str
     file_name: str
-    dynamo: str
+    dynamo: str  # the part of it that this graph is, where it was cut
+    signature: str  # the whole dynamo graph, whose placeholders are named as they were traced
     aot: dict[str, str]
     post: str
     mappings: dict[str, Any] = field(default_factory=dict)
@@ -85,17 +111,29 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
             last_id = compile_id
             one = compilations.setdefault(compile_id, _Compilation())
             if kind == _DYNAMO:
-                one.dynamo, one.aot, one.post = payload, {}, {}
+                one.begin(payload)
+            elif kind == _PART:
+                one.parts.append(payload)
             elif kind in _AOT:
                 one.aot[kind] = payload
+                if kind == _BACKWARD:
+                    one.backwards.append(payload)
             elif kind in _POST:
                 one.post[kind] = payload
             elif kind == _CODE:
                 name = record.body.get("filename") if isinstance(record.body, dict) else None
                 post = next((one.post[name] for name in _POST if name in one.post), "")
                 graph = _Graph(
-                    compile_id, payload, str(name or ""), one.dynamo, dict(one.aot), post
+                    compile_id,
+                    payload,
+                    str(name or ""),
+                    one.dynamo,
+                    one.dynamo,
+                    dict(one.aot),
+                    post,
                 )
+                if one.parts:
+                    one.assign_part(graph)
                 one.post = {}
                 one.graphs.append(graph)
                 graphs.append(graph)
@@ -147,7 +185,7 @@ def _build(graph: _Graph) -> CompiledGraph:
             )
         )
     aot = graph.aot.get(
-        "aot_backward_graph" if direction == "backward" else "aot_forward_graph", ""
+        _BACKWARD if direction == "backward" else "aot_forward_graph", ""
     ) or graph.aot.get("aot_inference_graph", "")
     return CompiledGraph(
         compile_id=graph.compile_id,
@@ -158,7 +196,7 @@ def _build(graph: _Graph) -> CompiledGraph:
         aot_nodes=read_graph(aot),
         post_to_pre=_string_lists(graph.mappings.get("postToPre"))
         or ({} if direction == "backward" else _post_to_pre(calls, graph.dynamo, kernels)),
-        placeholders=placeholder_names(graph.dynamo),
+        placeholders=placeholder_names(graph.signature),
         kernels=kernels,
         buffers={
             **placeholder_shapes(graph.post),
@@ -175,7 +213,7 @@ def _traced(compilations: Mapping[str, _Compilation]) -> Iterator[CompiledGraph]
         if one.graphs or not one.dynamo:
             continue
         nodes = read_graph(one.dynamo)
-        backward = one.aot.get("aot_backward_graph", "")
+        backward = one.aot.get(_BACKWARD, "")
         directions: list[Direction] = ["forward", "backward"] if backward else ["inference"]
         for direction in directions:
             aot = backward if direction == "backward" else ""

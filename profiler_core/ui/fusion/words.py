@@ -18,6 +18,7 @@ _EVIDENCE = {
     "source line": "both sides come from the same line of the code",
     "composite": "the compiler is known to make one of the other",
     "optimizer step": "both are the optimizer's step",
+    "exchange between ranks": "both are what the ranks exchange in a step",
     "kernel name": "the compiled kernel's name lists these operators",
     "position": "both stand between the same neighbours, and nothing else tells",
 }

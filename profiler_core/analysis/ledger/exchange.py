@@ -1,0 +1,32 @@
+"""What ranks exchange: collectives, and what DDP copies for them.
+
+DDP launches both in hooks of the backward, beneath whatever gradient completes a bucket
+(torch/csrc/distributed/c10d/reducer.cpp), and compiling moves where that is. By place they would
+be tied to an operator that they only happen to follow, so they are taken out of the programs, and
+all of a kind in a step is one group.
+"""
+
+import re
+
+from profiler_core.analysis.categories import category_of_kernel
+from profiler_core.analysis.ranks.collective_kinds import LABELS, kind_of
+
+_COLLECTIVE = re.compile(r"(?:c10d::|nccl:|gloo:|record_param_comms|_?c10d_functional::)")
+_BUCKETS = ("torch::distributed::reducer::", "torch.distributed.ddp.reducer::")
+
+_WAITING = "the wait for the other ranks is in it"
+_COPYING = "DDP copies gradients into the buckets that it sends, and back"
+
+
+def exchange_of(name: str) -> tuple[str, str] | None:
+    """Kind of a unit's exchange and a note on it, or None for the model's own work.
+
+    Args:
+        name: of an operator, or of a kernel that was launched outside any.
+    """
+    if name.startswith(_BUCKETS):
+        return "buckets", _COPYING
+    if _COLLECTIVE.match(name) or category_of_kernel(name) == "communication":
+        kind = kind_of(name)
+        return kind, f"{LABELS[kind]} between the ranks: {_WAITING}"
+    return None
