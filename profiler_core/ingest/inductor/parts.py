@@ -6,10 +6,9 @@ in the order of the program (`optimize_ddp_split_child`), whose nodes are named 
 compiled in that order; backwards when they first run, the last part's first.
 """
 
-import re
 from collections.abc import Sequence
 
-_LINE = re.compile(r"^\s+(?P<name>\w+)[^=]*? = (?P<target>[\w.]+)", re.MULTILINE)
+from profiler_core.ingest.inductor.graphs import read_graph
 
 
 def likest(texts: Sequence[str], graph: str) -> int | None:
@@ -31,4 +30,4 @@ def likest(texts: Sequence[str], graph: str) -> int | None:
 
 
 def _nodes(text: str) -> set[tuple[str, str]]:
-    return {(found["name"], found["target"]) for found in _LINE.finditer(text)}
+    return {(node.name, node.target) for node in read_graph(text)}

@@ -74,7 +74,7 @@ class _Compilation:
         else:
             self.n_forwards += 1
         if index is not None and index < len(self.parts):
-            graph.dynamo = self.parts[index]
+            graph.part = self.parts[index]
 
 
 @dataclass
@@ -82,10 +82,10 @@ class _Graph:
     compile_id: str
     code: str
     file_name: str
-    dynamo: str  # the part of it that this graph is, where it was cut
-    signature: str  # the whole dynamo graph, whose placeholders are named as they were traced
+    dynamo: str
     aot: dict[str, str]
     post: str
+    part: str = ""  # of dynamo's graph, where DDP cut it: nodes have other names there
     mappings: dict[str, Any] = field(default_factory=dict)
     stacks: dict[str, Any] = field(default_factory=dict)
 
@@ -116,7 +116,7 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
                 one.parts.append(payload)
             elif kind in _AOT:
                 one.aot[kind] = payload
-                if kind == _BACKWARD:
+                if kind == _BACKWARD and one.parts:
                     one.backwards.append(payload)
             elif kind in _POST:
                 one.post[kind] = payload
@@ -124,13 +124,7 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
                 name = record.body.get("filename") if isinstance(record.body, dict) else None
                 post = next((one.post[name] for name in _POST if name in one.post), "")
                 graph = _Graph(
-                    compile_id,
-                    payload,
-                    str(name or ""),
-                    one.dynamo,
-                    one.dynamo,
-                    dict(one.aot),
-                    post,
+                    compile_id, payload, str(name or ""), one.dynamo, dict(one.aot), post
                 )
                 if one.parts:
                     one.assign_part(graph)
@@ -184,6 +178,7 @@ def _build(graph: _Graph) -> CompiledGraph:
                 stacks=stacks_of.get(call.handle or "", ()),
             )
         )
+    dynamo = graph.part or graph.dynamo
     aot = graph.aot.get(
         _BACKWARD if direction == "backward" else "aot_forward_graph", ""
     ) or graph.aot.get("aot_inference_graph", "")
@@ -191,12 +186,12 @@ def _build(graph: _Graph) -> CompiledGraph:
         compile_id=graph.compile_id,
         direction=direction,
         calls=tuple(calls),
-        dynamo_nodes=read_graph(graph.dynamo),
+        dynamo_nodes=read_graph(dynamo),
         post_nodes=post_nodes,
         aot_nodes=read_graph(aot),
         post_to_pre=_string_lists(graph.mappings.get("postToPre"))
-        or ({} if direction == "backward" else _post_to_pre(calls, graph.dynamo, kernels)),
-        placeholders=placeholder_names(graph.signature),
+        or ({} if direction == "backward" else _post_to_pre(calls, dynamo, kernels)),
+        placeholders=placeholder_names(graph.dynamo),
         kernels=kernels,
         buffers={
             **placeholder_shapes(graph.post),
