@@ -85,6 +85,11 @@ def category_of_kernel(name: str, operators: Iterable[str] = ()) -> str:
     return _BY_RULE[min(first)]
 
 
+def category_of_operator(name: str) -> str:
+    """The category that a host range of this name gives to what is launched inside of it."""
+    return _BY_RULE[_first_rule(name, "operator")]
+
+
 def _first_rule(name: str, by: str) -> int:
     for number, pattern in _PATTERNS[by]:
         if pattern.search(name):

@@ -6,18 +6,19 @@ be tied to an operator that they only happen to follow, so they are taken out of
 all of a kind in a step is one group.
 """
 
-import re
+from functools import lru_cache
 
-from profiler_core.analysis.categories import category_of_kernel
+from profiler_core.analysis.categories import category_of_kernel, category_of_operator
 from profiler_core.analysis.ranks.collective_kinds import LABELS, kind_of
 
-_COLLECTIVE = re.compile(r"(?:c10d::|nccl:|gloo:|record_param_comms|_?c10d_functional::)")
+_FUNCTIONAL = "c10d_functional::"  # torch 2.1 to 2.3; later with an underscore
 _BUCKETS = ("torch::distributed::reducer::", "torch.distributed.ddp.reducer::")
 
 _WAITING = "the wait for the other ranks is in it"
 _COPYING = "DDP copies gradients into the buckets that it sends, and back"
 
 
+@lru_cache(maxsize=65536)
 def exchange_of(name: str) -> tuple[str, str] | None:
     """Kind of a unit's exchange and a note on it, or None for the model's own work.
 
@@ -26,7 +27,8 @@ def exchange_of(name: str) -> tuple[str, str] | None:
     """
     if name.startswith(_BUCKETS):
         return "buckets", _COPYING
-    if _COLLECTIVE.match(name) or category_of_kernel(name) == "communication":
+    known = (category_of_operator(name), category_of_kernel(name))
+    if name.startswith(_FUNCTIONAL) or "communication" in known:
         kind = kind_of(name)
         return kind, f"{LABELS[kind]} between the ranks: {_WAITING}"
     return None

@@ -12,6 +12,7 @@ from profiler_core.analysis.ledger.exchange import exchange_of
         ("c10d::_allgather_base_", "all_gather"),
         ("c10d::_reduce_scatter_base_", "reduce_scatter"),
         ("_c10d_functional::all_gather_into_tensor", "all_gather"),
+        ("c10d_functional::all_reduce", "all_reduce"),
         ("nccl:all_reduce", "all_reduce"),
         ("gloo:broadcast", "broadcast"),
         ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "all_reduce"),
