@@ -25,13 +25,12 @@ def show_recompiles(compiled: Compiled) -> None:
     if not reports:
         return
     measurement = compiled.entry.run.measurement
-    on_steps = (
-        measurement and measurement.first_call_ns and any(r.step is not None for r in reports)
-    )
-    why = "A guard failed, so the function was compiled once more"
-    section("Recompiles", f"{why}: in the coloured steps." if on_steps else f"{why}.")
-    if measurement and measurement.first_call_ns and on_steps:
+    steps: tuple[int, ...] = ()
+    if measurement and measurement.first_call_ns and any(r.step is not None for r in reports):
         steps = (measurement.first_call_ns, *measurement.warmup_step_ns)
+    why = "A guard failed, so the function was compiled once more"
+    section("Recompiles", f"{why}: in the coloured steps." if steps else f"{why}.")
+    if steps:
         show_figure(
             recompile_steps(reports, steps, colors()),
             key="recompile_steps",
