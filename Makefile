@@ -21,6 +21,7 @@ run: $(VENV)/.run  ## Make the environment and open the dashboard on the shipped
 test: $(VENV)/.dev browser database  ## Everything that needs no GPU: lint, types, tests, real browser and database
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy
 	$(PY) -m pytest -m "not gpu and not matrix"
 
@@ -39,9 +40,10 @@ test-matrix: $(VENV)/.dev  ## Captures with torch 2.1, 2.6 and the newest, 16 GB
 	MATRIX=$(MATRIX) $(PY) -m pytest tests/matrix -m matrix
 	MATRIX=$(MATRIX) $(PY) -m tests.matrix
 
-lint: $(VENV)/.dev  ## Style, imports, docstrings
+lint: $(VENV)/.dev  ## Style, docstrings, complexity, who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 
 format: $(VENV)/.dev  ## Put the code into shape
 	$(BIN)/ruff check --fix .

@@ -1,6 +1,7 @@
 """What torch.compile did to a PyTorch model: capture, ingest, analyse, show.
 
-The stages run in one direction; tests/test_layers.py says who may import whom.
+The stages run in one direction; the contracts in pyproject.toml say who
+may import whom.
 """
 
 import os

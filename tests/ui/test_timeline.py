@@ -121,21 +121,6 @@ def test_the_facts_of_a_kernel_are_words(tmp_path):
     assert "Bytes" not in facts
 
 
-@pytest.mark.parametrize(
-    ("dims", "types", "text"),
-    [
-        ("[[8,128],[]]", '["float","Scalar"]', "8×128 float"),
-        ('[["64","3"],["3"]]', '["c10::Half"]', "64×3 c10::Half · 3"),
-        ("[[],[]]", None, None),
-        ("[[[1,2],[3]]]", None, None),
-        ("not json", None, "not json"),
-        (None, None, None),
-    ],
-)
-def test_shapes_are_read_as_people_write_them(dims, types, text):
-    assert panels._shapes(dims, types) == text
-
-
 def test_what_the_file_did_not_have_whole_is_said(tmp_path):
     trace = a_trace(device=[kernel(0, 10)])
     cut = replace(trace, tally=Tally(3, {"no duration": 2}, {"cut short": 1}))

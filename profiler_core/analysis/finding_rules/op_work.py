@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-import msgspec
 import numpy as np
 import polars as pl
 
 from profiler_core.analysis.device_peaks import DevicePeaks
+from profiler_core.analysis.operator_arguments import json_list
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import Trace
 
@@ -153,20 +153,12 @@ def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
 def _dims(text: str | None) -> tuple[tuple[int, ...], ...]:
     return tuple(
         tuple(item) if isinstance(item, list) and all(isinstance(n, int) for n in item) else ()
-        for item in _list(text)
+        for item in json_list(text)
     )
 
 
 def _texts(text: str | None) -> tuple[str, ...]:
-    return tuple(str(item) for item in _list(text))
-
-
-def _list(text: str | None) -> list[object]:
-    try:
-        value = msgspec.json.decode((text or "[]").encode())
-    except msgspec.DecodeError:
-        return []
-    return value if isinstance(value, list) else []
+    return tuple(str(item) for item in json_list(text))
 
 
 def floor_ns(op: OpWork, flops_per_s: float, peaks: DevicePeaks, item: int) -> float | None:

@@ -1,6 +1,5 @@
 """What the page about compiling reads: logs, reports, kept source lines, generated code."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from profiler_core.analysis.compilation.skipped_frames import Other, others_of
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.inductor.apart import read_inductor_apart
+from profiler_core.ingest.kept_sources import read_kept_sources
 from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.inductor import InductorLog
@@ -25,8 +25,6 @@ from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.log_reading import compile_log_of
 from profiler_core.ui.reading import read_run, read_trace
-
-_MOST_SOURCE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -142,17 +140,5 @@ def _inductor(paths: tuple[Path, ...], versions: tuple[Version, ...]) -> Inducto
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _sources(path: Path, mtime_ns: int) -> dict[str, dict[int, str]]:
-    """{file: {line: text}}; what is not of that shape is left out."""
     del mtime_ns
-    if path.stat().st_size > _MOST_SOURCE_BYTES:
-        return {}
-    try:
-        files = json.loads(path.read_bytes()).get("files", {})
-    except (ValueError, AttributeError, RecursionError):
-        return {}
-    kept: dict[str, dict[int, str]] = {}
-    for name, value in files.items() if isinstance(files, dict) else ():
-        lines = value.get("lines") if isinstance(value, dict) else None
-        if isinstance(lines, dict):
-            kept[name] = {int(n): str(text) for n, text in lines.items() if n.isdigit()}
-    return kept
+    return read_kept_sources(path)

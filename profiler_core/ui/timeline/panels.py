@@ -3,13 +3,13 @@
 It is also how a screen reader gets at both: everything here is text.
 """
 
-import json
 from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.operator_arguments import arguments_text
 from profiler_core.timeline.host_categories import HOST_CATEGORIES
 from profiler_core.timeline.span import SpanRow, busy_in_span
 from profiler_core.ui.timeline.component import Picked
@@ -84,7 +84,7 @@ def _facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str]]:
         ("Launched by", event.launch_name),
         ("Launch delay", _delay(event.launch_delay_ns)),
         ("Launched", _launched(event.n_launched, event.launched_ns)),
-        ("Input shapes", _shapes(event.input_dims, event.input_types)),
+        ("Input shapes", arguments_text(event.input_dims, event.input_types)),
         ("Grid × block", _grid(event.grid, event.block)),
         ("Registers a thread", _count(event.registers_per_thread)),
         (
@@ -125,24 +125,6 @@ def _launched(n: int | None, total_ns: int | None) -> str | None:
         return None
     noun = "device event" if n == 1 else "device events"
     return f"{format_count(n)} {noun}, {format_duration(total_ns)} together"
-
-
-def _shapes(dims: str | None, types: str | None) -> str | None:
-    """`[["8","128"],[]]` and `["float","Scalar"]` -> "8×128 float"; scalars are left out."""
-    if dims is None:
-        return None
-    try:
-        shapes, kinds = json.loads(dims), json.loads(types) if types else []
-    except ValueError:
-        return dims
-    if not isinstance(shapes, list) or not isinstance(kinds, list):
-        return dims
-    texts = []
-    for number, shape in enumerate(shapes):
-        if isinstance(shape, list) and shape and not isinstance(shape[0], list):
-            kind = str(kinds[number]) if number < len(kinds) else ""
-            texts.append(f"{'×'.join(str(n) for n in shape)} {kind}".strip())
-    return " · ".join(texts) or None
 
 
 def _grid(grid: str | None, block: str | None) -> str | None:

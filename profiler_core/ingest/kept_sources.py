@@ -1,0 +1,26 @@
+"""sources.json: the source lines that a capture kept (`capture/sources.py` writes the file)."""
+
+import json
+from pathlib import Path
+
+_MOST_BYTES = 16 << 20
+
+
+def read_kept_sources(path: Path) -> dict[str, dict[int, str]]:
+    """The kept lines of each file by their numbers from 1: {file: {line: text}}.
+
+    What is not of that shape is left out: the file may have come with an upload. One above 16 MiB
+    or without valid JSON has no lines.
+    """
+    if path.stat().st_size > _MOST_BYTES:
+        return {}
+    try:
+        files = json.loads(path.read_bytes()).get("files", {})
+    except (ValueError, AttributeError, RecursionError):
+        return {}
+    kept: dict[str, dict[int, str]] = {}
+    for name, value in files.items() if isinstance(files, dict) else ():
+        lines = value.get("lines") if isinstance(value, dict) else None
+        if isinstance(lines, dict):
+            kept[name] = {int(n): str(text) for n, text in lines.items() if n.isdigit()}
+    return kept

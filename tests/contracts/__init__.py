@@ -1,0 +1,1 @@
+"""Kinds of contract that import-linter lacks; pyproject.toml states the contracts themselves."""
