@@ -249,9 +249,10 @@ def _group_row(number: int, group: FusionGroup) -> dict[str, Any]:
         "module": group.module,
         "source": group.sources[0][0] if group.sources else None,
         "n_kernels": [
-            side.n_kernels / max(1, n)
-            for side, n in zip((group.baseline, group.candidate), group.n_steps, strict=True)
+            group.per_step(side.n_kernels, which)
+            for which, side in enumerate((group.baseline, group.candidate))
         ],
+        "class_steps": list(group.class_steps),
         "baseline_ns": group.baseline_step_ns,
         "candidate_ns": group.candidate_step_ns,
         "delta_ns": round(group.delta_ns),

@@ -9,7 +9,7 @@ from typing import Any
 from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.findings import Finding
-from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
+from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
 from profiler_core.analysis.waterfall import Waterfall, open_bar
 
 
@@ -20,9 +20,8 @@ def fusion_json(ledger: FusionLedger, measured: MeasuredLedger | None = None) ->
         ledger: of the pair.
         measured: what hardware counters say of its groups.
     """
-    n = (max(1, ledger.n_baseline_steps), max(1, ledger.n_candidate_steps))
-    left = apportion({i: g.baseline.time_ns / n[0] for i, g in enumerate(ledger.groups)})
-    right = apportion({i: g.candidate.time_ns / n[1] for i, g in enumerate(ledger.groups)})
+    left = apportion({i: group.baseline_step_ns for i, group in enumerate(ledger.groups)})
+    right = apportion({i: group.candidate_step_ns for i, group in enumerate(ledger.groups)})
 
     def total(times: dict[int, int], *kinds: str) -> int:
         return sum(times[i] for i, group in enumerate(ledger.groups) if group.kind in kinds)
@@ -41,18 +40,19 @@ def fusion_json(ledger: FusionLedger, measured: MeasuredLedger | None = None) ->
             {
                 "kind": group.kind,
                 "phase": group.phase,
-                "baseline_ops": _operators(group.baseline, n[0]),
-                "baseline_kernels": _kernels(group.baseline, n[0]),
-                "candidate_ops": _operators(group.candidate, n[1]),
-                "candidate_kernels": _kernels(group.candidate, n[1]),
+                "baseline_ops": _operators(group, 0),
+                "baseline_kernels": _kernels(group, 0),
+                "candidate_ops": _operators(group, 1),
+                "candidate_kernels": _kernels(group, 1),
                 "baseline_ns": left[i],
                 "candidate_ns": right[i],
-                "baseline_bytes": _a_step(group.baseline.bytes_moved, n[0]),
-                "candidate_bytes": _a_step(group.candidate.bytes_moved, n[1]),
+                "baseline_bytes": _bytes(group, 0),
+                "candidate_bytes": _bytes(group, 1),
                 "baseline_dram_bytes": _dram_bytes(measured, i, 0),
                 "candidate_dram_bytes": _dram_bytes(measured, i, 1),
                 "source": [f"{label}: {code}" if code else label for label, code in group.sources],
                 "module": group.module,
+                "class_steps": list(group.class_steps),
                 "notes": list(group.notes),
                 "evidence": list(group.evidence),
                 "confidence": group.confidence,
@@ -102,27 +102,27 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _operators(side: GroupSide, n_steps: int) -> list[dict[str, Any]]:
+def _operators(group: FusionGroup, which: int) -> list[dict[str, Any]]:
     return [
         {
             "op": one.op,
-            "n": one.n / n_steps,
-            "n_kernels": one.n_kernels / n_steps,
-            "time_ns": round(one.time_ns / n_steps),
+            "n": group.per_step(one.n, which),
+            "n_kernels": group.per_step(one.n_kernels, which),
+            "time_ns": round(group.per_step(one.time_ns, which)),
         }
-        for one in side.operators
+        for one in (group.baseline, group.candidate)[which].operators
     ]
 
 
-def _kernels(side: GroupSide, n_steps: int) -> list[dict[str, Any]]:
+def _kernels(group: FusionGroup, which: int) -> list[dict[str, Any]]:
     return [
         {
             "name": one.name,
             "category": one.category,
-            "n": one.n / n_steps,
-            "time_ns": round(one.time_ns / n_steps),
+            "n": group.per_step(one.n, which),
+            "time_ns": round(group.per_step(one.time_ns, which)),
         }
-        for one in side.kernels
+        for one in (group.baseline, group.candidate)[which].kernels
     ]
 
 
@@ -131,5 +131,6 @@ def _dram_bytes(measured: MeasuredLedger | None, group: int, side: int) -> int |
     return None if one is None or one.dram_bytes is None else round(one.dram_bytes)
 
 
-def _a_step(value: int | None, n_steps: int) -> int | None:
-    return None if value is None else round(value / n_steps)
+def _bytes(group: FusionGroup, which: int) -> int | None:
+    moved = (group.baseline, group.candidate)[which].bytes_moved
+    return None if moved is None else round(group.per_step(moved, which))

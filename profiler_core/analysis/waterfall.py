@@ -215,12 +215,12 @@ def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
 
 
 def _parts(ledger: FusionLedger) -> dict[str, list[GroupPart]]:
-    n = (max(1, ledger.n_baseline_steps), max(1, ledger.n_candidate_steps))
     parts: dict[str, list[GroupPart]] = {}
     for number, group in enumerate(ledger.groups):
         left, right = _by_class(group.baseline), _by_class(group.candidate)
         for key in {**left, **right}:
-            part = GroupPart(number, left.get(key, 0) / n[0], right.get(key, 0) / n[1])
+            sides = (group.per_step(left.get(key, 0), 0), group.per_step(right.get(key, 0), 1))
+            part = GroupPart(number, *sides)
             parts.setdefault(key, []).append(part)
     for every in parts.values():
         every.sort(key=lambda part: -abs(part.candidate_ns - part.baseline_ns))

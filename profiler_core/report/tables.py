@@ -92,8 +92,10 @@ def _groups(contents: Contents) -> list[Row]:
             "source": ", ".join(label for label, _ in group.sources),
             "baseline_ns": group.baseline_step_ns,
             "candidate_ns": group.candidate_step_ns,
-            "baseline_kernels": group.baseline.n_kernels / max(1, group.n_steps[0]),
-            "candidate_kernels": group.candidate.n_kernels / max(1, group.n_steps[1]),
+            "baseline_kernels": group.per_step(group.baseline.n_kernels, 0),
+            "candidate_kernels": group.per_step(group.candidate.n_kernels, 1),
+            "baseline_class_steps": group.class_steps[0],
+            "candidate_class_steps": group.class_steps[1],
             "evidence": ", ".join(group.evidence),
             "confidence": group.confidence,
         }

@@ -54,4 +54,5 @@ def _group(number: int, n_steps: int) -> FusionGroup:
         module=f"layers.{number // 40}.block.{number % 40}",
         evidence=("source line",),
         n_steps=(n_steps, n_steps),
+        class_steps=(n_steps, n_steps),
     )

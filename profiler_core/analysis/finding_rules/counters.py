@@ -19,8 +19,8 @@ def dram_traffic(facts: Facts) -> Finding | None:
     saved, n_groups = 0.0, 0
     for number, group in enumerate(ledger.groups):
         kernels = [
-            _n_kernels(side) / max(1, n)
-            for side, n in zip((group.baseline, group.candidate), group.n_steps, strict=True)
+            group.per_own_step(_n_kernels(side), which)  # counters are of one step that has it
+            for which, side in enumerate((group.baseline, group.candidate))
         ]
         left, right = (measured.of(number, side) for side in (0, 1))
         if group.kind not in ("matched", "removed") or kernels[1] >= kernels[0] or left is None:

@@ -16,11 +16,11 @@ def memory_roof(facts: Facts) -> Finding | None:
     if facts.ledger is None or facts.peaks is None or not facts.on_gpu:
         return None
     at_roof = [group for group in facts.ledger.of_kind("matched") if _at_roof(facts, group)]
-    time = sum(group.candidate.time_ns for group in at_roof) / facts.n_steps
+    time = sum(group.candidate_step_ns for group in at_roof)
     if time < 0.1 * facts.step_ns:
         return None
     best = max(at_roof, key=lambda group: group.candidate.time_ns)
-    fastest = bandwidth(best.candidate, facts.n_steps, facts.peaks)
+    fastest = bandwidth(best.candidate, best.n_steps[1], facts.peaks)
     speed = fastest.bytes_per_s if fastest else 0.0
     return Finding(
         key="memory_roof",
@@ -37,7 +37,7 @@ def memory_roof(facts: Facts) -> Finding | None:
 
 
 def _at_roof(facts: Facts, group: FusionGroup) -> bool:
-    found = bandwidth(group.candidate, facts.n_steps, facts.peaks)
+    found = bandwidth(group.candidate, group.n_steps[1], facts.peaks)
     return found is not None and found.at_peak
 
 

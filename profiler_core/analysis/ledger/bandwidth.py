@@ -17,7 +17,7 @@ AT_PEAK = 0.7  # share of the data sheet's: pointwise kernels reach 85 to 89 % (
 class Bandwidth:
     """Of one side of a group."""
 
-    bytes_moved: float  # a step
+    bytes_moved: float  # per step
     bytes_per_s: float
     peak_bytes_per_s: float | None  # None: the device is not known
     fits_cache: bool | None  # is a kernel's data smaller than the L2? None: not known
@@ -34,7 +34,13 @@ class Bandwidth:
 
 
 def bandwidth(side: GroupSide, n_steps: int, peaks: DevicePeaks | None) -> Bandwidth | None:
-    """The effective bandwidth of one side; None where a shape or the time is not known."""
+    """The effective bandwidth of one side; None where a shape or the time is not known.
+
+    Args:
+        side: of a group.
+        n_steps: profiled steps of that side's run.
+        peaks: of the device it ran on; None: not known.
+    """
     moved, per_s = side.bytes_moved, side.bytes_per_s
     if moved is None or per_s is None or not side.n_kernels:
         return None

@@ -4,6 +4,7 @@ Groups are equal when operators and source lines are: the kernel names of two la
 suffix (`…_view_4`, `…_view_9`).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,15 +17,10 @@ _COPIES = ("memcpy", "memset")
 
 @dataclass(frozen=True)
 class FoldedGroup:
-    """Some equal groups. Times are ns a step, of all of them together.
-
-    With `n_steps` a step is the average one of the whole ledger, so that all groups sum to the
-    runs' device time a step; without it a step is one of the group's own class.
-    """
+    """Some equal groups. Times are ns per step of the runs, of all of them together."""
 
     groups: tuple[FusionGroup, ...]
     numbers: tuple[int, ...]  # their places in the ledger
-    n_steps: tuple[int, int] | None = None  # of the ledger, either side
 
     @property
     def first(self) -> FusionGroup:
@@ -43,19 +39,33 @@ class FoldedGroup:
 
     @property
     def title(self) -> str:
-        """`12 × add + layer_norm`."""
-        n = len(self.groups)
+        """`12 × add + layer_norm`: as many as a step has of them."""
+        n = max(Counter(group.step_class for group in self.groups).values())
         return f"{n} × {self.first.title}" if n > 1 else self.first.title
+
+    @property
+    def occurrence(self) -> str | None:
+        """Which steps have them: "in 2 of 4 steps"; None where all steps of the runs have.
+
+        Steps with another sequence of operators are another class, with groups of their own.
+        """
+        classes = {group.step_class: group.class_steps for group in self.groups}
+        parts = []
+        for side, n in enumerate(self.first.n_steps):
+            own = sum(steps[side] for steps in classes.values())
+            if own < n and any((g.baseline, g.candidate)[side].n_kernels for g in self.groups):
+                parts.append(f"{own} of {n}")
+        return f"in {' and '.join(dict.fromkeys(parts))} steps" if parts else None
 
     @cached_property
     def baseline_ns(self) -> float:
-        """Time of the baseline's side, a step."""
-        return sum(group.baseline.time_ns / self._steps(group, 0) for group in self.groups)
+        """Time of the baseline's side per step."""
+        return sum(group.baseline_step_ns for group in self.groups)
 
     @cached_property
     def candidate_ns(self) -> float:
-        """Time of the candidate's side, a step."""
-        return sum(group.candidate.time_ns / self._steps(group, 1) for group in self.groups)
+        """Time of the candidate's side per step."""
+        return sum(group.candidate_step_ns for group in self.groups)
 
     @property
     def delta_ns(self) -> float:
@@ -64,30 +74,27 @@ class FoldedGroup:
 
     @cached_property
     def n_kernels(self) -> tuple[float, float]:
-        """Kernels of either side, a step; copies and memsets are none."""
+        """Kernels of either side per step; copies and memsets are none."""
         return self._count(0, copies=False), self._count(1, copies=False)
 
     @cached_property
     def n_copies(self) -> tuple[float, float]:
-        """Copies and memsets of either side, a step."""
+        """Copies and memsets of either side per step."""
         return self._count(0, copies=True), self._count(1, copies=True)
 
     def by_category(self, side: int) -> dict[str, float]:
-        """Ns a step by the category of the kernels; 0 the baseline's side, 1 the candidate's."""
+        """Ns per step by the category of the kernels; 0 the baseline's side, 1 the candidate's."""
         sums: dict[str, float] = {}
         for group in self.groups:
             one: GroupSide = (group.baseline, group.candidate)[side]
             for kernel in one.kernels:
-                share = kernel.time_ns / self._steps(group, side)
+                share = group.per_step(kernel.time_ns, side)
                 sums[kernel.category] = sums.get(kernel.category, 0.0) + share
         return sums
 
-    def _steps(self, group: FusionGroup, side: int) -> int:
-        return max(1, (self.n_steps or group.n_steps)[side])
-
     def _count(self, side: int, *, copies: bool) -> float:
         return sum(
-            kernel.n / self._steps(group, side)
+            group.per_step(kernel.n, side)
             for group in self.groups
             for kernel in (group.baseline, group.candidate)[side].kernels
             if (kernel.category in _COPIES) == copies
@@ -95,43 +102,35 @@ class FoldedGroup:
 
 
 def fold(
-    groups: Sequence[FusionGroup],
-    numbers: Iterable[int] | None = None,
-    *,
-    n_steps: tuple[int, int] | None = None,
+    groups: Sequence[FusionGroup], numbers: Iterable[int] | None = None
 ) -> tuple[FoldedGroup, ...]:
     """Equal groups together, the biggest saving first, then what is lost, then what is alike.
 
     Args:
         groups: of a ledger.
         numbers: which of them; all by default.
-        n_steps: of the ledger, either side, to average over; None: over each group's own steps.
     """
     kinds: dict[object, list[int]] = {}
     for number in range(len(groups)) if numbers is None else numbers:
         kinds.setdefault(_likeness(groups[number]), []).append(number)
     folded = [
-        FoldedGroup(tuple(groups[number] for number in same), tuple(same), n_steps)
+        FoldedGroup(tuple(groups[number] for number in same), tuple(same))
         for same in kinds.values()
     ]
     return tuple(sorted(folded, key=lambda one: one.delta_ns))
 
 
-def in_program_order(
-    groups: Sequence[FusionGroup], *, n_steps: tuple[int, int] | None = None
-) -> tuple[FoldedGroup, ...]:
-    """Every group by itself, in the order of the program; `n_steps` as in `fold`."""
+def in_program_order(groups: Sequence[FusionGroup]) -> tuple[FoldedGroup, ...]:
+    """Every group by itself, in the order of the program."""
     order: dict[Phase, int] = {"forward": 0, "backward": 1, "update": 2}
     numbers = sorted(range(len(groups)), key=lambda number: (order[groups[number].phase], number))
-    return tuple(FoldedGroup((groups[number],), (number,), n_steps) for number in numbers)
+    return tuple(FoldedGroup((groups[number],), (number,)) for number in numbers)
 
 
 def _likeness(group: FusionGroup) -> object:
-    def counts(side: GroupSide, n_steps: int) -> tuple[tuple[str, int], ...]:
-        return tuple(sorted((one.op, round(one.n / max(1, n_steps))) for one in side.operators))
-
     lines = tuple(label for label, _ in group.sources)
     if group.baseline.operators:
-        return group.kind, group.phase, lines, counts(group.baseline, group.n_steps[0])
+        times = sorted((o.op, round(group.per_own_step(o.n, 0))) for o in group.baseline.operators)
+        return group.kind, group.phase, lines, tuple(times)
     names = tuple(sorted(one.op.rstrip("0123456789") for one in group.candidate.operators))
     return group.kind, group.phase, lines, names

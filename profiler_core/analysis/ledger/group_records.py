@@ -121,9 +121,21 @@ def group_record(
     programs: Sequence[Program],
     number: int,
     n_steps: tuple[int, int],
+    class_steps: tuple[int, int],
     module: tuple[str | None, str] = (None, ""),
 ) -> FusionGroup:
-    """The record of one group; `module` comes with a note, or with ""."""
+    """The record of one group.
+
+    Args:
+        members: its units on either side.
+        shares: what these add up to.
+        match: of the two programs.
+        programs: of its class, either side.
+        number: of its class.
+        n_steps: profiled steps of either run.
+        class_steps: how many of them are of its class.
+        module: with a note, or with "".
+    """
     kind, why = _kind(members, match, programs[0], programs[1])
     notes = [note for note in (why, module[1]) if note]
     both = ((0, members.baseline), (1, members.candidate))
@@ -149,6 +161,7 @@ def group_record(
         confidence="low" if kind == "unmatched" else confidence,
         step_class=number,
         n_steps=n_steps,
+        class_steps=class_steps,
     )
 
 

@@ -89,6 +89,7 @@ def _class_groups(
                 match,
                 programs,
                 step_class,
+                (sides[0].n_steps, sides[1].n_steps),
                 (len(one.baseline_steps), len(one.candidate_steps)),
                 module,
             )

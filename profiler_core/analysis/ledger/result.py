@@ -16,7 +16,7 @@ Confidence = Literal["high", "medium", "low"]
 
 @dataclass(frozen=True)
 class OperatorTime:
-    """Operators of one name in a group. Totals over the steps of its step class."""
+    """Operators of one name in a group. Totals over all profiled steps of the run."""
 
     op: str  # "aten::linear", or the generated kernel's name
     n: int  # calls
@@ -81,22 +81,35 @@ class FusionGroup:
     evidence: tuple[str, ...] = ()
     confidence: Confidence = "high"
     step_class: int = 0
-    n_steps: tuple[int, int] = (1, 1)  # steps of its class on either side, over which it adds up
+    n_steps: tuple[int, int] = (1, 1)  # profiled steps of either run: what per-step values divide by
+    class_steps: tuple[int, int] = (1, 1)  # how many of them are of its class, and so have it
+
+    def per_step(self, total: float, side: int) -> float:
+        """A total of one side (0 is the baseline's) over the profiled steps of that side's run.
+
+        An average over all steps of the run, also over those without this group: so the times per
+        step of all groups sum to the run's device time per step.
+        """
+        return total / max(1, self.n_steps[side])
+
+    def per_own_step(self, total: float, side: int) -> float:
+        """The same over the steps of its class alone: how often it does something where it runs."""
+        return total / max(1, self.class_steps[side])
 
     @property
     def delta_ns(self) -> float:
-        """Change a step, ns; below 0: the candidate is faster here."""
+        """Change per step, ns; below 0: the candidate is faster here."""
         return self.candidate_step_ns - self.baseline_step_ns
 
     @property
     def baseline_step_ns(self) -> float:
-        """Time of the baseline's side in one step of its class."""
-        return self.baseline.time_ns / max(1, self.n_steps[0])
+        """Time of the baseline's side per step of its run."""
+        return self.per_step(self.baseline.time_ns, 0)
 
     @property
     def candidate_step_ns(self) -> float:
-        """Time of the candidate's side in one step of its class."""
-        return self.candidate.time_ns / max(1, self.n_steps[1])
+        """Time of the candidate's side per step of its run."""
+        return self.per_step(self.candidate.time_ns, 1)
 
     @property
     def title(self) -> str:
@@ -105,7 +118,7 @@ class FusionGroup:
         operators = (self.baseline, self.candidate)[which].operators
         names = []
         for one in operators[:6]:
-            times = round(one.n / max(1, self.n_steps[which]))
+            times = round(self.per_own_step(one.n, which))
             names.append(f"{short_name(one.op)} ×{times}" if times > 1 else short_name(one.op))
         return " + ".join(names) + (" + …" if len(operators) > 6 else "")
 
@@ -123,7 +136,7 @@ class FusionLedger:
     """The whole ledger.
 
     For each side the groups' times sum to `*_ns`, the device time of the profiled steps. Times are
-    totals; divide by `n_*_steps` for a step.
+    totals over `n_*_steps`; `FusionGroup.per_step` and `compiled_only_step_ns` divide them.
     """
 
     groups: tuple[FusionGroup, ...]
@@ -154,6 +167,11 @@ class FusionLedger:
     def compiled_only_ns(self) -> int:
         """Device time that only the candidate spends, and why is known."""
         return sum(group.candidate.time_ns for group in self.of_kind("only in the candidate"))
+
+    @property
+    def compiled_only_step_ns(self) -> float:
+        """The same per step of the candidate."""
+        return self.compiled_only_ns / max(1, self.n_candidate_steps)
 
     @property
     def coverage_baseline(self) -> float | None:

@@ -115,8 +115,9 @@ def _groups(groups: tuple[FoldedGroup, ...], labels: tuple[str, str]) -> str:
 
 def _place(group: FoldedGroup) -> str:
     place = group.first.sources[0][0] if group.first.sources else ""
-    kind = "" if group.kind == "matched" else f"{group.kind} "
-    return f"<br><small>{escape(f'{kind}{place}'.strip())}</small>" if kind or place else ""
+    kind = "" if group.kind == "matched" else group.kind
+    words = " ".join(part for part in (kind, place, group.occurrence) if part)
+    return f"<br><small>{escape(words)}</small>" if words else ""
 
 
 def _change(group: FoldedGroup) -> str:

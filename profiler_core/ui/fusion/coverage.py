@@ -30,8 +30,8 @@ def coverage_sentence(found: Fused) -> str:
         f"placed, in {format_count(n)} group{'' if n == 1 else 's'}."
     )
     if ledger.compiled_only_ns:
-        only = ledger.compiled_only_ns / max(1, ledger.n_candidate_steps)
-        text += f" {format_duration(only)} a step is spent by {candidate} alone."
+        only = format_duration(ledger.compiled_only_step_ns)
+        text += f" {only} per step is spent by {candidate} alone."
     if found.workloads_differ:
         text += f" {OTHER_WORKLOADS}"
     return text

@@ -10,7 +10,7 @@ from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.ledger.bandwidth import Bandwidth, bandwidth
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, short_name
+from profiler_core.analysis.ledger.result import FusionGroup, short_name
 from profiler_core.figures.names import plain_kernel_name
 from profiler_core.ui.counters.words import traffic_sentence, use_sentence
 from profiler_core.ui.fusion.code import show_generated, show_source
@@ -73,6 +73,8 @@ def _about(folded: FoldedGroup) -> str:
         more = f" and {len(modules) - _MOST_MODULES} more" if len(modules) > _MOST_MODULES else ""
         names = ", ".join(f"<b>{escape(name)}</b>" for name in modules[:_MOST_MODULES])
         parts.append(f"Part of {names}{more}.")
+    if folded.occurrence is not None:
+        parts.append(f"It runs {folded.occurrence}; times are averages over all steps.")
     parts.append(escape(how_known(group) if group.kind == "matched" else what_kind(group)))
     parts.extend(f"{escape(note[:1].upper() + note[1:])}." for note in group.notes[:8])
     return " ".join(parts)
@@ -89,54 +91,58 @@ def _counted(
 
 def _show_side(found: Fused, group: FusionGroup, which: int, counted: Measured | None) -> None:
     side = (group.baseline, group.candidate)[which]
-    n_steps = max(1, group.n_steps[which])
     html = f"<h3 class=fs-h>{escape(found.labels[which])}</h3>"
     if not side.kernels:
         st.html(f"{html}<p class=fs-note>Nothing runs here for it.</p>")
         return
-    html += f"<p class=fs-note>{_counts(side, n_steps)}</p>"
+    html += f"<p class=fs-note>{_counts(group, which)}</p>"
     if which == 0 or not all(one.op.startswith("triton_") for one in side.operators):
         operators = ", ".join(
-            f"{short_name(one.op)} ×{one.n / n_steps:.4g}"
-            if one.n > n_steps
+            f"{short_name(one.op)} ×{times:.4g}"
+            if (times := group.per_own_step(one.n, which)) > 1
             else short_name(one.op)
             for one in side.operators
         )
         html += f"<p class=fs-mono>{escape(operators)}</p>"
-    html += _kernel_table(side, n_steps)
+    html += _kernel_table(group, which)
     peaks = peaks_of(found.devices[which])
-    html += f"<p class=fs-note>{_moved(bandwidth(side, n_steps, peaks), peaks)}</p>"
+    reached = bandwidth(side, group.n_steps[which], peaks)
+    html += f"<p class=fs-note>{_moved(reached, peaks)}</p>"
     moved = side.bytes_moved
-    estimate = None if moved is None else moved / n_steps
+    estimate = None if moved is None else group.per_own_step(moved, which)
     if counted is not None:
         said = (traffic_sentence(counted, estimate), use_sentence(counted))
         html += f"<p class=fs-note>{' '.join(filter(None, said))}</p>"
     st.html(html)
 
 
-def _counts(side: GroupSide, n_steps: int) -> str:
-    copies = sum(one.n for one in side.kernels if one.category in ("memcpy", "memset")) / n_steps
-    kernels = sum(one.n for one in side.kernels) / n_steps - copies
+def _counts(group: FusionGroup, which: int) -> str:
+    side = (group.baseline, group.candidate)[which]
+    n_copies = sum(one.n for one in side.kernels if one.category in ("memcpy", "memset"))
+    copies = group.per_step(n_copies, which)
+    kernels = group.per_step(sum(one.n for one in side.kernels) - n_copies, which)
     parts = [f"{format_count(kernels)} kernel{'' if kernels == 1 else 's'}"] if kernels else []
     if copies:
         parts.append(f"{format_count(copies)} {'copies or memsets' if copies > 1 else 'copy'}")
-    return f"<b>{format_duration(side.time_ns / n_steps)}</b> a step in {' and '.join(parts)}"
+    time = format_duration(group.per_step(side.time_ns, which))
+    return f"<b>{time}</b> per step in {' and '.join(parts)}"
 
 
-def _kernel_table(side: GroupSide, n_steps: int) -> str:
+def _kernel_table(group: FusionGroup, which: int) -> str:
     palette = colors()
+    side = (group.baseline, group.candidate)[which]
     kernels = sorted(side.kernels, key=lambda one: -one.time_ns)
     rows = "".join(
         f"<tr><td class='fs-mono fs-free'>{escape(plain_kernel_name(one.name)[:160])}<br>"
         f'<small><span class=fs-swatch style="background:{palette.category(one.category)}"></span>'
         f"{escape(CATEGORIES.get(one.category, one.category))}</small></td>"
-        f"<td>{format_count(one.n / n_steps)}</td>"
-        f"<td>{format_duration(one.time_ns / n_steps)}</td></tr>"
+        f"<td>{format_count(group.per_step(one.n, which))}</td>"
+        f"<td>{format_duration(group.per_step(one.time_ns, which))}</td></tr>"
         for one in kernels[:_MOST_KERNELS]
     )
     more = len(kernels) - _MOST_KERNELS
     if more > 0:
-        rest = sum(one.time_ns for one in kernels[_MOST_KERNELS:]) / n_steps
+        rest = group.per_step(sum(one.time_ns for one in kernels[_MOST_KERNELS:]), which)
         rows += f"<tr><td>and {more} more</td><td></td><td>{format_duration(rest)}</td></tr>"
     return (
         '<table class="fs-t fs-detail fs-kernels"><thead><tr><th>kernel</th><th>a step</th>'

@@ -82,8 +82,7 @@ def choose_filters(ledgers: Sequence[FusionLedger], order: str) -> Filters:
 
 
 def filtered(ledger: FusionLedger, filters: Filters) -> tuple[FoldedGroup, ...]:
-    """The groups that the filters leave, as the order wants them; times are of an average step."""
-    n_steps = (ledger.n_baseline_steps, ledger.n_candidate_steps)
+    """The groups that the filters leave, as the order wants them; times are per step of the runs."""
     wanted = filters.words.lower().split()
     numbers = [
         number
@@ -92,10 +91,10 @@ def filtered(ledger: FusionLedger, filters: Filters) -> tuple[FoldedGroup, ...]:
         and (not filters.kinds or _has_kind(group, filters.kinds))
         and (not wanted or _has_words(group, wanted))
     ]
-    shown = fold(ledger.groups, numbers, n_steps=n_steps)
+    shown = fold(ledger.groups, numbers)
     if filters.order == PROGRAM:
         kept = set(numbers)
-        every = in_program_order(ledger.groups, n_steps=n_steps)
+        every = in_program_order(ledger.groups)
         shown = tuple(one for one in every if one.numbers[0] in kept)
     return tuple(one for one in shown if _changed(one, filters.change))
 

@@ -77,7 +77,7 @@ def show_run_findings(choice: Choice, looked: Looked) -> None:
 def _show_fusion(
     ledger: FusionLedger, labels: tuple[str, str], query: Query, time: str, warning: str
 ) -> None:
-    groups = fold(ledger.groups, n_steps=(ledger.n_baseline_steps, ledger.n_candidate_steps))
+    groups = fold(ledger.groups)
     baseline, candidate = (clipped(label, _LONGEST) for label in labels)
     section(
         "What fusion did",

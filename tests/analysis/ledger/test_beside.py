@@ -34,9 +34,13 @@ def test_what_only_the_other_has_comes_last():
 def test_an_average_step_of_the_whole_ledger():
     """Two classes of steps, of 2 and 3 steps: together the five that the runs have."""
     one, two = many_groups(2).groups
-    groups = (replace(one, n_steps=(2, 2)), replace(two, n_steps=(3, 3)))
+    groups = (
+        replace(one, n_steps=(5, 5), class_steps=(2, 2)),
+        replace(two, n_steps=(5, 5), class_steps=(3, 3)),
+    )
     total = sum(group.baseline.time_ns for group in groups)
-    shown = fold(groups, n_steps=(5, 5))
+    shown = fold(groups)
+    assert sorted(group.occurrence for group in shown) == ["in 2 of 5 steps", "in 3 of 5 steps"]
     assert sum(group.baseline_ns for group in shown) == pytest.approx(total / 5)
     assert sum(sum(group.by_category(0).values()) for group in shown) == pytest.approx(total / 5)
 
