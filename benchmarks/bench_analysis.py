@@ -35,7 +35,7 @@ from profiler_core.analysis.trace_notes import trace_notes
 from profiler_core.analysis.waterfall import waterfall
 from profiler_core.analysis.work import device_work
 from profiler_core.ingest.open import open_trace
-from profiler_core.model.run import Run, RunRecord
+from profiler_core.model.run import RunFiles, RunRecord
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 
@@ -162,7 +162,7 @@ def questions(trace: Trace) -> dict[str, Callable[[], object]]:
     counted = work.filter(pl.col("step").is_not_null())
     times = gpu_time(counted, window)
     summary = summarise(trace)
-    run = Run(record=RunRecord(), path=Path("made-up"))
+    run = RunFiles(record=RunRecord(), path=Path("made-up"))
     side = make_side(run, summary, label="a")
     device = times[0].device if times else 0
     launch = launches(counted)

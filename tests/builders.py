@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from profiler_core.model.run import Measurement, Numerics, Round, Run, RunRecord
+from profiler_core.model.run import Measurement, Numerics, Round, RunFiles, RunRecord
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, TABLE_SCHEMAS, Trace
 
@@ -84,7 +84,7 @@ def a_run(
     numerics: Numerics | None = None,
     record: Row | None = None,
     **measurement: Any,
-) -> Run:
+) -> RunFiles:
     """A run with one timed round for each wall time; no rounds, no measurement."""
     rounds = tuple(
         Round(index=index, order=0, n_steps=n_steps, wall_ns=wall)
@@ -96,7 +96,7 @@ def a_run(
         "spec": {"compile": variant != "eager"},
         **(record or {}),
     }
-    return Run(
+    return RunFiles(
         record=RunRecord(
             variant=variant,
             role=role,

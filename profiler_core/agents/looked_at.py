@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
-from profiler_core.analysis.compare import Comparison, compare
+from profiler_core.analysis.compare import ComparedNumbers, compare
 from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
 from profiler_core.analysis.explanation import Explanation, Material, explanations
 from profiler_core.cli.runs import paths_by_role, sides_of
@@ -26,7 +26,7 @@ _lock = Lock()  # the server asks in threads, and two must not read one trace at
 class LookedAt:
     """A baseline with candidates, everything about them."""
 
-    comparison: Comparison
+    comparison: ComparedNumbers
     materials: tuple[Material, ...]
     explained: tuple[Explanation, ...]
 

@@ -30,9 +30,9 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.fairness import Fairness, fairness
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.verdict_kind import VerdictKind, judge
-from profiler_core.model.run import Numerics, Run
+from profiler_core.model.run import Numerics, RunFiles
 
-Pair = tuple[float | None, float | None]  # (baseline, candidate); None: not available
+TwoNumbers = tuple[float | None, float | None]  # (baseline, candidate); None: not available
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Side:
     """One run of a comparison. summary and per_step are None for a run without a trace."""
 
     label: str
-    run: Run
+    run: RunFiles
     summary: Summary | None
     step_time_ns: float | None  # on `clock`
     clock: Clock | None  # unprofiled where the run was timed, else profiled
@@ -55,16 +55,16 @@ class Side:
 class CategoryPair:
     """One category on both sides, per step; 0 where a side has none of it."""
 
-    n: Pair
-    time_ns: Pair
+    n: TwoNumbers
+    time_ns: TwoNumbers
 
 
 @dataclass(frozen=True)
 class MemoryPair:
     """Peaks of both sides in bytes. Reserved is the peak of a comparison (see PeakMemory)."""
 
-    peak_reserved_bytes: Pair
-    peak_allocated_bytes: Pair
+    peak_reserved_bytes: TwoNumbers
+    peak_allocated_bytes: TwoNumbers
     measured: bool | None  # False: from the traces, of which at least one has no measurement
 
 
@@ -78,18 +78,18 @@ class CandidateComparison:
     error: str | None
     verdict: VerdictKind
     step_time: StepTime
-    n_kernels: Pair
-    n_memcpy: Pair
-    n_memset: Pair
-    n_launches: Pair
-    n_graph_launches: Pair
-    kernel_time_ns: Pair
-    device_time_ns: Pair
-    busy_ns: Pair
-    idle_ns: Pair
-    window_ns: Pair  # profiled step time
-    exposed_communication_ns: Pair
-    exposed_copy_ns: Pair
+    n_kernels: TwoNumbers
+    n_memcpy: TwoNumbers
+    n_memset: TwoNumbers
+    n_launches: TwoNumbers
+    n_graph_launches: TwoNumbers
+    kernel_time_ns: TwoNumbers
+    device_time_ns: TwoNumbers
+    busy_ns: TwoNumbers
+    idle_ns: TwoNumbers
+    window_ns: TwoNumbers  # profiled step time
+    exposed_communication_ns: TwoNumbers
+    exposed_copy_ns: TwoNumbers
     by_category: Mapping[str, CategoryPair]  # those of either side, in the order of CATEGORIES
     compile: CompileCost
     memory: MemoryPair
@@ -102,11 +102,11 @@ class CandidateComparison:
     device_kinds: tuple[str | None, str | None]  # "gpu" or "cpu"; None: no trace
     notes: tuple[str, ...]  # one sentence for each thing that cannot be computed
     fairness: Fairness | None = None  # None: no GPU was sampled
-    energy_per_step_j: Pair = (None, None)
+    energy_per_step_j: TwoNumbers = (None, None)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedNumbers:
     """A baseline with its candidates, in the order given."""
 
     baseline: Side
@@ -115,7 +115,7 @@ class Comparison:
 
 
 def make_side(
-    run: Run,
+    run: RunFiles,
     summary: Summary | None,
     *,
     label: str | None = None,
@@ -154,10 +154,10 @@ def is_empty(summary: Summary) -> bool:
     return not summary.window.annotated and summary.device_time_ns == 0
 
 
-def compare(baseline: Side, candidates: Sequence[Side]) -> Comparison:
+def compare(baseline: Side, candidates: Sequence[Side]) -> ComparedNumbers:
     """Put each candidate beside the baseline."""
     known = known_categories(side.summary for side in (baseline, *candidates))
-    return Comparison(
+    return ComparedNumbers(
         baseline,
         tuple(_against(baseline, side, known) for side in candidates),
         tuple(candidates),
@@ -187,7 +187,7 @@ def _against(baseline: Side, candidate: Side, known: Mapping[str, str]) -> Candi
     ours, theirs = baseline.per_step, candidate.per_step
     categories, category_notes = _categories(baseline, candidate, known)
 
-    def pair(name: str) -> Pair:
+    def pair(name: str) -> TwoNumbers:
         return (getattr(ours, name) if ours else None, getattr(theirs, name) if theirs else None)
 
     return CandidateComparison(
@@ -293,7 +293,7 @@ def _categories(
                 "their operators have in the other runs."
             )
 
-    def pair(field: str, key: str) -> Pair:
+    def pair(field: str, key: str) -> TwoNumbers:
         left, right = (
             None
             if by_category is None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from profiler_core.analysis.compare import Comparison
+from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
 from profiler_core.analysis.compilation.skipped_frames import Other, others_of
 from profiler_core.analysis.counters.groups import MeasuredLedger, measured_ledger
@@ -67,7 +67,7 @@ class Explanation:
 
 
 def explain(
-    comparison: Comparison,
+    comparison: ComparedNumbers,
     number: int,
     baseline: Material,
     candidate: Material,
@@ -114,7 +114,7 @@ def explain(
     return Explanation(bars, ledger, found, tuple(notes), measured)
 
 
-def not_explained(comparison: Comparison, number: int) -> str | None:
+def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
     """Why the two cannot be put beside each other kernel by kernel; None: they can."""
     sides = (comparison.baseline, comparison.sides[number])
     without = [side.label for side in sides if side.summary is None]
@@ -127,7 +127,7 @@ def not_explained(comparison: Comparison, number: int) -> str | None:
 
 
 def pair_waterfall(
-    comparison: Comparison, number: int, *, ledger: FusionLedger | None = None
+    comparison: ComparedNumbers, number: int, *, ledger: FusionLedger | None = None
 ) -> Waterfall:
     """From the baseline's step to the candidate's, both on one clock; kinds as all runs share them.
 
@@ -154,7 +154,7 @@ def pair_waterfall(
 
 
 def _findings(
-    comparison: Comparison,
+    comparison: ComparedNumbers,
     number: int,
     candidate: Material,
     ledger: FusionLedger | None,
@@ -211,7 +211,7 @@ def _report(
 
 
 def others_beside(
-    comparison: Comparison, materials: Sequence[Material]
+    comparison: ComparedNumbers, materials: Sequence[Material]
 ) -> tuple[tuple[Other, ...], ...]:
     """For each run, the baseline first, the others that tell what its skipped frames lost.
 
@@ -226,7 +226,9 @@ def others_beside(
     return tuple(others_of(runs, place) for place in range(len(runs)))
 
 
-def explanations(comparison: Comparison, materials: Sequence[Material]) -> tuple[Explanation, ...]:
+def explanations(
+    comparison: ComparedNumbers, materials: Sequence[Material]
+) -> tuple[Explanation, ...]:
     """One for each candidate, in their order.
 
     Args:

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from profiler_core.analysis.compare import CandidateComparison, Comparison
+from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 
 # Where a verdict's first sentence goes over into its evidence.
 _EVIDENCE = re.compile(r": | \(|, measured ")
 
 
-def leading(comparison: Comparison) -> CandidateComparison | None:
+def leading(comparison: ComparedNumbers) -> CandidateComparison | None:
     """The candidate that the headline is about: the fastest; None: none can be compared.
 
     A fast wrong answer leads too, so that it is seen first. Another workload leads only where there

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from profiler_core.analysis.compare import CandidateComparison, Comparison, Side
+from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
 from profiler_core.analysis.per_step import PerStep
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.verdict_kind import cannot_be_told, never_earned_back
@@ -61,7 +61,7 @@ def step_ns(side: Side, clock: Clock | None) -> float | None:
     return side.per_step.window_ns if side.per_step and clock else None
 
 
-def measures(comparison: Comparison) -> tuple[Measure, ...]:
+def measures(comparison: ComparedNumbers) -> tuple[Measure, ...]:
     """Every measure that at least one run has, the most important first."""
     sides = (comparison.baseline, *comparison.sides)
     clock = common_clock(sides)
@@ -74,7 +74,7 @@ def measures(comparison: Comparison) -> tuple[Measure, ...]:
     return tuple(_judged_alike(row, comparison) for row in rows if row.is_known)
 
 
-def _judged_alike(row: Measure, comparison: Comparison) -> Measure:
+def _judged_alike(row: Measure, comparison: ComparedNumbers) -> Measure:
     """A different workload is no better or worse in anything."""
     judged = tuple(
         "unjudged" if candidate.workloads_differ else judgement
@@ -90,7 +90,7 @@ def _counted_alike(side: Side, *, on_gpu: bool) -> Side:
 
 
 def _times(
-    comparison: Comparison, sides: Sequence[Side], clock: Clock | None
+    comparison: ComparedNumbers, sides: Sequence[Side], clock: Clock | None
 ) -> tuple[Measure, ...]:
     if clock == "unprofiled":
         how = (
@@ -161,7 +161,7 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
     return tuple(rows)
 
 
-def _cost(comparison: Comparison, sides: Sequence[Side]) -> tuple[Measure, ...]:
+def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, ...]:
     costs = [c.compile for c in comparison.candidates]
     nothing: tuple[float | None, ...] = (None,)
     unjudged: tuple[Judgement, ...] = tuple("unjudged" for _ in costs)

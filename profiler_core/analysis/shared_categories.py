@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from profiler_core.analysis.categories import category_of_kernel
-from profiler_core.analysis.compare import Comparison, Side
+from profiler_core.analysis.compare import ComparedNumbers, Side
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.per_step import per_step
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
 from profiler_core.analysis.summary import Summary
 
 
-def sides_of(comparison: Comparison) -> tuple[Side, ...]:
+def sides_of(comparison: ComparedNumbers) -> tuple[Side, ...]:
     """Baseline and candidates, replayed kernels in the category that the other runs give them."""
     sides = (comparison.baseline, *comparison.sides)
     return tuple(

@@ -4,7 +4,13 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.compare import CandidateComparison, Comparison, Pair, Side, compare
+from profiler_core.analysis.compare import (
+    CandidateComparison,
+    ComparedNumbers,
+    Side,
+    TwoNumbers,
+    compare,
+)
 from profiler_core.analysis.explanation import Explanation, explanations
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict_sentence
@@ -56,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def comparison_answer(
-    comparison: Comparison, explained: Sequence[Explanation]
+    comparison: ComparedNumbers, explained: Sequence[Explanation]
 ) -> dict[str, object]:
     """The keys of `compare` in docs/json.md."""
     return {
@@ -158,11 +164,11 @@ def _categories(c: CandidateComparison) -> str:
     return table(head, rows)
 
 
-def _row(name: str, pair: Pair, form: Callable[[float | None], str]) -> list[str]:
+def _row(name: str, pair: TwoNumbers, form: Callable[[float | None], str]) -> list[str]:
     return [name, form(pair[0]), form(pair[1]), _change(pair)]
 
 
-def _change(pair: Pair) -> str:
+def _change(pair: TwoNumbers) -> str:
     ours, theirs = pair
     if ours is None or theirs is None or ours == theirs:
         return ""

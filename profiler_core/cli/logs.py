@@ -17,7 +17,7 @@ from profiler_core.ingest.kinds import Kind, kind_of
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.model.compilation import Frame
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.units import format_count, format_duration, format_share
 
 _SHOWN = 20
@@ -63,7 +63,7 @@ def _is_log(path: Path) -> bool:
     return path.is_file() and kind_of(path) in (None, Kind.TORCH_LOGS, Kind.TORCH_TRACE)
 
 
-def _of_run(opened: Run, baseline: Path | None) -> CompilationReport:
+def _of_run(opened: RunFiles, baseline: Path | None) -> CompilationReport:
     log = read_compile_log(opened)
     if log is None:
         raise NothingToAnalyse(

@@ -12,7 +12,7 @@ from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.memory_snapshot.open import open_snapshot
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.units import format_bytes, format_count, format_share
 
 _NAME_WIDTH = 60
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def memory_answer(opened: Run, report: MemoryReport) -> dict[str, object]:
+def memory_answer(opened: RunFiles, report: MemoryReport) -> dict[str, object]:
     """The keys of `memory` in docs/json.md."""
     return {
         "run": {"name": opened.record.name, "variant": opened.record.variant},
@@ -106,7 +106,7 @@ def _origin(origin: Origin, n: int, size: int) -> dict[str, object]:
     }
 
 
-def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
+def _text(opened: RunFiles, report: MemoryReport, n_top: int) -> str:
     peaks = [
         ["reserved", format_bytes(report.peaks.reserved_bytes)],
         ["allocated", format_bytes(report.peaks.allocated_bytes)],

@@ -20,13 +20,13 @@ from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.telemetry.reader import read_run_samples
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.model.trace import Trace
 
 
 def summary_and_findings_of(
     path: Path,
-) -> tuple[Run, Summary, tuple[Finding, ...] | None, tuple[str, ...]]:
+) -> tuple[RunFiles, Summary, tuple[Finding, ...] | None, tuple[str, ...]]:
     """The run or trace at `path`, its summary, what stands out in it, and notes about that.
 
     Raises:
@@ -46,7 +46,7 @@ def summary_and_findings_of(
     return run, summary, found, (*notes, *more)
 
 
-def _traced(path: Path) -> tuple[Run, Trace]:
+def _traced(path: Path) -> tuple[RunFiles, Trace]:
     run = open_run(path)
     if run.trace is None:
         state = "" if run.record.status == "finished" else f" (it is {run.record.status})"
@@ -79,7 +79,7 @@ def side_of(path: Path) -> tuple[Side, Material]:
     return side, material
 
 
-def telemetry_of(run: Run) -> RunTelemetry | None:
+def telemetry_of(run: RunFiles) -> RunTelemetry | None:
     """What was sampled of a run; None without samples."""
     samples = read_run_samples(run)
     return run_telemetry(run.record, samples.gpus, samples.hosts, samples.problems)
@@ -147,6 +147,6 @@ def paths_by_role(folder: Path) -> tuple[Path, list[Path]]:
     return baselines[0].path, [run.path for run in candidates]
 
 
-def _place(run: Run) -> tuple[int, str]:
+def _place(run: RunFiles) -> tuple[int, str]:
     rounds = run.record.measurement.rounds if run.record.measurement else ()
     return (rounds[0].order if rounds else len(run.record.variant) + 1_000, run.path.name)

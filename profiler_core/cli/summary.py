@@ -13,7 +13,7 @@ from profiler_core.cli.json_output import write_json
 from profiler_core.cli.nsight_options import add_nsight_options, apply_nsight_options
 from profiler_core.cli.runs import summary_and_findings_of, telemetry_of
 from profiler_core.cli.table import shorten, table
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.units import format_bytes, format_count, format_duration, format_share
 
 _NAME_WIDTH = 72
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def summary_answer(
-    opened: Run,
+    opened: RunFiles,
     summary: Summary,
     found: Sequence[Finding] | None,
     notes: Sequence[str] = (),
@@ -69,7 +69,7 @@ def summary_answer(
     }
 
 
-def _text(opened: Run, summary: Summary, n_top: int) -> str:
+def _text(opened: RunFiles, summary: Summary, n_top: int) -> str:
     n = summary.n_steps
     steps = f"{n} steps" if summary.steps else "no steps: the whole trace"
     word = "GPU" if summary.device_kind == "gpu" else "CPU"

@@ -13,7 +13,7 @@ from profiler_core.errors import FusionscopeError, NotARun
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
-from profiler_core.model.run import Run, SweepPlace
+from profiler_core.model.run import RunFiles, SweepPlace
 
 
 def sweep_at(path: Path) -> Sweep:
@@ -71,7 +71,7 @@ def _sides(folder: Path) -> tuple[Side, ...]:
     return tuple(_side(run) for run in (*baselines, *others))
 
 
-def _place(run: Run) -> tuple[int, str]:
+def _place(run: RunFiles) -> tuple[int, str]:
     """In the order in which they were timed."""
     rounds = run.record.measurement.rounds if run.record.measurement else ()
     return (rounds[0].order if rounds else 1_000, run.path.name)
@@ -101,7 +101,7 @@ def _place_of(folder: Path) -> SweepPlace | None:
     return None
 
 
-def _side(run: Run) -> Side:
+def _side(run: RunFiles) -> Side:
     """One run; of its trace only the peak of memory is read, and only where nothing measured it."""
     side = make_side(run, None, compiling=compile_time(read_compile_log(run)))
     if side.memory.peak_reserved_bytes is None and run.trace is not None:

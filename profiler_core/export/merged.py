@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profiler_core.analysis.compare import Comparison
+from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.explanation import Material
 from profiler_core.analysis.ledger.ledger import fusion_ledger
 from profiler_core.analysis.ledger.result import FusionLedger
@@ -48,7 +48,7 @@ class Exported:
 
 
 def export_merged(
-    comparison: Comparison,
+    comparison: ComparedNumbers,
     materials: Sequence[Material],
     samples: Sequence[GpuSamples | None],
     path: Path,
@@ -149,7 +149,7 @@ def _events(
 
 
 def _ledgers(
-    comparison: Comparison, materials: Sequence[Material], notes: list[str]
+    comparison: ComparedNumbers, materials: Sequence[Material], notes: list[str]
 ) -> list[FusionLedger | None]:
     """One for each candidate; where it fails its kernels carry no group."""
     first = materials[0].ledger_side

@@ -23,12 +23,12 @@ from profiler_core.ingest.kinds import AS_SQLITE, TRACES, Kind, kind_of
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.quoted import quoted
 from profiler_core.ingest.rank_traces import ranks_in, world_size_of
-from profiler_core.model.run import Run, RunRecord
+from profiler_core.model.run import RunFiles, RunRecord
 
 _REMEDY = "Pass a run directory, a .zip of one, or a trace."
 
 
-def open_run(path: Path, *more: Path) -> Run:
+def open_run(path: Path, *more: Path) -> RunFiles:
     """Look at what lies at `path`; with `more`, at several loose files that belong together.
 
     Raises:
@@ -64,7 +64,7 @@ def unpacked_run(file: Path) -> Path:
     raise NotARun(f"{file.name} holds no run.", remedy=_REMEDY)
 
 
-def _open_folder(folder: Path, name: str, *, is_copy: bool) -> Run:
+def _open_folder(folder: Path, name: str, *, is_copy: bool) -> RunFiles:
     record_file = _present(folder, names.RUN_JSON)
     if record_file is not None:
         return _by_name(folder, _read_record(record_file, folder, is_copy=is_copy))
@@ -81,7 +81,7 @@ def _open_folder(folder: Path, name: str, *, is_copy: bool) -> Run:
     if ranks:
         lead = next(rank for rank, trace in ranks.items() if trace.is_trace)
         record = RunRecord(name=name, run_id=name, rank=lead, world_size=world_size_of(ranks))
-        return Run(record=record, path=folder, trace=ranks[lead].path)
+        return RunFiles(record=record, path=folder, trace=ranks[lead].path)
     files = [entry for entry in entries if entry.is_file()]
     structured = folder / names.TORCH_TRACE
     if structured.is_dir():
@@ -89,7 +89,7 @@ def _open_folder(folder: Path, name: str, *, is_copy: bool) -> Run:
     return _by_content(folder, files, name)
 
 
-def _by_name(folder: Path, record: RunRecord) -> Run:
+def _by_name(folder: Path, record: RunRecord) -> RunFiles:
     """The files of a run directory lie where design section 3 says."""
     logs = _present(folder, names.TORCH_LOGS)
     structured = (
@@ -98,7 +98,7 @@ def _by_name(folder: Path, record: RunRecord) -> Run:
         else ()
     )
     single = _present(folder, "torch_trace.log")
-    return Run(
+    return RunFiles(
         record=record,
         path=folder,
         trace=_present(folder, names.TRACE, "trace.json.zst", names.TRACE_SQLITE),
@@ -125,7 +125,7 @@ class _Found:
         return next(iter(self.others.get(kind, [])), None)
 
 
-def _by_content(path: Path, files: Sequence[Path], name: str) -> Run:
+def _by_content(path: Path, files: Sequence[Path], name: str) -> RunFiles:
     found = _Found()
     for file in files:
         kind = kind_of(file)
@@ -150,7 +150,7 @@ def _by_content(path: Path, files: Sequence[Path], name: str) -> Run:
     if not known:
         raise NotARun(f"{name} is nothing we know: {_described(files)}.", remedy=_REMEDY)
     record_file = found.one(Kind.RUN_RECORD)
-    return Run(
+    return RunFiles(
         record=_read_record(record_file, path, is_copy=True)
         if record_file
         else RunRecord(name=name, run_id=name),

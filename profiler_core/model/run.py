@@ -133,10 +133,11 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     numerics: Numerics | None = None
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class RunFiles(msgspec.Struct, frozen=True, kw_only=True):
     """A run as opened: the record, where it lies, and which files it has (None: absent).
 
-    A single uploaded trace is a Run too, with a record that only has a name.
+    What is in these files, `session.run.Run` tells. A single uploaded trace has a record too, with
+    only a name.
     """
 
     record: RunRecord

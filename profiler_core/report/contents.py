@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from profiler_core.analysis.compare import CandidateComparison, Comparison, Side
+from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
 from profiler_core.analysis.compilation.report import (
     CompilationReport,
     compilation_report,
@@ -27,7 +27,7 @@ from profiler_core.model.review import Review
 class Contents:
     """One comparison with what explains it. Runs are in their order, the baseline first."""
 
-    comparison: Comparison
+    comparison: ComparedNumbers
     sides: tuple[Side, ...]  # kernels in categories that all runs share
     explanations: tuple[Explanation, ...]  # of the candidates
     compilations: tuple[CompilationReport | None, ...]  # of all runs; None: no compiler spoke
@@ -62,7 +62,7 @@ class Contents:
 
 
 def gather(
-    comparison: Comparison, materials: Sequence[Material], *, now: datetime | None = None
+    comparison: ComparedNumbers, materials: Sequence[Material], *, now: datetime | None = None
 ) -> Contents:
     """Run the analyses that a report needs.
 
@@ -91,7 +91,7 @@ def gather(
 
 
 def _compilation(
-    comparison: Comparison, number: int, material: Material, others: Sequence[Other]
+    comparison: ComparedNumbers, number: int, material: Material, others: Sequence[Other]
 ) -> CompilationReport | None:
     log = material.compile_log
     if log is None or not says_something(log):

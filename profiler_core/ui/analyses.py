@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from profiler_core.analysis.compare import Comparison, Side, compare, make_side
+from profiler_core.analysis.compare import ComparedNumbers, Side, compare, make_side
 from profiler_core.analysis.compilation.compile_time import CompileTime, compile_time
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
@@ -29,7 +29,7 @@ from profiler_core.ui.telemetry.reading import telemetry_of
 class Looked:
     """A comparison as far as the files allow, and what they did not allow."""
 
-    comparison: Comparison
+    comparison: ComparedNumbers
     sides: tuple[Side, ...]  # baseline first; kernels in categories that all runs share
     problems: tuple[tuple[str, str], ...]  # (label of the run, sentence)
 

@@ -8,10 +8,10 @@ from profiler_core.ingest.compile_log.apart import read_apart
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.compilation import CompileLog
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 
 
-def compile_log_of(run: Run) -> CompileLog | None:
+def compile_log_of(run: RunFiles) -> CompileLog | None:
     """What the logs of the run say; None without logs.
 
     Raises:
@@ -23,6 +23,8 @@ def compile_log_of(run: Run) -> CompileLog | None:
 
 # Arguments that begin with _ are not part of the key.
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _read(paths: tuple[Path, ...], versions: tuple[Version, ...], _run: Run) -> CompileLog | None:
+def _read(
+    paths: tuple[Path, ...], versions: tuple[Version, ...], _run: RunFiles
+) -> CompileLog | None:
     del paths, versions
     return read_compile_log(_run, read_apart)

@@ -14,7 +14,7 @@ from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest.open import is_cached, load_cached
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.version import Version, version_of
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.model.trace import Trace
 from profiler_core.store.library import Entry
 from profiler_core.ui.trace_reader import Progress, TraceReaders
@@ -27,7 +27,7 @@ _HOW_TO_GET_A_TRACE = {
 }
 
 
-def read_run(entry: Entry) -> Run:
+def read_run(entry: Entry) -> RunFiles:
     """The run behind an entry: which files it has, and its record as the library sees it.
 
     Raises:

@@ -81,7 +81,10 @@ class FusionGroup:
     evidence: tuple[str, ...] = ()
     confidence: Confidence = "high"
     step_class: int = 0
-    n_steps: tuple[int, int] = (1, 1)  # profiled steps of either run: what per-step values divide by
+    n_steps: tuple[int, int] = (
+        1,
+        1,
+    )  # profiled steps of either run
     class_steps: tuple[int, int] = (1, 1)  # how many of them are of its class, and so have it
 
     def per_step(self, total: float, side: int) -> float:

@@ -13,7 +13,7 @@ from profiler_core.ingest.torch_logs.reader import read_torch_logs
 from profiler_core.ingest.torch_trace.reader import read_torch_trace
 from profiler_core.ingest.torch_trace.records import HEADER
 from profiler_core.model.compilation import CompileLog
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 
 
 class Reader(Protocol):
@@ -25,7 +25,7 @@ class Reader(Protocol):
         """As `read_compile_log_files`."""
 
 
-def read_compile_log(run: Run, read: Reader | None = None) -> CompileLog | None:
+def read_compile_log(run: RunFiles, read: Reader | None = None) -> CompileLog | None:
     """What the compiler said in this run; None where the run has no log at all.
 
     Args:

@@ -15,7 +15,7 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest.counters.metrics import METRICS, TEXTS, UNITS
 from profiler_core.ingest.counters.tables import RawTable, raw_tables
 from profiler_core.model.counters import COUNTERS_SCHEMA, Counters
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.model.tally import Tally
 
 
@@ -65,7 +65,7 @@ class RunCounters:
     problems: tuple[str, ...] = ()
 
 
-def read_run_counters(run: Run) -> RunCounters:
+def read_run_counters(run: RunFiles) -> RunCounters:
     """Of a run; a damaged file takes nothing else with it."""
     if run.counters is None:
         measured = run.record.measurement

@@ -14,7 +14,7 @@ import msgspec
 from profiler_core.errors import BadInput
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.stream import Stream
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.model.tally import Tally
 from profiler_core.model.telemetry import GpuSample, GpuSamples, HostSample, HostSamples
 
@@ -52,7 +52,7 @@ class RunSamples:
     problems: dict[str, str] = field(default_factory=dict)  # "gpu" or "host" -> a sentence
 
 
-def read_run_samples(run: Run) -> RunSamples:
+def read_run_samples(run: RunFiles) -> RunSamples:
     """Of a run; a damaged file takes nothing else with it."""
     gpus = hosts = None
     problems = {}

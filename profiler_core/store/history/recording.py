@@ -22,7 +22,7 @@ from profiler_core.ingest.run import open_run
 from profiler_core.ingest.telemetry.reader import read_run_samples
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.history import METRICS, HeadlineMetrics, RecordedRun
-from profiler_core.model.run import Run, RunRecord
+from profiler_core.model.run import RunFiles, RunRecord
 from profiler_core.store.history import artifacts as artifact_store
 from profiler_core.store.history import places
 from profiler_core.store.history.audit import note
@@ -137,7 +137,7 @@ def metrics_of(directory: Path, record: RunRecord) -> HeadlineMetrics:
     )
 
 
-def _summary(run: Run) -> Summary | None:
+def _summary(run: RunFiles) -> Summary | None:
     if run.trace is None:
         return None
     try:
@@ -146,7 +146,7 @@ def _summary(run: Run) -> Summary | None:
         return None  # the pages say what is wrong with it
 
 
-def _log(run: Run) -> CompileLog | None:
+def _log(run: RunFiles) -> CompileLog | None:
     try:
         return read_compile_log(run)
     except FusionscopeError:

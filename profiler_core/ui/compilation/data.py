@@ -20,7 +20,7 @@ from profiler_core.ingest.kept_sources import read_kept_sources
 from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.inductor import InductorLog
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.log_reading import compile_log_of
@@ -88,7 +88,7 @@ def _others(choice: Choice, entry: Entry) -> tuple[Other, ...]:
 def _report(
     label: str,
     entry: Entry,
-    run: Run,
+    run: RunFiles,
     log: CompileLog,
     baseline: Entry | None,
     others: tuple[Other, ...],
@@ -120,7 +120,7 @@ def _judged(
     others: tuple[Other, ...],
     _log: CompileLog,
     _trace: object,
-    _run: Run,
+    _run: RunFiles,
 ) -> CompilationReport:
     del paths, versions, measured
     return compilation_report(

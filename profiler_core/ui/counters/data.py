@@ -21,7 +21,7 @@ from profiler_core.analysis.work import device_work
 from profiler_core.ingest.counters.reader import RunCounters, read_run_counters
 from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.inductor import InductorLog
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.model.trace import Trace
 from profiler_core.store.library import Entry
 from profiler_core.ui.compilation.data import generated_code
@@ -37,7 +37,7 @@ class RunMeasured:
     notes: tuple[str, ...] = ()
 
 
-def counters_of(run: Run) -> RunCounters:
+def counters_of(run: RunFiles) -> RunCounters:
     """The counters of a run; a damaged file is a problem inside."""
     if run.counters is None:
         return read_run_counters(run)  # no file is opened: it may say why there is none
@@ -73,7 +73,7 @@ def measured_groups(ledger: FusionLedger, entries: Sequence[Entry]) -> MeasuredL
 
 # Arguments that begin with _ are not part of the key.
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _read(path: Path, mtime_ns: int, _run: Run) -> RunCounters:
+def _read(path: Path, mtime_ns: int, _run: RunFiles) -> RunCounters:
     del path, mtime_ns
     return read_run_counters(_run)
 
@@ -82,7 +82,7 @@ def _read(path: Path, mtime_ns: int, _run: Run) -> RunCounters:
 def _joined(
     paths: tuple[Path, ...],
     versions: tuple[Version, ...],
-    _run: Run,
+    _run: RunFiles,
     _trace: Trace,
     _code: InductorLog | None,
 ) -> RunMeasured:

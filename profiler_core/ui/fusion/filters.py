@@ -82,7 +82,7 @@ def choose_filters(ledgers: Sequence[FusionLedger], order: str) -> Filters:
 
 
 def filtered(ledger: FusionLedger, filters: Filters) -> tuple[FoldedGroup, ...]:
-    """The groups that the filters leave, as the order wants them; times are per step of the runs."""
+    """The groups that the filters leave, as the order wants them; times are per step."""
     wanted = filters.words.lower().split()
     numbers = [
         number

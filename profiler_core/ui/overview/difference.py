@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from profiler_core.analysis.compare import Comparison
+from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.explanation import Explanation, not_explained, pair_waterfall
 from profiler_core.analysis.headline import leading
 from profiler_core.analysis.opened_bar import BarLine, bar_lines, what_it_is
@@ -30,7 +30,7 @@ _CLOCK = {
 }
 
 
-def show_difference(choice: Choice, comparison: Comparison) -> int | None:
+def show_difference(choice: Choice, comparison: ComparedNumbers) -> int | None:
     """The waterfall of one candidate, which needs nothing but the summaries.
 
     Returns:
@@ -62,7 +62,7 @@ def show_difference(choice: Choice, comparison: Comparison) -> int | None:
     return number
 
 
-def _choose(choice: Choice, comparison: Comparison, numbers: Sequence[int]) -> int:
+def _choose(choice: Choice, comparison: ComparedNumbers, numbers: Sequence[int]) -> int:
     lead = leading(comparison)
     first = next((n for n in numbers if comparison.candidates[n] is lead), numbers[0])
     if len(numbers) == 1:

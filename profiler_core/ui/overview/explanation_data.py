@@ -16,7 +16,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.version import Version, versions_of
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.inductor import InductorLog
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.store.library import Entry
 from profiler_core.ui.analyses import Looked
 from profiler_core.ui.choice import Choice
@@ -45,7 +45,7 @@ def explained(choice: Choice, looked: Looked, number: int) -> Explanation:
     return _explanation(key, number, choice, looked)
 
 
-def _looked_at(run: Run) -> tuple[Path, ...]:
+def _looked_at(run: RunFiles) -> tuple[Path, ...]:
     """Every file of a run that says something in its waterfall, its ledger or its findings."""
     single = (run.trace, run.trace_stacks, run.counters, run.nvml, run.host)
     return (*(path for path in single if path), *run.torch_logs, *run.torch_trace)

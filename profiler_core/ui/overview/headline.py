@@ -5,7 +5,7 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.compare import CandidateComparison, Comparison
+from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 from profiler_core.analysis.headline import leading, split_headline
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict_sentence
@@ -18,7 +18,7 @@ from profiler_core.units import format_duration
 _FACTOR = re.compile(r"\d+(?:\.\d+)? times")
 
 
-def show_headline(choice: Choice, comparison: Comparison) -> None:
+def show_headline(choice: Choice, comparison: ComparedNumbers) -> None:
     """The line of facts, the verdict on the leading candidate, and one sentence on each other."""
     run = choice.baseline.run
     told = entry_facts(choice.baseline)
@@ -51,7 +51,7 @@ def entry_facts(entry: Entry) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def _verdict(lead: CandidateComparison, comparison: Comparison) -> str:
+def _verdict(lead: CandidateComparison, comparison: ComparedNumbers) -> str:
     verdict = verdict_sentence(lead)
     headline, evidence = split_headline(verdict.headline, (lead.label, lead.baseline_label))
     bad = " fs-worse" if verdict.kind in ("wrong_numerics", "slower") else ""
@@ -76,7 +76,7 @@ def _emphasised(headline: str, label: str) -> str:
     return _FACTOR.sub(lambda m: f"<em>{m.group()}</em>", html, count=1)
 
 
-def _single(choice: Choice, comparison: Comparison) -> str:
+def _single(choice: Choice, comparison: ComparedNumbers) -> str:
     """A run alone is described, not judged."""
     side = comparison.baseline
     name = escape(choice.labels[0])

@@ -5,7 +5,7 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.compare import Comparison, Side
+from profiler_core.analysis.compare import ComparedNumbers, Side
 from profiler_core.analysis.measure_text import change_text, value_text
 from profiler_core.analysis.measures import Judgement, Measure, measures
 from profiler_core.ui.run_heads import breakable
@@ -20,7 +20,7 @@ _WORD: dict[Judgement, str] = {
 }
 
 
-def show_measures(comparison: Comparison) -> None:
+def show_measures(comparison: ComparedNumbers) -> None:
     """Draw the table."""
     rows = measures(comparison)
     sides = (comparison.baseline, *comparison.sides)
@@ -36,7 +36,7 @@ def table_width_px(n_runs: int) -> int:
     return 220 + 138 * max(n_runs - 1, 0)
 
 
-def show_definitions(comparison: Comparison) -> None:
+def show_definitions(comparison: ComparedNumbers) -> None:
     """Each number's meaning, folded: titles that need a mouse are not enough."""
     with st.expander("What each number means", type="compact"):
         st.html(
@@ -69,7 +69,7 @@ def _change(measure: Measure, run: int) -> str:
     return f'<span class="fs-d{_CLASS[judgement]}" title="{_WORD[judgement]}">{text}</span>'
 
 
-def _results(comparison: Comparison) -> str:
+def _results(comparison: ComparedNumbers) -> str:
     """Whether each candidate computes the right thing; no row where nobody checked."""
     found = [c.numerics for c in comparison.candidates]
     if all(n is None for n in found):

@@ -9,7 +9,7 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.ui.analyses import Looked
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.links import page_link
@@ -50,7 +50,7 @@ def show_unmeasured(choice: Choice, looked: Looked) -> None:
     show_what_is_missing(looked)
 
 
-def _held(run: Run) -> list[_Held]:
+def _held(run: RunFiles) -> list[_Held]:
     found = [_SNAPSHOT] if run.memory_snapshot else []
     if run.torch_logs or run.torch_trace:
         found.append(_LOG)

@@ -7,7 +7,7 @@ from profiler_core.analysis.telemetry.run import RunTelemetry, without_samples
 from profiler_core.analysis.telemetry.series import Sampled
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.telemetry.reader import RunSamples
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.reading import read_run, read_trace
@@ -21,7 +21,7 @@ class SampledRun:
     number: int
     label: str
     entry: Entry
-    run: Run
+    run: RunFiles
     samples: RunSamples
     found: RunTelemetry
 
@@ -84,7 +84,7 @@ def _zero(one: SampledRun) -> int | None:
         return None  # its own pages say what is wrong with it
 
 
-def _why(run: Run, samples: RunSamples) -> str:
+def _why(run: RunFiles, samples: RunSamples) -> str:
     if samples.problems:
         return " ".join(samples.problems.values())
     return without_samples(run.record) or "nothing was sampled while it ran."

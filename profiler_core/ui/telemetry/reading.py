@@ -11,34 +11,34 @@ import streamlit as st
 
 from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
 from profiler_core.ingest.telemetry.reader import RunSamples, read_run_samples
-from profiler_core.model.run import Run
+from profiler_core.model.run import RunFiles
 
 
-def samples_of(run: Run) -> RunSamples:
+def samples_of(run: RunFiles) -> RunSamples:
     """All samples of a run; a damaged file is a problem inside."""
     return _samples(_stamps(run), run)
 
 
-def telemetry_of(run: Run) -> RunTelemetry | None:
+def telemetry_of(run: RunFiles) -> RunTelemetry | None:
     """The run's telemetry in numbers; None where nothing was sampled."""
     stamped = _stamps(run)
     return _numbers(stamped, msgspec.json.encode(run.record), run) if stamped else None
 
 
-def _stamps(run: Run) -> tuple[tuple[Path, int], ...]:
+def _stamps(run: RunFiles) -> tuple[tuple[Path, int], ...]:
     return tuple((p, p.stat().st_mtime_ns) for p in (run.nvml, run.host) if p is not None)
 
 
 # Arguments that begin with _ are not part of the key.
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _samples(stamped: tuple[tuple[Path, int], ...], _run: Run) -> RunSamples:
+def _samples(stamped: tuple[tuple[Path, int], ...], _run: RunFiles) -> RunSamples:
     del stamped
     return read_run_samples(_run)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
 def _numbers(
-    stamped: tuple[tuple[Path, int], ...], record: bytes, _run: Run
+    stamped: tuple[tuple[Path, int], ...], record: bytes, _run: RunFiles
 ) -> RunTelemetry | None:
     del record
     samples = _samples(stamped, _run)

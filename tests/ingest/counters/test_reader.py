@@ -11,7 +11,7 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest.counters import tables
 from profiler_core.ingest.counters.reader import read_counters, read_run_counters
 from profiler_core.ingest.kinds import Kind, kind_of
-from profiler_core.model.run import Run, RunRecord
+from profiler_core.model.run import RunFiles, RunRecord
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "counters"
 SHARED = Path(__file__).resolve().parents[3] / ".." / "shared" / "counters"
@@ -145,11 +145,11 @@ def test_too_much_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_damaged_file_takes_nothing_else_with_it(tmp_path):
-    run = Run(record=RunRecord(), path=tmp_path, counters=written(tmp_path, "junk"))
+    run = RunFiles(record=RunRecord(), path=tmp_path, counters=written(tmp_path, "junk"))
     found = read_run_counters(run)
     assert found.counters is None
     assert "no line with the column Kernel Name" in found.problems[0]
-    gone = Run(record=RunRecord(), path=tmp_path, counters=tmp_path / "gone.csv")
+    gone = RunFiles(record=RunRecord(), path=tmp_path, counters=tmp_path / "gone.csv")
     assert "cannot be read" in read_run_counters(gone).problems[0]
 
 

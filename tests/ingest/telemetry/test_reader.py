@@ -12,7 +12,7 @@ from profiler_core.ingest.telemetry.reader import (
     read_host_samples,
     read_run_samples,
 )
-from profiler_core.model.run import Run, RunRecord
+from profiler_core.model.run import RunFiles, RunRecord
 
 ROW = {"t_ns": 5, "gpu_index": 0, "power_w": 118.9, "process_memory_bytes": {"7": None}}
 
@@ -72,7 +72,7 @@ def test_a_bomb_is_refused_early(tmp_path, monkeypatch):
 def test_a_damaged_file_takes_nothing_else_with_it(tmp_path):
     host = tmp_path / "host.jsonl"
     host.write_text('{"t_ns": 1, "pid": 7, "cpu_ns": 5}\n')
-    run = Run(record=RunRecord(), path=tmp_path, nvml=written(tmp_path, "x"), host=host)
+    run = RunFiles(record=RunRecord(), path=tmp_path, nvml=written(tmp_path, "x"), host=host)
     found = read_run_samples(run)
     assert found.gpus is None
     assert "no sample" in found.problems["gpu"]
