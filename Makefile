@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-dev browser database test test-fast test-matrix test-gpu test-browser lint format types samples golden bench clean
+.PHONY: help run install install-dev browser database test test-fast test-matrix test-gpu test-browser lint format types samples golden tables bench clean
 
 ##@ Everyday
 
@@ -59,6 +59,9 @@ samples:  ## Capture the sample traces anew on this machine's GPU
 
 golden: $(VENV)/.dev  ## Accept the numbers of the golden captures as they are now
 	$(PY) -m tests.golden.accept
+
+tables: $(VENV)/.dev  ## Write the tables of docs/ that follow from declarations
+	$(PY) -m tests.doc_tables
 
 bench: $(VENV)/.dev  ## Measure against the peers; results go to docs/performance.md
 	$(PY) -m benchmarks

@@ -11,6 +11,7 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.verdict_kind import VerdictKind
 from profiler_core.cli.main import main
+from tests.doc_tables import TABLES, written
 
 ROOT = Path(__file__).parents[1]
 JSON = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
@@ -86,3 +87,9 @@ def test_the_extras_that_the_docs_name_exist():
     assert (
         {"team", "postgresql", "mcp", "s3", "gs"} <= named <= set(extras["optional-dependencies"])
     )
+
+
+@pytest.mark.parametrize(("page", "name"), list(TABLES))
+def test_a_table_says_what_is_declared(page, name):
+    """Written by `make tables`."""
+    assert (ROOT / "docs" / page).read_text("utf-8") == written(page, name)

@@ -85,7 +85,7 @@ RULES: tuple[Rule, ...] = (
         r"^engine::",
         "engine",
         "engine::openvino",
-        "capture/child/engines.py: a call of another compiler's engine, opaque",
+        "capture/child/engine_calls.py: a call of another compiler's engine, opaque",
     ),
     Rule(
         "kernel",

@@ -1,26 +1,32 @@
-"""Engines of other compilers in a trace: the operators that the capture puts around their calls.
+"""Engines of other compilers in a trace: the operators by which their calls can be told.
 
-See capture/child/engines.py: a backend such as openvino or openxla leaves nothing else behind.
+The capture puts one around each call (capture/child/engine_calls.py), for a backend such as
+openvino or openxla leaves nothing else behind; a package with operators of its own has them
+declared (capture/child/backends).
 """
 
 import polars as pl
 
+from profiler_core.capture.child.backends import BACKENDS
+from profiler_core.capture.child.engine_calls import PREFIX
 from profiler_core.model.trace import Trace
 
-PREFIX = "engine::"
-# The operator by which torch-tensorrt runs an engine (core/runtime/register_jit_hooks.cpp): its
-# kernels are in the trace, but by names of TensorRT's own.
-_TENSORRT = "tensorrt::execute_engine"
+# Beginning of an operator's name -> the backend whose engine it runs.
+_OPERATORS = {start: backend.name for backend in BACKENDS for start in backend.operators}
+_STARTS = (PREFIX, *_OPERATORS)
 
 
 def is_engine(name: str) -> bool:
     """Is this operator a call of an engine?"""
-    return name.startswith((PREFIX, _TENSORRT))
+    return name.startswith(_STARTS)
 
 
 def engine_name(name: str) -> str:
-    """`engine::openvino` -> "openvino"."""
-    return name.removeprefix(PREFIX).partition("::")[0]
+    """`engine::openvino` -> "openvino"; a name that is no engine's stays."""
+    for start, backend in _OPERATORS.items():
+        if name.startswith(start):
+            return backend
+    return name.removeprefix(PREFIX)
 
 
 def engines_in(trace: Trace) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from profiler_core.capture import backend_options as options_of
+from profiler_core.capture.child.backends import BACKENDS
 from profiler_core.errors import BadInput
 
 Mode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
@@ -21,18 +22,7 @@ PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 # Names that people write without "backend:". Whether they are there is the target interpreter's
 # business: the child answers with what to install.
-COMMON_BACKENDS = (
-    "aot_eager",
-    "aot_eager_decomp_partition",
-    "cudagraphs",
-    "onnxrt",
-    "openvino",
-    "openxla",
-    "tensorrt",
-    "torch_tensorrt",
-    "tvm",
-    "eager_noexcept",
-)
+COMMON_BACKENDS = tuple(name for backend in BACKENDS for name in backend.offered)
 
 _PRECISION_ALIASES: dict[str, Precision] = {"amp": "bf16-autocast"}
 _LAYOUT_ALIASES = ("channels_last", "channels-last", "cl")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from profiler_core.capture.child import engines, environment
+from profiler_core.capture.child import environment
+from profiler_core.capture.child.backends import openvino
 
 # OpenVINO 2026.4.1 on aten::linalg_vector_norm without a dimension, its middle left out.
 UNCONVERTED = (
@@ -28,7 +29,7 @@ UNCONVERTED = (
     ],
 )
 def test_an_engines_reason_names_the_operator_where_it_can(text, line):
-    assert engines._line(RuntimeError(text)) == line
+    assert openvino._line(RuntimeError(text)) == line
 
 
 @pytest.mark.torch

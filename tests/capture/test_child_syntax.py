@@ -8,12 +8,12 @@ import pytest
 CHILD = Path(__file__).resolve().parents[2] / "profiler_core" / "capture" / "child"
 
 
-@pytest.mark.parametrize("path", sorted(CHILD.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(CHILD.rglob("*.py")), ids=lambda path: path.name)
 def test_it_parses_as_python_3_8(path):
     ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
 
 
-@pytest.mark.parametrize("path", sorted(CHILD.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(CHILD.rglob("*.py")), ids=lambda path: path.name)
 def test_new_annotations_are_not_evaluated(path):
     """`list[int]` as an annotation needs the future import on 3.8; everything else is typing's."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

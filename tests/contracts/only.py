@@ -14,6 +14,7 @@ class OnlyContract(Contract):
         source_modules: The modules, each with what lies below it.
         allowed_modules: What they may import, each with what lies below it.
         standard_library: Whether all of Python's own modules are allowed too; true unless set.
+        not_followed: Of the allowed modules, those whose own imports are left unchecked.
         allow_indirect_imports: Whether what the imported modules import is left unchecked; it is
             checked unless this is true.
     """
@@ -23,6 +24,7 @@ class OnlyContract(Contract):
     source_modules = fields.SetField(subfield=fields.ModuleExpressionField())
     allowed_modules = fields.SetField(subfield=fields.StringField())
     standard_library = fields.BooleanField(required=False, default=True)
+    not_followed = fields.SetField(subfield=fields.StringField(), required=False, default=set())
     allow_indirect_imports = fields.BooleanField(required=False, default=False)
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
@@ -42,7 +44,9 @@ class OnlyContract(Contract):
                 if not self._is_allowed(imported):
                     details = graph.get_import_details(importer=importer, imported=imported)
                     illegal.append((importer, imported, details[0]["line_number"]))
-                elif not self.allow_indirect_imports and imported not in visited:
+                elif imported in self.not_followed or self.allow_indirect_imports:
+                    continue
+                elif imported not in visited:
                     visited.add(imported)
                     to_visit.append(imported)
         return ContractCheck(kept=not illegal, metadata={"illegal": sorted(illegal)})

@@ -1,5 +1,6 @@
 """Findings about backends with an engine of their own: what is opaque, what fell back."""
 
+from profiler_core.analysis.engines import engine_name
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.units import format_duration, format_share
 
@@ -33,7 +34,7 @@ def engine_opaque(facts: Facts) -> Finding | None:
     if not found or device <= 0 or time < _MUCH * device:
         return None
     n = sum(one.n for one in found) / facts.n_steps
-    names = ", ".join(dict.fromkeys(one.name.removeprefix("engine::") for one in found))
+    names = ", ".join(dict.fromkeys(engine_name(kernel.name) for kernel in found))
     return Finding(
         key="engine_opaque",
         title=f"What {names} does inside is not in the trace.",

@@ -1,7 +1,7 @@
 """Engines: calls that run a whole part of a graph inside a library of their own (openvino, XLA).
 
-The capture puts an operator `engine::<backend>` around each (capture/child/engines.py). What an
-engine does inside is not in the trace, so all of a graph that PyTorch did not run itself is one
+The capture puts an operator `engine::<backend>` around each (capture/child/engine_calls.py). What
+an engine does inside is not in the trace, so all of a graph that PyTorch did not run itself is one
 call, opaque: what it replaced is known from dynamo's graph, how its time divides is not.
 """
 

@@ -65,7 +65,7 @@ def probe(with_backends: bool, workload: Optional[str] = None) -> Dict[str, Any]
         "workload_refusal": _refusal(workload) if workload is not None else None,
         "abilities": _abilities("abilities") if with_backends else None,
         "torchvision_found": _abilities("torchvision") if with_backends else None,
-        "engines": _backends("found") if with_backends else None,  # first: importing registers
+        "engines": _backends("engines") if with_backends else None,  # first: importing registers
         "backends": sorted(_backends("known_backends")) if with_backends else None,
     }
 
@@ -90,7 +90,7 @@ def _refusal(workload: str) -> Optional[Dict[str, str]]:
 
 
 def _backends(question: str) -> Any:
-    return getattr(importlib.import_module("fusionscope_child.backends"), question)()
+    return getattr(importlib.import_module("fusionscope_child.installed"), question)()
 
 
 def _why_no_torch(error: Exception) -> Dict[str, str]:

@@ -9,7 +9,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict, Optional
 
-from . import backends, failures
+from . import engines, failures
 from .channel import Channel, die_with_parent
 from .warmup import Limits, warm_up
 
@@ -74,7 +74,7 @@ class Worker:
     def describe(self, error: BaseException, stage: str) -> Dict[str, str]:
         """The sentence for an exception of one of the commands."""
         answer = failures.describe(error, stage, self._user_file, self._compiled)
-        hint = backends.remedy(self._spec["variant"]["backend"], self._spec["training"])
+        hint = engines.remedy(self._spec["variant"]["backend"], self._spec["training"])
         if hint is not None and answer["kind"] == "compile":
             answer["remedy"] = hint
         return answer
@@ -129,7 +129,7 @@ class Worker:
 
     def do_first_call(self) -> Dict[str, Any]:
         """Compile and run the first step; the time of both."""
-        from . import engines, environment, workloads
+        from . import environment, workloads
         from .step import Step
 
         workloads.seed_everything(self._spec["seed"])
@@ -152,8 +152,6 @@ class Worker:
         self, floor_steps: int, ceiling_steps: int, ceiling_seconds: float
     ) -> Dict[str, Any]:
         """Run until steady or at the ceiling."""
-        from . import engines
-
         told = [0.0]
 
         def progress(done: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
-from . import backends, engines
+from . import engines, installed
 from .failures import CannotRunError
 from .workloads import Built, Inputs
 
@@ -98,7 +98,7 @@ def compiler(variant: Variant) -> Callable[[Any, Inputs], Any]:
         return _torchscript
     if not variant.compile:
         return lambda target, _: target
-    backends.check_backend(variant.backend)
+    installed.check_backend(variant.backend)
     arguments = _arguments(variant)
 
     def compile_it(target: Any, _: Inputs) -> Any:
@@ -112,7 +112,7 @@ def compiler(variant: Variant) -> Callable[[Any, Inputs], Any]:
 def _arguments(variant: Variant) -> Dict[str, Any]:
     """The words of torch.compile. It takes a mode or options, so a mode is spelt out for both."""
     name = variant.backend
-    options = backends.options_for(name, variant.backend_options or {})
+    options = installed.options_for(name, variant.backend_options or {})
     arguments: Dict[str, Any] = {"dynamic": variant.dynamic, "fullgraph": variant.fullgraph}
     if name not in (None, "inductor"):
         arguments["backend"] = engines.watched(str(name), options)

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from profiler_core.capture.backend_options import OPTIONS
+from profiler_core.capture.child.backends import declared
 from profiler_core.cli.diagnosis.finding import Finding
 
 _HIDDEN = ("TESTING_ONLY", "minifier", "debug", "crossref", "_ts", "with_mode")
-# Said with the backend of its family.
-_ALIASES = {"openxla_eval": "openxla", "torch_tensorrt": "tensorrt"}
+_N_OPTIONS = 4  # named in a line of the table; docs/backends.md has all
 
 
 def backends(facts: dict[str, Any]) -> list[Finding]:
@@ -17,20 +16,28 @@ def backends(facts: dict[str, Any]) -> list[Finding]:
         facts: of the probe, asked with its backends.
     """
     engines: dict[str, dict[str, str | None]] = facts.get("engines") or {}
-    absent = {name for name, found in engines.items() if found["problem"] is not None}
+    absent = {name for name, engine in engines.items() if engine["problem"] is not None}
     names = [name for name in facts["backends"] if not any(word in name for word in _HIDDEN)]
-    offered = [name for name in names if _ALIASES.get(name, name) not in absent]
+    offered = [name for name in names if _family(name) not in absent]
     return [
         Finding("backends", "yes", ", ".join(offered)),
-        *(_engine(name, found) for name, found in engines.items()),
+        *(_engine(name, engine) for name, engine in engines.items()),
     ]
 
 
-def _engine(name: str, found: dict[str, str | None]) -> Finding:
+def _family(name: str) -> str:
+    """The backend that a name is an alias of: one line is about all of its names."""
+    backend = declared(name)
+    return name if backend is None else backend.name
+
+
+def _engine(name: str, engine: dict[str, str | None]) -> Finding:
     what, key = f"backend {name}", f"backend_{name}"
-    if found["problem"] is not None:
-        why = found["problem"] or "not installed"
-        return Finding(what, "no", why, f"Install {found['install']}.", key=key)
-    takes = ", ".join(option.key.rstrip(".") for option in OPTIONS.get(name, ())[:4])
-    detail = found["version"] or "version unknown"
+    if engine["problem"] is not None:
+        why = engine["problem"] or "not installed"
+        return Finding(what, "no", why, f"Install {engine['install']}.", key=key)
+    backend = declared(name)
+    options = backend.options[:_N_OPTIONS] if backend is not None else ()
+    takes = ", ".join(option.key.rstrip(".") for option in options)
+    detail = engine["version"] or "version unknown"
     return Finding(what, "yes", f"{detail}, options: {takes}" if takes else detail, key=key)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from profiler_core.capture.backend_options import OPTIONS
+from profiler_core.capture.child.backends import BY_NAME
 
 
 def backend_fields(bases: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -20,21 +20,19 @@ def backend_fields(bases: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
             or "",
         )
         for base in bases
-        if base in OPTIONS
+        if base in BY_NAME and BY_NAME[base].options
     )
 
 
 def _example(base: str) -> str:
-    if base == "openvino":
-        return "config.INFERENCE_PRECISION_HINT=f32"
-    first = OPTIONS[base][0]
-    return f"{first.key}={first.example}"
+    backend = BY_NAME[base]
+    first = backend.options[0]
+    return backend.example or f"{first.shown_key}={first.example}"
 
 
 def _help(base: str) -> str:
     lines = [
-        f"- `{option.key}{'NAME' if option.key.endswith('.') else ''}={option.example}`: "
-        f"{option.about}"
-        for option in OPTIONS[base]
+        f"- `{option.shown_key}={option.example}` ({option.kind}): {option.about}"
+        for option in BY_NAME[base].options
     ]
     return "KEY=VALUE, parted by spaces; values of a list by colons.\n" + "\n".join(lines)
