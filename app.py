@@ -3,6 +3,7 @@
 The entry script lies in a folder without `pages/`: beside one, Streamlit would open a cold deep
 link as a bare page file and skip the entry script, and with it any sign-in.
 Plain HTTP routes next to Streamlit serve what reruns are bad at (packets, uploads, downloads).
+In front of all stands the gate of one's own machine, where nobody signs in.
 """
 
 import os
@@ -11,14 +12,23 @@ import sys
 import streamlit as st
 
 from profiler_core.resources import entry_script
+from profiler_core.ui.own_machine.gate import MIDDLEWARE
 from profiler_core.ui.problem_card import show_script_error
 from profiler_core.ui.routes import all_routes
+from profiler_core.ui.server import refuse_public_address
 from profiler_core.ui.startup import lifespan
 
 app = st.App(
-    entry_script(), routes=all_routes(), lifespan=lifespan, on_script_error=show_script_error
+    entry_script(),
+    routes=all_routes(),
+    middleware=MIDDLEWARE,
+    lifespan=lifespan,
+    on_script_error=show_script_error,
 )
 
 if __name__ == "__main__":
     # Not app.run(): it takes neither flags nor STREAMLIT_… variables.
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", __file__, *sys.argv[1:]])  # noqa: S606
+
+# Only in the server's own process: the settings that count are known there.
+refuse_public_address()

@@ -1,7 +1,8 @@
 """`open [RUN_OR_TRACE…]`: the dashboard in the browser, already at that run or comparison.
 
 A dashboard of this user that runs already is used; else one is started here and lives until
-Ctrl-C. Where no browser can be opened, the address is printed, and how to reach it from afar.
+Ctrl-C. The link lets in one browser, once. Where no browser can be opened, it is printed how to
+reach it from afar.
 """
 
 import argparse
@@ -12,7 +13,6 @@ import socket
 import subprocess
 import sys
 import time
-import webbrowser
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +24,8 @@ from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.kinds import Kind, kind_of
 from profiler_core.ingest.nsight_systems.reader import check_is_export
 from profiler_core.ingest.run import open_run
-from profiler_core.store import library, opened, running
+from profiler_core.store import browser_links, library, opened, running
+from profiler_core.store.private_file import write_private
 from profiler_core.store.running import Running
 
 _PORT = 8501  # Streamlit's own
@@ -67,8 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
         assert found is not None  # noqa: S101 - _wait raises where there is none
         query = {"baseline": keys[0], "candidate": keys[1:]} if keys else {}
         address = f"{found.url}{page}{'?' if query else ''}{urlencode(query, doseq=True)}"
-        print(address, flush=True)
-        if arguments.no_browser or not _show(address):
+        token = browser_links.new_token()
+        print(browser_links.link(address, token), flush=True)
+        if arguments.no_browser or not browser_links.show_in_browser(address, token):
             print(_tunnel(found.port), flush=True)
         if process is not None:
             # SIGTERM ends it as Ctrl-C does, so that no dashboard is left behind.
@@ -119,7 +121,7 @@ def _page(name: str | None) -> str:
 
 def _start(port: int | None) -> "subprocess.Popen[bytes]":
     log = home.home_directory() / "server.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    write_private(log, b"")  # the server prints its link into it
     chosen = port or (_PORT if _is_free(_PORT) else 0)
     with log.open("wb") as output:
         return subprocess.Popen(
@@ -170,21 +172,6 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-def _show(address: str) -> bool:
-    """Open it in a browser with a window; False where there is none to see."""
-    if not os.environ.get("BROWSER"):
-        far = "SSH_CONNECTION" in os.environ
-        blind = sys.platform.startswith("linux") and not (
-            os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-        )
-        if far or blind:  # webbrowser would start a text browser in this terminal
-            return False
-    try:
-        return webbrowser.open(address)
-    except webbrowser.Error:
-        return False
 
 
 def _tunnel(port: int) -> str:

@@ -4,13 +4,13 @@ A path that stands there may be looked at on a server bound to this machine, eve
 folders in settings.toml: whoever can write this file could read the path anyway.
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from profiler_core.home import home_directory
+from profiler_core.store.private_file import write_private
 
 _FILE = "opened.json"
 _KEPT = 100  # the last ones; an address that is older must be opened again
@@ -31,10 +31,4 @@ def allow(paths: Sequence[Path]) -> None:
     for path in paths:
         known.pop(str(path.resolve()), None)
         known[str(path.resolve())] = None
-    file = home_directory() / _FILE
-    file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f"{_FILE}.{os.getpid()}")
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as out:
-        out.write(msgspec.json.encode(list(known)[-_KEPT:]))
-    aside.replace(file)
+    write_private(home_directory() / _FILE, msgspec.json.encode(list(known)[-_KEPT:]))

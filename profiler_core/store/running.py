@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from profiler_core.home import home_directory
+from profiler_core.store.private_file import write_private
 
 _FILE = "server.json"
 _HEALTH = "api/health"
@@ -46,13 +47,7 @@ def announce(url: str, port: int) -> Running:
     """Write down that this process serves the dashboard there."""
     global _own  # noqa: PLW0603 - a process serves one dashboard
     _own = running = Running(url, port, os.getpid(), secrets.token_hex(16))
-    path = _path()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"{path.name}.{os.getpid()}")
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.encode(running))
-    aside.replace(path)
+    write_private(_path(), msgspec.json.encode(running))
     return running
 
 

@@ -1,6 +1,7 @@
 """What the server does when it starts and ends: it announces itself, and looks for lost runs.
 
-The announcement is for `open` to find it. Runs may not be in the history yet: after a crash, or
+The announcement is for `open` to find it; the link that lets the owner's browser in is printed.
+Runs may not be in the history yet: after a crash, or
 after captures on a command line, they are there before anybody asks. The work is done by a process
 of low priority; ended in the middle it leaves nothing half done.
 """
@@ -16,8 +17,11 @@ import streamlit as st
 from streamlit import config
 
 import profiler_core
+from profiler_core.errors import BadInput
 from profiler_core.store import running
+from profiler_core.ui.own_machine.announcing import show_link, withdraw_links
 from profiler_core.ui.server import local_url
+from profiler_core.ui.sign_in.needed import is_needed
 
 _END_TIMEOUT_S = 10
 
@@ -34,10 +38,22 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     )
     # Streamlit has bound its port before: it may be another than the settings say.
     here = running.announce(local_url(), int(config.get_option("server.port")))
+    if _asks_to_sign_in():
+        print(f"\n  Fusionscope runs at {here.url}\n", flush=True)
+    else:
+        show_link()
     try:
         yield
     finally:
         running.withdraw(here)
+        withdraw_links()
         if process.poll() is None:
             process.terminate()
         await anyio.to_thread.run_sync(lambda: process.wait(_END_TIMEOUT_S))
+
+
+def _asks_to_sign_in() -> bool:
+    try:
+        return is_needed()
+    except BadInput:  # settings.toml cannot be used; the owner's browser is shown why
+        return False

@@ -14,11 +14,14 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from profiler_core.store.private_file import write_private
+from profiler_core.ui.own_machine.cookie import cookie_name, new_cookie
 from tests.browser import chromium
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +29,9 @@ CAPTURES = ROOT / "tests" / "fixtures" / "captures"
 
 START_TIMEOUT_S = 120.0
 PAGE_TIMEOUT_MS = 60_000
+
+# The key of every test's home, so that one cookie opens every dashboard.
+KEY = bytes(range(32))
 
 # What a browser reports although the page is right, by message or address. Keep it short.
 HARMLESS: tuple[str, ...] = (
@@ -82,6 +88,7 @@ def server(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 def running_server(home: Path, log: Path) -> Iterator[Server]:
     """A dashboard over `home`; tests that write into a home start one of their own."""
     port = free_port()
+    let_the_browser_in(home)
     with log.open("ab") as output:
         process = subprocess.Popen(
             [
@@ -104,11 +111,26 @@ def running_server(home: Path, log: Path) -> Iterator[Server]:
             process.wait(20)
 
 
+def let_the_browser_in(home: Path) -> None:
+    """Make the cookie of the `browser` fixture good for the dashboard over this home."""
+    write_private(home / "server.key", KEY)
+
+
+def _cookie(home: Path) -> "dict[str, str]":
+    let_the_browser_in(home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUSIONSCOPE_HOME", str(home))
+        return {"name": cookie_name(), "value": new_cookie(), "domain": "localhost", "path": "/"}
+
+
 # Not scope="session": Playwright keeps an event loop running in this thread as long as it lives,
 # and the tests of other packages start their own.
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
-    """Chrome or Chromium. None on this machine is a failure, never a skip."""
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Chrome or Chromium. None on this machine is a failure, never a skip.
+
+    Each of its windows is let into every dashboard of these tests; tests/attack has the door.
+    """
     try:
         path = chromium.find()
     except chromium.NoBrowser as error:
@@ -119,6 +141,8 @@ def browser() -> Iterator[Browser]:
             # /dev/shm is small in containers; one colour profile makes pixels comparable.
             args=["--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"],
         )
+        state = {"cookies": [_cookie(tmp_path_factory.mktemp("cookie"))], "origins": []}
+        browser.new_context = partial(browser.new_context, storage_state=state)
         yield browser
         browser.close()
 

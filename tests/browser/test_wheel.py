@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from profiler_core.cli.main import VERBS
-from tests.browser.conftest import ready
+from tests.browser.conftest import let_the_browser_in, ready
 
 pytestmark = pytest.mark.browser
 
@@ -64,6 +64,7 @@ def address(installed, tmp_path_factory) -> Iterator[str]:
     said = folder / "said.txt"
     (packages,) = installed.parent.glob("lib/python*/site-packages")
     sample = packages / "profiler_core" / "_bundled" / "sample_traces" / "customcnn"
+    let_the_browser_in(folder / "home")  # the link itself lets in only one
     with said.open("wb") as output:
         process = subprocess.Popen(
             [str(installed / "fusionscope"), "open", str(sample), "--no-browser", "--port", "0"],

@@ -48,17 +48,19 @@ def test_a_second_open_finds_the_dashboard_of_the_first(environment, capsys):
     try:
         address = first_line(said, first)
         assert re.fullmatch(
-            r"http://localhost:\d+/\?baseline=path%2F.+a\.json\.gz&candidate=path%2F.+b\.json\.gz",
+            r"http://localhost:\d+/\?baseline=path%2F.+a\.json\.gz&candidate=path%2F.+b\.json\.gz"
+            r"&enter=[0-9a-f]{16}\.[\w-]{43}",
             address,
         )
-        with urllib.request.urlopen(address, timeout=10) as answer:
-            assert answer.status == 200
+        assert page_behind(address) == 200
+        assert (environment / "home" / "server.log").stat().st_mode & 0o777 == 0o600
         found = running.find()
         assert found is not None
         assert main(["open", str(pair[0]), "--page", "timeline"]) == 0
         out = capsys.readouterr().out
         assert out.startswith(f"{found.url}timeline?baseline=path%2F")
         assert f"ssh -N -L {found.port}:localhost:{found.port} " in out
+        assert page_behind(out.splitlines()[0]) == 200  # it lets in another browser
     finally:
         first.send_signal(signal.SIGINT)  # Ctrl-C
         assert first.wait(30) == 0
@@ -138,6 +140,14 @@ def test_the_tunnel_goes_to_the_host_that_ssh_named(environment, monkeypatch):
     monkeypatch.setenv("SSH_CONNECTION", "203.0.113.9 51234 198.51.100.7 2222")
     assert "ssh -N -L 8501:localhost:8501 -p 2222 " in _tunnel(8501)
     assert _tunnel(8501).endswith("@198.51.100.7")
+
+
+def page_behind(link: str) -> int:
+    """The status that a browser gets, which keeps the cookie of the first answer."""
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with browser.open(link, timeout=10) as answer:
+        assert "enter=" not in answer.url
+        return answer.status
 
 
 def first_line(file: Path, process: "subprocess.Popen[bytes]") -> str:

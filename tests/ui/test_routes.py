@@ -253,6 +253,6 @@ def test_our_assets_are_served_and_nothing_beside_them():
 
 
 def test_a_base_path_goes_before_every_route(monkeypatch):
-    monkeypatch.setattr("profiler_core.ui.routes.config.get_option", lambda _name: "tools/scope/")
+    monkeypatch.setattr("profiler_core.ui.server.config.get_option", lambda _name: "tools/scope/")
     paths = [route.path for route in all_routes()]
     assert all(path.startswith("/tools/scope/") for path in paths)

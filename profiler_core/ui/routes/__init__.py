@@ -5,20 +5,19 @@ with `ROUTES`, listed here; nothing else.
 """
 
 from starlette.routing import BaseRoute, Mount, Route
-from streamlit import config
 
 from profiler_core.ui.routes.files import ROUTES as FILES
 from profiler_core.ui.routes.health import ROUTES as HEALTH
 from profiler_core.ui.routes.merged import ROUTES as MERGED
 from profiler_core.ui.routes.run_zip import ROUTES as RUN_ZIP
 from profiler_core.ui.routes.timeline import ROUTES as TIMELINE
+from profiler_core.ui.server import base_path
 from profiler_core.ui.upload.route import ROUTES as UPLOAD
 
 
 def all_routes() -> list[BaseRoute]:
     """Every route of ours, below `server.baseUrlPath` as Streamlit's own are."""
-    base = str(config.get_option("server.baseUrlPath") or "").strip("/")
-    prefix = f"/{base}" if base else ""
+    prefix = base_path()
     return [
         _below(prefix, route) for route in (*HEALTH, *TIMELINE, *MERGED, *UPLOAD, *RUN_ZIP, *FILES)
     ]

@@ -1,10 +1,9 @@
-"""GET /api/health: is this Fusionscope, and which version? Says nothing about runs."""
+"""GET /api/health: is this Fusionscope, and which one? Anybody may ask; it says nothing else."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-import profiler_core
 from profiler_core.store.running import own_instance
 
 
@@ -13,7 +12,6 @@ async def health(_request: Request) -> JSONResponse:
     return JSONResponse(
         {
             "product": "fusionscope",
-            "version": profiler_core.__version__,
             "instance": own_instance(),
         }
     )

@@ -6,17 +6,25 @@ that is rebound to 127.0.0.1 could read the answer.
 
 from urllib.parse import urlsplit
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from streamlit import config
 
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+from profiler_core.ui.server import is_loopback
+
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def refusal(request: Request) -> str | None:
     """Why this request is refused, as a sentence; None where it may go on."""
-    if request.method in _SAFE_METHODS:
-        return None
+    return None if request.method in _SAFE_METHODS else foreign(request)
+
+
+def foreign(request: HTTPConnection) -> str | None:
+    """Why this request comes from another page than ours, as a sentence; None where it does not.
+
+    The port counts: Streamlit itself compares names only, and on a machine with several users
+    another port of localhost may be another user's page.
+    """
     host = request.headers.get("host", "")
     if not _is_our_name(_host_name(host)):
         return f"This server does not answer to the host name {host!r}."
@@ -41,6 +49,6 @@ def _is_our_name(name: str) -> bool:
     """
     address = config.get_option("server.address")
     named = config.get_option("browser.serverAddress")
-    if name in _LOOPBACK or name in {address, named}:
+    if is_loopback(name) or name in {address, named}:
         return True
-    return bool(name) and (address is None or address not in _LOOPBACK)
+    return bool(name) and (address is None or not is_loopback(address))

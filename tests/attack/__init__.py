@@ -1,0 +1,1 @@
+"""Attacks on the product, each by the way in that it used."""
