@@ -411,7 +411,7 @@ def flex() -> tuple[nn.Module, tuple[Tensor, ...]]:
 
 def own_triton_kernel() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """A perceptron whose gate is a Triton kernel of the user's; needs a GPU."""
-    from benchmarks.own_triton import GatedPerceptron
+    from own_triton import GatedPerceptron
 
     dim = _size(1024, 64)
     layers = [GatedPerceptron(dim) for _ in range(3)]
