@@ -1,0 +1,41 @@
+"""The accuracy of the ledger: right, wrong and undecidable device time of each pair.
+
+python -m tests.analysis.ledger.judge [--mistakes] [BASELINE CANDIDATE | FOLDER]…
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from tests.analysis.ledger.judge.pairs import all_pairs, judged
+
+
+def main() -> None:
+    """Print one row for each pair, with and without structured logs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mistakes", type=int, default=0, help="show the largest of each pair")
+    parser.add_argument("--only", default="", help="pairs whose name contains this")
+    parser.add_argument("folders", nargs="*", type=Path, help="folders of captures")
+    given = parser.parse_args()
+    print("| pair | logs | baseline: wrong | undecidable | merged | candidate: wrong | undecidable "
+          "| merged |\n|---|---|---|---|---|---|---|---|")  # fmt: skip
+    for name, baseline, candidate in all_pairs(given.folders):
+        if given.only not in name:
+            continue
+        for logs in (True, False):
+            verdicts = judged(baseline, candidate, logs)
+            if not all(v.total for v in verdicts):
+                raise SystemExit(f"{name}: no device event of the trace is in the ledger.")
+            cells = [
+                f"{100 * part / v.total:.1f} %"
+                for v in verdicts
+                for part in (v.wrong, v.undecidable, v.merged)
+            ]
+            print(f"| {name} | {'yes' if logs else 'no'} | {' | '.join(cells)} |")
+            for verdict in verdicts if given.mistakes else ():
+                for title, time_ns in verdict.mistakes.most_common(given.mistakes):
+                    print(f"      {time_ns / 1000:9.1f} µs  {title}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

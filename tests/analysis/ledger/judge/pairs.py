@@ -1,0 +1,98 @@
+"""Which pairs there are, and the product's answer for them in the judge's words."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
+from profiler_core.analysis.work import device_work
+from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.ingest.kineto.reader import read_kineto
+from tests.analysis.ledger.judge.log import read_log
+from tests.analysis.ledger.judge.programs import read_program
+from tests.analysis.ledger.judge.trace import DeviceEvent, read_steps
+from tests.analysis.ledger.judge.verdict import Verdict, judge
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def all_pairs(folders: Sequence[Path] = ()) -> Iterator[tuple[str, Path, Path]]:
+    """(name, baseline, candidate): every eager run with every other run of its workload."""
+    places = list(folders) or [
+        ROOT / "tests" / "fixtures" / "ledger",
+        *sorted((ROOT / "sample_traces").glob("*/")),
+        ROOT / ".." / "shared" / "captures",
+    ]
+    for place in places:
+        runs = sorted(p for p in place.iterdir() if (p / "trace.json.gz").exists()) \
+            if place.is_dir() else []  # fmt: skip
+        for baseline in runs:
+            if "eager" not in baseline.name or "stack" in baseline.name:
+                continue
+            for candidate in runs:
+                if "eager" not in candidate.name and _workload(baseline) == _workload(candidate):
+                    yield f"{place.name}: {baseline.name} → {candidate.name}", baseline, candidate
+
+
+def _workload(run: Path) -> tuple[str, str]:
+    """`bert.eager+amp` -> ("bert", "amp"): what both runs of a pair have in common."""
+    head, _, variant = run.name.rpartition(".")
+    return head, variant.partition("+")[2].replace("static", "")
+
+
+def _logs(run: Path) -> list[Path]:
+    return sorted([*run.glob("torch_trace/*.log*"), *run.glob("torch_trace.log*")])
+
+
+def judged(baseline: Path, candidate: Path, logs: bool) -> tuple[Verdict, Verdict]:
+    """The judge's verdict on the ledger of a pair, all kinds of steps added up."""
+    sides = [ledger_side(run, logs) for run in (baseline, candidate)]
+    ledger = fusion_ledger(*sides)
+    lookups = (
+        groups_of(sides[0], ledger.baseline_group),
+        groups_of(sides[1], ledger.candidate_group),
+    )
+    steps = [read_steps(run / "trace.json.gz") for run in (baseline, candidate)]
+    modules = [read_log(_logs(run)) for run in (baseline, candidate)]
+    seen = set()
+    total = (Verdict(), Verdict())
+    for left, right in zip(*steps, strict=False):
+        key = left.signature, right.signature
+        if key in seen:
+            continue
+        seen.add(key)
+        programs = (read_program(left, modules[0]), read_program(right, modules[1]))
+        for whole, part in zip(total, judge(programs, lookups), strict=True):
+            whole.right += part.right
+            whole.wrong += part.wrong
+            whole.undecidable += part.undecidable
+            whole.merged += part.merged
+            whole.mistakes += part.mistakes
+    return total
+
+
+def ledger_side(run: Path, logs: bool) -> LedgerSide:
+    paths = _logs(run) if logs else []
+    log = read_inductor(paths) if paths else None
+    return LedgerSide(read_kineto(run / "trace.json.gz"), log if log and log.graphs else None)
+
+
+def groups_of(side: LedgerSide, group_of: object) -> Callable[[DeviceEvent], int | None]:
+    work = device_work(side.trace).with_columns(
+        pl.col("name").cast(pl.String), pl.Series("group", group_of)
+    )
+    rows = defaultdict(list)
+    for name, dur, ts, group in work.select("name", "dur_ns", "ts_ns", "group").iter_rows():
+        rows[name].append((ts, dur, group))
+
+    def group(event: DeviceEvent) -> int | None:
+        """The event's row: of its name the one that starts with it, within rounding."""
+        at = event.ts_ns - side.trace.origin_ns
+        near = min(rows.get(event.name, ()), key=lambda row: abs(row[0] - at), default=None)
+        if near is None or abs(near[0] - at) > 5 or near[2] < 0:
+            return None
+        return int(near[2])
+
+    return group

@@ -1,0 +1,245 @@
+"""Right, wrong or undecidable: each device event of a pair, by what the two programs compute."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from tests.analysis.ledger.judge.programs import Instance, Phase, Program
+from tests.analysis.ledger.judge.trace import DeviceEvent
+
+# A stretch between two sure matches is one thing as long as it is short.
+_LONGEST_STRETCH = 6
+_PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "convolution_backward")
+
+
+@dataclass
+class Verdict:
+    """Time of one side in ns, and the largest mistakes."""
+
+    right: int = 0
+    wrong: int = 0
+    undecidable: int = 0
+    merged: int = 0  # right, in a group with other work that it has nothing to do with
+    mistakes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> int:
+        """All of the side's time."""
+        return self.right + self.wrong + self.undecidable
+
+
+def judge(
+    programs: tuple[Program, Program], groups: tuple[Callable[[DeviceEvent], int | None], ...]
+) -> tuple[Verdict, Verdict]:
+    """Compare a ledger with the truth of a step.
+
+    Args:
+        programs: of both sides.
+        groups: for each side, the ledger's group of a device event; None: it has no such event.
+    """
+    align_programs(*programs)
+    facing: tuple[dict[int, list[frozenset[object]]], ...] = (defaultdict(list), defaultdict(list))
+    placed: list[list[tuple[DeviceEvent, int, frozenset[object], str]]] = [[], []]
+    for side in (0, 1):
+        for event, instances in programs[side].events:
+            group = groups[side](event)
+            if group is None:
+                continue
+            clusters = frozenset(i.cluster for i in instances if i.cluster is not None)
+            facing[side][group].append(clusters)
+            title = " + ".join(dict.fromkeys(i.op for i in instances)) or event.name
+            placed[side].append((event, group, clusters, title))
+    verdicts = (Verdict(), Verdict())
+    for side in (0, 1):
+        everywhere = {c for every in facing[1 - side].values() for cs in every for c in cs}
+        for event, group, clusters, title in placed[side]:
+            others = facing[1 - side].get(group, [])
+            verdict = verdicts[side]
+            if any(clusters & other for other in others):
+                verdict.right += event.dur_ns
+            elif not clusters or (others and not any(others)):
+                verdict.undecidable += event.dur_ns
+            elif clusters & everywhere:
+                verdict.wrong += event.dur_ns
+                verdict.mistakes[f"{title[:70]} <- {event.name[:60]}"] += event.dur_ns
+            elif others:
+                verdict.undecidable += event.dur_ns
+            else:  # the other side computes it nowhere, and the ledger says so
+                verdict.right += event.dur_ns
+    _merged(placed, verdicts)
+    return verdicts
+
+
+def _merged(
+    placed: list[list[tuple[DeviceEvent, int, frozenset[object], str]]],
+    verdicts: tuple[Verdict, Verdict],
+) -> None:
+    """Time beside the largest part of its group: parts share no operator with each other."""
+    members: dict[int, list[tuple[int, int, frozenset[object]]]] = defaultdict(list)
+    for side in (0, 1):
+        for event, group, clusters, _ in placed[side]:
+            if clusters:
+                members[group].append((side, event.dur_ns, clusters))
+    for every in members.values():
+        parts: list[tuple[set[object], list[int]]] = []
+        for side, time_ns, clusters in every:
+            joined, times = set(clusters), [0, 0]
+            times[side] = time_ns
+            for part in [p for p in parts if p[0] & clusters]:
+                parts.remove(part)
+                joined |= part[0]
+                times = [a + b for a, b in zip(times, part[1], strict=True)]
+            parts.append((joined, times))
+        parts.sort(key=lambda part: sum(part[1]))
+        for _, times in parts[:-1]:
+            for side in (0, 1):
+                verdicts[side].merged += times[side]
+
+
+def align_programs(left: Program, right: Program) -> None:
+    """Give every instance that faces one of the other side a cluster that both have."""
+    for phase in ("forward", "update"):
+        a, b = _own(left, phase), _own(right, phase)
+        _align(a, b, _same, phase)
+    lines = {
+        (side, number): instance
+        for side, program in enumerate((left, right))
+        for instance in program.of("forward")
+        for number in instance.numbers
+    }
+    line_of = {
+        i.cluster: i.line
+        for program in (left, right)
+        for i in program.of("forward")
+        if i.cluster is not None and i.line
+    }
+    blocks = []
+    for side, program in enumerate((left, right)):
+        for instance in program.of("backward"):
+            forward = next((lines[side, n] for n in instance.numbers if (side, n) in lines), None)
+            if forward is not None and not instance.line:
+                instance.line = line_of.get(forward.cluster, "") or forward.line
+        blocks.append(_blocks(program.of("backward")))
+    if all(blocks):
+        has_lines = [any(line for line, _ in every) for every in blocks]
+        if all(has_lines):
+            _align_blocks(*blocks)
+        else:
+            _align(left.of("backward"), right.of("backward"), _same, "backward")
+
+
+def _own(program: Program, phase: Phase) -> list[Instance]:
+    return [i for i in program.of(phase) if i.op not in ("", "getitem")]
+
+
+def _same(a: Instance, b: Instance) -> bool:
+    if a.op != b.op:
+        return False
+    if a.is_node and b.is_node and a.line and b.line and a.line != b.line:
+        return False
+    shared = list(zip(a.shapes[:2], b.shapes[:2], strict=False))
+    return all(x == y for x, y in shared)
+
+
+def _align(
+    a: Sequence[Instance], b: Sequence[Instance], same: Callable[[Instance, Instance], bool],
+    phase: str,
+) -> None:  # fmt: skip
+    codes_a, firsts_a = _codes(a, lambda i: (i.op, i.shapes[:2], i.line if i.is_node else ""))
+    codes_b, firsts_b = _codes(b, lambda i: (i.op, i.shapes[:2], i.line if i.is_node else ""))
+    table = np.array([[same(x, y) for y in firsts_b] for x in firsts_a], dtype=bool)
+    pairs = certain_pairs(codes_a, codes_b, table)
+    for number, (i, j) in enumerate(pairs):
+        a[i].cluster = b[j].cluster = (phase, number)
+    bounds = [(-1, -1), *pairs, (len(a), len(b))]
+    for number, ((i0, j0), (i1, j1)) in enumerate(pairwise(bounds)):
+        lefts, rights = a[i0 + 1 : i1], b[j0 + 1 : j1]
+        if lefts and rights and max(len(lefts), len(rights)) <= _LONGEST_STRETCH:
+            for instance in (*lefts, *rights):
+                instance.cluster = (phase, "stretch", number)
+
+
+def _codes(items, key):
+    numbers: dict[object, int] = {}
+    firsts = []
+    codes = []
+    for item in items:
+        value = key(item)
+        if value not in numbers:
+            numbers[value] = len(firsts)
+            firsts.append(item)
+        codes.append(numbers[value])
+    return np.array(codes, dtype=np.int64), firsts
+
+
+def certain_pairs(a, b, table) -> list[tuple[int, int]]:
+    """The matches that every longest common subsequence of two sequences has."""
+    n, m = len(a), len(b)
+    if not n or not m:
+        return []
+    gain = table[np.ix_(a, b)].astype(np.int32)
+    forward = np.zeros((n + 1, m + 1), dtype=np.int32)
+    for i in range(n):
+        forward[i + 1, 1:] = np.maximum(forward[i, 1:], forward[i, :-1] + gain[i])
+        forward[i + 1] = np.maximum.accumulate(forward[i + 1])
+    backward = np.zeros((n + 1, m + 1), dtype=np.int32)
+    for i in range(n - 1, -1, -1):
+        backward[i, :-1] = np.maximum(backward[i + 1, :-1], backward[i + 1, 1:] + gain[i])
+        backward[i] = np.maximum.accumulate(backward[i][::-1])[::-1]
+    best = forward[n, m]
+    through = (forward[:-1, :-1] + gain + backward[1:, 1:] == best) & (gain > 0)
+    pairs = []
+    for i in range(n):
+        options = np.flatnonzero(through[i])
+        skipped = int((forward[i] + backward[i + 1]).max())
+        if options.size == 1 and skipped < best:
+            pairs.append((i, int(options[0])))
+    return pairs
+
+
+def _blocks(instances: Sequence[Instance]) -> list[tuple[str, list[Instance]]]:
+    """Runs of one source line; what has none goes with what is before it."""
+    blocks: list[tuple[str, list[Instance]]] = []
+    for instance in instances:
+        if blocks and (not instance.line or instance.line == blocks[-1][0]):
+            blocks[-1][1].append(instance)
+        else:
+            blocks.append((instance.line, [instance]))
+    return blocks
+
+
+def _align_blocks(
+    left: list[tuple[str, list[Instance]]], right: list[tuple[str, list[Instance]]]
+) -> None:
+    codes_a, lines_a = _codes([line for line, _ in left], lambda line: line)
+    codes_b, lines_b = _codes([line for line, _ in right], lambda line: line)
+    table = np.array([[bool(x) and x == y for y in lines_b] for x in lines_a], dtype=bool)
+    pairs = certain_pairs(codes_a, codes_b, table)
+    for number, (i, j) in enumerate(pairs):
+        _products(left[i][1], right[j][1], ("backward", number))
+    bounds = [(-1, -1), *pairs, (len(left), len(right))]
+    for number, ((i0, j0), (i1, j1)) in enumerate(pairwise(bounds)):
+        lefts, rights = left[i0 + 1 : i1], right[j0 + 1 : j1]
+        if lefts and rights and max(len(lefts), len(rights)) <= _LONGEST_STRETCH:
+            _products(
+                [i for _, every in lefts for i in every],
+                [i for _, every in rights for i in every],
+                ("backward", "stretch", number),
+            )
+
+
+def _products(left: list[Instance], right: list[Instance], cluster: tuple[object, ...]) -> None:
+    """One block: its products face those of equal shapes, the rest is one thing."""
+    seen: tuple[Counter[object], Counter[object]] = (Counter(), Counter())
+    for side, every in enumerate((left, right)):
+        for instance in every:
+            if instance.op in _PRODUCTS:
+                seen[side][instance.op, instance.shapes[:2]] += 1
+    for every in (left, right):
+        for instance in every:
+            key = (instance.op, instance.shapes[:2])
+            alone = seen[0][key] == seen[1][key] == 1
+            instance.cluster = (*cluster, key) if alone else cluster
