@@ -1,7 +1,7 @@
 """Totals of a trace by another route: json.loads and plain loops, nothing of the product.
 
-Written from design 6.1 and 6.2 alone. Slow and simple on purpose: what the fast readers and the
-analyses say is compared with this to the nanosecond.
+Written from docs/columns.md, Device time and Launches, alone. Slow and simple on purpose: what the
+fast readers and the analyses say is compared with this to the nanosecond.
 """
 
 import bisect

@@ -1,4 +1,7 @@
-"""What each kernel does: gemm, conv, attention … (design 6.4); the table is category_rules.py."""
+"""What each kernel does: gemm, conv, attention …; the table is category_rules.py.
+
+Defined in docs/columns.md, Categories.
+"""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The ordered table that tells what a kernel does: the first rule that fits decides (design 6.4).
+"""The ordered table that tells what a kernel does: the first rule that fits decides.
 
 A rule looks either at the kernel's own name or at the host ranges (operators, annotations) around
 its launch. On top stand the names that say for certain what a kernel is, whoever launched it;

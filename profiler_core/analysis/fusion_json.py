@@ -14,7 +14,7 @@ from profiler_core.analysis.waterfall import Waterfall, open_bar
 
 
 def fusion_json(ledger: FusionLedger, measured: MeasuredLedger | None = None) -> dict[str, Any]:
-    """The keys of `fusion` (design 5), and kind, phase and bytes of each group beside them.
+    """The keys of `fusion` (docs/json.md), and kind, phase and bytes of each group beside them.
 
     Args:
         ledger: of the pair.

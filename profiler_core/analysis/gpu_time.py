@@ -1,4 +1,4 @@
-"""Busy, idle and exposed device time of the window (design 6.1)."""
+"""Busy, idle and exposed device time of the window (docs/columns.md, Device time)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""Why the device is idle (design 6.3): every gap of the busy union gets its cause.
+"""Why the device is idle: each gap of the busy union has one cause.
+
+Causes are defined in docs/columns.md, Idle time by cause.
 
 A gap that ends with an event whose launch had returned before it began is the device's own;
 where the launch came later the host was late, and what it did until then is the cause.

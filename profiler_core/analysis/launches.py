@@ -1,4 +1,4 @@
-"""What the host did to start device work (design 6.2)."""
+"""What the host did to start device work (docs/columns.md, Launches)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How long a step takes, and whether two runs differ in it (design 6, 6.9).
+"""How long a step takes, and whether two runs differ in it.
 
 Step time is the wall time of a round over its steps, the median over the rounds. The ratio
 baseline / candidate carries a bootstrap interval where there are rounds to draw from; CUDA-event

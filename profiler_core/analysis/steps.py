@@ -1,4 +1,4 @@
-"""Which part of a trace is measured: the window, and its single steps (design 6.1).
+"""Which part of a trace is measured: the window, and its single steps.
 
 The GPU runs behind the host, so a device event belongs to the step that launched it.
 """

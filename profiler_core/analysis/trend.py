@@ -46,7 +46,7 @@ _ENVIRONMENT = {
     "sm_clock_max_mhz": "clock limit (MHz)",
     "float32_matmul_precision": "matmul precision",
 }
-# Clocks that differ by more make a comparison unfair (design 6.7).
+# Clocks that differ by more make a comparison unfair (docs/columns.md, Telemetry).
 _CLOCK_TOLERANCE = 0.03
 
 

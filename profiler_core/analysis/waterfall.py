@@ -2,8 +2,9 @@
 
 A bar of device work is the sum of its events' durations, so that it opens into fusion groups;
 what overlapping streams take back is a bar of its own; idle time is divided by its causes
-(design 6.3, 6.6). On the unprofiled clock device work and the pace from kernel to kernel are as
-measured in the trace, and the rest of the idle time is shared out in the profiled proportions.
+(docs/columns.md, Waterfall and fusion). On the unprofiled clock device work and the pace from
+kernel to kernel are as measured in the trace, and the rest of the idle time is shared out in the
+profiled proportions.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """One NVIDIA GPU as NVML sees it, from outside of the process that computes.
 
-Keys of design section 6.7; a value that this GPU, driver or permission does not give is None,
+Keys as in docs/columns.md, Telemetry; a value that GPU, driver or permission does not give is None,
 never 0 (MIG has no utilisation, a container no per-process memory, …), and `reasons` says why.
 Measured on an H200: the two PCIe calls take about 20 ms each, all others together about 8 ms; so
 `sample` leaves PCIe out and `pcie` reads it apart.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Design 4.5: the whole of the timing is capped at two minutes a variant, never under 10 rounds.
+# The whole of the timing is capped at two minutes per variant, never under 10 rounds.
 TIMING_CAP_SECONDS = 120.0
 LEAST_ROUNDS = 10
 DEFAULT_ROUNDS = 20
@@ -15,7 +15,7 @@ DEFAULT_ROUND_STEPS = 10
 DEFAULT_ROUND_SECONDS = 0.1
 # On a CPU, where a step takes long and a person waits beside it, less is enough.
 CPU_CAP_SECONDS = 10.0
-# NVML's utilisation is an average over 1/6 to 1 s: shorter than this says nothing (design 4.6).
+# NVML's utilisation is an average over 1/6 to 1 s: shorter than this says nothing.
 DEFAULT_TELEMETRY_SECONDS = 3.0
 
 

@@ -1,6 +1,6 @@
 """Interleaved timing rounds: how long a round is, whose turn it is, and when it is enough.
 
-Pure: what runs a round, and the clock, are handed in. Design 4.5: A B C, A B C, …, so that a
+Pure: what runs a round, and the clock, are handed in. A B C, A B C, …, so that a
 clock drift hits all variants alike.
 """
 

@@ -16,7 +16,7 @@ _BEAT_EVERY_S = 1.0
 
 
 class RunWriter:
-    """Keys of run.json as design section 3 fixes them; measured values come piece by piece."""
+    """Keys of run.json as docs/run_directory.md lists them; measured values come piece by piece."""
 
     def __init__(self, directory: Path, record: dict[str, Any]) -> None:
         self.directory = directory

@@ -95,7 +95,7 @@ def _peak(run: FinishedRun) -> PeakMemory:
 
 
 def _step_time_ns(run: FinishedRun) -> float | None:
-    """Median over the rounds of wall time over steps (design section 6)."""
+    """Median over the rounds of wall time over steps (docs/columns.md)."""
     rounds = run.record["measurement"].get("rounds", ())
     times = [entry["wall_ns"] / entry["n_steps"] for entry in rounds]
     return statistics.median(times) if times else None

@@ -163,7 +163,7 @@ def _text(runs: tuple[Recorded, ...], logs: Path | None, exit_status: int) -> st
 
 
 def _step_time_ns(run: Recorded) -> float | None:
-    """Median over the rounds of wall time over steps (design section 6)."""
+    """Median over the rounds of wall time over steps (docs/columns.md)."""
     rounds = run.record["measurement"].get("rounds", ())
     times = [entry["wall_ns"] / entry["n_steps"] for entry in rounds]
     return statistics.median(times) if times else None

@@ -1,4 +1,4 @@
-"""Whether a run that says "running" still runs (design section 3)."""
+"""Whether a run that says "running" still runs (docs/run_directory.md)."""
 
 import os
 import socket

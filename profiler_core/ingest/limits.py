@@ -1,4 +1,4 @@
-"""How much a file may ask for before reading it is refused; uploads are untrusted (design 8)."""
+"""How much a file may ask for before reading it is refused; uploads are untrusted."""
 
 import os
 from dataclasses import dataclass

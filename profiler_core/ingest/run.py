@@ -90,7 +90,7 @@ def _open_folder(folder: Path, name: str, *, is_copy: bool) -> RunFiles:
 
 
 def _by_name(folder: Path, record: RunRecord) -> RunFiles:
-    """The files of a run directory lie where design section 3 says."""
+    """The files of a run directory lie where docs/run_directory.md says."""
     logs = _present(folder, names.TORCH_LOGS)
     structured = (
         tuple(sorted((folder / names.TORCH_TRACE).glob("*.log*")))

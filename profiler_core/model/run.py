@@ -1,4 +1,4 @@
-"""run.json as records (design section 3). Raw values only; statistics are made on reading."""
+"""run.json as records (docs/run_directory.md). Raw values only; statistics are made on reading."""
 
 from pathlib import Path
 from typing import Any, Literal

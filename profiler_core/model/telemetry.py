@@ -1,7 +1,7 @@
 """Samples of GPUs and of the process that computed, as they stand in nvml.jsonl and host.jsonl.
 
-Keys of design section 6.7. t_ns is epoch ns, taken just before the values are read; a null is
-"not available", and never means 0.
+Keys as in docs/columns.md, Telemetry. t_ns is epoch ns, taken just before the values are read; a
+null is "not available", and never means 0.
 """
 
 from collections.abc import Mapping

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 from profiler_core.capture.child import variants
 
 # (where it stands in torch._inductor.config, its variable, its value): Inductor's C++ kernels in
-# the trace of a CPU (design 4.10), and from which operators a kernel was made.
+# the trace of a CPU (docs/measuring.md), and from which operators a kernel was made.
 _SETTINGS: Tuple[Tuple[str, str, Any], ...] = (
     ("cpp.enable_kernel_profile", "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", True),
     ("trace.provenance_tracking_level", "INDUCTOR_PROVENANCE", 1),

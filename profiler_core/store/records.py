@@ -22,7 +22,7 @@ def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | Non
     """The record of the run in folder `path`, and the problem if run.json is unusable.
 
     A run that says "running" comes back as "lost" when its process cannot be alive any more
-    (design section 3); copies and uploads (`may_be_alive` False) never are.
+    (docs/run_directory.md); copies and uploads (`may_be_alive` False) never are.
     """
     file = path / names.RUN_JSON
     try:

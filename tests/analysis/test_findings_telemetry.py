@@ -1,7 +1,7 @@
 """Findings about the state of the GPU: a real capture's samples, edited in the one place named.
 
-Nobody can heat up a GPU for a test (design 9): so the bits of the clocks event reasons, the clocks
-or the power limit of resnet50's samples are changed, and nothing else.
+Nobody can heat up a GPU for a test (docs/measuring.md): so the bits of the clocks event reasons,
+the clocks or the power limit of resnet50's samples are changed, and nothing else.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Sizes that do not suit the Tensor Cores: a real capture edited in that one place (design 9).
+"""Sizes that do not suit the Tensor Cores: a real capture edited in that one place.
 
 No capture of the repository has such sizes: they need a GPU and a model made for it. The numbers
 of the second test are those of a public trace of a TimeSformer on an H100.

@@ -48,7 +48,7 @@ _ABOUT_TORCH = frozenset(
     ("torch", "torch_compile", "trace", "compile_logs", "structured_log", "warm_compile_time",
      "source_lines_of_kernels", "several_ranks")
 )  # fmt: skip
-# Design 6.5: of the time on either side.
+# Of the time on either side.
 _ENOUGH = 0.99
 # breaky's: a tensor's value taken into Python, and a print.
 _BREAKS = 2

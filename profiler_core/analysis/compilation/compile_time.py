@@ -1,4 +1,4 @@
-"""How long compiling took, from the logs (design 6: the outermost compilations)."""
+"""How long compiling took, from the logs (docs/columns.md, Cost: the outermost compilations)."""
 
 from dataclasses import dataclass
 

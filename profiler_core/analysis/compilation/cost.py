@@ -1,4 +1,4 @@
-"""What compiling costs, and after how many steps it has paid for itself (design 6)."""
+"""What compiling costs, and after how many steps it has paid for itself (docs/columns.md)."""
 
 import math
 from dataclasses import dataclass

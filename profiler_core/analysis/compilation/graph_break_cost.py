@@ -1,4 +1,4 @@
-"""What graph breaks cost a step (design 6.8).
+"""What graph breaks cost a step (docs/graph_break_cost.md).
 
 A break makes the host work: between two compiled calls (Python in between, guards and cache
 lookup, prologue), at the entry into the next call, and in that call's first operators, which start

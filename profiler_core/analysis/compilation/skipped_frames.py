@@ -1,4 +1,4 @@
-"""What a step loses where Dynamo gave whole functions up (design 6.8).
+"""What a step loses where Dynamo gave whole functions up (docs/graph_break_cost.md).
 
 Such a function runs eager in every step, and nothing in the trace says which kernels are its own.
 Two things tell what was lost: a run of the same workload that compiled without skipping anything

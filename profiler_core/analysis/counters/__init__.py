@@ -1,1 +1,1 @@
-"""Hardware counters beside the trace and our own estimates (design 6.10)."""
+"""Hardware counters beside the trace and our own estimates (docs/counters.md)."""

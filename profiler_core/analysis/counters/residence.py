@@ -1,7 +1,7 @@
 """Did the data come from the memory, or did it stay in the L2 cache?
 
-Measured on an H200 (design 6.10): kernels over tensors of 51 MB and more move through DRAM what
-their shapes say; over 26 MB tensors less than half of it, over 13 MB tensors nothing at all.
+Measured on an H200 (docs/counters.md): kernels over tensors of 51 MB and more move through DRAM
+what their shapes say; over 26 MB tensors less than half of it, over 13 MB tensors nothing at all.
 """
 
 from typing import Literal

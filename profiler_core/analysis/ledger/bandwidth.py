@@ -2,7 +2,7 @@
 
 Bytes are those that the shapes demand at least; over the time they give an effective bandwidth.
 What fits into the L2 cache need not reach the memory at all, so that its bandwidth says nothing
-about it (design 6.10).
+about it (docs/counters.md).
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.ledger.result import GroupSide
 
-AT_PEAK = 0.7  # share of the data sheet's: pointwise kernels reach 85 to 89 % (design 6.10)
+AT_PEAK = 0.7  # share of the data sheet's: pointwise kernels reach 85 to 89 % (docs/counters.md)
 
 
 @dataclass(frozen=True)

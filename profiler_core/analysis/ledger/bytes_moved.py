@@ -2,7 +2,7 @@
 
 Each tensor is counted once, as large as its shape; a table that is only looked up counts as what
 is looked up. Caches are not considered: bytes over time is an effective bandwidth and may exceed
-the memory's (design 6.10). None where a shape is not known, never 0.
+the memory's (docs/counters.md). None where a shape is not known, never 0.
 """
 
 import re

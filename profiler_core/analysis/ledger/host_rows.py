@@ -169,7 +169,7 @@ def _columns(trace: Trace, work: pl.DataFrame) -> _Columns:
     op_event = np.full(ops.height, -1, dtype=np.int64)
     if trace.has_device_events:
         linked = counted.filter(pl.col("launch_ts_ns").is_not_null())
-    else:  # without a GPU the operators are the work itself (design 6.1)
+    else:  # without a GPU the operators are the work itself (docs/columns.md, Device time)
         linked = counted.clear()
         op_event = _own_events(ops, counted)
     lone = counted.clear()

@@ -1,4 +1,7 @@
-"""The fusion ledger: every microsecond of the baseline matched to what replaced it (design 6.5)."""
+"""The fusion ledger: every microsecond of the baseline matched to what replaced it.
+
+How it works stands in docs/ledger.md.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Did the GPU run in the same state for both variants? Design 6.7.
+"""Did the GPU run in the same state for both variants?
 
 A comparison is not a fair one where the clocks lie more than 3 % apart, or where heat or power
 throttled one of the two.

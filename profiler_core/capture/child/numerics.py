@@ -1,4 +1,4 @@
-"""Is the candidate's answer right? Fresh models, same weights, inputs and seed (design 4.9).
+"""Is the candidate's answer right? Fresh models, same weights, inputs and seed (docs/measuring.md).
 
 `make_reference` runs eager only, in the baseline's child, and writes plain tensors;
 `compare` runs in the candidate's second child (the one with the warm cache), so that neither its

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-# Design 4.4: no new compilation in the last 5 steps, and these agree within 5 %.
+# No new compilation in the last 5 steps, and these agree within 5 %.
 LAST_STEPS = 5
 AGREEMENT = 1.05
 

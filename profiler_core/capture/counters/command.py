@@ -1,6 +1,6 @@
 """The words before the interpreter: which counters, and how ncu takes them.
 
-Source: Nsight Compute CLI manual. Traps, all seen on an H200 (design 6.10): ncu crashes where
+Source: Nsight Compute CLI manual. Traps, all seen on an H200 (docs/counters.md): ncu crashes where
 Inductor compiles under it, so the caches are full before; CUDA graphs need `--graph-profiling
 node`; with `--target-processes all` it follows into every compile worker.
 """

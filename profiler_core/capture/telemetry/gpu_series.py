@@ -41,7 +41,7 @@ class GpuReader:
 
     The first has a key `sampler` {source, gpu, period_s}; a row after whose reading the reasons
     for nulls differ from what was said has them in a key `reasons` {key: sentence}. All other
-    keys are those of design section 6.7.
+    keys are those of docs/columns.md, Telemetry.
     """
 
     def __init__(self, device: Device, source: str, period_s: float) -> None:

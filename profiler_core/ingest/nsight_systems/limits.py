@@ -1,4 +1,4 @@
-"""How much an SQLite file may ask for; an upload is hostile until it is read (design 8)."""
+"""How much an SQLite file may ask for; an upload is hostile until it is read (docs/deploy.md)."""
 
 from dataclasses import dataclass
 

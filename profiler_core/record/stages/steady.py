@@ -35,7 +35,7 @@ class Memory(Stage):
 
 
 class Telemetry(Stage):
-    """Steady state, not timed, while device and process are sampled (design 4.6)."""
+    """Steady state, not timed, while device and process are sampled (docs/measuring.md)."""
 
     doing, phase = "the telemetry stage", "telemetry"
 

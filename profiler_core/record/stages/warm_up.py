@@ -14,7 +14,7 @@ _LAST_STEPS = 5  # whose median is the typical step
 
 
 class WarmUp(Stage):
-    """Until nothing was compiled in the last steps and their times agree (design 4.4).
+    """Until nothing was compiled in the last steps and their times agree (docs/measuring.md).
 
     On a GPU the times are between CUDA events that are read when they have come to pass: nothing
     waits for the device.

@@ -1,4 +1,4 @@
-"""May this visitor start a capture? It runs code on this machine (design section 8)."""
+"""May this visitor start a capture? It runs code on this machine (docs/deploy.md)."""
 
 from profiler_core.settings import FILE, settings
 from profiler_core.ui.server import is_local_server
