@@ -1,9 +1,8 @@
 """The model of the tutorial without its graph break: the tensor is asked on the device."""
 
 import torch
-from torch import Tensor, nn
-
 from net import Net
+from torch import Tensor, nn
 
 
 class FixedNet(Net):
