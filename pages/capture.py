@@ -24,7 +24,8 @@ with page("Capture", "What does torch.compile do to a model on this machine? Run
     with left:
         section("New capture")
         python = st.session_state.get("fs_c_python") or None
-        known = machine(python)
+        # Asking runs the interpreter: not for somebody who may not capture.
+        known = None if refusal else machine(python)
         checked = capture_form(known)
         if st.button("Start capture", type="primary", disabled=bool(refusal or not checked.spec)):
             st.query_params["job"] = start(checked.spec)
@@ -35,8 +36,9 @@ with page("Capture", "What does torch.compile do to a model on this machine? Run
         # Above what fills itself in late: a row must not move under the hand that clicks it.
         with st.container():
             capture_list(job_id)
-        section("This environment" if python else "This machine")
-        with st.container():
-            machine_card(python)
+        if not refusal:
+            section("This environment" if python else "This machine")
+            with st.container():
+                machine_card(python)
         with st.container():
             command_line(checked.spec)

@@ -1,6 +1,8 @@
 """What the owner of this installation decided: `<home>/settings.toml`, all of it optional.
 
     allow_capture = true                 # on a server that others can reach; sign-in is needed too
+    interpreters = ["/opt/torch-2.7"]    # what captures may start beside the server's own Python
+    capture_variables = ["HF_TOKEN"]     # secrets that captures get all the same
     open_below = ["/data/traces"]        # folders from which files may be opened by their path
     largest_upload_gb = 8.0
     largest_cache_gb = 20.0              # of what is kept of traces, so that they open at once
@@ -51,6 +53,8 @@ class Settings:
     """The decisions, with what holds where nothing was decided."""
 
     allow_capture: bool = False
+    interpreters: tuple[str, ...] | None = None  # files, or folders of environments
+    capture_variables: tuple[str, ...] = ()
     open_below: tuple[Path, ...] | None = None  # None: the user's home, on a local server only
     largest_upload_bytes: int = 8 * _GB
     largest_cache_bytes: int | None = None  # None: 20 GB, or half of the room on a smaller disk
@@ -65,6 +69,8 @@ class Settings:
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_capture: bool = False
+    interpreters: tuple[str, ...] | None = None
+    capture_variables: tuple[str, ...] = ()
     open_below: list[str] | None = None
     largest_upload_gb: float = 8.0
     largest_cache_gb: float | None = None
@@ -103,6 +109,8 @@ def settings() -> Settings:
     below = said.open_below
     return Settings(
         allow_capture=said.allow_capture,
+        interpreters=said.interpreters,
+        capture_variables=said.capture_variables,
         open_below=None if below is None else tuple(Path(p).expanduser() for p in below),
         largest_upload_bytes=int(said.largest_upload_gb * _GB),
         largest_cache_bytes=(

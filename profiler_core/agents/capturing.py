@@ -1,11 +1,13 @@
 """Starting a capture for an agent: only where the user switched it on, because it runs code."""
 
-import sys
 from typing import Any
 
-from profiler_core import home
 from profiler_core.capture import jobs
 from profiler_core.capture.spec import CaptureSpec, parse_variants
+from profiler_core.door import deeds
+from profiler_core.door.asker import Asker
+from profiler_core.person import system_user
+from profiler_core.settings import settings
 from profiler_core.store import library
 
 
@@ -33,17 +35,15 @@ def start_capture(
         training=training,
         counters=counters,
     )
-    out = home.runs_directory()
-    words = ["capture", *spec.to_argv(), "--out", str(out), "--progress", "{progress}"]
-    job_id = jobs.submit(
-        [sys.executable, "-m", "profiler_core", *words],
-        title=f"{spec.title} · {', '.join(one.label for one in spec.variants)}"[:200],
-        device=spec.device,
-        owner="agent",
-        out=out,
-        capture=spec.to_dict(),
-    )
+    job_id = deeds.start_capture(_agent(), spec)
     return {"job": job_id, "state": "queued"}
+
+
+def _agent() -> Asker:
+    """The user who started this server with captures allowed; on a team's machine not its owner."""
+    is_team = settings().team is not None
+    rights = ("look", "capture") if settings().allow_capture or not is_team else ("look",)
+    return Asker(system_user(), rights, is_own_machine=not is_team, signed_in=True, is_agent=True)
 
 
 def capture_progress(job: str) -> dict[str, Any]:

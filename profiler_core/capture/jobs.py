@@ -8,9 +8,6 @@ import os
 import re
 import secrets
 import socket
-import subprocess
-import sys
-import sysconfig
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +15,13 @@ from pathlib import Path
 
 import msgspec
 
-from profiler_core import home, resources
+from profiler_core import home
 from profiler_core.capture import job_directory as files
 from profiler_core.capture.job_directory import JobSpec, JobState, JobStatus
 from profiler_core.capture.job_progress import CaptureProgress, read_progress
 from profiler_core.errors import BadInput, CaptureFailed
+from profiler_core.worker.environment import child_environment
+from profiler_core.worker.process import DidNotRun, run_detached
 
 LIVE_STATES = frozenset({"queued", "running"})
 
@@ -78,6 +77,7 @@ def submit(
     *,
     title: str,
     device: str,
+    environment: Mapping[str, str] | None = None,
     owner: str | None = None,
     out: Path | None = None,
     capture: Mapping[str, object] | None = None,
@@ -88,6 +88,7 @@ def submit(
         command: argv; `{progress}` in an argument becomes the path of the progress file.
         title: what people see in the list.
         device: jobs of one device run in the order of submission, one at a time.
+        environment: all of the variables that the command gets; None: those without secrets.
         owner: who asked, where people sign in.
         out: the folder below which the command makes its capture's folder.
         capture: the answers of the form, kept for "capture again".
@@ -112,7 +113,7 @@ def submit(
     )
     files.write(directory, JobStatus(state="queued"))
     files.write(directory, spec)
-    _start_supervisor(directory)
+    _start_supervisor(directory, child_environment() if environment is None else environment)
     return job_id
 
 
@@ -249,42 +250,27 @@ def _last_words(directory: Path) -> str:
     return f" It last said: {lines[-1]}" if lines else ""
 
 
-def _start_supervisor(directory: Path) -> None:
+def _start_supervisor(directory: Path, environment: Mapping[str, str]) -> None:
     alive = files.hold_alive(directory)
     try:
         with (directory / files.SUPERVISOR_LOG).open("ab") as log:
-            # A session of its own: the Ctrl-C that stops the server must not reach it. It forks
-            # once and its first process ends, so that no zombie stays with the server.
-            started = subprocess.run(
-                [sys.executable, "-m", "profiler_core.capture.job_supervisor", str(directory)],
-                pass_fds=(alive,),
-                start_new_session=True,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=working_directory(),
-                timeout=_START_WITHIN_S,
+            status = run_detached(
+                "profiler_core.capture.job_supervisor",
+                str(directory),
+                environment=environment,
+                log=log,
+                held=alive,
+                within_s=_START_WITHIN_S,
             )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except DidNotRun as error:
         raise CaptureFailed(
             f"The capture could not be started: {error}.",
             remedy="Look whether this machine has memory and processes left, then try again.",
         ) from error
     finally:
         os.close(alive)
-    if started.returncode != 0:
+    if status != 0:
         raise CaptureFailed(
             f"The capture could not be started.{_last_words(directory)}",
             remedy=f"Read {directory / files.SUPERVISOR_LOG}.",
         )
-
-
-def working_directory() -> Path | None:
-    """Where `python -m profiler_core` finds the package; None: anywhere will do.
-
-    In a checkout that is the checkout; an installed package is found from everywhere, and
-    its own folder would be a bad place for what a user's code writes.
-    """
-    checkout = resources.pages_directory().parent
-    installed = Path(sysconfig.get_paths()["purelib"]).resolve()
-    return None if checkout.is_relative_to(installed) else checkout

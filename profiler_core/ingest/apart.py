@@ -7,7 +7,6 @@ child has parsed what strangers wrote, so nothing of its answer may run. Or it a
 """
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-import profiler_core
 from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.worker.process import run_module
 
 # Starting a process takes half a second; this much is read in 50 ms. Packed logs are 10 to 20
 # times larger inside.
@@ -42,14 +41,7 @@ def ask_child(module: str, words: dict[str, Any], kind: type[_T]) -> _T:
     Raises:
         BadInput: a file cannot be read, or the process ended without an answer.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", module],
-        input=json.dumps(words).encode(),
-        capture_output=True,
-        # The app may be started from anywhere: the package is found where this one was.
-        cwd=Path(profiler_core.__file__).resolve().parents[1],
-        check=False,
-    )
+    done = run_module(module, asked=json.dumps(words).encode())
     if done.returncode == BadInput.exit_status:
         said = json.loads(done.stdout)
         raise BadInput(said["problem"], remedy=said["remedy"])

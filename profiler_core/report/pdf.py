@@ -5,11 +5,11 @@ The browser gets a profile of its own that is deleted afterwards, and no network
 
 import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from profiler_core.errors import BadInput
+from profiler_core.worker.process import DidNotRun, run_program
 
 _NAMES = (
     "chromium",
@@ -60,10 +60,8 @@ def pdf(html: str) -> bytes:
             f"{page.as_uri()}#paper",  # charts are drawn in the width of the paper at once
         ]
         try:
-            ended = subprocess.run(
-                argv, check=False, capture_output=True, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
+            ended = run_program(*argv, within_s=_TIMEOUT_S)
+        except DidNotRun as error:
             raise BadInput(
                 f"{browser} did not print the report: {error}.",
                 remedy="Write it as .html and print it from a browser.",

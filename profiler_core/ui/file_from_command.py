@@ -3,8 +3,6 @@
 So the file is what the command line writes, and making it holds no other session up.
 """
 
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -13,9 +11,11 @@ from pathlib import Path
 
 import streamlit as st
 
-import profiler_core
-from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.door import deeds
+from profiler_core.door.asker import Asker
+from profiler_core.errors import FusionscopeError
 from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in.asker import asker
 
 _TIMEOUT_S = 300.0
 _LOOK_EVERY_S = 0.2
@@ -36,6 +36,7 @@ class Making:
     """One order: Streamlit's thread makes it, and the script that offers it says how it ended."""
 
     order: Order
+    who: Asker | None
     error: FusionscopeError | None = None
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -43,12 +44,12 @@ class Making:
         """The finished file. Streamlit logs what it raises, and shows no word of it.
 
         Raises:
-            BadInput: with what the command said.
+            FusionscopeError: this person may not have it, or with what the command said.
         """
         self.error = None
         self.ended.clear()
         try:
-            return file_from_command(self.order)
+            return file_from_command(self.order, self.who)
         except FusionscopeError as error:
             self.error = error
             raise
@@ -70,9 +71,9 @@ def offer_file(
         key: of the button; unique on the page.
         is_first: what most people want here, and drawn so.
     """
-    making = st.session_state.get(f"{key}_making")
-    if making is None or making.order != order:
-        making = st.session_state[f"{key}_making"] = Making(order)
+    making, who = st.session_state.get(f"{key}_making"), asker()
+    if making is None or (making.order, making.who) != (order, who):
+        making = st.session_state[f"{key}_making"] = Making(order, who)
     above = st.container()  # what is below the button lies outside of a popover in a low window
     clicked = st.download_button(
         label,
@@ -98,45 +99,16 @@ def _wait(making: Making) -> None:
     spot.empty()
 
 
-def file_from_command(order: Order) -> bytes:
+def file_from_command(order: Order, who: Asker | None) -> bytes:
     """The finished file.
 
     Raises:
-        BadInput: with what the command said.
+        FusionscopeError: this person may not have it, or with what the command said.
     """
-    verb = order.verb
-    with tempfile.TemporaryDirectory(prefix=f"fusionscope-{verb}-") as folder:
-        path = Path(folder, f"{verb}{order.ending}")
-        runs = (str(run.resolve()) for run in order.runs)
-        try:
-            ended = subprocess.run(
-                [sys.executable, "-m", "profiler_core", verb, *runs, "-o", str(path),
-                 *order.options],
-                cwd=Path(profiler_core.__file__).resolve().parents[1],
-                check=False,
-                capture_output=True,
-                stdin=subprocess.DEVNULL,
-                timeout=_TIMEOUT_S,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise BadInput(
-                f"The file was not made within {_TIMEOUT_S:.0f} s.",
-                remedy=f"Run `{verb}` on the command line, which has no such limit.",
-            ) from error
-        if ended.returncode:
-            raise _failure(verb, ended.stderr.decode("utf-8", "replace"))
+    with tempfile.TemporaryDirectory(prefix=f"fusionscope-{order.verb}-") as folder:
+        path = Path(folder, f"{order.verb}{order.ending}")
+        deeds.make_file(who, order.verb, order.runs, path, order.options, _TIMEOUT_S)
         return path.read_bytes()
-
-
-def _failure(verb: str, said: str) -> BadInput:
-    """The problem and the remedy that a verb prints as its last two lines (cli/main.py)."""
-    problem, _, remedy = said.strip().rpartition("\n")
-    if not problem or "Traceback" in problem:
-        return BadInput(
-            f"The file was not made: {(remedy or 'no word why')[-400:]}",
-            remedy=f"Run `{verb}` on the command line to see why.",
-        )
-    return BadInput(problem.splitlines()[-1][-400:], remedy=remedy[-400:])
 
 
 def file_name(what: str, workload: str) -> str:

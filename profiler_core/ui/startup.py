@@ -6,22 +6,19 @@ after captures on a command line, they are there before anybody asks. The work i
 of low priority; ended in the middle it leaves nothing half done.
 """
 
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import anyio
 import streamlit as st
 from streamlit import config
 
-import profiler_core
 from profiler_core.errors import BadInput
 from profiler_core.store import running
 from profiler_core.ui.own_machine.announcing import show_link, withdraw_links
 from profiler_core.ui.server import local_url
 from profiler_core.ui.sign_in.needed import is_needed
+from profiler_core.worker.process import start_module
 
 _END_TIMEOUT_S = 10
 
@@ -29,12 +26,8 @@ _END_TIMEOUT_S = 10
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Around the life of the server."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "profiler_core.store.history", "--in-background"],
-        cwd=Path(profiler_core.__file__).resolve().parents[1],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,  # what it meets, the page Trends says
-        stderr=subprocess.DEVNULL,
+    process = start_module(  # what it meets, the page Trends says
+        "profiler_core.store.history", "--in-background", needs=("database", "remote")
     )
     # Streamlit has bound its port before: it may be another than the settings say.
     here = running.announce(local_url(), int(config.get_option("server.port")))

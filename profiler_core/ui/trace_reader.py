@@ -6,7 +6,6 @@ not begin anew; whoever opens the trace meanwhile follows the same process.
 
 import json
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -15,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import profiler_core
+from profiler_core.door import deeds
 from profiler_core.errors import BadInput
 from profiler_core.ingest.version import Version, version_of
+from profiler_core.ui.sign_in.asker import asker
 
 _POLL_S = 0.1
 
@@ -86,11 +86,4 @@ class TraceReaders:
 def _start(module: str, trace: Path) -> _Reader:
     # Into a file, not a pipe: nobody may be there to empty it.
     output = tempfile.NamedTemporaryFile(prefix="fusionscope-reader-")  # noqa: SIM115 - outlives this
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, str(trace)],
-        cwd=Path(profiler_core.__file__).resolve().parents[1],
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.DEVNULL,
-    )
-    return _Reader(process, output)
+    return _Reader(deeds.start_reader(asker(), module, str(trace), output=output), output)

@@ -2,10 +2,11 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from profiler_core.worker.process import DidNotRun, run_program
 
 INSTALL = (
     "Install Nsight Compute (it comes with CUDA's toolkit, or alone from developer.nvidia.com) "
@@ -48,18 +49,10 @@ def find_tool(elsewhere: Iterable[str] = _ELSEWHERE) -> Tool | None:
 
 def _version(path: str) -> str | None:
     try:
-        said = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        said = run_program(path, "--version", within_s=_TIMEOUT_S)
+    except DidNotRun:
         return None
-    match = _VERSION.search(said.stdout)
+    match = _VERSION.search(said.stdout.decode("utf-8", "replace"))
     return match[1] if match else None
 
 

@@ -1,16 +1,14 @@
 """The door: a snapshot's path in, its tables out. The pickle is read by another process."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
-import profiler_core
 from profiler_core.errors import BadInput
 from profiler_core.ingest.cache_limit import Hold, keep_within_limit
 from profiler_core.ingest.memory_snapshot import columns
 from profiler_core.ingest.memory_snapshot.opcodes import REMEDY
 from profiler_core.model.memory_snapshot import MemorySnapshot
+from profiler_core.worker.process import DidNotRun, run_module
 
 MODULE = "profiler_core.ingest.memory_snapshot"
 _TIME_LIMIT_S = 600.0  # of the wall clock; the process limits its processor time itself
@@ -54,16 +52,8 @@ def _read_elsewhere(path: Path) -> tuple[str, str]:
     """What the process says that went wrong; a sentence for its own end without a word."""
     ended = f"{path.name} cannot be read within the limits of memory and time for a snapshot."
     try:
-        finished = subprocess.run(
-            [sys.executable, "-m", MODULE, str(path.absolute())],
-            cwd=Path(profiler_core.__file__).resolve().parents[1],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_TIME_LIMIT_S,
-            check=False,
-        )
+        finished = run_module(MODULE, str(path.absolute()), within_s=_TIME_LIMIT_S)
         said = json.loads(finished.stdout.splitlines()[-1])
-    except (subprocess.TimeoutExpired, IndexError, json.JSONDecodeError):
+    except (DidNotRun, IndexError, json.JSONDecodeError):
         return ended, REMEDY
     return said.get("problem", ended), said.get("remedy", REMEDY)

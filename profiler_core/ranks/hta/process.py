@@ -1,19 +1,18 @@
 """Starts the process that asks HTA, and keeps what it answered."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 
-import profiler_core
 from profiler_core.errors import BadInput
 from profiler_core.ranks.find import RankFiles
 from profiler_core.ranks.hta.answer import HtaAnswer
 from profiler_core.ranks.kept import place_of, write
+from profiler_core.worker.environment import Need
+from profiler_core.worker.process import DidNotRun, run_module
 
 _LIMIT_S = 300.0  # HTA takes seconds on a trace of 20 MB and minutes on one of a GB
+_NEEDS: tuple[Need, ...] = ("remote",)  # a place may be a URL
 
 
 def hta_answer(
@@ -44,18 +43,12 @@ def _kept_at(found: RankFiles, baseline: tuple[str, RankFiles] | None) -> Path |
 
 def _asked(places: list[str]) -> bytes:
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "profiler_core.ranks.hta", *places],
-            cwd=Path(profiler_core.__file__).resolve().parents[1],
-            env={**os.environ, "PYTHONWARNINGS": "ignore"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_LIMIT_S,
-        )
-    except subprocess.TimeoutExpired as error:
+        done = run_module("profiler_core.ranks.hta", *places, needs=_NEEDS, within_s=_LIMIT_S)
+    except DidNotRun as error:
         raise BadInput(
-            f"HTA had not answered after {_LIMIT_S:.0f} s and was ended.",
+            f"HTA had not answered after {_LIMIT_S:.0f} s and was ended."
+            if error.took_too_long
+            else f"HTA could not be asked: {error}.",
             remedy="Our own numbers above stand; HTA is slow on large traces.",
         ) from error
     line = done.stdout.strip().splitlines()[-1:] or [b"{}"]

@@ -12,12 +12,15 @@ from profiler_core.capture.spec import (
     PRECISIONS,
     TRAINING_WORKLOADS,
 )
+from profiler_core.door.interpreters import may_name_any
 from profiler_core.errors import BadInput
+from profiler_core.settings import FILE, settings
 from profiler_core.ui.capture.answers import DYNAMIC, KINDS, Answers, Checked, check
 from profiler_core.ui.capture.backend_fields import backend_fields
 from profiler_core.ui.capture.machine import Machine
 from profiler_core.ui.capture.measuring import choose_measuring
 from profiler_core.ui.capture.sweep_field import sweep_field
+from profiler_core.ui.sign_in.asker import asker
 
 # Offered, not a limit: any name that torchvision knows can be typed.
 _TORCHVISION = (
@@ -59,14 +62,7 @@ def capture_form(machine: Machine | None) -> Checked:
             key="fs_c_kind",
             persist_state="session",
         )
-        python = st.text_input(
-            "Python environment",
-            key="fs_c_python",
-            placeholder="this server's own, or path/to/venv",
-            help="The environment that holds torch and the model: its folder, or its interpreter. "
-            "What it offers is said on the right.",
-            persist_state="session",
-        )
+        python = _python()
     python_problem = st.empty()
     workload_slot = st.container()
     with workload_slot:
@@ -124,6 +120,31 @@ def capture_form(machine: Machine | None) -> Checked:
             with slot:
                 _say(checked.problems[name])
     return checked
+
+
+def _python() -> str | None:
+    """A path on one's own machine; elsewhere one of those that the server's owner listed."""
+    label, key = "Python environment", "fs_c_python"
+    who = asker()
+    if who is not None and not may_name_any(who):
+        return st.selectbox(
+            label,
+            settings().interpreters or (),
+            index=None,
+            key=key,
+            placeholder="this server's own",
+            help="The environment that holds torch and the model. Whoever runs the server lists "
+            f"more of them as interpreters in {FILE}.",
+            persist_state="session",
+        )
+    return st.text_input(
+        label,
+        key=key,
+        placeholder="this server's own, or path/to/venv",
+        help="The environment that holds torch and the model: its folder, or its interpreter. "
+        "What it offers is said on the right.",
+        persist_state="session",
+    )
 
 
 def _with_environment(checked: Checked, machine: Machine, kind: str, workload: str) -> Checked:

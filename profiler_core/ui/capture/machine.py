@@ -4,16 +4,18 @@ The answer needs an interpreter that imports torch, which takes seconds; the pag
 it comes. One answer an interpreter and server.
 """
 
-import subprocess
-import sys
 import threading
 from html import escape
 
 import msgspec
 import streamlit as st
 
-from profiler_core.capture import jobs
-from profiler_core.errors import BadInput
+from profiler_core.door import deeds
+from profiler_core.door.asker import Asker, check_may_capture
+from profiler_core.door.interpreters import interpreter_for
+from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.ui.sign_in.asker import asker
+from profiler_core.worker.process import DidNotRun
 
 _REFRESH_S = 1.0
 _WITHIN_S = 360.0  # doctor gives up before, with a sentence of its own
@@ -69,6 +71,7 @@ class Machine(msgspec.Struct, frozen=True):
     facts: Facts = Facts()
     findings: tuple[Finding, ...] = ()
     problem: str | None = None
+    refusal: tuple[str, str] | None = None  # problem and remedy: it was not asked at all
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -78,6 +81,8 @@ class Machine(msgspec.Struct, frozen=True):
     @property
     def unusable(self) -> BadInput | None:
         """Why no capture is possible with this interpreter; None: one is."""
+        if self.refusal is not None:
+            return BadInput(self.refusal[0], remedy=self.refusal[1])
         if self.can_capture or not self.findings:
             return None
         first = self.findings[0]
@@ -122,37 +127,37 @@ class Machine(msgspec.Struct, frozen=True):
 class _Asked:
     """One question to one interpreter, asked in a thread of the server."""
 
-    def __init__(self, python: str | None) -> None:
+    def __init__(self, question: deeds.Question) -> None:
         self.answer: Machine | None = None
-        self._python = python
-        threading.Thread(target=self._ask, daemon=True).start()
+        threading.Thread(target=self._ask, args=(question,), daemon=True).start()
 
-    def _ask(self) -> None:
-        command = [sys.executable, "-m", "profiler_core", "doctor", "--json"]
-        command += ["--python", self._python] if self._python else []
+    def _ask(self, question: deeds.Question) -> None:
         try:
-            said = subprocess.run(
-                command,
-                cwd=jobs.working_directory(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_WITHIN_S,
+            self.answer = msgspec.json.decode(question.answer(_WITHIN_S), type=Machine)
+        except DidNotRun as error:
+            self.answer = Machine(
+                problem="The interpreter did not answer within six minutes."
+                if error.took_too_long
+                else f"The interpreter could not be asked what it has: {error}."
             )
-            self.answer = msgspec.json.decode(said.stdout, type=Machine)
-        except subprocess.TimeoutExpired:
-            self.answer = Machine(problem="The interpreter did not answer within six minutes.")
-        except (OSError, msgspec.MsgspecError):
+        except msgspec.MsgspecError:
             self.answer = Machine(problem="The interpreter could not be asked what it has.")
 
 
+# What begins with _ is not part of the key.
 @st.cache_resource(max_entries=8, show_spinner=False, ttl="1h")
-def _asked(python: str | None) -> _Asked:
-    return _Asked(python)
+def _asked(python: str | None, _who: Asker | None) -> _Asked:
+    return _Asked(deeds.ask_interpreter(_who, python))
 
 
 def machine(python: str | None) -> Machine | None:
-    """The facts, or None while they are being found out."""
-    return _asked(python).answer
+    """The facts, or None while they are being found out; why not, where this may not be asked."""
+    who = asker()
+    try:
+        interpreter_for(python, check_may_capture(who))  # what another asked is no right either
+        return _asked(python, who).answer
+    except FusionscopeError as error:
+        return Machine(refusal=(error.problem, error.remedy))
 
 
 def machine_card(python: str | None) -> None:
@@ -173,7 +178,7 @@ def machine_card(python: str | None) -> None:
 
     st.fragment(follow, run_every=None if is_known else _REFRESH_S)()
     if is_known and st.button("Ask again", key="fs_c_ask_again", type="tertiary"):
-        _asked.clear(python)
+        _asked.clear(python, asker())
         st.rerun()
 
 

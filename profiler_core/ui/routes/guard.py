@@ -27,7 +27,7 @@ GuardedEndpoint = Callable[[Request, str], Awaitable[Response]]
 def guarded(scope: str, deed: Deed = "look") -> Callable[[GuardedEndpoint], Endpoint]:
     """Let only holders of a token for `scope` through; the endpoint gets the token's subject.
 
-    `request.state.person` says who it is, as the history writes it.
+    `request.state.person` says who it is, as the history writes it; `visitor` holds the rights.
 
     Args:
         scope: of the token.
@@ -49,6 +49,7 @@ def guarded(scope: str, deed: Deed = "look") -> Callable[[GuardedEndpoint], Endp
             if not who.may(deed):
                 return problem(403, "Your role does not allow this.", "Ask who runs the server.")
             request.state.person = who.person
+            request.state.visitor = who
             token = request.headers.get(TOKEN_HEADER) or request.query_params.get("token", "")
             if not token:
                 return problem(401, "The request carries no token.", "Open the page again.")

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from profiler_core.ui.file_from_command import Order, file_from_command
 from profiler_core.ui.routes.guard import guarded, problem
+from profiler_core.ui.sign_in.asker import asker_of
 
 SCOPE = "merged"
 
@@ -36,13 +37,13 @@ def order_key(order: Order) -> str:
 
 
 @guarded(SCOPE)
-async def merged_trace(_request: Request, key: str) -> Response:
+async def merged_trace(request: Request, key: str) -> Response:
     """The file that `export` writes, made anew by it in a process of its own."""
     with _lock:
         order = _orders.get(key)
     if order is None:  # the server was started again meanwhile
         return problem(404, "The server does not know these runs any more.", "Reload the page.")
-    body = await anyio.to_thread.run_sync(file_from_command, order)
+    body = await anyio.to_thread.run_sync(file_from_command, order, asker_of(request.state.visitor))
     return Response(
         body,
         media_type="application/gzip",

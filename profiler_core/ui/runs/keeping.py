@@ -5,7 +5,6 @@ Recording a run reads its trace; done here it would freeze every other session.
 
 import json
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -16,9 +15,10 @@ from typing import IO, Any
 
 import streamlit as st
 
-import profiler_core
+from profiler_core.door import deeds
 from profiler_core.errors import BadInput
 from profiler_core.store import history
+from profiler_core.ui.sign_in.asker import asker
 
 _POLL_S = 0.1
 
@@ -98,11 +98,7 @@ def _keeper() -> _Keeper:
 def _start() -> _Recorder:
     # Into a file, not a pipe: nobody may be there to empty it.
     output = tempfile.NamedTemporaryFile(prefix="fusionscope-history-")  # noqa: SIM115 - outlives this
-    process = subprocess.Popen(
-        [sys.executable, "-m", "profiler_core.store.history"],
-        cwd=Path(profiler_core.__file__).resolve().parents[1],
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.DEVNULL,
+    process = deeds.start_reader(
+        asker(), "profiler_core.store.history", needs=("database", "remote"), output=output
     )
     return _Recorder(process, output)

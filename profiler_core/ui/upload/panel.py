@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from profiler_core.errors import BadInput
+from profiler_core.errors import FusionscopeError
 from profiler_core.resources import pages_directory
 from profiler_core.store import incoming
 from profiler_core.ui.choice import Choice, choose, query_of
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import escape_markdown, problem_card
-from profiler_core.ui.sign_in.visitor import visitor
+from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.upload.drop_zone import drop_zone
 from profiler_core.ui.upload.receiving import Received, receive
 
@@ -21,8 +21,8 @@ def upload_panel(page: str = "overview") -> None:
 
     Call it once on a page. It switches to the page that is named when it is done.
     """
-    who = visitor()
-    if who is None or not who.may("upload"):
+    who = asker()
+    if who is None or "upload" not in who.deeds:
         st.html("<p class=fs-note>Uploads need the role of a runner on this server.</p>")
         return
     if _UPLOAD not in st.session_state:
@@ -44,8 +44,8 @@ def upload_panel(page: str = "overview") -> None:
         # Whatever becomes of this upload, the next one is another.
         st.session_state[_UPLOAD] = incoming.new_upload_id()
         try:
-            received = receive(arrived, show, who.person)
-        except BadInput as problem:
+            received = receive(arrived, show, who)
+        except FusionscopeError as problem:
             st.session_state[_PROBLEM] = (problem.problem, problem.remedy)
             st.rerun()
         status.update(label="Opening", state="complete")

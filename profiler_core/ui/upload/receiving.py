@@ -1,14 +1,12 @@
 """Follows the process that makes runs of what was uploaded."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from profiler_core.capture.jobs import working_directory
+from profiler_core.door import deeds
+from profiler_core.door.asker import Asker
 from profiler_core.errors import BadInput
-from profiler_core.store import history
 from profiler_core.ui.upload.drop_zone import Arrived
 
 Show = Callable[[str, float | None], None]  # a sentence, and how much is done (0 to 1)
@@ -22,24 +20,15 @@ class Received:
     notes: tuple[str, ...]
 
 
-def receive(arrived: Arrived, show: Show, owner: str) -> Received:
-    """Run the process to its end, showing what it says; its end stands in the audit.
+def receive(arrived: Arrived, show: Show, who: Asker | None) -> Received:
+    """Run the process to its end, showing what it says; the audit has it before it starts.
 
     Raises:
+        Refused: this person may not upload.
+        HistoryUnavailable: the audit cannot be written; nothing is read then.
         BadInput: nothing usable was among the files; the sentence is the process's own.
     """
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "profiler_core.store.uploads", arrived.upload_id),
-            *(str(place) for place in arrived.places),
-            f"--owner={owner}",
-        ],
-        cwd=working_directory(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    process = deeds.start_reading_upload(who, arrived.upload_id, arrived.places)
     said: dict[str, object] = {}
     assert process.stdout is not None  # noqa: S101 - PIPE was asked for
     with process.stdout as lines:
@@ -60,5 +49,4 @@ def receive(arrived: Arrived, show: Show, owner: str) -> Received:
             str(said.get("problem") or "The files could not be read: the reader was ended."),
             remedy=str(said.get("remedy") or "Drop them again; a large trace needs free memory."),
         )
-    history.note(owner, "upload", f"upload/{arrived.upload_id}", n_files=len(arrived.places))
     return Received(tuple(map(str, keys)), tuple(map(str, notes)))

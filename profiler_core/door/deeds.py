@@ -1,0 +1,194 @@
+"""What a person may start here, each deed as one function: right, audit, environment, start."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import IO
+
+from profiler_core import home
+from profiler_core.capture import jobs
+from profiler_core.capture.spec import CaptureSpec
+from profiler_core.door.asker import Asker, Refused, check_may_capture
+from profiler_core.door.interpreters import interpreter_for
+from profiler_core.errors import BadInput
+from profiler_core.settings import settings
+from profiler_core.worker.environment import Need, child_environment
+from profiler_core.worker.process import DidNotRun, module_words, run_module, start_module
+
+_LONGEST_TITLE = 300
+
+
+def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
+    """Submit the capture as a job; returns its id.
+
+    Raises:
+        Refused: this person may not start one, or not with this interpreter.
+        HistoryUnavailable: the audit cannot be written; nothing starts then.
+        CaptureFailed: the supervisor does not start.
+    """
+    asker = check_may_capture(asker)
+    if spec.workload.startswith("-"):
+        raise Refused(
+            f"{spec.workload[:60]} is no model's name.", remedy="Name a model, or FILE.py:FUNCTION."
+        )
+    spec = replace(spec, python=interpreter_for(spec.python, asker))
+    title = f"{spec.title} · {', '.join(v.label for v in spec.variants)}"[:_LONGEST_TITLE]
+    out = home.runs_directory()
+    words = ["capture", *spec.to_argv(), "--out", str(out), "--progress", "{progress}"]
+    _write_down(asker, "capture", title, device=spec.device, python=spec.python)
+    return jobs.submit(
+        module_words("profiler_core", *words),
+        title=title,
+        device=spec.device,
+        environment=_for_code_of(asker),
+        owner="agent" if asker.is_agent else asker.person if asker.signed_in else None,
+        out=out,
+        capture=spec.to_dict(),
+    )
+
+
+def ask_interpreter(asker: Asker | None, python: str | None) -> "Question":
+    """Permission to ask an interpreter what it has; `Question.answer` starts the process.
+
+    Raises:
+        Refused: this person may not capture here, or not with this interpreter.
+        HistoryUnavailable: the audit cannot be written; nothing starts then.
+        CaptureFailed: a listed interpreter does not exist any more.
+    """
+    asker = check_may_capture(asker)
+    executable = interpreter_for(python, asker)
+    _write_down(asker, "ask interpreter", executable or "the server's own")
+    words = ["doctor", "--json", *([f"--python={executable}"] if executable else [])]
+    return Question(tuple(words), _for_code_of(asker))
+
+
+class Question:
+    """One verb of the command line that was allowed and written down, and may run once."""
+
+    def __init__(self, words: tuple[str, ...], environment: dict[str, str]) -> None:
+        self._words = words
+        self._environment = environment
+
+    def answer(self, within_s: float) -> bytes:
+        """What it prints; waits for it.
+
+        Raises:
+            DidNotRun: it did not start, or not end in time.
+        """
+        return run_module(
+            "profiler_core", *self._words, environment=self._environment, within_s=within_s
+        ).stdout
+
+
+def make_file(
+    asker: Asker | None, verb: str, runs: Collection[Path], path: Path, options: Collection[str],
+    within_s: float,
+) -> None:  # fmt: skip
+    """Have a verb of the command line write a file about runs; waits for it.
+
+    Args:
+        asker: who asks.
+        verb: "report" or "export".
+        runs: their folders, the baseline first.
+        path: of the file.
+        options: further words.
+        within_s: it is ended after so many seconds.
+
+    Raises:
+        Refused: this person may not look at runs.
+        HistoryUnavailable: the audit cannot be written; nothing starts then.
+        BadInput: with what the command said.
+    """
+    asker = _check_may_look(asker)
+    names = [run.name for run in runs]
+    _write_down(asker, verb, ", ".join(names)[:_LONGEST_TITLE], ending=path.suffix)
+    needs: tuple[Need, ...] = ("database",) if verb == "report" else ()  # a report has its review
+    words = (verb, *(str(run.resolve()) for run in runs), "-o", str(path), *options)
+    try:
+        ended = run_module("profiler_core", *words, needs=needs, within_s=within_s)
+    except DidNotRun as error:
+        raise BadInput(
+            f"The file was not made within {within_s:.0f} s."
+            if error.took_too_long
+            else f"The file was not made: {error}.",
+            remedy=f"Run `{verb}` on the command line, which has no such limit.",
+        ) from error
+    if ended.returncode:
+        raise _failure(verb, ended.stderr.decode("utf-8", "replace"))
+
+
+def start_reader(
+    asker: Asker | None,
+    module: str,
+    *arguments: str,
+    needs: Collection[Need] = (),
+    output: IO[bytes],
+) -> "Popen[bytes]":
+    """Start a module of ours that reads what lies here, for somebody who looks at it.
+
+    Args:
+        asker: who looks.
+        module: its full name.
+        arguments: words.
+        needs: what it must reach.
+        output: what it prints; nobody may be there to empty a pipe.
+
+    Raises:
+        Refused: this person may not look at runs.
+    """
+    _check_may_look(asker)
+    return start_module(module, *arguments, needs=needs, stdout=output)
+
+
+def start_reading_upload(
+    asker: Asker | None, upload_id: str, places: Collection[int]
+) -> "Popen[bytes]":
+    """Start the process that makes runs of this person's files; it prints JSON lines.
+
+    Raises:
+        Refused: this person may not upload.
+        HistoryUnavailable: the audit cannot be written; nothing is read then.
+    """
+    if asker is None or "upload" not in asker.deeds:
+        raise Refused(
+            "Uploads need the role of a runner on this server.", remedy="Ask whoever runs it."
+        )
+    _write_down(asker, "upload", f"upload/{upload_id}", n_files=len(places))
+    return start_module(
+        "profiler_core.store.uploads",
+        upload_id,
+        *map(str, places),
+        f"--owner={asker.person}",
+        stdout=PIPE,
+    )
+
+
+def _check_may_look(asker: Asker | None) -> Asker:
+    if asker is None or "look" not in asker.deeds:
+        raise Refused("You may not see runs here.", remedy="Sign in first.")
+    return asker
+
+
+def _for_code_of(asker: Asker) -> dict[str, str]:
+    """The environment of a process that runs this person's code."""
+    return child_environment(kept=settings().capture_variables, is_own_machine=asker.is_own_machine)
+
+
+def _write_down(asker: Asker, action: str, subject: str, **detail: object) -> None:
+    from profiler_core.store import history  # an agent's server starts without the database
+
+    if asker.is_agent:
+        detail["by"] = "agent"
+    history.note(asker.person, action, subject, **detail)
+
+
+def _failure(verb: str, said: str) -> BadInput:
+    """The problem and the remedy that a verb prints as its last two lines (cli/main.py)."""
+    problem, _, remedy = said.strip().rpartition("\n")
+    if not problem or "Traceback" in problem:
+        return BadInput(
+            f"The file was not made: {(remedy or 'no word why')[-400:]}",
+            remedy=f"Run `{verb}` on the command line to see why.",
+        )
+    return BadInput(problem.splitlines()[-1][-400:], remedy=remedy[-400:])

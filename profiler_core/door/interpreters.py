@@ -1,0 +1,50 @@
+"""Which interpreters a request may start: the server's own, and those that its owner listed.
+
+A path that somebody typed is never executed on a server for several people: it only chooses among
+the owner's, by what they are called in the settings, so neither a link nor `..` leads around them.
+"""
+
+from profiler_core.capture.python_path import python_at
+from profiler_core.door.asker import Asker, Refused
+from profiler_core.errors import CaptureFailed
+from profiler_core.settings import FILE, settings
+
+_LONGEST = 200  # characters of a text that is repeated
+
+
+def may_name_any(asker: Asker) -> bool:
+    """May this person name any path? Only on one's own machine; an agent not past a list."""
+    return asker.is_own_machine and not (asker.is_agent and settings().interpreters is not None)
+
+
+def interpreter_for(text: str | None, asker: Asker) -> str | None:
+    """What is started for the text that was asked for; None: the server's own interpreter.
+
+    Args:
+        text: a path, the folder of an environment, or a name on the PATH; empty: the server's own.
+        asker: who may name any path on the own machine, and elsewhere only what is listed.
+
+    Raises:
+        Refused: it is not on the list.
+        CaptureFailed: it is, and there is nothing to execute.
+    """
+    named = (text or "").strip()
+    if not named:
+        return None
+    if may_name_any(asker):
+        return named
+    for listed in settings().interpreters or ():
+        if named == listed or named == _executable(listed):
+            return python_at(listed)
+    raise Refused(
+        f"The interpreter {named[:_LONGEST]} may not be started here.",
+        remedy=f"Choose one of the list, or ask whoever runs the server to add it to "
+        f"interpreters in {FILE}.",
+    )
+
+
+def _executable(listed: str) -> str | None:
+    try:
+        return python_at(listed)
+    except CaptureFailed:
+        return None

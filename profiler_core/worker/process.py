@@ -1,0 +1,154 @@
+"""Starts modules of this package, and fixed programs, with an environment without secrets."""
+
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from profiler_core import resources
+from profiler_core.worker.environment import Need, child_environment
+
+PACKAGE = "profiler_core"
+
+
+class DidNotRun(Exception):
+    """The process could not be started, or was ended because it took too long."""
+
+    def __init__(self, why: str, *, took_too_long: bool = False) -> None:
+        super().__init__(why)
+        self.took_too_long = took_too_long
+
+
+def module_words(module: str, *arguments: str) -> list[str]:
+    """The command line of a module of this package, by the interpreter that runs this.
+
+    Raises:
+        ValueError: it is no module of this package.
+    """
+    if module != PACKAGE and not module.startswith(f"{PACKAGE}."):
+        raise ValueError(f"{module} is no module of {PACKAGE}")
+    # Outside of a checkout nothing needs the current folder, and a file in it would be imported.
+    flags = () if working_directory() else ("-P",)
+    return [sys.executable, *flags, "-m", module, *arguments]
+
+
+def working_directory() -> Path | None:
+    """Where `python -m profiler_core` finds the package; None: anywhere will do.
+
+    In a checkout that is the checkout; an installed package is found from everywhere, and
+    its own folder would be a bad place for what a user's code writes.
+    """
+    checkout = resources.pages_directory().parent
+    installed = Path(sysconfig.get_paths()["purelib"]).resolve()
+    return None if checkout.is_relative_to(installed) else checkout
+
+
+def start_module(
+    module: str,
+    *arguments: str,
+    needs: Collection[Need] = (),
+    stdout: int | IO[bytes] = subprocess.DEVNULL,
+) -> "subprocess.Popen[bytes]":
+    """Start a module of this package and return at once."""
+    return subprocess.Popen(
+        module_words(module, *arguments),
+        cwd=working_directory(),
+        env=child_environment(needs),
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def run_module(
+    module: str,
+    *arguments: str,
+    needs: Collection[Need] = (),
+    environment: Mapping[str, str] | None = None,
+    asked: bytes | None = None,
+    within_s: float | None = None,
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run a module of this package to its end; what it prints is in the answer.
+
+    Args:
+        module: its full name.
+        arguments: words.
+        needs: what it must reach.
+        environment: all of its variables, instead of those for `needs`.
+        asked: what it reads from its standard input; None: nothing.
+        within_s: it is ended after so many seconds.
+
+    Raises:
+        DidNotRun: it could not be started, or was ended.
+    """
+    variables = child_environment(needs) if environment is None else environment
+    return _run(module_words(module, *arguments), variables, asked, within_s)
+
+
+def run_program(
+    *words: str, within_s: float, environment: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run a program that no request can choose to its end: a browser that prints, say.
+
+    Raises:
+        DidNotRun: it could not be started, or was ended.
+    """
+    return _run(list(words), environment or child_environment(), None, within_s)
+
+
+def run_detached(
+    module: str, *arguments: str, environment: Mapping[str, str], log: IO[bytes], held: int,
+    within_s: float,
+) -> int:  # fmt: skip
+    """Run a module that leaves a process behind it; returns the exit status of the first one.
+
+    Args:
+        module: its full name; it forks, and its first process ends.
+        arguments: words.
+        environment: all of its variables.
+        log: what it prints.
+        held: a file descriptor that it keeps.
+        within_s: the first process must end within so many seconds.
+
+    Raises:
+        DidNotRun: it could not be started, or was ended.
+    """
+    try:
+        return subprocess.run(
+            module_words(module, *arguments),
+            pass_fds=(held,),
+            # The Ctrl-C that stops the server must not reach it.
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=working_directory(),
+            env=dict(environment),
+            timeout=within_s,
+            check=False,
+        ).returncode
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise DidNotRun(str(error)) from error
+
+
+def _run(
+    words: Sequence[str], environment: Mapping[str, str], asked: bytes | None,
+    within_s: float | None,
+) -> "subprocess.CompletedProcess[bytes]":  # fmt: skip
+    try:
+        return subprocess.run(
+            words,
+            cwd=working_directory(),
+            env=dict(environment),
+            stdin=subprocess.DEVNULL if asked is None else None,
+            input=asked,
+            capture_output=True,
+            timeout=within_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise DidNotRun(str(error), took_too_long=True) from error
+    except OSError as error:
+        raise DidNotRun(str(error)) from error
