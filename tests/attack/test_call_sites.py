@@ -15,7 +15,8 @@ DOOR = "profiler_core/door/deeds.py"
 # Where else a process is started, and why no request reaches it.
 ELSEWHERE = {
     "app.py": "`python app.py` becomes `streamlit run app.py`, before there is a server",
-    "profiler_core/cli/open.py": "the dashboard and its browser, from a shell",
+    "profiler_core/cli/open.py": "the dashboard, from a shell",
+    "profiler_core/store/browser_links.py": "the owner's browser, when the server starts",
     "profiler_core/capture/interpreter.py": "inside `doctor` and `capture`, which the door starts",
     "profiler_core/capture/process.py": "inside `capture`, which the door starts",
     "profiler_core/capture/job_supervisor.py": "inside the supervisor, which the door starts",
@@ -24,8 +25,10 @@ ELSEWHERE = {
     "profiler_core/ranks/local.py": "copies of itself that read ranks, inside a child or a shell",
 }
 # Of these no module that the web server or the agents' server imports may be one.
-NEVER_IN_A_SERVER = {
-    name for name in ELSEWHERE if name not in ("app.py", "profiler_core/ranks/local.py")
+NEVER_IN_A_SERVER = ELSEWHERE.keys() - {
+    "app.py",
+    "profiler_core/ranks/local.py",
+    "profiler_core/store/browser_links.py",
 }
 
 MODULES = {"subprocess", "multiprocessing", "pty", "_posixsubprocess", "pexpect", "webbrowser"}
