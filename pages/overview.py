@@ -3,7 +3,6 @@
 import streamlit as st
 
 from profiler_core.ui.analyses import look_at
-from profiler_core.ui.nsight_systems.choose import offer_recording_choices
 from profiler_core.ui.overview.category_table import show_categories
 from profiler_core.ui.overview.difference import show_difference
 from profiler_core.ui.overview.headline import show_headline
@@ -12,6 +11,7 @@ from profiler_core.ui.overview.parts import show_step_bars, show_way_on, show_wh
 from profiler_core.ui.overview.unmeasured import show_unmeasured
 from profiler_core.ui.overview.why import show_run_findings, show_why
 from profiler_core.ui.page import loading, page, section, two_columns
+from profiler_core.ui.recording_choices import offer_recording_choices
 from profiler_core.ui.report.download import offer_report
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.upload.panel import show_upload_notes

@@ -7,7 +7,6 @@ torch >= 2.1 runs on (3.8 on) and gets these names handed over in its spec.
 RUN_JSON = "run.json"
 HEARTBEAT = "heartbeat"
 TRACE = "trace.json.gz"
-TRACE_SQLITE = "trace.sqlite"  # of Nsight Systems, in place of TRACE
 TRACE_STACKS = "trace_stacks.json.gz"
 TORCH_LOGS = "torch_logs.txt"
 TORCH_TRACE = "torch_trace"  # a folder of *.log

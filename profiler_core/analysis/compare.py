@@ -14,8 +14,8 @@ from profiler_core.analysis.compilation.compile_time import CompileTime
 from profiler_core.analysis.compilation.cost import CompileCost, compile_cost, is_compiled
 from profiler_core.analysis.environment import Difference, differences, is_another_workload
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
-from profiler_core.analysis.nsight_systems import mixed_notes
 from profiler_core.analysis.per_step import PerStep, per_step
+from profiler_core.analysis.recording import mixed_notes
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
 from profiler_core.analysis.step_time import (
     Clock,

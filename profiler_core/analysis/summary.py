@@ -13,7 +13,7 @@ from profiler_core.analysis.idle import idle_by_cause
 from profiler_core.analysis.kernels import CategoryTotal, KernelTotal, by_category, kernels_of
 from profiler_core.analysis.launches import Launches, launches
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
-from profiler_core.analysis.nsight_systems import TORCH, recorded_by
+from profiler_core.analysis.recording import TORCH, recorded_by
 from profiler_core.analysis.steps import Step, Window, window_of
 from profiler_core.analysis.trace_notes import trace_notes
 from profiler_core.analysis.work import device_work

@@ -7,7 +7,7 @@ import polars as pl
 from profiler_core.analysis.engines import memory_note
 from profiler_core.analysis.gpu_time import GpuTime
 from profiler_core.analysis.launches import Launches
-from profiler_core.analysis.nsight_systems import recording_notes, recording_of
+from profiler_core.analysis.recording import recording_notes, recording_of
 from profiler_core.analysis.steps import Window
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import Trace

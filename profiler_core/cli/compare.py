@@ -19,7 +19,7 @@ from profiler_core.cli.explained import (
     explanation_text,
 )
 from profiler_core.cli.json_output import write_json
-from profiler_core.cli.nsight_options import add_nsight_options, apply_nsight_options
+from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import add_runs, paths_by_role, sides_of
 from profiler_core.cli.table import table
 from profiler_core.units import (
@@ -36,12 +36,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser("compare", help="a baseline and its candidates, per step")
     add_runs(parser)
     parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
-    add_nsight_options(parser)
+    add_reading_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
-    apply_nsight_options(arguments)
+    apply_reading_options(arguments)
     baseline, candidates = arguments.baseline, arguments.candidates
     if not candidates:
         baseline, candidates = paths_by_role(baseline)

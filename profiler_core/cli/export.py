@@ -5,7 +5,7 @@ from pathlib import Path
 
 from profiler_core.analysis.compare import compare
 from profiler_core.cli.json_output import write_json
-from profiler_core.cli.nsight_options import add_nsight_options, apply_nsight_options
+from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import add_runs, paths_by_role, sides_of
 from profiler_core.errors import BadInput
 from profiler_core.export.merged import Exported, export_merged
@@ -31,7 +31,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="of power and clocks, each at its own time: often seconds before the trace",
     )
     parser.add_argument("--json", action="store_true", help="what was written, see docs/json.md")
-    add_nsight_options(parser)
+    add_reading_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         BadInput: its name has another ending.
     """
-    apply_nsight_options(arguments)
+    apply_reading_options(arguments)
     output: Path = arguments.output
     if not output.name.lower().endswith(_ENDINGS):
         raise BadInput(

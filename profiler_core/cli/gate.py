@@ -18,7 +18,7 @@ from profiler_core.analysis.gate.limits import QUANTITIES, Limit, parse_limit, v
 from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.kept import the_history
-from profiler_core.cli.nsight_options import add_nsight_options, apply_nsight_options
+from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import sides_of
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput, FusionscopeError
@@ -62,7 +62,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="append a table in Markdown (default: $GITHUB_STEP_SUMMARY where it is set)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the answer, see docs/json.md")
-    add_nsight_options(parser)
+    add_reading_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         BadInput: a limit or a run cannot be read, or a file cannot be written.
     """
-    apply_nsight_options(arguments)
+    apply_reading_options(arguments)
     limits = _limits(arguments)
     paths = [_baseline(arguments.baseline), arguments.candidate]
     (first, second), materials = sides_of(paths)

@@ -13,7 +13,8 @@ from profiler_core.cli.logs_answer import logs_answer, warning_lines
 from profiler_core.cli.table import table
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.compile_log.reader import read_compile_log, read_compile_log_files
-from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.file_kind import OF_THE_COMPILER
+from profiler_core.ingest.kinds import kind_of
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.model.compilation import Frame
@@ -60,7 +61,10 @@ def _report(paths: list[Path], baseline: Path | None) -> CompilationReport:
 
 def _is_log(path: Path) -> bool:
     """A file that is no archive, no trace and no other thing we know is read as a log."""
-    return path.is_file() and kind_of(path) in (None, Kind.TORCH_LOGS, Kind.TORCH_TRACE)
+    if not path.is_file():
+        return False
+    kind = kind_of(path)
+    return kind is None or kind.role in OF_THE_COMPILER
 
 
 def _of_run(opened: RunFiles, baseline: Path | None) -> CompilationReport:

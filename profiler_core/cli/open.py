@@ -21,8 +21,7 @@ from urllib.parse import urlencode
 from profiler_core import home, resources
 from profiler_core.cli.runs import paths_by_role
 from profiler_core.errors import BadInput, NotARun
-from profiler_core.ingest.kinds import Kind, kind_of
-from profiler_core.ingest.nsight_systems.reader import check_is_export
+from profiler_core.ingest.kinds import accepted_sentence, kind_of_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.store import browser_links, library, opened, running
 from profiler_core.store.private_file import write_private
@@ -37,7 +36,11 @@ _LOOK_S = 0.5  # whether the dashboard has ended by itself
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the arguments."""
-    parser = subparsers.add_parser("open", help="the dashboard in the browser, at these runs")
+    parser = subparsers.add_parser(
+        "open",
+        help="the dashboard in the browser, at these runs",
+        epilog=f"What can be opened: {accepted_sentence()}",
+    )
     parser.add_argument(
         "paths",
         type=Path,
@@ -100,12 +103,13 @@ def _key(path: Path) -> str:
 
     Raises:
         NotARun: nothing we know lies there.
-        NotATrace: it is an SQLite file that Nsight Systems did not write.
+        NotATrace: it begins like a trace and is none.
     """
     entry = library.at_path(path.resolve() if path.exists() else path)
     trace = open_run(entry.path).trace
-    if trace is not None and kind_of(trace) is Kind.NSIGHT_SYSTEMS:
-        check_is_export(trace)  # any SQLite file begins like one
+    kind = None if trace is None else kind_of_trace(trace)
+    if trace is not None and kind is not None:
+        kind.check(trace)
     opened.allow([path])
     return entry.key
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from profiler_core.analysis.compare import compare
 from profiler_core.cli.kept import the_history
-from profiler_core.cli.nsight_options import add_nsight_options, apply_nsight_options
+from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import add_runs, paths_by_role, sides_of
 from profiler_core.errors import BadInput
 from profiler_core.report.contents import gather
@@ -35,7 +35,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--review", metavar="ID", help="a review of the history: its verdict, notes and names too"
     )
     parser.add_argument("--review-url", metavar="URL", help="where that review is to be found")
-    add_nsight_options(parser)
+    add_reading_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         BadInput: no file is asked for, an ending is unknown, or a file cannot be written.
     """
-    apply_nsight_options(arguments)
+    apply_reading_options(arguments)
     outputs: list[Path] = arguments.output
     if not outputs and arguments.tables is None:
         raise BadInput(

@@ -10,7 +10,7 @@ from profiler_core.analysis.fusion_json import finding_json
 from profiler_core.analysis.summary import Summary
 from profiler_core.cli.explained import findings_text
 from profiler_core.cli.json_output import write_json
-from profiler_core.cli.nsight_options import add_nsight_options, apply_nsight_options
+from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import summary_and_findings_of, telemetry_of
 from profiler_core.cli.table import shorten, table
 from profiler_core.model.run import RunFiles
@@ -25,12 +25,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("path", type=Path, metavar="RUN_OR_TRACE")
     parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
     parser.add_argument("--top", type=int, default=10, help="kernels to list (default 10)")
-    add_nsight_options(parser)
+    add_reading_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
-    apply_nsight_options(arguments)
+    apply_reading_options(arguments)
     opened, summary, found, notes = summary_and_findings_of(arguments.path)
     if arguments.json:
         write_json(summary_answer(opened, summary, found, notes))

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import BinaryIO
 
+from profiler_core import run_directory
 from profiler_core.errors import BadInput, NotARun
+from profiler_core.ingest.formats import trace_endings
 from profiler_core.ingest.limits import Limits
 
 _BLOCK_BYTES = 1 << 20
@@ -55,9 +57,13 @@ def only_trace(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     Raises:
         NotARun: there is none, or more than one.
     """
-    found = [member for member in members(archive) if ".json" in member.filename.lower()]
-    found = found or members(archive)
-    traces = [member for member in found if PurePosixPath(member.filename).name != "run.json"]
+    inside = [
+        member
+        for member in members(archive)
+        if PurePosixPath(member.filename).name != run_directory.RUN_JSON
+    ]
+    named = [member for member in inside if member.filename.lower().endswith(trace_endings())]
+    traces = named or inside
     if len(traces) != 1:
         raise NotARun(
             f"{name} holds {len(traces)} files that may be traces, not one.",

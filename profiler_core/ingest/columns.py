@@ -64,8 +64,13 @@ class Source(Protocol):
     def table(self) -> Callable[[str], pl.DataFrame]: ...  # noqa: D102
 
 
-def write(folder: Path, trace: Source) -> None:
+def write(folder: Path, trace: Source, more: Mapping[str, Any] | None = None) -> None:
     """Put the columns of `trace` at `folder`, replacing a damaged one.
+
+    Args:
+        folder: where they are to lie.
+        trace: what was read.
+        more: metadata beside that of the trace.
 
     Raises:
         OSError: the disk is full or not writable.
@@ -81,7 +86,7 @@ def write(folder: Path, trace: Source) -> None:
             n_events=trace.tally.n_events,
             skipped=dict(trace.tally.skipped),
             repairs=dict(trace.tally.repairs),
-            metadata=dict(trace.metadata),
+            metadata={**trace.metadata, **(more or {})},
             tables=tables,
         )
         (scratch / _META).write_bytes(msgspec.json.encode(meta))
@@ -94,7 +99,7 @@ def load(folder: Path) -> Trace | None:
     """The trace whose columns lie at `folder`, or None where there are none or they are damaged."""
     try:
         meta = msgspec.json.decode((folder / _META).read_bytes(), type=_Meta)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     if meta.schema_version != SCHEMA_VERSION or set(meta.tables) != set(TABLE_SCHEMAS):
         return None
@@ -124,7 +129,7 @@ def exists(folder: Path) -> bool:
     """Columns of this schema version lie at `folder`; whether they are intact shows on loading."""
     try:
         meta = msgspec.json.decode((folder / _META).read_bytes(), type=_Meta)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return False
     return meta.schema_version == SCHEMA_VERSION and all(
         (path := _table_path(folder, name)).is_file() and path.stat().st_size == file.n_bytes

@@ -1,32 +1,32 @@
 """The door of ingest: one function in, one model out.
 
 A trace is read once; its columns are kept under `profiler_core.home.cache_directory()`, keyed by
-the file's content and the schema version, and mapped into memory from then on. Those that nobody
-opened for longest go when all of them together exceed the limit of `cache_limit`.
+the file's content, its format, and the versions of the format's reader and of the columns' schema,
+and mapped into memory from then on. Those that nobody opened for longest go when all of them
+together exceed the limit of `cache_limit`.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest import columns
 from profiler_core.ingest.cache_limit import Hold, keep_within_limit
+from profiler_core.ingest.file_kind import Progress, Role, TraceFormat
 from profiler_core.ingest.fingerprint import columns_folder, fingerprint_in
-from profiler_core.ingest.kinds import AS_SQLITE, Kind, kind_of
-from profiler_core.ingest.kineto.reader import reading as kineto
-from profiler_core.ingest.nsight_systems.choice import chosen
-from profiler_core.ingest.nsight_systems.reader import reading as nsight_systems
-from profiler_core.model.trace import Trace
-
-# Called with (bytes read, bytes in all) of the file as it lies on the disk. To cancel, raise
-# `errors.Cancelled` in it: nothing is left behind.
-Progress = Callable[[int, int], None]
+from profiler_core.ingest.formats import format_of_last_resort
+from profiler_core.ingest.kinds import kind_of_trace, looked_at, not_read
+from profiler_core.ingest.options import chosen, suffix_of
+from profiler_core.model.trace import RECORDED_BY, Trace
 
 
-def open_trace(path: Path, progress: Progress | None = None) -> Trace:
+def open_trace(path: Path, progress: Progress | None = None, *, name: str | None = None) -> Trace:
     """Read a trace, from its columns where it was read before.
+
+    Args:
+        path: the file.
+        progress: told how far the reading is; not called where the columns are kept.
+        name: what to call the file in errors; its own name by default.
 
     Raises:
         BadInput: there is no such file, it is no trace, or it exceeds a limit.
@@ -37,8 +37,11 @@ def open_trace(path: Path, progress: Progress | None = None) -> Trace:
     if cached is not None:
         return cached
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with _reading(path, progress, folder) as read:
-        columns.write(folder, read)
+    name = name or path.name
+    kind = _format_of(path, name)
+    options = chosen(kind, fingerprint_in(folder))
+    with kind.read(path, progress, scratch=folder.parent, options=options, name=name) as read:
+        columns.write(folder, read, {RECORDED_BY: kind.recorded_by})
     trace = _load(folder, path)
     keep_within_limit()
     if trace is None:
@@ -68,30 +71,21 @@ def cache_folder(path: Path) -> Path:
         BadInput: there is no such file.
     """
     folder = columns_folder(path, "traces", columns.SCHEMA_VERSION)
-    choice = chosen(fingerprint_in(folder))
-    if choice.suffix and kind_of(path) is Kind.NSIGHT_SYSTEMS:
-        return folder.with_name(folder.name + choice.suffix)
-    return folder
+    kind = kind_of_trace(path) or format_of_last_resort()
+    choice = suffix_of(chosen(kind, fingerprint_in(folder)))
+    return folder.with_name(f"{folder.name}-{kind.slug}{kind.version}{choice}")
 
 
-def _reading(
-    path: Path, progress: Progress | None, folder: Path
-) -> AbstractContextManager[columns.Source]:
-    """The reader of what the file is; what is nothing we know, Kineto's has a sentence for."""
-    kind = _kind(path)
-    if kind is Kind.NSIGHT_REPORT:
-        raise BadInput(f"{path.name} is {kind.value}.", remedy=AS_SQLITE)
-    if kind is Kind.NSIGHT_SYSTEMS:
-        choice = chosen(fingerprint_in(folder))
-        return nsight_systems(path, progress, scratch=folder.parent, choice=choice)
-    return kineto(path, progress, scratch=folder.parent)
+def _format_of(path: Path, name: str) -> TraceFormat:
+    """Whose reader takes the file; that of last resort says what is wrong with any other.
 
-
-def _kind(path: Path) -> Kind | None:
-    try:
-        return kind_of(path)
-    except BadInput:  # damaged packing: the reader says more
-        return None
+    Raises:
+        BadInput: it is known, and only its own tool reads it.
+    """
+    kind = looked_at(path)
+    if kind is not None and kind.role is Role.NOT_READ:
+        raise not_read(name, kind)
+    return kind if isinstance(kind, TraceFormat) else format_of_last_resort()
 
 
 def _load(folder: Path, path: Path) -> Trace | None:

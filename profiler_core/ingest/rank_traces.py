@@ -9,12 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from profiler_core import run_directory as names
-from profiler_core.errors import BadInput
-from profiler_core.ingest.kinds import TRACES, Kind, kind_of
-from profiler_core.ingest.rank_of import NOTHING, Described, described, rank_in_name
+from profiler_core.ingest.file_kind import RankSaid, TraceFormat
+from profiler_core.ingest.formats import trace_endings
+from profiler_core.ingest.kinds import looked_at
+from profiler_core.ingest.rank_of import rank_in_name, rank_said
 
 _OF_NO_INTEREST = (".", "__MACOSX", names.TRACE_STACKS.split(".")[0])
-_ENDINGS = (".json", ".json.gz", ".json.zst", ".trace", ".trace.gz", ".trace.zst", ".sqlite")
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,13 @@ def rank_trace(path: Path, name: str) -> RankTrace | None:
         status = path.stat()
     except OSError:
         return None
-    kind, said = _looked_at(path, status.st_mtime_ns, status.st_size)
+    kind = looked_at(path)
+    is_trace = isinstance(kind, TraceFormat)
     named = rank_in_name(name)
-    is_broken = kind is None and named is not None and name.lower().endswith(_ENDINGS)
-    if kind not in TRACES and not is_broken:
+    is_broken = kind is None and named is not None and name.lower().endswith(trace_endings())
+    if not is_trace and not is_broken:
         return None
+    said = _rank_said(path, status.st_mtime_ns, status.st_size) if is_trace else RankSaid()
     rank = named if said.rank is None else said.rank
     return RankTrace(path, name, not is_broken, rank, said.rank, said.world_size)
 
@@ -82,12 +84,7 @@ def _candidates(folder: Path) -> Iterator[tuple[Path, str]]:
                     yield inner, f"{path.name}/{inner.name}"
 
 
-# mtime_ns and size only retire the entry of a changed file.
 @lru_cache(maxsize=32_768)
-def _looked_at(path: Path, mtime_ns: int, size: int) -> tuple[Kind | None, Described]:
-    del mtime_ns, size
-    try:
-        kind = kind_of(path)
-    except (BadInput, OSError):  # whoever reads it says what is wrong with it
-        return None, NOTHING
-    return kind, described(path) if kind is Kind.TRACE else NOTHING
+def _rank_said(path: Path, mtime_ns: int, size: int) -> RankSaid:
+    del mtime_ns, size  # they only retire the entry of a changed file
+    return rank_said(path)

@@ -1,4 +1,4 @@
-"""What lies at a path -> Run: the record and which files it has. No trace is read yet.
+"""What lies at a path -> RunFiles: the record and which files it has. No trace is read yet.
 
 A run directory is known by its run.json. Anything else (a folder somebody copied together, loose
 files) is opened by what each file is, told by its content. A .zip is unpacked once, into the cache.
@@ -8,7 +8,6 @@ A folder with the traces of several ranks of one job is the run of its lowest re
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -18,11 +17,13 @@ from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import cache_directory
 from profiler_core.ingest import archive
 from profiler_core.ingest.alive import as_it_stands
+from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.kinds import AS_SQLITE, TRACES, Kind, kind_of
+from profiler_core.ingest.kinds import is_archive, is_empty, kind_of, not_read
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.quoted import quoted
 from profiler_core.ingest.rank_traces import ranks_in, world_size_of
+from profiler_core.ingest.run_files import file_in, files_in, named_in
 from profiler_core.model.run import RunFiles, RunRecord
 
 _REMEDY = "Pass a run directory, a .zip of one, or a trace."
@@ -42,7 +43,7 @@ def open_run(path: Path, *more: Path) -> RunFiles:
     try:
         if path.is_dir():
             return _open_folder(path, path.name, is_copy=False)
-        if kind_of(path) is Kind.ARCHIVE:
+        if is_archive(path):
             return _open_folder(unpacked(path), path.name, is_copy=True)
         return _by_content(path, [path], path.name)
     except OSError as error:
@@ -65,13 +66,13 @@ def unpacked_run(file: Path) -> Path:
 
 
 def _open_folder(folder: Path, name: str, *, is_copy: bool) -> RunFiles:
-    record_file = _present(folder, names.RUN_JSON)
+    record_file = file_in(folder, Role.RECORD)
     if record_file is not None:
         return _by_name(folder, _read_record(record_file, folder, is_copy=is_copy))
     entries = sorted(e for e in folder.iterdir() if not e.name.startswith((".", "__MACOSX")))
     if len(entries) == 1 and entries[0].is_dir():  # an archive of the folder itself
         return _open_folder(entries[0], name, is_copy=is_copy)
-    runs = [entry.name for entry in entries if _present(entry, names.RUN_JSON)]
+    runs = [entry.name for entry in entries if file_in(entry, Role.RECORD)]
     if runs:
         raise NotARun(
             f"{name} holds {len(runs)} runs ({', '.join(runs[:4])}), not one.",
@@ -90,78 +91,62 @@ def _open_folder(folder: Path, name: str, *, is_copy: bool) -> RunFiles:
 
 
 def _by_name(folder: Path, record: RunRecord) -> RunFiles:
-    """The files of a run directory lie where docs/run_directory.md says."""
-    logs = _present(folder, names.TORCH_LOGS)
-    structured = (
-        tuple(sorted((folder / names.TORCH_TRACE).glob("*.log*")))
-        if (folder / names.TORCH_TRACE).is_dir()
-        else ()
-    )
-    single = _present(folder, "torch_trace.log")
+    """The files of a run directory, by the names of their kinds (docs/run_directory.md)."""
     return RunFiles(
         record=record,
         path=folder,
-        trace=_present(folder, names.TRACE, "trace.json.zst", names.TRACE_SQLITE),
-        trace_stacks=_present(folder, names.TRACE_STACKS),
-        torch_logs=(logs,) if logs else (),
-        torch_trace=structured or ((single,) if single else ()),
-        nvml=_present(folder, names.NVML),
-        host=_present(folder, names.HOST),
-        memory_snapshot=_present(folder, names.MEMORY_SNAPSHOT, "snapshot.pickle"),
-        counters=_present(folder, "counters.csv"),
-        sources=_present(folder, names.SOURCES),
-        stdout=_present(folder, names.STDOUT),
+        trace=file_in(folder, Role.TRACE),
+        trace_stacks=named_in(folder, names.TRACE_STACKS),
+        torch_logs=files_in(folder, Role.TORCH_LOGS),
+        torch_trace=files_in(folder, Role.TORCH_TRACE),
+        nvml=file_in(folder, Role.NVML),
+        host=file_in(folder, Role.HOST),
+        memory_snapshot=file_in(folder, Role.MEMORY_SNAPSHOT),
+        counters=file_in(folder, Role.COUNTERS),
+        sources=named_in(folder, names.SOURCES),
+        stdout=named_in(folder, names.STDOUT),
     )
 
 
-@dataclass
-class _Found:
-    traces: list[Path] = field(default_factory=list)
-    torch_logs: list[Path] = field(default_factory=list)
-    torch_trace: list[Path] = field(default_factory=list)
-    others: dict[Kind, list[Path]] = field(default_factory=dict)
-
-    def one(self, kind: Kind) -> Path | None:
-        return next(iter(self.others.get(kind, [])), None)
-
-
 def _by_content(path: Path, files: Sequence[Path], name: str) -> RunFiles:
-    found = _Found()
+    by_role: dict[Role, list[Path]] = {role: [] for role in Role}
+    not_read_here: list[NotARun] = []
     for file in files:
         kind = kind_of(file)
-        if kind in TRACES:
-            found.traces.append(file)
-        elif kind is Kind.TORCH_LOGS:
-            found.torch_logs.append(file)
-        elif kind is Kind.TORCH_TRACE:
-            found.torch_trace.append(file)
-        elif kind is not None and kind is not Kind.ARCHIVE:  # an archive in an archive stays closed
-            found.others.setdefault(kind, []).append(file)
-    if len(found.traces) > 1:
+        if kind is None or kind.role is Role.ARCHIVE:  # an archive in an archive stays closed
+            continue
+        if kind.role is Role.NOT_READ:
+            not_read_here.append(not_read(file.name, kind))
+        else:
+            by_role[kind.role].append(file)
+    traces = by_role[Role.TRACE]
+    if len(traces) > 1:
         raise NotARun(
-            f"{name} holds {len(found.traces)} traces, and a run has one: "
-            f"{', '.join(trace.name for trace in found.traces[:4])}.",
+            f"{name} holds {len(traces)} traces, and a run has one: "
+            f"{', '.join(trace.name for trace in traces[:4])}.",
             remedy="Pass one trace, or name two to compare them.",
         )
-    reports = found.others.pop(Kind.NSIGHT_REPORT, [])
-    known = found.traces or found.torch_logs or found.torch_trace or found.others
-    if reports and not known:
-        raise NotARun(f"{reports[0].name} is {Kind.NSIGHT_REPORT.value}.", remedy=AS_SQLITE)
-    if not known:
+    if not any(by_role.values()):
+        if not_read_here:
+            raise not_read_here[0]
         raise NotARun(f"{name} is nothing we know: {_described(files)}.", remedy=_REMEDY)
-    record_file = found.one(Kind.RUN_RECORD)
+
+    def first(role: Role) -> Path | None:
+        return next(iter(by_role[role]), None)
+
+    record_file = first(Role.RECORD)
     return RunFiles(
         record=_read_record(record_file, path, is_copy=True)
         if record_file
         else RunRecord(name=name, run_id=name),
         path=path,
-        trace=found.traces[0] if found.traces else None,
-        torch_logs=tuple(found.torch_logs),
-        torch_trace=tuple(found.torch_trace),
-        nvml=found.one(Kind.NVML),
-        host=found.one(Kind.HOST),
-        memory_snapshot=found.one(Kind.MEMORY_SNAPSHOT),
-        counters=found.one(Kind.COUNTERS),
+        trace=first(Role.TRACE),
+        torch_logs=tuple(by_role[Role.TORCH_LOGS]),
+        torch_trace=tuple(by_role[Role.TORCH_TRACE]),
+        nvml=first(Role.NVML),
+        host=first(Role.HOST),
+        memory_snapshot=first(Role.MEMORY_SNAPSHOT),
+        counters=first(Role.COUNTERS),
     )
 
 
@@ -169,20 +154,14 @@ def _described(files: Sequence[Path]) -> str:
     """In a few words, what was met instead."""
     if not files:
         return "it holds no files"
+    n_empty = sum(map(is_empty, files))
     if len(files) > 1:
-        return f"none of its {len(files)} files is a trace or a log"
+        empty = f" ({n_empty} of them empty)" if n_empty else ""
+        return f"none of its {len(files)} files is a trace or a log{empty}"
+    if n_empty:
+        return "it is empty"
     with files[0].open("rb") as file:
-        head = file.read(16)
-    return f"it starts with {quoted(head)}" if head else "it is empty"
-
-
-def _present(folder: Path, *candidates: str) -> Path | None:
-    """The first of these files that is there, packed or not."""
-    for candidate in candidates:
-        for name in (candidate, f"{candidate}.gz", candidate.removesuffix(".gz")):
-            if (folder / name).is_file():
-                return folder / name
-    return None
+        return f"it starts with {quoted(file.read(16))}"
 
 
 def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:

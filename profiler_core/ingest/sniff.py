@@ -2,6 +2,10 @@
 
 from enum import Enum
 
+# Endings of names; what the packing is, the first bytes tell.
+PACKED_ENDINGS = (".gz", ".zst", ".zip")
+STORED_PACKED = (".gz", "", ".zst")  # in a run directory: packed first, as a capture writes it
+
 
 class Packing(Enum):
     """How the bytes of a file are packed."""

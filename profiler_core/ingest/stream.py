@@ -28,12 +28,17 @@ class Stream:
 
     path: Path
     limits: Limits
+    name: str = ""  # to call it in errors; the path's by default
     bytes_total: int = 0  # of the file as it lies there
     bytes_read: int = 0
     n_unpacked: int = 0
     n_members: int = 0  # gzip members
     damage: str | None = None  # why unpacking stopped early
     _handles: list[BinaryIO] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """An empty name is the path's."""
+        self.name = self.name or self.path.name
 
     def __iter__(self) -> Iterator[bytes]:
         """Blocks of at most BLOCK_BYTES.
@@ -106,8 +111,8 @@ class Stream:
                 yield block
 
     def _unzip(self, file: BinaryIO) -> Iterator[bytes]:
-        with archive.opened(file, self.path.name, self.limits) as opened:
-            member = archive.only_trace(opened, self.path.name)
+        with archive.opened(file, self.name, self.limits) as opened:
+            member = archive.only_trace(opened, self.name)
             with opened.open(member) as unpacked:
                 inner = cast(zipfile.ZipExtFile, unpacked).peek(8)[:8]
                 if packing_of(inner) is Packing.GZIP:
@@ -128,7 +133,7 @@ class Stream:
     def _check_limits(self) -> None:
         if self.n_unpacked > self.limits.max_uncompressed_bytes:
             raise BadInput(
-                f"{self.path.name} unpacks to more than the allowed "
+                f"{self.name} unpacks to more than the allowed "
                 f"{self.limits.max_uncompressed_bytes} bytes.",
                 remedy="Record fewer steps, or raise FUSIONSCOPE_MAX_TRACE_BYTES.",
             )
@@ -138,7 +143,7 @@ class Stream:
             and self.n_unpacked > packed * self.limits.max_ratio
         ):
             raise BadInput(
-                f"{self.path.name} unpacks to more than {self.limits.max_ratio} times its size: "
+                f"{self.name} unpacks to more than {self.limits.max_ratio} times its size: "
                 "this is no real trace.",
                 remedy="Pass a trace that torch.profiler wrote.",
             )

@@ -4,10 +4,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from profiler_core.errors import BadInput
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.kinds import Kind, kind_of
-from profiler_core.ingest.nsight_systems.choice import chosen
+from profiler_core.ingest.kinds import kind_of_trace
+from profiler_core.ingest.options import chosen, suffix_of
 
 
 class Version(NamedTuple):
@@ -15,7 +14,7 @@ class Version(NamedTuple):
 
     mtime_ns: int
     size_bytes: int
-    choice: str  # of a recording's steps and process; empty for every other file
+    choice: str  # of how the file is read (`ingest/options.py`); empty for most files
 
 
 def version_of(path: Path) -> Version:
@@ -25,11 +24,12 @@ def version_of(path: Path) -> Version:
         OSError: there is no such file.
     """
     status = path.stat()
-    try:
-        key = _recording(path, status.st_mtime_ns, status.st_size)
-    except (BadInput, OSError):  # damaged packing, no permission: its reader says so
-        key = None
-    return Version(status.st_mtime_ns, status.st_size, "" if key is None else chosen(key).suffix)
+    kind = kind_of_trace(path)
+    choice = ""
+    if kind is not None and kind.options:
+        key = _fingerprint(path, status.st_mtime_ns, status.st_size)
+        choice = suffix_of(chosen(kind, key))
+    return Version(status.st_mtime_ns, status.st_size, choice)
 
 
 def versions_of(paths: tuple[Path, ...]) -> tuple[Version, ...]:
@@ -37,9 +37,8 @@ def versions_of(paths: tuple[Path, ...]) -> tuple[Version, ...]:
     return tuple(map(version_of, paths))
 
 
-# Telling the kind unpacks a first block, and the fingerprint reads up to 64 MiB.
+# It reads up to 64 MiB.
 @lru_cache(maxsize=4096)
-def _recording(path: Path, mtime_ns: int, size_bytes: int) -> str | None:
-    """Under which key a choice about the file is kept; None: none can be made about it."""
+def _fingerprint(path: Path, mtime_ns: int, size_bytes: int) -> str:
     del mtime_ns, size_bytes
-    return fingerprint(path) if kind_of(path) is Kind.NSIGHT_SYSTEMS else None
+    return fingerprint(path)

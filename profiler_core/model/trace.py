@@ -152,10 +152,11 @@ TABLE_SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "collectives": COLLECTIVE_SCHEMA,
     "other": OTHER_SCHEMA,
 }
-# Key of the metadata that an export of Nsight Systems has in place of Kineto's: version,
-# schema_version, steps (the label of the ranges that are the steps), ranges (label -> how often),
-# process, other_processes, n_graph_replays, missing (sentences).
-NSIGHT_SYSTEMS = "nsightSystems"
+# Keys of the metadata that ingest writes beside Kineto's own. RECORDED_BY: the name of the tool.
+# RECORDING: what the reader of another tool's files says of the recording, each key optional:
+# version, steps (the label of the ranges that are the steps), ranges (label -> how often), process,
+# other_processes, missing (sentences).
+RECORDED_BY, RECORDING = "fusionscopeRecordedBy", "fusionscopeRecording"
 
 # The calls of torch.distributed: rows of `ops` again, with what only these carry.
 COLLECTIVE_NAME = "record_param_comms"
@@ -163,9 +164,10 @@ COLLECTIVE_NAME = "record_param_comms"
 
 @dataclass(frozen=True)
 class Trace:
-    """One Kineto trace. Every table is sorted by ts_ns (ties keep the order of the file).
+    """One trace, whoever recorded it.
 
-    The frames are shared between sessions: nobody writes to them.
+    Every table is sorted by ts_ns (ties keep the order of the file). The frames are shared between
+    sessions: nobody writes to them.
     """
 
     source: str  # what to call it in a message: the file's name

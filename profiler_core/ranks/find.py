@@ -12,10 +12,12 @@ from pathlib import Path, PurePosixPath
 
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, NotARun
-from profiler_core.ingest.kinds import Kind, kind_of
-from profiler_core.ingest.rank_of import described, rank_in_name
+from profiler_core.ingest.file_kind import Role
+from profiler_core.ingest.kinds import is_archive
+from profiler_core.ingest.rank_of import rank_in_name, rank_said
 from profiler_core.ingest.rank_traces import RankTrace, rank_trace, ranks_in, usable
 from profiler_core.ingest.run import unpacked
+from profiler_core.ingest.run_files import file_in
 from profiler_core.ranks import remote
 from profiler_core.ranks.rank_sets import ranks_beside, record_in, sets_in
 
@@ -64,9 +66,9 @@ def find_ranks(place: str) -> RankFiles:
         raise NotARun(f"{place} does not exist.", remedy=_REMEDY)
     if path.is_dir():
         return ranks_below(path, path.name or str(path))
-    if kind_of(path) is Kind.ARCHIVE:
+    if is_archive(path):
         return ranks_below(unpacked(path), path.name)
-    return _numbered(path.name, [_Candidate(str(path), path.name, described(path).rank)])
+    return _numbered(path.name, [_Candidate(str(path), path.name, rank_said(path).rank)])
 
 
 def ranks_below(folder: Path, name: str) -> RankFiles:
@@ -118,7 +120,7 @@ def _of_set(ranks: Mapping[int, Path], name: str) -> RankFiles:
     """A run directory for each rank."""
     found, notes = [], []
     for rank, directory in ranks.items():
-        trace, record = _trace_of(directory), record_in(directory)
+        trace, record = file_in(directory, Role.TRACE), record_in(directory)
         if trace is None:
             why = record.error if record is not None and record.error else "it has no trace"
             notes.append(f"Rank {rank} ({directory.name}) cannot be shown: {why.rstrip('.')}.")
@@ -134,23 +136,17 @@ def _of_run(folder: Path, name: str) -> RankFiles:
     others = [p for p in below.iterdir() if p.name.isdecimal()] if below.is_dir() else []
     found, without = [], []
     for rank, directory in [(0, folder), *sorted((int(p.name), p) for p in others)]:
-        trace = _trace_of(directory)
+        trace = file_in(directory, Role.TRACE)
         if trace is None:
             without.append(rank)
             continue
         # The folder itself is of rank 0, or of the lowest that somebody brought.
-        said = described(trace).rank if directory is folder else rank
+        said = rank_said(trace).rank if directory is folder else rank
         shown = trace.relative_to(folder).as_posix()
         found.append(_Candidate(str(trace), shown, rank if said is None else said))
     files = _numbered(name, found)
     notes = [f"Rank {rank} has no trace." for rank in without]
     return replace(files, notes=(*files.notes, *notes))
-
-
-def _trace_of(folder: Path) -> Path | None:
-    stems = (names.TRACE.removesuffix(".gz"), names.TRACE_SQLITE)
-    places = (folder / (stem + end) for stem in stems for end in (".gz", ".zst", ""))
-    return next((place for place in places if place.is_file()), None)
 
 
 def _numbered(name: str, found: Sequence[_Candidate]) -> RankFiles:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from profiler_core import run_directory as names
-from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.kinds import is_archive
 from profiler_core.ingest.rank_traces import ranks_in
 from profiler_core.ingest.run import unpacked
 from profiler_core.ranks.rank_sets import sets_in
@@ -32,7 +32,7 @@ def runs_packed(file: Path) -> tuple[Path, ...]:
     Raises:
         BadInput: the archive is damaged or hostile.
     """
-    if kind_of(file) is not Kind.ARCHIVE:
+    if not is_archive(file):
         return ()
     folder = unpacked(file)
     inside = [path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX"))]

@@ -12,8 +12,8 @@ import fsspec
 
 from profiler_core.errors import BadInput
 from profiler_core.home import cache_directory
+from profiler_core.ingest.formats import trace_endings
 
-_TRACE_ENDINGS = (".json", ".json.gz", ".json.zst", ".trace", ".trace.gz", ".json.zip")
 _NO_TRACES = ("run.json", "capture.json", "sources.json", "trace_stacks.json", "meta.json")
 
 
@@ -63,7 +63,7 @@ def fetched(url: str) -> Iterator[Path]:
 
 def _is_named_like_a_trace(path: str) -> bool:
     name = PurePosixPath(path).name.lower()
-    return name.endswith(_TRACE_ENDINGS) and not name.startswith(_NO_TRACES)
+    return name.endswith(trace_endings()) and not name.startswith(_NO_TRACES)
 
 
 @contextmanager

@@ -16,7 +16,9 @@ from typing import Literal
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput
 from profiler_core.home import runs_directory, uploads_directory
+from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.run import open_run
+from profiler_core.ingest.run_files import file_in
 from profiler_core.model.history import RecordedRun
 from profiler_core.model.run import RunRecord
 from profiler_core.ranks.find import RANKS
@@ -260,8 +262,7 @@ def _is_run(path: Path, root: Path) -> bool:
 
 
 def _has_trace(path: Path) -> bool:
-    traces = (names.TRACE, names.TRACE.removesuffix(".gz"), names.TRACE_SQLITE)
-    return any((path / name).is_file() for name in traces)
+    return file_in(path, Role.TRACE) is not None
 
 
 def _inside(path: Path, root: Path) -> bool:

@@ -9,20 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from profiler_core import run_directory as names
-from profiler_core.ingest.kinds import AS_SQLITE, TRACES, Kind
-from profiler_core.ingest.sniff import Packing, packing_of
+from profiler_core.ingest.file_kind import OF_THE_COMPILER, FileKind, Role
+from profiler_core.ingest.formats import endings, stored_names, usual_words
+from profiler_core.ingest.kinds import is_empty
+from profiler_core.ingest.sniff import PACKED_ENDINGS, Packing, packing_of
 from profiler_core.store.upload_ranks import job_name, jobs_among, place_below, places_beside
-
-# Where a file of each kind lies in a run directory, without the ending of its packing.
-_STORED_AS: dict[Kind, str] = {
-    Kind.TRACE: names.TRACE.removesuffix(".gz"),
-    Kind.NSIGHT_SYSTEMS: names.TRACE_SQLITE,
-    Kind.TORCH_LOGS: names.TORCH_LOGS,
-    Kind.MEMORY_SNAPSHOT: names.MEMORY_SNAPSHOT,
-    Kind.NVML: names.NVML,
-    Kind.HOST: names.HOST,
-    Kind.COUNTERS: names.COUNTERS,
-}
 
 
 @dataclass(frozen=True)
@@ -31,7 +22,12 @@ class Part:
 
     name: str
     path: Path
-    kind: Kind | None
+    kind: FileKind | None
+
+    @property
+    def role(self) -> Role | None:
+        """What it is to its run; None: nobody knows the file."""
+        return None if self.kind is None else self.kind.role
 
 
 @dataclass
@@ -54,8 +50,7 @@ class RunParts:
     @property
     def trace(self) -> Part | None:
         """Its trace, if it has one."""
-        stems = (names.TRACE.removesuffix(".gz"), names.TRACE_SQLITE)
-        places = (stem + ending for stem in stems for ending in (".gz", ""))
+        places = stored_names(Role.TRACE)
         return next((self.files[place] for place in places if place in self.files), None)
 
 
@@ -75,23 +70,6 @@ _BY_NAME = {
     names.SOURCES: names.SOURCES,
     names.STDOUT: names.STDOUT,
 }
-_ENDINGS = (
-    ".gz",
-    ".zst",
-    ".zip",
-    ".json",
-    ".log",
-    ".txt",
-    ".jsonl",
-    ".pickle",
-    ".trace",
-    ".pt",
-    ".csv",
-    ".sqlite",
-)
-_WORDS_OF_NO_WEIGHT = frozenset(
-    {"", "trace", "torch", "log", "logs", "nvml", "snapshot", "memory", "ncu"}
-)
 
 
 def group(parts: Iterable[Part]) -> Groups:
@@ -100,7 +78,7 @@ def group(parts: Iterable[Part]) -> Groups:
     runs: list[RunParts] = []
     notes: list[str] = []
     loose = every
-    records = [part for part in every if part.kind is Kind.RUN_RECORD]
+    records = [part for part in every if part.role is Role.RECORD]
     by_folder: dict[str, RunParts] = {}
     places = places_beside([(_folder(record.name), record.path) for record in records])
     # Shorter folders first: a run comes before its ranks; among those of one job the lowest rank.
@@ -119,32 +97,22 @@ def group(parts: Iterable[Part]) -> Groups:
             id(part) for part in inside if _put(run, part, by_name=True, below=below)
         }
         loose = [part for part in loose if id(part) not in taken]
-    leading = [part for part in loose if part.kind in TRACES]
+    leading = [part for part in loose if part.role is Role.TRACE]
     ranked = _ranked(leading)
     taken = {id(part) for run in ranked for part in run.files.values()}
     leading = [part for part in leading if id(part) not in taken]
     loose = [part for part in loose if id(part) not in taken]
     runs += ranked
     if not leading and not runs:  # snapshots alone are compared as traces are
-        leading = [part for part in loose if part.kind is Kind.MEMORY_SNAPSHOT]
+        leading = [part for part in loose if part.role is Role.MEMORY_SNAPSHOT]
     if not leading and not runs:  # and so are samples of GPUs alone
-        leading = [part for part in loose if part.kind is Kind.NVML]
+        leading = [part for part in loose if part.role is Role.NVML]
     made = [RunParts(name) for name in display_names([part.name for part in leading])]
     for run, part in zip(made, leading, strict=True):
         _put(run, part)
     others = [part for part in loose if part not in leading]
-    notes += [
-        f"{part.name} is {Kind.NSIGHT_REPORT.value}, and was left out. {AS_SQLITE}"
-        for part in others
-        if part.kind is Kind.NSIGHT_REPORT
-    ]
-    others = [part for part in others if part.kind is not Kind.NSIGHT_REPORT]
-    known = [part for part in others if part.kind is not None]
-    notes += [
-        f"{part.name} is nothing that Fusionscope reads, and was left out."
-        for part in others
-        if part.kind is None and not _OF_NO_INTEREST.fullmatch(_last(part.name))
-    ]
+    notes += [note for part in others if (note := _left_out(part)) is not None]
+    known = [part for part in others if part.role not in (None, Role.NOT_READ)]
     if known and not made:
         made = [runs.pop()] if len(runs) == 1 else [RunParts(display_names([known[0].name])[0])]
     unclear = []
@@ -152,7 +120,7 @@ def group(parts: Iterable[Part]) -> Groups:
         fits = _fitting(part, made)
         if len(fits) == 1:
             notes += give(part, fits[0])
-        elif part.kind in _OF_THE_COMPILER:
+        elif part.role in OF_THE_COMPILER:
             unclear.append(part)
         else:
             notes.append(not_clear(part, len(made)))
@@ -178,7 +146,17 @@ def _ranked(traces: list[Part]) -> list[RunParts]:
 _OF_NO_INTEREST = re.compile(r"heartbeat|capture\.json|progress\.jsonl|meta\.json|\..*")
 
 
-_OF_THE_COMPILER = (Kind.TORCH_LOGS, Kind.TORCH_TRACE)
+def _left_out(part: Part) -> str | None:
+    """Why the file is in no run, a sentence; None: it belongs to one, or is of no interest."""
+    if part.kind is not None:
+        if part.role is not Role.NOT_READ:
+            return None
+        return f"{part.name} is {part.kind.description}, and was left out. {part.kind.remedy}"
+    if _OF_NO_INTEREST.fullmatch(_last(part.name)):
+        return None
+    if is_empty(part.path):
+        return f"{part.name} is empty, and was left out."
+    return f"{part.name} is nothing that Fusionscope reads, and was left out."
 
 
 def _fitting(part: Part, runs: list[RunParts]) -> list[RunParts]:
@@ -207,22 +185,23 @@ def not_clear(part: Part, n_traces: int) -> str:
 
 def _of_kind(part: Part) -> str:
     assert part.kind is not None  # noqa: S101 - the callers pass known kinds only
-    return part.kind.value
+    return part.kind.description
 
 
 def _put(run: RunParts, part: Part, *, by_name: bool = False, below: str = "") -> bool:
     """Give the file its place in the run. False: it is unknown, or the place is taken."""
     bare = _last(part.name).removesuffix(".gz")
-    ending = ".gz" if part.kind is not Kind.RUN_RECORD and _is_gzipped(part.path) else ""
+    ending = ".gz" if part.role is not Role.RECORD and _is_gzipped(part.path) else ""
     if by_name and bare in _BY_NAME:
         place = _BY_NAME[bare] + ending
-    elif part.kind is Kind.TORCH_TRACE:
-        n_there = sum(name.startswith(below + names.TORCH_TRACE) for name in run.files)
-        place = f"{names.TORCH_TRACE}/{n_there}.log{ending}"
-    elif part.kind in _STORED_AS:
-        place = _STORED_AS[part.kind] + ending
-    else:
+    elif part.kind is None or part.kind.stored_as is None:
         return False
+    elif part.kind.several:
+        stem = part.kind.stored_as
+        n_there = sum(name.startswith(f"{below}{stem}/") for name in run.files)
+        place = f"{stem}/{n_there}{part.kind.endings[0]}{ending}"
+    else:
+        place = part.kind.stored_as + ending
     place = below + place
     bare_places = {name.removesuffix(".gz") for name in run.files}
     if place.removesuffix(".gz") in bare_places:
@@ -250,14 +229,15 @@ def display_names(found: list[str]) -> list[str]:
 
 
 def _without_endings(name: str) -> str:
-    while ending := next((e for e in _ENDINGS if name.lower().endswith(e) and name != e), None):
+    known = (*PACKED_ENDINGS, *endings())
+    while ending := next((e for e in known if name.lower().endswith(e) and name != e), None):
         name = name[: -len(ending)]
     return name or "unnamed"
 
 
 def _words(name: str) -> set[str]:
     words = set(re.split(r"[^a-z0-9]+", _without_endings(name).lower()))
-    return words - _WORDS_OF_NO_WEIGHT
+    return words - usual_words() - {""}
 
 
 def _folder(name: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from profiler_core.ingest.rank_of import described, rank_in_name
+from profiler_core.ingest.rank_of import rank_in_name, rank_said
 from profiler_core.model.run import RunRecord
 from profiler_core.ranks.find import RANKS
 from profiler_core.ranks.rank_sets import rank_sets, record_at
@@ -36,7 +36,7 @@ def jobs_among(traces: Sequence[tuple[str, Path]]) -> list[dict[int, int]]:
     """
     ranked = []
     for index, (name, path) in enumerate(traces):
-        said = described(path)
+        said = rank_said(path)
         is_told = said.rank is not None and (said.world_size or 0) > 1
         rank = said.rank if is_told else rank_in_name(name)
         if rank is not None:

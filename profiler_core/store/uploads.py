@@ -31,7 +31,8 @@ from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, FusionscopeError, NotARun
 from profiler_core.home import uploads_directory
 from profiler_core.ingest import archive
-from profiler_core.ingest.kinds import AS_SQLITE, Kind, kind_of
+from profiler_core.ingest.file_kind import Role
+from profiler_core.ingest.kinds import accepted_sentence, is_empty, kind_of, not_read
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.open import open_trace
 from profiler_core.model.run import RunRecord
@@ -83,7 +84,7 @@ def accept(upload_id: str, places: tuple[int, ...], say: Say, owner: str = "") -
         grouped = group(parts)
         notes += grouped.notes
         if not grouped.runs:
-            raise _nothing_usable([file.name for file in files], parts)
+            raise _nothing_usable(files, parts)
         made = [
             _NewRun(run, _lay_out(run, work / "runs" / str(n)))
             for n, run in enumerate(grouped.runs, start=1)
@@ -112,7 +113,7 @@ def _parts(
         except BadInput as problem:
             notes.append(f"{file.name}: {problem.problem}")
             continue
-        if kind is Kind.ARCHIVE:
+        if kind is not None and kind.role is Role.ARCHIVE:
             yield from _members(file, unpacked, notes, say)
         else:
             yield Part(file.name, file.path, kind)
@@ -156,7 +157,8 @@ def _members(
             except BadInput as problem:
                 notes.append(f"{name}: {problem.problem}")
                 continue
-            yield Part(name, path, None if kind is Kind.ARCHIVE else kind)
+            stays_closed = kind is not None and kind.role is Role.ARCHIVE
+            yield Part(name, path, None if stays_closed else kind)
 
 
 def _lay_out(run: RunParts, directory: Path) -> Path:
@@ -202,21 +204,20 @@ def _readable(made: list[_NewRun], notes: list[str], say: Say) -> list[_NewRun]:
             continue
         place = next(p for p, part in run.parts.files.items() if part is trace)
         try:
-            found = open_trace(run.directory / place, partial(say, f"Reading {run.parts.name}"))
+            progress = partial(say, f"Reading {run.parts.name}")
+            read = open_trace(run.directory / place, progress, name=trace.name)
         except BadInput as problem:
             problems.append(problem)
-            # The reader knows the file under the name that it has in the run directory.
-            said = problem.problem.replace(Path(place).name, trace.name)
-            notes.append(said)
+            notes.append(problem.problem)
             if run.parts.n_ranks > 1:  # the others may be read
                 kept.append(run)
                 continue
             shutil.rmtree(run.directory)
             continue
-        run.is_compiled = _is_compiled(found)
+        run.is_compiled = _is_compiled(read)
         kept.append(run)
     if not kept:
-        raise BadInput(notes[-1], remedy=problems[-1].remedy) from problems[-1]
+        raise problems[-1]
     return kept
 
 
@@ -272,18 +273,20 @@ def _role(run: _NewRun) -> str | None:
         return None  # the library shows the run with a sentence
 
 
-def _nothing_usable(found: list[str], parts: list[Part]) -> BadInput:
-    reports = [part.name for part in parts if part.kind is Kind.NSIGHT_REPORT]
-    if reports:
-        return NotARun(f"{reports[0]} is {Kind.NSIGHT_REPORT.value}.", remedy=AS_SQLITE)
-    if len(found) == 1:
-        text = f"{found[0]} is neither a trace, nor a log, nor a run."
+def _nothing_usable(files: tuple[incoming.IncomingFile, ...], parts: list[Part]) -> NotARun:
+    for part in parts:
+        if part.kind is not None and part.kind.role is Role.NOT_READ:
+            return not_read(part.name, part.kind)
+    if len(files) == 1:
+        (file,) = files
+        what = "empty" if is_empty(file.path) else "neither a trace, nor a log, nor a run"
+        text = f"{file.name} is {what}."
     else:
-        shown = ", ".join(found[:4]) + (" …" if len(found) > 4 else "")
-        text = f"None of the {len(found)} files is a trace, a log or a run: {shown}."
-    return NotARun(
-        text, remedy="Drop what torch.profiler exported (.json or .json.gz), or a run directory."
-    )
+        shown = ", ".join(file.name for file in files[:4]) + (" …" if len(files) > 4 else "")
+        n_empty = sum(is_empty(file.path) for file in files)
+        empty = f" ({n_empty} of them empty)" if n_empty else ""
+        text = f"None of the {len(files)} files is a trace, a log or a run{empty}: {shown}."
+    return NotARun(text, remedy=f"Drop one of these: {accepted_sentence()}")
 
 
 def _main(arguments: list[str]) -> int:

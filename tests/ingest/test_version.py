@@ -5,7 +5,8 @@ import os
 import pytest
 
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.nsight_systems.choice import AS_IT_IS, Choice, keep
+from profiler_core.ingest.formats import trace_format
+from profiler_core.ingest.options import keep
 from profiler_core.ingest.version import version_of, versions_of
 from tests.ingest.nsight_systems.build import a_loop
 
@@ -20,13 +21,13 @@ def recording(tmp_path, monkeypatch):
 
 def test_a_choice_moves_the_version_and_forgetting_it_moves_it_back(recording):
     plain = version_of(recording)
-    keep(fingerprint(recording), Choice(step_range="step #"))
+    keep(trace_format("nsight_systems"), fingerprint(recording), {"step_range": "step #"})
     chosen = version_of(recording)
     assert chosen != plain
     assert chosen[:2] == plain[:2]
-    keep(fingerprint(recording), Choice(step_range="half"))
+    keep(trace_format("nsight_systems"), fingerprint(recording), {"step_range": "half"})
     assert version_of(recording) not in (plain, chosen)
-    keep(fingerprint(recording), AS_IT_IS)
+    keep(trace_format("nsight_systems"), fingerprint(recording), {})
     assert version_of(recording) == plain
 
 
@@ -44,7 +45,7 @@ def test_size_counts_where_the_time_is_the_same(tmp_path):
 def test_no_choice_is_looked_up_for_another_kind_of_file(recording):
     log = recording.with_name("log")
     log.write_text("V1121 00:00:00 nothing of Nsight")
-    keep(fingerprint(log), Choice(step_range="step #"))
+    keep(trace_format("nsight_systems"), fingerprint(log), {"step_range": "step #"})
     assert version_of(log).choice == ""
 
 

@@ -1,6 +1,7 @@
 """Memory snapshots dropped alone: each is a run, and a hostile one is one sentence later."""
 
-from profiler_core.ingest.kinds import Kind, kind_of
+from profiler_core.ingest.formats import trace_format
+from profiler_core.ingest.kinds import kind_of
 from profiler_core.ingest.run import open_run
 from profiler_core.store.upload_groups import Part, group
 from tests.ingest.memory_snapshot.snapshots import SNAPSHOT, pickled
@@ -21,7 +22,7 @@ def test_two_snapshots_are_two_runs(tmp_path):
 
 def test_a_snapshot_beside_a_trace_belongs_to_it(tmp_path):
     (tmp_path / "t.json").write_text('{"traceEvents": []}')
-    trace = Part("t.json", tmp_path / "t.json", Kind.TRACE)
+    trace = Part("t.json", tmp_path / "t.json", trace_format("kineto"))
     found = group([*parts(tmp_path, "memory.pickle"), trace])
     assert len(found.runs) == 1
     assert set(found.runs[0].files) == {"trace.json", "memory_snapshot.pickle"}

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from profiler_core.errors import BadInput
-from profiler_core.ingest.kinds import Kind, kind_of
 from profiler_core.ingest.run import open_run
 from profiler_core.store import incoming, library, uploads
 from profiler_core.store.upload_groups import display_names
+from tests.ingest.slug_of import slug_of
 
 CAPTURE = Path(__file__).parents[1] / "fixtures" / "captures" / "customcnn_b1"
 EAGER, COMPILED = CAPTURE / "eager", CAPTURE / "reduce-overhead"
@@ -316,18 +316,18 @@ def test_names_are_short_and_distinct(names: list[str], shown: list[str]) -> Non
 @pytest.mark.parametrize(
     ("file", "kind"),
     [
-        ("trace.json.gz", Kind.TRACE),
-        ("run.json", Kind.RUN_RECORD),
-        ("nvml.jsonl", Kind.NVML),
-        ("memory_snapshot.pickle.gz", Kind.MEMORY_SNAPSHOT),
-        ("torch_logs.txt", Kind.TORCH_LOGS),
-        ("torch_trace/0.log.gz", Kind.TORCH_TRACE),
+        ("trace.json.gz", "kineto"),
+        ("run.json", "run_record"),
+        ("nvml.jsonl", "nvml"),
+        ("memory_snapshot.pickle.gz", "memory_snapshot"),
+        ("torch_logs.txt", "torch_logs"),
+        ("torch_trace/0.log.gz", "torch_trace"),
     ],
 )
-def test_the_content_tells_the_kind(file: str, kind: Kind, tmp_path: Path) -> None:
+def test_the_content_tells_the_kind(file: str, kind: str, tmp_path: Path) -> None:
     unnamed = tmp_path / "x"
     unnamed.write_bytes((COMPILED / file).read_bytes())
-    assert kind_of(unnamed) is kind
+    assert slug_of(unnamed) == kind
 
 
 def test_a_compiler_log_with_a_name_of_its_own_goes_to_the_only_compiled_run() -> None:

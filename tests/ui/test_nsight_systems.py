@@ -3,7 +3,8 @@
 import pytest
 
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.nsight_systems.choice import Choice, chosen
+from profiler_core.ingest.formats import trace_format
+from profiler_core.ingest.options import chosen
 from profiler_core.store import library
 from profiler_core.ui import analyses, reading
 from tests.apps import opened, text_of
@@ -28,6 +29,7 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
+NSIGHT = trace_format("nsight_systems")
 RUNS = {"baseline": "run/job/eager", "candidate": ["run/job/compiled"]}
 
 
@@ -43,14 +45,14 @@ def test_the_steps_of_a_recording_can_be_chosen_on_the_page(home):
     steps.set_value("half <b>").run()
     assert not app.exception
     trace = home / "runs" / "job" / "eager" / "trace.sqlite"
-    assert chosen(fingerprint(trace)) == Choice(step_range="half <b>")
+    assert chosen(NSIGHT, fingerprint(trace)) == {"step_range": "half <b>"}
     assert "Steps are the NVTX ranges “half" in text_of(app)
     # A new visit has it too, and the other run keeps its own.
     again = opened("overview", **RUNS)
     assert field(again, "Steps of eager").value == "half <b>"
     assert field(again, "Steps of compiled").value == "chosen by the rule"
     field(again, "Steps of eager").set_value("chosen by the rule").run()
-    assert chosen(fingerprint(trace)) == Choice()
+    assert chosen(NSIGHT, fingerprint(trace)) == {}
 
 
 def test_a_choice_leaves_what_was_computed_of_other_files(home, monkeypatch):

@@ -11,7 +11,7 @@ from profiler_core.analysis.memory.curve import MemoryCurve, memory_curves
 from profiler_core.analysis.memory.live import LiveSet, live_at_peak
 from profiler_core.analysis.memory.segments import Segments, segments_of
 from profiler_core.analysis.memory.snapshot import SnapshotHistory, history_of
-from profiler_core.analysis.nsight_systems import recording_of
+from profiler_core.analysis.recording import TORCH, recorded_by
 from profiler_core.analysis.work import host_steps
 from profiler_core.model.memory_snapshot import MemorySnapshot
 from profiler_core.model.run import Measurement
@@ -165,10 +165,10 @@ def _notes(
             "Its steps replay a CUDA graph, and a replay allocates nothing: there are no [memory] "
             "events. What it holds lies in the graph's private pool."
         )
-    elif not curves and recording_of(trace) is not None:
+    elif not curves and recorded_by(trace) != TORCH:
         notes.append(
-            "Nsight Systems does not record what torch allocates: add a memory snapshot, or a "
-            "trace of torch.profiler with profile_memory=True."
+            f"{recorded_by(trace)} does not record what torch allocates: add a memory snapshot, "
+            "or a trace of torch.profiler with profile_memory=True."
         )
     elif not curves:
         notes.append(

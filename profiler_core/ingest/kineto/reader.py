@@ -51,6 +51,7 @@ def reading(
     limits: Limits | None = None,
     scratch: Path | None = None,
     chunk_bytes: tuple[int, ...] = CHUNK_BYTES,
+    name: str | None = None,
 ) -> Iterator[Reading]:
     """Read one trace file.
 
@@ -60,22 +61,24 @@ def reading(
         limits: what the file may ask for.
         scratch: folder for a temporary file of about a quarter of the trace.
         chunk_bytes: sizes of the first pieces and of all further ones; tests shrink them.
+        name: what to call the file in errors; its own name by default.
 
     Raises:
         NotATrace: there is no array of events, or nothing in it can be read.
         BadInput: the file exceeds a limit.
     """
     limits = limits or limits_of.configured()
-    stream = Stream(path, limits)
-    chunks = Chunks(_watched(stream, progress), path.name, limits, chunk_bytes)
+    name = name or path.name
+    stream = Stream(path, limits, name)
+    chunks = Chunks(_watched(stream, progress), name, limits, chunk_bytes)
     dealer = Dealer()
     total = Rows()
     with Spool(scratch) as spool:
         with Pipeline(limits, dealer) as pipeline:
             for rows in pipeline.run(chunks):
                 total.add(rows)
-                for name, packed in rows.tables.items():
-                    spool.append(name, packed)
+                for table_name, packed in rows.tables.items():
+                    spool.append(table_name, packed)
         _count_what_was_mended(total, pipeline.mender, stream)
         metadata = {**chunks.metadata, **pipeline.mender.metadata}
         drop_unfilled = total.n_unfilled > 0 and (total.first_ns or 0) > _LONG_AGO_NS
@@ -83,21 +86,21 @@ def reading(
             total.skipped[UNFILLED] += total.n_unfilled
         if total.skipped and total.n_events == sum(total.skipped.values()):
             raise NotATrace(
-                f"{path.name} has events, but none can be read: {', '.join(total.skipped)}.",
+                f"{name} has events, but none can be read: {', '.join(total.skipped)}.",
                 remedy="Pass the file that torch.profiler's export_chrome_trace wrote.",
             )
         origin_ns = total.first_ns or 0
         if total.n_unfilled and not drop_unfilled:
             origin_ns = min(0, origin_ns)
 
-        def table(name: str) -> pl.DataFrame:
-            frame = dealer.assemble(name, spool.take(name))
+        def table(table_name: str) -> pl.DataFrame:
+            frame = dealer.assemble(table_name, spool.take(table_name))
             if drop_unfilled and "dur_ns" in frame.columns:
                 frame = frame.filter((pl.col("ts_ns") != 0) | (pl.col("dur_ns") != 0))
             return frame.with_columns(pl.col("ts_ns") - origin_ns)
 
         yield Reading(
-            source=path.name,
+            source=name,
             origin_ns=origin_ns + _base_ns(metadata),
             metadata=metadata,
             tally=Tally(

@@ -6,6 +6,8 @@ from typing import Any
 from profiler_core.ingest.nsight_systems.database import Database, integer, text
 from profiler_core.ingest.nsight_systems.processes import Process
 
+TOOL = "Nsight Systems"
+
 # Kineto's name -> the export's. Both write bytes, and numbers of the device.
 _PROPERTIES = {
     "totalGlobalMem": "totalMemory",

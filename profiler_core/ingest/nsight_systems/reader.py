@@ -10,7 +10,7 @@ faults. NVTX marks and payloads are not read either.
 """
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import polars as pl
 
 from profiler_core.errors import BadInput, NotATrace
 from profiler_core.ingest import limits as limits_of
+from profiler_core.ingest.file_kind import Progress
 from profiler_core.ingest.kineto.tables import Dealer, Rows
 from profiler_core.ingest.limits import Limits
 from profiler_core.ingest.nsight_systems import about
@@ -45,11 +46,9 @@ from profiler_core.ingest.spool import Spool
 from profiler_core.ingest.stream import Stream
 from profiler_core.ingest.unloaded import Reading
 from profiler_core.model.tally import Tally
-from profiler_core.model.trace import NSIGHT_SYSTEMS, TABLE_SCHEMAS, Trace
+from profiler_core.model.trace import RECORDED_BY, RECORDING, TABLE_SCHEMAS, Trace
 
 _PIECE_ROWS = 200_000
-
-Progress = Callable[[int, int], None]
 
 
 def read_nsight_systems(path: Path, choice: Choice = AS_IT_IS) -> Trace:
@@ -66,6 +65,7 @@ def reading(
     limits: Limits | None = None,
     scratch: Path | None = None,
     choice: Choice = AS_IT_IS,
+    name: str | None = None,
 ) -> Iterator[Reading]:
     """Read one export.
 
@@ -75,19 +75,21 @@ def reading(
         limits: what the file may ask for.
         scratch: folder for temporary files: the unpacked file, and about a quarter of it.
         choice: which process, and which ranges are the steps.
+        name: what to call the file in errors; its own name by default.
 
     Raises:
         NotATrace: it is no SQLite file, not of nsys, or holds nothing that is read here.
         BadInput: it exceeds a limit, or the choice fits nothing in it.
     """
-    limits = limits or limits_of.configured()
+    limits, name = limits or limits_of.configured(), name or path.name
     with (
-        _unpacked(path, limits, scratch) as (file, damage),
-        Database(file, path.name) as database,
+        _unpacked(path, limits, scratch, name) as (file, damage),
+        Database(file, name) as database,
         Spool(scratch) as spool,
     ):
-        _check_tables(database, path.name)
-        yield _Import(database, spool, path, progress, choice).reading(damage)
+        _check_tables(database, name)
+        n_bytes = path.stat().st_size
+        yield _Import(database, spool, name, n_bytes, progress, choice).reading(damage)
 
 
 def check_is_export(path: Path) -> None:
@@ -98,15 +100,15 @@ def check_is_export(path: Path) -> None:
         BadInput: it is damaged, or exceeds a limit.
     """
     with (
-        _unpacked(path, limits_of.configured(), None) as (file, _),
-        Database(file, path.name) as found,
+        _unpacked(path, limits_of.configured(), None, path.name) as (file, _),
+        Database(file, path.name) as database,
     ):
-        _check_tables(found, path.name)
+        _check_tables(database, path.name)
 
 
 @contextmanager
 def _unpacked(
-    path: Path, limits: Limits, scratch: Path | None
+    path: Path, limits: Limits, scratch: Path | None, name: str
 ) -> Iterator[tuple[Path, str | None]]:
     """(the file without packing, what is wrong with the packing)."""
     with path.open("rb") as file:
@@ -114,12 +116,12 @@ def _unpacked(
     if packing is Packing.NONE:
         if path.stat().st_size > limits.max_uncompressed_bytes:
             raise BadInput(
-                f"{path.name} has more than the allowed {limits.max_uncompressed_bytes} bytes.",
+                f"{name} has more than the allowed {limits.max_uncompressed_bytes} bytes.",
                 remedy="Record fewer steps, or raise FUSIONSCOPE_MAX_TRACE_BYTES.",
             )
         yield path, None
         return
-    stream = Stream(path, limits)
+    stream = Stream(path, limits, name)
     with tempfile.NamedTemporaryFile(dir=scratch, prefix=".unpacked.", suffix=".sqlite") as whole:
         for block in stream:
             whole.write(block)
@@ -143,18 +145,19 @@ class _Import:
         self,
         database: Database,
         spool: Spool,
-        path: Path,
+        name: str,
+        n_bytes: int,
         progress: Progress | None,
         choice: Choice,
     ) -> None:
-        self._database, self._spool, self._path = database, spool, path
+        self._database, self._spool, self._name = database, spool, name
         self._progress, self._choice = progress, choice
         self._dealer, self._total = Dealer(), Rows()
-        self._n_bytes = path.stat().st_size
+        self._n_bytes = n_bytes
         self._n_about = sum(database.n_about(t) for t in (*DEVICE_TABLES, CALLS, RANGES)) or 1
         self._strings = Strings(database)
         self._processes = gpu_processes(database)
-        self._process = choose(self._processes, choice.process, path.name)
+        self._process = choose(self._processes, choice.process, name)
 
     def reading(self, damage: str | None) -> Reading:
         """Read all of it.
@@ -168,14 +171,14 @@ class _Import:
         launches, operators = self._deal_calls(ranges, started)
         labels = find_labels(ranges, launches)
         asked = self._choice.step_range
-        steps = find_steps(labels, ranges, launches, asked, self._path.name)
+        steps = find_steps(labels, ranges, launches, asked, self._name)
         self._deal_ranges(ranges, steps)
         for frame in other_events(self._database, self._strings, self._process):
             self._deal(frame)
         total = self._total
         if not total.n_events:
             raise NotATrace(
-                f"{self._path.name} holds no kernel, no call and no NVTX range.",
+                f"{self._name} holds no kernel, no call and no NVTX range.",
                 remedy="Record with nsys profile -t cuda,nvtx, then nsys export --type sqlite.",
             )
         total.repairs += self._database.damage
@@ -184,7 +187,7 @@ class _Import:
         origin_ns = total.first_ns or 0
         started_ns = about.started_ns(self._database)
         return Reading(
-            source=self._path.name,
+            source=self._name,
             origin_ns=origin_ns + started_ns,
             metadata=self._metadata(ranges, labels, steps),
             tally=Tally(total.n_events, dict(total.skipped), dict(total.repairs)),
@@ -265,7 +268,8 @@ class _Import:
         others = [p for p in self._processes if self._process is not None and p != self._process]
         return {
             "deviceProperties": about.device_properties(self._database, self._process),
-            NSIGHT_SYSTEMS: {
+            RECORDED_BY: about.TOOL,
+            RECORDING: {
                 "version": product,
                 "schema_version": schema,
                 "steps": None if steps is None else steps.label,

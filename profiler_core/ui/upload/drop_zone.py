@@ -6,17 +6,13 @@ from typing import Any
 
 import streamlit as st
 
+from profiler_core.ingest.kinds import accepted_sentence
 from profiler_core.settings import settings
 from profiler_core.store.incoming import MOST_FILES
 from profiler_core.ui.routes.signing import signed
 from profiler_core.ui.upload.route import SCOPE
 
 _HERE = Path(__file__).parent
-_KINDS = (
-    "Kineto traces (.json, .gz), TORCH_LOGS and TORCH_TRACE logs, memory snapshots, NVML samples, "
-    "raw CSV of Nsight Compute, SQLite exports of Nsight Systems, "
-    "run directories or a .zip of them. What a file is, its content tells."
-)
 
 _component = st.components.v2.component(
     "fusionscope_drop_zone",
@@ -43,7 +39,7 @@ def drop_zone(upload_id: str, *, key: str) -> Arrived | None:
             "token": signed(SCOPE, upload_id),
             "largest_bytes": settings().largest_upload_bytes,
             "most_files": MOST_FILES,
-            "kinds": _KINDS,
+            "kinds": accepted_sentence(),
         },
         on_done_change=lambda: None,
     )

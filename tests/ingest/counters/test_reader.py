@@ -10,8 +10,8 @@ import pytest
 from profiler_core.errors import BadInput
 from profiler_core.ingest.counters import tables
 from profiler_core.ingest.counters.reader import read_counters, read_run_counters
-from profiler_core.ingest.kinds import Kind, kind_of
 from profiler_core.model.run import RunFiles, RunRecord
+from tests.ingest.slug_of import slug_of
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "counters"
 SHARED = Path(__file__).resolve().parents[3] / ".." / "shared" / "counters"
@@ -37,7 +37,7 @@ def test_the_table_follows_what_ncu_and_the_program_print(tmp_path, packed):
         HEAD, UNITS, ROW, "==PROF== Disconnected from process 7", "epoch 1 done",
         packed=packed,
     )  # fmt: skip
-    assert kind_of(path) is Kind.COUNTERS
+    assert slug_of(path) == "nsight_compute"
     found = read_counters(path)
     (row,) = found.kernels.iter_rows(named=True)
     assert row["name"] == "void foo<int>(T1)"
@@ -89,7 +89,7 @@ def test_sectors_become_bytes(tmp_path):
 
 def test_a_spreadsheet_saved_it_without_quotes(tmp_path):
     path = written(tmp_path, HEAD.replace('"', ""), UNITS.replace('"', ""), "0,foo,,12,3")
-    assert kind_of(path) is Kind.COUNTERS
+    assert slug_of(path) == "nsight_compute"
     assert read_counters(path).kernels["dram_read_bytes"].to_list() == [12]
 
 

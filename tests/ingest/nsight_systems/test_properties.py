@@ -8,7 +8,7 @@ from profiler_core.analysis.summary import summarise
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.nsight_systems.nesting import Nest
 from profiler_core.ingest.nsight_systems.reader import read_nsight_systems
-from profiler_core.model.trace import NSIGHT_SYSTEMS
+from profiler_core.model.trace import RECORDING
 from tests.ingest.nsight_systems.build import SCHEMAS, VERSIONS, a_loop
 
 TABLES = sorted({table for tables in SCHEMAS.values() for table in tables})
@@ -43,7 +43,7 @@ def test_any_tables_and_columns_may_be_missing(tmp_path_factory, version, tables
     if "CUPTI_ACTIVITY_KIND_KERNEL" in tables:
         assert summary.n_kernels == 0 or summary.device_kind == "cpu"
     if "NVTX_EVENTS" in tables:
-        assert trace.metadata[NSIGHT_SYSTEMS]["steps"] is None
+        assert trace.metadata[RECORDING]["steps"] is None
         assert not summary.steps
 
 

@@ -11,7 +11,6 @@ import pytest
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.work import device_work
 from profiler_core.errors import BadInput, NotATrace
-from profiler_core.ingest.kinds import Kind, kind_of
 from profiler_core.ingest.nsight_systems.choice import Choice
 from profiler_core.ingest.nsight_systems.reader import read_nsight_systems
 from profiler_core.ingest.open import open_trace
@@ -27,6 +26,7 @@ from tests.ingest.nsight_systems.build import (
     a_loop,
     global_id,
 )
+from tests.ingest.slug_of import slug_of
 
 
 def sql(path, query):
@@ -205,7 +205,7 @@ def test_it_may_be_packed_as_a_trace_may_be(tmp_path, packing):
 
 def test_it_is_a_run_by_its_content_and_read_once(tmp_path):
     path = a_loop().write(tmp_path / "anything.bin")
-    assert kind_of(path) is Kind.NSIGHT_SYSTEMS
+    assert slug_of(path) == "nsight_systems"
     trace = open_trace(path)
     assert open_trace(path).device.equals(trace.device)
 

@@ -7,13 +7,13 @@ from profiler_core.analysis.steps import find_window
 from profiler_core.errors import BadInput
 from profiler_core.ingest.nsight_systems.choice import Choice
 from profiler_core.ingest.nsight_systems.reader import read_nsight_systems
-from profiler_core.model.trace import NSIGHT_SYSTEMS
+from profiler_core.model.trace import RECORDING
 from tests.ingest.nsight_systems.build import AUTOGRAD, Export
 
 
 def steps_of(path, choice=None):
     trace = read_nsight_systems(path, choice or Choice())
-    return trace.metadata[NSIGHT_SYSTEMS]["steps"], [s.name for s in find_window(trace).steps]
+    return trace.metadata[RECORDING]["steps"], [s.name for s in find_window(trace).steps]
 
 
 def a_recording(*texts, n=3, tid=None, **more):

@@ -1,4 +1,4 @@
-"""What a trace says of its recording where Nsight Systems made it: steps, process, what is missing.
+"""What a trace says of its recording where another tool made it: steps, process, what is missing.
 
 Ingest writes this into the trace's metadata; it decides nothing, so the sentences are made here.
 """
@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from profiler_core.model.trace import NSIGHT_SYSTEMS, Trace
+from profiler_core.model.trace import RECORDED_BY, RECORDING, Trace
 
-TORCH, NSIGHT = "torch.profiler", "Nsight Systems"
+TORCH = "torch.profiler"
 
 
 @dataclass(frozen=True)
 class Recording:
-    """Of `nsys profile`. None: the file does not say, or there is none."""
+    """None: the file does not say, or there is none."""
 
+    tool: str
     version: str | None
-    steps: str | None  # the label of the NVTX ranges that were taken for steps
+    steps: str | None  # the label of the ranges that were taken for steps
     ranges: Mapping[str, int]  # labels that repeat -> how often, the most frequent first
     process: int | None  # pid of the one that was read, where there are several
     other_processes: tuple[int, ...]
@@ -26,10 +27,13 @@ class Recording:
 
 def recording_of(trace: Trace) -> Recording | None:
     """None for a trace of torch.profiler."""
-    said = trace.metadata.get(NSIGHT_SYSTEMS)
-    if not isinstance(said, Mapping):
+    tool = recorded_by(trace)
+    if tool == TORCH:
         return None
+    said = trace.metadata.get(RECORDING)
+    said = said if isinstance(said, Mapping) else {}
     return Recording(
+        tool=tool,
         version=_text(said.get("version")),
         steps=_text(said.get("steps")),
         ranges=_counts(said.get("ranges")),
@@ -40,8 +44,8 @@ def recording_of(trace: Trace) -> Recording | None:
 
 
 def recorded_by(trace: Trace) -> str:
-    """TORCH or NSIGHT."""
-    return TORCH if recording_of(trace) is None else NSIGHT
+    """The name of the tool, as the format of the file has it."""
+    return _text(trace.metadata.get(RECORDED_BY)) or TORCH
 
 
 def recording_notes(recording: Recording) -> list[str]:

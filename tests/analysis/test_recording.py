@@ -2,20 +2,22 @@
 
 import pytest
 
-from profiler_core.analysis.nsight_systems import (
+from profiler_core.analysis.recording import (
     mixed_notes,
     recorded_by,
     recording_notes,
     recording_of,
 )
 from profiler_core.analysis.summary import summarise
-from profiler_core.model.trace import NSIGHT_SYSTEMS
+from profiler_core.model.trace import RECORDED_BY, RECORDING
 from tests.builders import a_trace, kernel, launch
 
 
 def recorded(**said):
     return a_trace(
-        device=[kernel(10, 5, 1)], runtime=[launch(1, 2, 1)], metadata={NSIGHT_SYSTEMS: said}
+        device=[kernel(10, 5, 1)],
+        runtime=[launch(1, 2, 1)],
+        metadata={RECORDED_BY: "Nsight Systems", RECORDING: said},
     )
 
 

@@ -1,15 +1,19 @@
-"""The fields with which a recording's steps and process are chosen; kept for the file's content."""
+"""The fields with which a recording's steps and process are chosen; kept for the file's content.
 
-from dataclasses import replace
+Drawn for a format that declares the options `step_range` and `process`.
+"""
+
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from profiler_core.analysis.nsight_systems import Recording, recording_of
+from profiler_core.analysis.recording import Recording, recording_of
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.fingerprint import fingerprint
-from profiler_core.ingest.nsight_systems.choice import AS_IT_IS, chosen, keep
+from profiler_core.ingest.formats import trace_format
+from profiler_core.ingest.kinds import kind_of_trace
+from profiler_core.ingest.options import chosen, keep
 from profiler_core.ui.choice import Choice as Runs
 from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.reading import read_trace, trace_path
@@ -19,7 +23,7 @@ _BY_RULE = "chosen by the rule"
 
 
 def offer_recording_choices(runs: Runs) -> None:
-    """Draw the fields for each run that Nsight Systems recorded; nothing where there is none."""
+    """Draw the fields for each run whose format has a choice; nothing where none has."""
     who = visitor()
     if who is None or not who.may("upload"):  # the choice holds for everybody who opens the file
         return
@@ -41,19 +45,22 @@ def offer_recording_choices(runs: Runs) -> None:
 
 
 def _fields(key: str, name: str, path: Path, recording: Recording) -> None:
-    content = fingerprint(path)
-    now = chosen(content)
+    kind = kind_of_trace(path)
+    if kind is None:
+        return
+    slug, content = kind.slug, fingerprint(path)
+    step_range = str(chosen(kind, content).get("step_range", _BY_RULE))
     labels = [_BY_RULE, *recording.ranges]
-    if now.step_range is not None and now.step_range not in labels:
-        labels.append(now.step_range)
+    if step_range not in labels:
+        labels.append(step_range)
     st.selectbox(
         f"Steps of {escape_markdown(name)}",
         labels,
-        index=labels.index(now.step_range) if now.step_range else 0,
+        index=labels.index(step_range),
         format_func=partial(_described, recording),
-        key=(field := f"fs_nsight_steps_{key}"),
+        key=(field := f"fs_recording_steps_{key}"),
         on_change=_keep_steps,
-        args=(content, field),
+        args=(slug, content, field),
         help="The NVTX ranges that are the steps; # stands for any number.",
     )
     if recording.other_processes and recording.process is not None:
@@ -62,9 +69,9 @@ def _fields(key: str, name: str, path: Path, recording: Recording) -> None:
             f"Process of {escape_markdown(name)}",
             pids,
             index=pids.index(recording.process),
-            key=(field := f"fs_nsight_process_{key}"),
+            key=(field := f"fs_recording_process_{key}"),
             on_change=_keep_process,
-            args=(content, field),
+            args=(slug, content, field),
             help="The one with most device time is shown first.",
         )
 
@@ -76,11 +83,12 @@ def _described(recording: Recording, label: str) -> str:
     return label if n is None else f"{label} · {n} times"
 
 
-def _keep_steps(content: str, field: str) -> None:
-    label = st.session_state[field]
-    keep(content, replace(chosen(content), step_range=None if label == _BY_RULE else label))
+def _keep_steps(slug: str, content: str, field: str) -> None:
+    kind, label = trace_format(slug), st.session_state[field]
+    kept = {**chosen(kind, content), "step_range": None if label == _BY_RULE else label}
+    keep(kind, content, kept)
 
 
-def _keep_process(content: str, field: str) -> None:
+def _keep_process(slug: str, content: str, field: str) -> None:
     # The steps of one process may have other names in the next.
-    keep(content, replace(AS_IT_IS, process=st.session_state[field]))
+    keep(trace_format(slug), content, {"process": st.session_state[field]})

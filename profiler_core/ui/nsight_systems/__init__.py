@@ -1,1 +1,0 @@
-"""What only recordings of Nsight Systems ask for: which ranges are the steps, which process."""
