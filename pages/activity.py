@@ -1,14 +1,19 @@
 """Page: who did what on this server? For admins."""
 
-import streamlit as st
-
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.activity.entries import show_entries
 from profiler_core.ui.page import page
-from profiler_core.ui.sign_in.visitor import visitor
 
-with page("Activity", "Who captured, uploaded, deleted and signed what?"):
-    who = visitor()
-    if who is None or not who.may("audit"):
-        st.html("<p class=fs-note>Only an admin of this server sees this page.</p>")
-    else:
-        show_entries()
+SPEC = PageSpec(
+    title="Activity",
+    icon=":material/history:",
+    question="Who captured, uploaded, deleted and signed what?",
+    section="Runs",
+    order=250,
+    needs="nothing",
+    parameters=("person", "deed"),
+    for_admins=True,
+)
+
+with page(SPEC):
+    show_entries()

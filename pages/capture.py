@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.capture.form import capture_form
 from profiler_core.ui.capture.list import capture_list
 from profiler_core.ui.capture.machine import machine, machine_card
@@ -11,7 +12,17 @@ from profiler_core.ui.capture.start import command_line, start
 from profiler_core.ui.capture.style import write_capture_style
 from profiler_core.ui.page import page, section
 
-with page("Capture", "What does torch.compile do to a model on this machine? Run it and see."):
+SPEC = PageSpec(
+    title="Capture",
+    icon=":material/radio_button_checked:",
+    question="What does torch.compile do to a model on this machine? Run it and see.",
+    section="Runs",
+    order=210,
+    needs="nothing",
+    parameters=("job",),
+)
+
+with page(SPEC):
     write_capture_style()
     job_id = st.query_params.get("job")
     # A container even where it stays empty: what refreshes itself below must keep its place.

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from profiler_core.analysis.compilation.phases import compile_phases
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.compilation.breaks import show_breaks, show_eager
 from profiler_core.ui.compilation.code import show_code
 from profiler_core.ui.compilation.data import compiled_runs
@@ -20,7 +21,18 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 
-with page("Compilation"):
+SPEC = PageSpec(
+    title="Compilation",
+    icon=":material/build:",
+    question="What did the compiler do, where did it give up, and what does that cost?",
+    section="Look closer",
+    order=140,
+    needs="runs",
+    parameters=("run", "code"),
+    writes_headline=True,
+)
+
+with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
         runs = compiled_runs(choice)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.counters.data import measured_groups, measured_run
 from profiler_core.ui.fusion.coverage import show_coverage, show_left
 from profiler_core.ui.fusion.data import all_fused
@@ -13,7 +14,17 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 
-with page("Fusion", "What became of each operator, and what did that save?"):
+SPEC = PageSpec(
+    title="Fusion",
+    icon=":material/merge:",
+    question="What became of each operator, and what did that save?",
+    section="Look closer",
+    order=130,
+    needs="traces",
+    parameters=("of", "group", "beside", "order", "find", "change", "kernels", "module"),
+)
+
+with page(SPEC):
     choice = choose_runs()
     with st.container(horizontal=True, gap="medium"):
         drawn, listed = choose_candidates(choice)

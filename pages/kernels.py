@@ -1,6 +1,7 @@
 """Page: which kernels took the time, in the baseline and in the candidates."""
 
 from profiler_core.figures.kernel_bars import kernel_bars
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.analyses import kernels_of
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.counters.data import measured_run
@@ -12,7 +13,17 @@ from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.style import colors
 
-with page("Kernels", "Which kernels take the time, and which did compiling replace?"):
+SPEC = PageSpec(
+    title="Kernels",
+    icon=":material/bar_chart:",
+    question="Which kernels take the time, and which did compiling replace?",
+    section="Look closer",
+    order=120,
+    needs="traces",
+    parameters=("q", "kind", "kernel"),
+)
+
+with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
         found = kernels_of(choice)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.memory.curve import show_curves
 from profiler_core.ui.memory.data import compared, remembered
 from profiler_core.ui.memory.empty import show_nothing_said
@@ -14,7 +15,18 @@ from profiler_core.ui.page import loading, page
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.run_picker import choose_runs
 
-with page("Memory"):
+SPEC = PageSpec(
+    title="Memory",
+    icon=":material/memory:",
+    question="Where did the memory go, in the baseline and in the candidate?",
+    section="Look closer",
+    order=150,
+    needs="runs",
+    parameters=("beside", "memory_what", "memory_step"),
+    writes_headline=True,
+)
+
+with page(SPEC):
     choice = choose_runs()
     beside = choose_candidate(choice)
     with loading(height_px=640):

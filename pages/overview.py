@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.analyses import look_at
 from profiler_core.ui.overview.category_table import show_categories
 from profiler_core.ui.overview.difference import show_difference
@@ -16,7 +17,19 @@ from profiler_core.ui.report.download import offer_report
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.upload.panel import show_upload_notes
 
-with page("Overview"):
+SPEC = PageSpec(
+    title="Overview",
+    icon=":material/speed:",
+    question="Is torch.compile worth it here, what did it cost, and where did the time go?",
+    section="",
+    order=10,
+    needs="runs",
+    parameters=("bar",),
+    writes_headline=True,
+    is_start=True,
+)
+
+with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
         looked = look_at(choice)

@@ -1,5 +1,6 @@
 """Page: who waits for whom among the ranks of a job, and what did compiling change for them?"""
 
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.problem_card import problem_card
@@ -14,7 +15,18 @@ from profiler_core.ui.ranks.tables import show_collectives, show_measures
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.upload.panel import show_upload_notes
 
-with page("Ranks"):
+SPEC = PageSpec(
+    title="Ranks",
+    icon=":material/lan:",
+    question="Who waits for whom among the ranks of a job, and what did compiling change for them?",
+    section="Look closer",
+    order=170,
+    needs="runs",
+    parameters=("order",),
+    writes_headline=True,
+)
+
+with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
         seen = seen_jobs(choice)

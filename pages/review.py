@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.page_specs import PageSpec
 from profiler_core.store import history
 from profiler_core.ui.page import page
 from profiler_core.ui.review.address import REVIEW
@@ -15,8 +16,18 @@ from profiler_core.ui.review.style import write_review_style
 from profiler_core.ui.review.verdict import show_verdict
 from profiler_core.ui.review.weekly import show_weekly
 
+SPEC = PageSpec(
+    title="Review",
+    icon=":material/rate_review:",
+    question="What do we make of these runs, and who says so?",
+    section="Runs",
+    order=240,
+    needs="nothing",
+    parameters=("baseline", "candidate", "review", "verdict", "title", "person", "workload"),
+)
+
 _review_id = st.query_params.get(REVIEW)
-with page("Review", None if _review_id else "What do we make of these runs, and who says so?"):
+with page(SPEC, writes_headline=bool(_review_id)):
     write_review_style()
     if _review_id:
         review = history.review(_review_id)

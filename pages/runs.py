@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.page_specs import PageSpec
 from profiler_core.store import library
 from profiler_core.ui.address import in_address
 from profiler_core.ui.page import page, section
@@ -13,9 +14,22 @@ from profiler_core.ui.runs.sweep_list import show_sweeps
 from profiler_core.ui.runs.trends import show_trends
 from profiler_core.ui.upload.panel import upload_panel
 
+SPEC = PageSpec(
+    title="Runs and uploads",
+    icon=":material/folder_open:",
+    question="What has been measured, and how did it move?",
+    section="Runs",
+    order=230,
+    needs="nothing",
+    parameters=(
+        "view", "find", "number", "axis", "workload", "variant", "gpu", "torch", "branch", "tag",
+        "person", "commit", "point",
+    ),
+)  # fmt: skip
+
 _LIST, _TRENDS = "All runs", "Trends"
 
-with page("Runs", "What has been measured, and how did it move?"):
+with page(SPEC):
     view = st.segmented_control(
         "View", [_LIST, _TRENDS], default=_LIST, required=True,
         label_visibility="collapsed", **in_address("view", _LIST),

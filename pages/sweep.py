@@ -1,5 +1,6 @@
 """Page: from which batch size, shape or other value on does compiling pay?"""
 
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.sweep.charts import show_measures, show_speedup
 from profiler_core.ui.sweep.choose import choose_sweep
@@ -9,7 +10,18 @@ from profiler_core.ui.sweep.headline import show_headline
 from profiler_core.ui.sweep.style import write_sweep_style
 from profiler_core.ui.sweep.table import show_points
 
-with page("Sweeps"):
+SPEC = PageSpec(
+    title="Sweeps",
+    icon=":material/stacked_line_chart:",
+    question="From which batch size, shape or other value on does compiling pay?",
+    section="Runs",
+    order=220,
+    needs="sweeps",
+    parameters=("sweep",),
+    writes_headline=True,
+)
+
+with page(SPEC):
     write_sweep_style()
     group = choose_sweep()
     with loading(height_px=560):

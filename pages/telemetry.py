@@ -1,6 +1,7 @@
 """Page: did the GPU run in the same state for all runs, and what did a step cost in energy?"""
 
 from profiler_core.analysis.telemetry.words import jitter_sentence
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
@@ -11,7 +12,18 @@ from profiler_core.ui.telemetry.headline import show_headline
 from profiler_core.ui.telemetry.live import show_live
 from profiler_core.ui.telemetry.table import missing_sentences, show_definitions, show_table
 
-with page("Telemetry"):
+SPEC = PageSpec(
+    title="Telemetry",
+    icon=":material/monitor_heart:",
+    question="Did the GPU run in the same state for all runs, and what energy did a step take?",
+    section="Look closer",
+    order=160,
+    needs="runs",
+    parameters=("axis",),
+    writes_headline=True,
+)
+
+with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
         found = recorded(choice)

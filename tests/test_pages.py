@@ -13,13 +13,15 @@ from streamlit.testing.v1 import AppTest
 from profiler_core.analysis.summary import summarise
 from profiler_core.errors import BadInput
 from profiler_core.ingest.open import open_trace
+from profiler_core.page_specs import page_specs
 from profiler_core.store import library
 from tests.apps import checked, opened, text_of
 
 ROOT = Path(__file__).resolve().parents[1]
 ENTRY = ROOT / "profiler_core" / "ui" / "entry.py"
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
-PAGES = ("overview", "kernels", "fusion", "compilation", "telemetry", "ranks", "runs")
+SPECS = page_specs()
+PAGES = tuple(spec.name for spec in SPECS)
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 COMPARISON = {"baseline": "run/cnn/eager", "candidate": ["run/cnn/reduce-overhead"]}
@@ -63,18 +65,21 @@ def test_a_page_opens_alone(home, page):
     assert text_of(opened(page, **COMPARISON))
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_opens_inside_the_app(home, page):
+@pytest.mark.parametrize("spec", [s for s in SPECS if not s.for_admins], ids=lambda s: s.name)
+def test_a_page_opens_inside_the_app(home, spec):
     app = checked(AppTest.from_file(str(ENTRY), default_timeout=60).run())
-    checked(app.switch_page(f"../../pages/{page}.py").run())
-    assert text_of(app)
+    checked(app.switch_page(f"../../pages/{spec.name}.py").run())
+    text = text_of(app)
+    assert text
+    assert spec.writes_headline or spec.question in text
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_with_nothing_to_show_a_page_says_how_to_begin(empty_home, page):
-    app = opened(page)
-    if page != "runs":  # that is where uploads begin
-        assert "python -m profiler_core capture" in text_of(app)
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.name)
+def test_with_nothing_to_show_a_page_says_how_to_begin(empty_home, spec):
+    text = text_of(opened(spec.name))
+    assert text
+    if spec.needs != "nothing":
+        assert "python -m profiler_core capture" in text
 
 
 def test_the_overview_compares_what_the_link_names(home):

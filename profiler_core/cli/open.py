@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
-from profiler_core import home, resources
+from profiler_core import home, page_specs, resources
 from profiler_core.cli.runs import paths_by_role
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.kinds import accepted_sentence, kind_of_trace
@@ -48,7 +48,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="RUN_OR_TRACE",
         help="baseline and candidates, or the folder of a capture; nothing: the newest comparison",
     )
-    parser.add_argument("--page", help="timeline, kernels, fusion … (default: the overview)")
+    parser.add_argument(
+        "--page",
+        help="timeline, kernels, fusion … (`docs pages` lists them; default: the overview)",
+    )
     parser.add_argument("--port", type=int, help=f"of a new dashboard (default {_PORT}, if free)")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
 
@@ -115,12 +118,11 @@ def _key(path: Path) -> str:
 
 
 def _page(name: str | None) -> str:
-    if name in (None, "overview"):
-        return ""
-    pages = sorted(file.stem for file in resources.pages_directory().glob("*.py"))
-    if name not in pages:
-        raise BadInput(f"There is no page {name}.", remedy=f"Use one of {', '.join(pages)}.")
-    return str(name)
+    spec = page_specs.start_page() if name is None else page_specs.page_spec(name)
+    if spec is None:
+        names = ", ".join(spec.name for spec in page_specs.page_specs())
+        raise BadInput(f"There is no page {name}.", remedy=f"Use one of {names}.")
+    return spec.path
 
 
 def _start(port: int | None) -> "subprocess.Popen[bytes]":

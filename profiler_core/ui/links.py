@@ -2,34 +2,61 @@
 
 from collections.abc import Mapping
 from html import escape
+from typing import NoReturn
 from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from profiler_core.resources import pages_directory
+from profiler_core.errors import BadInput
+from profiler_core.page_specs import page_spec
 
 Query = Mapping[str, str | list[str]]
 
 
 def href(page: str, query: Query | None = None) -> str:
     """A relative address, right below any server.baseUrlPath; for `<a>` and table cells."""
-    path = "." if page == "overview" else page
+    spec = page_spec(page)
+    path = (spec.path if spec else page) or "."
     return f"{path}?{urlencode(query, doseq=True)}" if query else path
 
 
 def page_link(page: str, label: str, query: Query | None = None) -> None:
-    """A link that switches the page without a reload.
+    """A link that switches the page without a reload; nothing where there is no such page.
 
     A page file opened alone has no menu and knows no other page: then it is a plain link.
     """
-    file = pages_directory() / f"{page}.py"
-    if not file.is_file():
+    spec = page_spec(page)
+    if spec is None:
         return
     try:
-        st.page_link(file, label=label, query_params=dict(query) if query else None)
+        st.page_link(spec.file, label=label, query_params=dict(query) if query else None)
     except StreamlitAPIException:
         st.html(f'<a class=fs-link href="{escape(href(page, query))}">{escape(label)}</a>')
+
+
+def arrow_to(page: str, query: Query | None = None) -> str:
+    """HTML of a link that is named as the page; empty for the start page, and where there is none.
+
+    Beside what is said on the start page too: it would lead to where the reader comes from.
+    """
+    spec = page_spec(page)
+    if spec is None or spec.is_start:
+        return ""
+    address = escape(href(page, query))
+    return f'<a class=fs-link href="{address}" target="_self">{escape(page)}&nbsp;→</a>'
+
+
+def go_to(page: str, query: Query | None = None) -> NoReturn:
+    """Leave this page for another one.
+
+    Raises:
+        BadInput: there is no such page.
+    """
+    spec = page_spec(page)
+    if spec is None:
+        raise BadInput(f"There is no page {page}.", remedy="Use the menu.")
+    st.switch_page(spec.file, query_params=dict(query) if query else None)
 
 
 def plain_label(text: str) -> str:

@@ -8,28 +8,31 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from profiler_core.errors import FusionscopeError
+from profiler_core.page_specs import PageSpec
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.style import write_style_sheet
 
 
 @contextmanager
-def page(title: str, question: str | None = None) -> Iterator[None]:
+def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator[None]:
     """Head the page, and show a `FusionscopeError` as a problem and a remedy, not a traceback.
 
     Works with and without the entry script around it: Streamlit may run a page file alone when
     a cold link is opened.
 
     Args:
-        title: as in the menu.
-        question: what the page answers, in the reader's words. None: the page writes its own
-            headline, as the overview does with its verdict.
+        spec: as the page declares itself.
+        writes_headline: the page does so this time, though it does not always.
     """
-    st.set_page_config(page_title=f"{title} · Fusionscope", layout="wide")
-    let_in()  # again: a cold link may run a page without the entry script
+    st.set_page_config(page_title=f"{spec.title} · Fusionscope", layout="wide")
+    who = let_in()  # again: a cold link may run a page without the entry script
     write_style_sheet()
-    if question is not None:
-        heading(title, question)
+    if not (spec.writes_headline or writes_headline):
+        heading(spec.title, spec.question)
+    if spec.for_admins and not who.may("audit"):
+        st.html("<p class=fs-note>Only an admin of this server sees this page.</p>")
+        st.stop()
     try:
         yield
     except FusionscopeError as error:

@@ -85,14 +85,14 @@ def server(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 
 
 @contextmanager
-def running_server(home: Path, log: Path) -> Iterator[Server]:
+def running_server(home: Path, log: Path, app: Path = ROOT / "app.py") -> Iterator[Server]:
     """A dashboard over `home`; tests that write into a home start one of their own."""
     port = free_port()
     let_the_browser_in(home)
     with log.open("ab") as output:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
+                *(sys.executable, "-m", "streamlit", "run", str(app)),
                 *("--server.headless=true", f"--server.port={port}"),
                 "--server.fileWatcherType=none",
             ],

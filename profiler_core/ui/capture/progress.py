@@ -8,10 +8,10 @@ import streamlit as st
 from profiler_core.capture import jobs
 from profiler_core.capture.job_progress import FINAL_PHASES, CaptureProgress, PointProgress
 from profiler_core.capture.jobs import Job
-from profiler_core.resources import pages_directory
 from profiler_core.store import history, library
 from profiler_core.store.sweeps import key_of, place_of
 from profiler_core.ui.choice import choose, query_of
+from profiler_core.ui.links import go_to
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.sign_in.visitor import visitor
@@ -146,7 +146,7 @@ def _results(job: Job) -> None:
     if place is not None:
         if st.button("See the sweep", type="primary", key=f"fs_see_{job.job_id}"):
             query = query_of_sweep(key_of(group, place))
-            st.switch_page(pages_directory() / "sweep.py", query_params=query)
+            go_to("sweep", query)
         return
     for entry in group.entries:
         if entry.run.status in ("failed", "lost") and entry.run.error:
@@ -155,7 +155,7 @@ def _results(job: Job) -> None:
     label = "See the comparison" if len(keys) > 1 else "See the run"
     if keys and st.button(label, type="primary", key=f"fs_see_{job.job_id}"):
         choose(keys)
-        st.switch_page(pages_directory() / "overview.py", query_params=query_of(keys))
+        go_to("overview", query_of(keys))
 
 
 def _comparison(job: Job) -> library.Comparable | None:

@@ -7,8 +7,7 @@ import streamlit as st
 
 from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
-from profiler_core.resources import pages_directory
-from profiler_core.ui.links import Query, href
+from profiler_core.ui.links import Query, arrow_to
 from profiler_core.ui.page import section
 
 _SHOWN = 6  # further ones are folded
@@ -44,12 +43,7 @@ def _html(found: Sequence[Finding], query: Query) -> str:
 def _finding(finding: Finding, query: Query) -> str:
     stake, unit = stake_text(finding)
     bad = " class=fs-w" if finding.weight in ("first of all", "first") else ""
-    link = ""
-    if finding.page != "overview" and (pages_directory() / f"{finding.page}.py").is_file():
-        link = (
-            f'<a class=fs-link href="{escape(href(finding.page, query))}" target="_self">'
-            f"{finding.page}&nbsp;→</a>"
-        )
+    link = arrow_to(finding.page, query)
     return (
         f"<div class=fs-finding><div class=fs-stake><b>{stake}</b><small>{unit}</small></div>"
         f"<div><b{bad}>{escape(finding.title)}</b>"

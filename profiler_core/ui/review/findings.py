@@ -5,9 +5,8 @@ from html import escape
 import streamlit as st
 
 from profiler_core.model.review import Review, ReviewFinding
-from profiler_core.resources import pages_directory
 from profiler_core.ui.choice import query_of
-from profiler_core.ui.links import Query, href
+from profiler_core.ui.links import Query, arrow_to
 from profiler_core.ui.page import section
 from profiler_core.ui.review.note import show_notes
 
@@ -26,12 +25,7 @@ def show_findings(review: Review) -> None:
 
 def _finding(review: Review, one: ReviewFinding, query: Query) -> None:
     bad = " class=fs-w" if one.weight in ("first of all", "first") else ""
-    link = ""
-    if one.page != "overview" and (pages_directory() / f"{one.page}.py").is_file():
-        link = (
-            f'<a class=fs-link href="{escape(href(one.page, query))}" target="_self">'
-            f"{escape(one.page)}&nbsp;→</a>"
-        )
+    link = arrow_to(one.page, query)
     key = f"{one.position}_{one.key}"
     with st.container(key=f"fs_rv_finding_{key}", gap="xsmall"):
         st.html(

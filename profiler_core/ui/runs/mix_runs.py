@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from profiler_core.resources import pages_directory
 from profiler_core.store.library import Comparable
 from profiler_core.ui.choice import choose, labels_of, query_of
+from profiler_core.ui.links import go_to
 from profiler_core.ui.run_picker import group_label, unique_labels
 
 _CANDIDATES_PX = 128  # its label, two runs and the line to type in
@@ -37,4 +37,4 @@ def mix_runs(groups: Sequence[Comparable]) -> None:
     if st.button("Compare", disabled=baseline is None or not others) and baseline:
         keys = (baseline, *others)
         choose(keys)
-        st.switch_page(pages_directory() / "overview.py", query_params=query_of(keys))
+        go_to("overview", query_of(keys))

@@ -5,10 +5,10 @@ from pathlib import Path
 import streamlit as st
 
 from profiler_core.errors import FusionscopeError
-from profiler_core.resources import pages_directory
 from profiler_core.store import library, server_path
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import choose, query_of
+from profiler_core.ui.links import go_to
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.server import is_local_server
 
@@ -39,7 +39,7 @@ def open_by_path(page: str = "overview") -> None:
             problem_card(error.problem, error.remedy)
             return
         choose(keys)
-        st.switch_page(pages_directory() / f"{page}.py", query_params=query_of(keys))
+        go_to(page, query_of(keys))
 
 
 def _keys(text: str, allowed: tuple[Path, ...]) -> tuple[str, ...]:

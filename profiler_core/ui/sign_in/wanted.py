@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 
-from profiler_core.resources import pages_directory
+from profiler_core.page_specs import page_spec, start_page
+from profiler_core.ui.links import go_to
 
 _COOKIE = "_streamlit_xsrf"
 _KEEP_S = 900.0  # a sign-in with a second factor takes minutes
@@ -25,7 +26,10 @@ _lock = Lock()
 def remember() -> None:
     """Keep the address of this script run; the start page is no place to come back to."""
     browser = _browser()
-    page, query = _page(), {key: st.query_params.get_all(key) for key in st.query_params}
+    page = _page()
+    spec = page_spec(page) or start_page()
+    kept = [name for name in spec.address_parameters if name in st.query_params]
+    query = {name: st.query_params.get_all(name) for name in kept}
     if browser is None or not (page or query) or len(str(query)) > _LONGEST:
         return
     with _lock:
@@ -42,10 +46,9 @@ def go_on() -> None:
         return
     with _lock:
         at, page, query = _kept.pop(browser, (0.0, "", {}))
-    file = pages_directory() / f"{page or 'overview'}.py"
     # Only from the start page, where the provider sends everybody: nobody is led off another.
-    if time.monotonic() - at < _KEEP_S and file.is_file() and not (_page() or st.query_params):
-        st.switch_page(file, query_params=query)
+    if time.monotonic() - at < _KEEP_S and not (_page() or st.query_params):
+        go_to(page or start_page().name, query)
 
 
 def _browser() -> bytes | None:
@@ -57,4 +60,4 @@ def _browser() -> bytes | None:
 def _page() -> str:
     """The name of the page in the address; empty for the start page."""
     name = urlsplit(st.context.url or "").path.rstrip("/").rpartition("/")[2]
-    return name if name.isidentifier() and (pages_directory() / f"{name}.py").is_file() else ""
+    return name if page_spec(name) else ""

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from profiler_core.errors import FusionscopeError
-from profiler_core.resources import pages_directory
 from profiler_core.store import incoming
 from profiler_core.ui.choice import Choice, choose, query_of
+from profiler_core.ui.links import go_to
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import escape_markdown, problem_card
 from profiler_core.ui.sign_in.asker import asker
@@ -56,7 +56,7 @@ def _open(received: Received, page: str) -> None:
     st.session_state[_NOTES] = received.notes
     st.session_state[_NOTED] = received.keys
     choose(received.keys)
-    st.switch_page(pages_directory() / f"{page}.py", query_params=query_of(received.keys))
+    go_to(page, query_of(received.keys))
 
 
 def show_upload_notes(choice: Choice) -> None:
