@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 from profiler_core.capture.child.backends import BACKENDS
+from profiler_core.capture.option import declared
+from profiler_core.capture.spec import CaptureSpec
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -43,7 +45,30 @@ def backends_table():
     return _table(head, [*rows, _ANY_OTHER])
 
 
-TABLES = {("backends.md", "backends"): backends_table}
+def options_table():
+    """One row for each option of a capture."""
+    rows = []
+    for entry in declared(CaptureSpec).values():
+        flag = entry.name if entry.about.positional else f"`{entry.flag}`"
+        words = "switch" if entry.kind == "switch" else entry.about.metavar or entry.kind
+        rows.append(
+            (
+                f"`{flag.strip('`')}`",
+                {"own": "text", "choices": "text"}.get(words, words),
+                "on" if entry.default is True else entry.default_text,
+                f"{'leaves out: ' if entry.default is True else ''}{entry.help}",
+                f"*{entry.label}*" if entry.about.on_page else "",
+                f"`{entry.name}`",
+            )
+        )
+    head = ("option", "value", "default", "what it does", "on the page", "for agents, run.json")
+    return _table(head, rows)
+
+
+TABLES = {
+    ("backends.md", "backends"): backends_table,
+    ("capture.md", "options"): options_table,
+}
 
 
 def written(page, name):

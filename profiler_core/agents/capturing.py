@@ -1,40 +1,53 @@
 """Starting a capture for an agent: only where the user switched it on, because it runs code."""
 
-from typing import Any
+import inspect
+from dataclasses import MISSING
+from typing import Annotated, Any, Literal
 
 from profiler_core.capture import jobs
-from profiler_core.capture.spec import CaptureSpec, parse_variants
+from profiler_core.capture.option import Declared, declared
+from profiler_core.capture.spec import CaptureSpec
+from profiler_core.capture.sweep.points import points_of
 from profiler_core.door import deeds
 from profiler_core.door.asker import Asker
 from profiler_core.person import system_user
 from profiler_core.settings import settings
 from profiler_core.store import library
 
+_OPTIONS = declared(CaptureSpec)
 
-def start_capture(
-    workload: str,
-    variants: str = "eager,default",
-    device: str = "auto",
-    python: str = "",
-    batch_size: int | None = None,
-    training: bool = False,
-    counters: bool = False,
-) -> dict[str, Any]:
-    """Run a model eager and compiled on this machine. Takes minutes: ask capture_progress.
 
-    workload: resnet50, bert, customcnn … or path/to/file.py:function. variants: comma separated,
-    the first is the baseline. device: auto, cpu, cuda or cuda:1. python: the interpreter that has
-    the model's packages. counters: also measure memory traffic with Nsight Compute.
-    """
-    spec = CaptureSpec(
-        workload,
-        variants=parse_variants(variants),
-        device=device,
-        python=python or None,
-        batch_size=batch_size,
-        training=training,
-        counters=counters,
+def _parameter(entry: Declared) -> inspect.Parameter:
+    """How an agent gives an option; lists and texts of a type of their own are read by us."""
+    types: dict[str, Any] = {"own": str, "texts": list[str]}
+    if entry.kind == "choices":
+        names = tuple(entry.about.choices or ())
+        types["choices"] = list[Literal[names]]  # type: ignore[valid-type]  # known at run time
+    default: Any = entry.default
+    if default is MISSING:
+        default = inspect.Parameter.empty
+    elif entry.kind == "own":
+        default = entry.default_text
+    elif entry.kind in ("texts", "choices"):
+        default = []
+    return inspect.Parameter(
+        entry.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=default,
+        annotation=Annotated[types.get(entry.kind, entry.type), entry],
     )
+
+
+_SIGNATURE = inspect.Signature(
+    [_parameter(entry) for entry in _OPTIONS.values()], return_annotation=dict[str, Any]
+)
+
+
+def start_capture(*ordered: Any, **named: Any) -> dict[str, Any]:
+    """Run a model eager and compiled on this machine. Takes minutes: ask capture_progress."""
+    given = _SIGNATURE.bind(*ordered, **named).arguments
+    spec = CaptureSpec(**{name: _OPTIONS[name].value(value) for name, value in given.items()})
+    points_of(spec)  # each point is checked before the first one starts
     job_id = deeds.start_capture(_agent(), spec)
     return {"job": job_id, "state": "queued"}
 
@@ -68,4 +81,5 @@ def capture_progress(job: str) -> dict[str, Any]:
     return answer
 
 
+start_capture.__signature__ = _SIGNATURE  # type: ignore[attr-defined]  # the tool's schema
 CAPTURING = (start_capture, capture_progress)

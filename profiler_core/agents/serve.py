@@ -8,13 +8,14 @@ import argparse
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 from profiler_core import __version__
 from profiler_core.agents.answer import MOST_CHARACTERS, written
 from profiler_core.agents.capturing import CAPTURING
 from profiler_core.agents.special import SPECIAL
 from profiler_core.agents.tools import READING
+from profiler_core.capture.option import Declared
 from profiler_core.errors import BadInput, FusionscopeError
 
 _INSTRUCTIONS = (
@@ -59,17 +60,48 @@ def server(*, allow_capture: bool = False) -> Any:
             f"The SDK of the Model Context Protocol cannot be used: {error}.",
             remedy="Install it: pip install 'mcp>=2'.",
         ) from error
-    made = MCPServer(
-        "fusionscope", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
-    )
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for tool in (*READING, *SPECIAL):
-        made.tool(annotations=reads, structured_output=False)(_answered(tool))
+    tools = [_declared(tool, reads) for tool in (*READING, *SPECIAL)]
     if allow_capture:
         start, progress = CAPTURING
         runs_code = ToolAnnotations(read_only_hint=False, destructive_hint=False)
-        made.tool(annotations=runs_code, structured_output=False)(_answered(start))
-        made.tool(annotations=reads, structured_output=False)(_answered(progress))
+        tools += [_declared(start, runs_code), _declared(progress, reads)]
+    return MCPServer(
+        "fusionscope",
+        version=__version__,
+        instructions=_INSTRUCTIONS,
+        log_level="WARNING",
+        tools=tools,
+    )
+
+
+def _declared(tool: Tool, annotations: Any) -> Any:
+    """The tool as the SDK holds it, with a schema that refuses arguments of other names."""
+    from mcp.server.mcpserver.tools import Tool as SdkTool
+    from pydantic import ConfigDict, create_model, model_validator
+
+    made = SdkTool.from_function(_answered(tool), annotations=annotations, structured_output=False)
+    names = tuple(inspect.signature(tool).parameters)
+
+    def refuse_others(given: Any) -> Any:
+        """Its own sentence, where the SDK's would not say which names there are."""
+        others = [name for name in given if name not in names]
+        if others:
+            raise ValueError(
+                f"{tool.__name__} has no argument {', '.join(others)}. Use {', '.join(names)}."
+            )
+        return given
+
+    validators: dict[str, Any] = {"refuse_others": model_validator(mode="before")(refuse_others)}
+    strict = create_model(
+        f"{tool.__name__}Arguments",
+        __base__=made.fn_metadata.arg_model,
+        __validators__=validators,
+    )
+    strict.model_config = ConfigDict(**strict.model_config, extra="forbid")
+    strict.model_rebuild(force=True)
+    made.fn_metadata.arg_model = strict
+    made.parameters = strict.model_json_schema(by_alias=True)
     return made
 
 
@@ -84,7 +116,21 @@ def _answered(tool: Tool) -> Callable[..., str]:
         except FusionscopeError as error:
             raise ToolError(f"{error.problem} {error.remedy}") from error
 
-    answer.__signature__ = inspect.signature(tool).replace(  # type: ignore[attr-defined]
-        return_annotation=str
+    signature = inspect.signature(tool)
+    parameters = [_described(parameter) for parameter in signature.parameters.values()]
+    answer.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=parameters, return_annotation=str
     )
     return answer
+
+
+def _described(parameter: inspect.Parameter) -> inspect.Parameter:
+    """A declared option with its help and its bounds in the words of the SDK's schemas."""
+    from pydantic import Field
+
+    metadata = getattr(parameter.annotation, "__metadata__", ())
+    if not metadata or not isinstance(metadata[0], Declared):
+        return parameter
+    entry = metadata[0]
+    help_and_bounds = Field(description=entry.help, ge=entry.about.least)
+    return parameter.replace(annotation=Annotated[parameter.annotation.__origin__, help_and_bounds])

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from profiler_core.capture.option import BadOption, Group, declared, option
 from profiler_core.capture.round_plan import (
     DEFAULT_ROUND_SECONDS,
     DEFAULT_ROUND_STEPS,
@@ -19,6 +20,7 @@ from profiler_core.capture.round_plan import (
 from profiler_core.capture.sweep.asked import Sweep, parse_sweep
 from profiler_core.capture.torch_settings import OPTIONAL_LOGS
 from profiler_core.capture.variant_spec import (
+    BASES,
     COMMON_BACKENDS,
     MODES,
     PRECISIONS,
@@ -31,6 +33,7 @@ from profiler_core.capture.variant_spec import (
 from profiler_core.errors import BadInput
 
 __all__ = [
+    "BASES",
     "BUILT_IN_WORKLOADS",
     "COMMON_BACKENDS",
     "DEFAULT_ROUNDS",
@@ -75,46 +78,233 @@ DISTRIBUTED_WORKLOADS = frozenset({"ddp", "fsdp"})
 TRAINING_WORKLOADS = DISTRIBUTED_WORKLOADS | {"simplecnn"}
 
 
+def parse_shapes(text: str) -> tuple[Shape, ...]:
+    """Read `8x3x32x32,16x3x32x32`.
+
+    Raises:
+        BadInput: a size is no whole number.
+    """
+    try:
+        return tuple(
+            tuple(int(size) for size in re.split(r"[x*]", part.strip()))
+            for part in text.split(",")
+            if part.strip()
+        )
+    except ValueError:
+        raise BadInput(
+            f"Shapes '{text}' cannot be read.", remedy="Write them like 8x3x32x32,16x3x32x32."
+        ) from None
+
+
+def _write_shapes(shapes: tuple[Shape, ...]) -> str:
+    return ",".join("x".join(map(str, shape)) for shape in shapes)
+
+
+def parse_option(text: str) -> tuple[str, str]:
+    """Read `layers=2`, a keyword argument of the workload's builder.
+
+    Raises:
+        BadInput: no `=`, or the key is no Python name.
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip().isidentifier():
+        raise BadInput(f"Option '{text}' cannot be read.", remedy="Write it like layers=2.")
+    return key.strip(), value.strip()
+
+
+def _swept_names() -> str:
+    from profiler_core.capture.sweep.parameters import PARAMETERS  # which sets fields of a spec
+
+    return f"NAME is one of {', '.join(PARAMETERS)}, or option.KEY"
+
+
+_WHAT: Group = "what is run"
+_HOW: Group = "how it is measured"
+
+
 @dataclass(frozen=True)
 class CaptureSpec:
     """One capture: a workload, its variants (the first is the baseline), and how to measure.
 
-    Every default is the design's; `None` means that the workload or the machine decides.
-    `shapes` are whole input shapes, batch included, cycled step by step. `options` are keyword
-    arguments of the workload's builder (or of the user's function), values as text. With a `sweep`
-    it is a series of captures: `sweep.points.points_of` says which.
+    Every field is an option, declared here and nowhere else (`option.py` says what follows).
+    `None` means that the workload or the machine decides. With a `sweep` it is a series of
+    captures: `sweep.points.points_of` says which.
     """
 
-    workload: str
-    variants: tuple[VariantSpec, ...] = (
-        VariantSpec(),
-        VariantSpec(compile=True, mode="default", backend="inductor"),
+    workload: str = option(
+        help=f"one of {', '.join(BUILT_IN_WORKLOADS)}, any torchvision model by name, or your own "
+        "path/to/file.py:function",
+        positional=True,
     )
-    device: str = "auto"  # auto, cpu, cuda or cuda:N
-    python: str | None = None  # the interpreter whose environment holds the model
-    directory: str | None = None  # working directory of the user's code; None: its project's
-    training: bool = False
-    ranks: int | None = None  # processes of one step; None: two for DISTRIBUTED_WORKLOADS, else one
-    batch_size: int | None = None
-    shapes: tuple[Shape, ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
-    logs: tuple[str, ...] = ()  # of OPTIONAL_LOGS, beside those that are always collected
-    name: str | None = None
-    seed: int = 0
-    rounds: int = DEFAULT_ROUNDS
-    round_steps: int = DEFAULT_ROUND_STEPS
-    round_seconds: float = DEFAULT_ROUND_SECONDS
-    telemetry_seconds: float = DEFAULT_TELEMETRY_SECONDS
-    profile_wait: int = 1
-    profile_warmup: int = 2
-    steps: int = 5  # profiled (active) steps
-    profile: bool = True
-    stacks: bool = False
-    counters: bool = False  # a pass under Nsight Compute
-    memory: bool = True
-    numerics: bool = True
-    warm_compile: bool = True
-    sweep: Sweep | None = None
+    variants: tuple[VariantSpec, ...] = option(
+        (VariantSpec(), VariantSpec(compile=True, mode="default", backend="inductor")),
+        help="comma-separated, the first is the baseline: "
+        f"{', '.join((*BASES, *COMMON_BACKENDS))} or backend:NAME, each with +dynamic, +static, "
+        f"+fullgraph, +channels_last, {', '.join(f'+{name}' for name in PRECISIONS[1:])}, and "
+        "+KEY=VALUE for an option of the backend (docs/backends.md)",
+        parse=parse_variants,
+        write=lambda variants: ",".join(variant.label for variant in variants),
+        always=True,
+    )
+    device: str = option(
+        "auto",
+        help="where it runs: auto, cpu, cuda or cuda:N",
+        pattern=r"auto|cpu|cuda(:\d+)?",
+        examples="auto, cpu, cuda or cuda:0",
+    )
+    python: str | None = option(
+        None,
+        label="Python environment",
+        help="the environment that holds torch and the model: its folder, or its interpreter "
+        "(default: the one that runs this)",
+        placeholder="this server's own, or path/to/venv",
+    )
+    directory: str | None = option(
+        None,
+        label="Working directory",
+        help="where the files lie that your code names by relative paths (default: the folder of "
+        "its file, or of the outermost package around it)",
+        placeholder="the folder of your project",
+    )
+    training: bool = option(
+        False,
+        group=_WHAT,
+        label="One step is",
+        help="training, where a step is forward, loss, backward and optimizer",
+    )
+    ranks: int | None = option(
+        None,
+        group=_WHAT,
+        least=1,
+        help="processes of one step, each on a GPU of its own: your function finds a process group "
+        f"(default: 2 for {' and '.join(sorted(DISTRIBUTED_WORKLOADS))}, else 1)",
+        placeholder="default",
+    )
+    batch_size: int | None = option(
+        None,
+        group=_WHAT,
+        least=1,
+        help="samples of one step (default: the workload's own)",
+        placeholder="default",
+    )
+    shapes: tuple[Shape, ...] = option(
+        (),
+        group=_WHAT,
+        label="Input shapes, cycled",
+        help="whole shapes, batch included: each step takes the next one",
+        parse=parse_shapes,
+        write=_write_shapes,
+        placeholder="8x3x32x32,16x3x32x32",
+    )
+    options: tuple[tuple[str, str], ...] = option(
+        (),
+        group=_WHAT,
+        flag="option",
+        metavar="KEY=VALUE",
+        label="Arguments of the workload's function",
+        help="keyword argument of the workload's builder or of your function; repeatable",
+        parse=parse_option,
+        write="=".join,
+        repeats=True,
+        placeholder="layers=2",
+    )
+    logs: tuple[str, ...] = option(
+        (),
+        group=_HOW,
+        metavar="NAME,…",
+        label="Further logs",
+        help="large ones, beside breaks, recompiles and CUDA graphs, which are always logged",
+        choices=OPTIONAL_LOGS,
+        placeholder="none",
+    )
+    name: str | None = option(
+        None,
+        label="Name of the comparison",
+        help="what the comparison is called on the pages (default: the workload's name)",
+        placeholder="the workload's",
+    )
+    seed: int = option(0, group=_WHAT, help="of weights, inputs and random numbers")
+    rounds: int = option(
+        DEFAULT_ROUNDS, group=_HOW, least=1, help="timed rounds, in which the variants take turns"
+    )
+    round_steps: int = option(
+        DEFAULT_ROUND_STEPS,
+        group=_HOW,
+        least=1,
+        label="Steps a round",
+        help="least number of steps in a round",
+    )
+    round_seconds: float = option(
+        DEFAULT_ROUND_SECONDS,
+        group=_HOW,
+        least=0,
+        step=0.1,
+        label="Seconds a round",
+        help="least time of a round",
+        unit="s",
+    )
+    telemetry_seconds: float = option(
+        DEFAULT_TELEMETRY_SECONDS,
+        group=_HOW,
+        least=0,
+        step=0.5,
+        label="Seconds sampled",
+        help="how long power, clocks and utilisation of a GPU are sampled, 0: not at all",
+        unit="s",
+    )
+    profile_wait: int = option(
+        1, group=_HOW, least=0, help="steps before the profiler's warm-up", on_page=False
+    )
+    profile_warmup: int = option(
+        2, group=_HOW, least=0, help="steps of the profiler's warm-up", on_page=False
+    )
+    steps: int = option(5, group=_HOW, least=1, label="Profiled steps", help="profiled steps")
+    profile: bool = option(
+        True, group=_HOW, label="Profiled pass", help="what every step ran, and for how long"
+    )
+    stacks: bool = option(
+        False,
+        group=_HOW,
+        label="Python stacks",
+        help="a further pass with Python stacks; its times are not used",
+    )
+    counters: bool = option(
+        False,
+        group=_HOW,
+        label="Hardware counters",
+        help="what each kernel moves through DRAM and L2, measured by Nsight Compute (ncu) in a "
+        "process of its own: about 0.3 s a kernel",
+    )
+    memory: bool = option(
+        True,
+        group=_HOW,
+        label="Memory snapshot",
+        help="what was allocated, and where, in one step",
+    )
+    numerics: bool = option(
+        True,
+        group=_HOW,
+        label="Check the answers",
+        help="compare each variant's answers with an eager reference in fp64",
+    )
+    warm_compile: bool = option(
+        True,
+        group=_HOW,
+        label="Warm compile time",
+        help="compile again in a second process with the compiler's cache filled",
+    )
+    sweep: Sweep | None = option(
+        None,
+        group=_WHAT,
+        metavar="NAME=V1,V2,…",
+        label="Repeat for several values",
+        help="a whole comparison for each value, one after another (batch-size=1,8,32,128), and "
+        "where compiling starts to pay",
+        parse=parse_sweep,
+        write=lambda sweep: sweep.text,
+        only_once=True,
+        more_help=_swept_names,
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot be measured, before any process is started."""
@@ -122,40 +312,24 @@ class CaptureSpec:
             raise BadInput("No workload is given.", remedy="Name one, for example customcnn.")
         if not self.variants:
             raise BadInput("No variant is given.", remedy="Pass --variants eager,default.")
-        if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
-            raise BadInput(
-                f"Device '{self.device}' is unknown.", remedy="Use auto, cpu, cuda or cuda:0."
-            )
-        for name in self.logs:
-            if name not in OPTIONAL_LOGS:
-                raise BadInput(
-                    f"Log '{name}' is unknown.", remedy=f"Choose from {', '.join(OPTIONAL_LOGS)}."
-                )
+        for name, entry in declared(CaptureSpec).items():
+            entry.check(getattr(self, name))
         if self.batch_size is not None and self.shapes:
-            raise BadInput(
+            raise BadOption(
+                "shapes",
                 "Both a batch size and whole input shapes are given.",
                 remedy="Put the batch into the shapes and leave --batch-size out.",
             )
-        for name, value, least in (
-            ("--ranks", self.ranks, 1),
-            ("--batch-size", self.batch_size, 1),
-            ("--rounds", self.rounds, 1),
-            ("--round-steps", self.round_steps, 1),
-            ("--round-seconds", self.round_seconds, 0.0),
-            ("--telemetry-seconds", self.telemetry_seconds, 0.0),
-            ("--profile-wait", self.profile_wait, 0),
-            ("--profile-warmup", self.profile_warmup, 0),
-            ("--steps", self.steps, 1),
-        ):
-            if value is not None and value < least:
-                raise BadInput(f"{name} is {value}.", remedy=f"Pass {least} or more.")
         if self.counters and self.n_ranks > 1:
-            raise BadInput(
+            raise BadOption(
+                "counters",
                 "Counters are measured kernel by kernel, and ranks would wait for each other.",
                 remedy="Leave --counters out, or measure one rank.",
             )
         if any(size < 1 for shape in self.shapes for size in shape):
-            raise BadInput("An input shape has a size below 1.", remedy="Use positive sizes.")
+            raise BadOption(
+                "shapes", "An input shape has a size below 1.", remedy="Use positive sizes."
+            )
 
     @property
     def is_user_code(self) -> bool:
@@ -194,76 +368,8 @@ class CaptureSpec:
 
     def to_argv(self) -> list[str]:
         """The words after `python -m profiler_core capture` that give this very spec."""
-        words = [self.workload, "--variants", ",".join(v.label for v in self.variants)]
-        fresh = CaptureSpec(workload=self.workload)
-        for flag, value, default in (
-            ("--device", self.device, fresh.device),
-            ("--python", self.python, None),
-            ("--directory", self.directory, None),
-            ("--ranks", self.ranks, None),
-            ("--batch-size", self.batch_size, None),
-            ("--name", self.name, None),
-            ("--seed", self.seed, fresh.seed),
-            ("--rounds", self.rounds, fresh.rounds),
-            ("--round-steps", self.round_steps, fresh.round_steps),
-            ("--round-seconds", self.round_seconds, fresh.round_seconds),
-            ("--telemetry-seconds", self.telemetry_seconds, fresh.telemetry_seconds),
-            ("--profile-wait", self.profile_wait, fresh.profile_wait),
-            ("--profile-warmup", self.profile_warmup, fresh.profile_warmup),
-            ("--steps", self.steps, fresh.steps),
-        ):
-            if value != default:
-                words += [f"{flag}={value}"]
-        if self.shapes:
-            words += ["--shapes", ",".join("x".join(map(str, shape)) for shape in self.shapes)]
-        if self.sweep is not None:
-            words += [f"--sweep={self.sweep.text}"]
-        if self.logs:
-            words += ["--logs", ",".join(self.logs)]
-        for key, text in self.options:
-            words += [f"--option={key}={text}"]
-        if self.training:
-            words.append("--training")
-        if self.stacks:
-            words.append("--stacks")
-        if self.counters:
-            words.append("--counters")
-        for flag, wanted in (
-            ("--no-profile", self.profile),
-            ("--no-memory", self.memory),
-            ("--no-numerics", self.numerics),
-            ("--no-warm-compile", self.warm_compile),
-        ):
-            if not wanted:
-                words.append(flag)
-        return words
-
-
-def parse_shapes(text: str) -> tuple[Shape, ...]:
-    """Read `8x3x32x32,16x3x32x32`.
-
-    Raises:
-        BadInput: a size is no whole number.
-    """
-    try:
-        return tuple(
-            tuple(int(size) for size in re.split(r"[x*]", part.strip()))
-            for part in text.split(",")
-            if part.strip()
-        )
-    except ValueError:
-        raise BadInput(
-            f"Shapes '{text}' cannot be read.", remedy="Write them like 8x3x32x32,16x3x32x32."
-        ) from None
-
-
-def parse_option(text: str) -> tuple[str, str]:
-    """Read `layers=2`, a keyword argument of the workload's builder.
-
-    Raises:
-        BadInput: no `=`, or the key is no Python name.
-    """
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip().isidentifier():
-        raise BadInput(f"Option '{text}' cannot be read.", remedy="Write it like layers=2.")
-    return key.strip(), value.strip()
+        return [
+            word
+            for name, entry in declared(CaptureSpec).items()
+            for word in entry.words(getattr(self, name))
+        ]

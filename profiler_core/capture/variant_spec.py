@@ -20,6 +20,18 @@ Precision = Literal["fp32", "tf32", "bf16-autocast", "fp16-autocast", "bf16", "f
 MODES: tuple[Mode, ...] = get_args(Mode)
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
+# What a variant begins with, beside the names of backends, in the terms of torch.compile's
+# documentation.
+BASES: dict[str, str] = {
+    "eager": "runs without torch.compile",
+    "default": "balances compile time and speed",
+    "reduce-overhead": "adds CUDA graphs, for models whose launches cost more than their kernels",
+    "max-autotune": "also tries several kernels for each matrix product and keeps the fastest, "
+    "which compiles for minutes",
+    "max-autotune-no-cudagraphs": "does that without CUDA graphs",
+    "torchscript": "traces the model with torch.jit.trace",
+}
+
 # Names that people write without "backend:". Whether they are there is the target interpreter's
 # business: the child answers with what to install.
 COMMON_BACKENDS = tuple(name for backend in BACKENDS for name in backend.offered)

@@ -9,15 +9,17 @@ from typing import Any
 
 from profiler_core import home
 from profiler_core.capture.handover import IMPORTABLE, Handover
+from profiler_core.capture.option import declared
 from profiler_core.capture.script.finish import Recorded, finish, keep_logs_alone
 from profiler_core.capture.script.interpreter import known_logs
 from profiler_core.capture.script.launch import run_command, script_environment
-from profiler_core.capture.torch_settings import OPTIONAL_LOGS
+from profiler_core.capture.spec import CaptureSpec
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput
 from profiler_core.units import format_duration
 
+_LOGS = declared(CaptureSpec)["logs"]
 _WHAT_TO_ADD = """
     from profiler_core.record import Recorder
 
@@ -50,9 +52,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--cold", action="store_true", help="with empty caches of the compiler, for its true time"
     )
-    parser.add_argument(
-        "--logs", default="", metavar="NAME,…", help=f"more of them: {', '.join(OPTIONAL_LOGS)}"
-    )
+    parser.add_argument("--logs", default="", metavar=_LOGS.about.metavar, help=_LOGS.help)
     parser.add_argument(
         "--json", action="store_true", help="the result; what the script prints goes to stderr"
     )
@@ -74,12 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     command = arguments.command[arguments.command[:1] == ["--"] :]
     if not command:
         raise BadInput("No command is given.", remedy="Write fusionscope run -- python train.py.")
-    further = tuple(filter(None, arguments.logs.split(",")))
-    for name in further:
-        if name not in OPTIONAL_LOGS:
-            raise BadInput(
-                f"Log '{name}' is unknown.", remedy=f"Choose from {', '.join(OPTIONAL_LOGS)}."
-            )
+    further = _LOGS.value(arguments.logs)
+    _LOGS.check(further)
     out = home.runs_directory() if arguments.library else arguments.out
     with tempfile.TemporaryDirectory(prefix="fusionscope-run-") as text:
         folder = Path(text)

@@ -32,11 +32,13 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
         raise Refused(
             f"{spec.workload[:60]} is no model's name.", remedy="Name a model, or FILE.py:FUNCTION."
         )
-    spec = replace(spec, python=interpreter_for(spec.python, asker))
+    spec = _with_listed_interpreters(spec, asker)
     title = f"{spec.title} · {', '.join(v.label for v in spec.variants)}"[:_LONGEST_TITLE]
     out = home.runs_directory()
     words = ["capture", *spec.to_argv(), "--out", str(out), "--progress", "{progress}"]
-    _write_down(asker, "capture", title, device=spec.device, python=spec.python)
+    swept = spec.sweep.text if spec.sweep is not None else ""
+    python = swept if swept.startswith("python=") else spec.python
+    _write_down(asker, "capture", title, device=spec.device, python=python)
     return jobs.submit(
         module_words("profiler_core", *words),
         title=title,
@@ -46,6 +48,15 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
         out=out,
         capture=spec.to_dict(),
     )
+
+
+def _with_listed_interpreters(spec: CaptureSpec, asker: Asker) -> CaptureSpec:
+    """The same with each interpreter that it names, those of a sweep too, as it is started."""
+    sweep = spec.sweep
+    if sweep is not None and sweep.parameter == "python":
+        paths = tuple(str(interpreter_for(value, asker)) for value in sweep.values)
+        sweep = replace(sweep, values=paths)
+    return replace(spec, python=interpreter_for(spec.python, asker), sweep=sweep)
 
 
 def ask_interpreter(asker: Asker | None, python: str | None) -> "Question":

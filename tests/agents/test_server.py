@@ -17,6 +17,8 @@ from profiler_core.agents.answer import MOST_CHARACTERS, page, written
 from profiler_core.agents.serve import server
 from profiler_core.agents.special import SPECIAL
 from profiler_core.agents.tools import READING
+from profiler_core.capture.option import declared
+from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
 from profiler_core.cli.main import main
 
@@ -186,6 +188,56 @@ def test_an_agent_may_say_where_and_how_to_capture(monkeypatch):
     assert (spec.device, spec.batch_size, spec.trains, spec.counters) == ("cuda:1", 4, True, True)
     assert asked["device"] == "cuda:1"
     assert asked["owner"] == "agent"
+
+
+def test_an_argument_of_an_unknown_name_is_an_error_that_lists_the_names():
+    said = ask("compare", is_error=True, baseline=EAGER, run=GRAPHS)
+    assert "compare has no argument run. Use baseline, candidates." in said
+
+
+# One value for each option, as an agent sends it; batch_size and shapes exclude each other.
+OPTIONS = {
+    "workload": "my/model.py:build", "variants": "eager,default,aot_eager", "device": "cuda:1",
+    "python": "path/to/venv", "directory": "some/where", "training": True, "ranks": 2,
+    "shapes": "8x3x8x8,4x3x8x8", "options": ["layers=2", "width=8"], "logs": ["fusion", "guards"],
+    "name": "mine", "seed": 3, "rounds": 5, "round_steps": 4, "round_seconds": 0.5,
+    "telemetry_seconds": 0.25, "profile_wait": 0, "profile_warmup": 1, "steps": 3, "profile": False,
+    "stacks": True, "memory": False, "numerics": False, "warm_compile": False,
+    "sweep": "precision=fp32,tf32", "batch_size": 4, "counters": True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("left_out", "given"),
+    [
+        ({"batch_size", "counters"}, "--shapes=8x3x8x8,4x3x8x8"),
+        ({"shapes", "ranks"}, "--batch-size=4"),
+    ],
+)
+def test_an_agent_has_every_option_of_the_command_line(left_out, given, monkeypatch):
+    assert set(OPTIONS) == set(declared(CaptureSpec))
+    asked = []
+    monkeypatch.setattr(
+        capturing.jobs, "submit", lambda command, **more: asked.append(command) or "job-1"
+    )
+    options = {name: value for name, value in OPTIONS.items() if name not in left_out}
+
+    async def call():
+        async with Client(server(allow_capture=True)) as client:
+            return await client.call_tool("start_capture", options)
+
+    result = anyio.run(call)
+    assert not result.is_error, result.content[0].text
+    words = asked[0][asked[0].index("capture") + 1 : asked[0].index("--out")]
+    assert given in words
+    parser = argparse.ArgumentParser()
+    add_spec_arguments(parser)
+    spec = spec_from_namespace(parser.parse_args(words))
+    fresh = CaptureSpec("bert")
+    for name in options:
+        assert getattr(spec, name) != getattr(fresh, name), name
+    assert spec.options == (("layers", "2"), ("width", "8"))
+    assert spec.logs == ("fusion", "guards")
 
 
 def test_a_capture_that_makes_no_sense_is_refused_before_it_starts():

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from profiler_core.agents import capturing
 from profiler_core.capture import jobs
-from profiler_core.capture.spec import CaptureSpec
+from profiler_core.capture.spec import CaptureSpec, parse_sweep
 from profiler_core.door import deeds
 from profiler_core.door.asker import Refused
 from profiler_core.door.interpreters import interpreter_for
@@ -116,6 +116,17 @@ def test_what_names_a_workload_cannot_name_an_interpreter(server: Server, spy: S
     with pytest.raises(Refused, match="no model's name"):
         deeds.start_capture(asker(), a_spec(workload=f"--python={spy.path}"))
     assert jobs.jobs() == ()
+
+
+def test_a_sweep_over_interpreters_cannot_name_one_outside_of_the_list(
+    server: Server, spy: Spy
+) -> None:
+    server.is_at("127.0.0.1", ALLOWED + TEAM, RUNNER)
+    spec = a_spec(sweep=parse_sweep(f"python={spy.path},python3"))
+    with pytest.raises(Refused, match="may not be started"):
+        deeds.start_capture(asker(), spec)
+    assert jobs.jobs() == ()
+    assert history.entries() == ()
 
 
 def test_nothing_starts_that_the_audit_cannot_hold(

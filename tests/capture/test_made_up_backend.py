@@ -56,6 +56,20 @@ assert "made_up+speed=2" in page.code[0].value
 """
 
 
+SCHEMA = """
+import anyio
+from mcp.client import Client
+from profiler_core.agents.serve import server
+
+async def tools():
+    async with Client(server(allow_capture=True)) as client:
+        return (await client.list_tools()).tools
+
+(tool,) = [tool for tool in anyio.run(tools) if tool.name == "start_capture"]
+assert ", made_up, " in tool.input_schema["properties"]["variants"]["description"]
+"""
+
+
 @pytest.fixture(scope="module")
 def product(tmp_path_factory):
     copied = Copied(tmp_path_factory.mktemp("copied"))
@@ -68,6 +82,10 @@ def test_doctor_has_its_line(product):
     (line,) = [one for one in answer["findings"] if one["what"] == "backend made_up"]
     assert (line["state"], line["remedy"]) == ("yes", None)
     assert line["detail"].endswith("options: speed")
+
+
+def test_agents_read_of_it(product):
+    product.run("-c", SCHEMA)
 
 
 def test_the_form_offers_it_with_its_options(product):

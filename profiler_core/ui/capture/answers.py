@@ -1,17 +1,17 @@
 """What a person filled into the capture form -> the spec, or a sentence beside each wrong field."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
+from profiler_core.capture.option import BadOption, declared
 from profiler_core.capture.own_code import check_own_code
 from profiler_core.capture.spec import (
     TRAINING_WORKLOADS,
     CaptureSpec,
     Sweep,
     VariantSpec,
-    parse_option,
-    parse_shapes,
     parse_sweep,
     parse_variants,
 )
@@ -22,6 +22,9 @@ Kind = Literal["Built-in", "torchvision", "My own code"]
 Dynamic = Literal["Automatic", "Dynamic", "Static"]
 
 _T = TypeVar("_T")
+_OPTIONS = declared(CaptureSpec)
+# Fields of the form that are read as those of the spec are declared.
+_PLAIN = ("device", "python", "directory", "batch_size", "shapes", "options", "name")
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DYNAMIC: tuple[Dynamic, ...] = get_args(Dynamic)
@@ -44,7 +47,7 @@ class Answers:
     training: bool = False
     batch_size: int | None = None
     shapes: str = ""
-    options: str = ""  # one KEY=VALUE a line
+    options: str = ""  # one KEY=VALUE on each line
     device: str = "auto"
     python: str = ""
     directory: str = ""
@@ -75,32 +78,27 @@ def check(answers: Answers) -> Checked:
 
     workload = field("workload", lambda: _workload(answers), "")
     no_variants: tuple[VariantSpec, ...] = ()
-    no_shapes: tuple[tuple[int, ...], ...] = ()
-    no_options: tuple[tuple[str, str], ...] = ()
     variants = field("bases", lambda: _variants(answers), no_variants)
-    shapes = field("shapes", lambda: parse_shapes(answers.shapes), no_shapes)
-    lines = [line for line in answers.options.splitlines() if line.strip()]
-    options = field("options", lambda: tuple(parse_option(line) for line in lines), no_options)
     sweep = field("sweep", lambda: _sweep(answers), None)
+    read: dict[str, Any] = {}
+    for name, typed in {
+        **{name: getattr(answers, name) for name in _PLAIN},
+        **dict(answers.measuring),
+    }.items():
+        at = name if name in _PLAIN else "measuring"
+        read[name] = field(at, functools.partial(_OPTIONS[name].value, typed), None)
     if problems:
         return Checked(None, problems)
     try:
         spec = CaptureSpec(
             workload=workload,
             variants=variants,
-            device=answers.device,
-            python=answers.python.strip() or None,
-            directory=answers.directory.strip() or None,
             training=answers.training and workload not in TRAINING_WORKLOADS,
-            batch_size=answers.batch_size,
-            shapes=shapes,
-            options=options,
-            name=answers.name.strip() or None,
             sweep=sweep,
-            **dict(answers.measuring),
+            **read,
         )
-    except BadInput as problem:
-        return Checked(None, {"shapes" if "shape" in problem.problem else "measuring": problem})
+    except BadOption as problem:
+        return Checked(None, {"shapes" if problem.option == "shapes" else "measuring": problem})
     try:
         points_of(spec)
     except BadInput as problem:

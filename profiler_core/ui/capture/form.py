@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from profiler_core.capture.spec import (
+    BASES,
     BUILT_IN_WORKLOADS,
     COMMON_BACKENDS,
     MODES,
@@ -19,6 +20,7 @@ from profiler_core.ui.capture.answers import DYNAMIC, KINDS, Answers, Checked, c
 from profiler_core.ui.capture.backend_fields import backend_fields
 from profiler_core.ui.capture.machine import Machine
 from profiler_core.ui.capture.measuring import choose_measuring
+from profiler_core.ui.capture.option_field import OPTIONS, option_field
 from profiler_core.ui.capture.sweep_field import sweep_field
 from profiler_core.ui.sign_in.asker import asker
 
@@ -37,13 +39,10 @@ _TORCHVISION = (
 _CHIPS = ("eager", *MODES)
 _FURTHER = ("torchscript", *COMMON_BACKENDS)
 
-# What each word does, in the terms of torch.compile's documentation.
-_MODE_HELP = (
-    "**eager** runs without torch.compile. **default** balances compile time and speed. "
-    "**reduce-overhead** adds CUDA graphs, for models whose launches cost more than their "
-    "kernels. **max-autotune** also tries several kernels for each matrix product and keeps the "
-    "fastest, which compiles for minutes; **-no-cudagraphs** does that without CUDA graphs. "
-    "The first one chosen is the baseline."
+# What each word does.
+_BASE_HELP = (
+    " ".join(f"**{base}** {what}." for base, what in BASES.items() if base in _CHIPS)
+    + " The first one chosen is the baseline."
 )
 
 
@@ -75,7 +74,7 @@ def capture_form(machine: Machine | None) -> Checked:
         selection_mode="multi",
         default=["eager", "default"],
         key="fs_c_bases",
-        help=_MODE_HELP,
+        help=_BASE_HELP,
         wrap=True,
         persist_state="session",
     )
@@ -124,25 +123,18 @@ def capture_form(machine: Machine | None) -> Checked:
 
 def _python() -> str | None:
     """A path on one's own machine; elsewhere one of those that the server's owner listed."""
-    label, key = "Python environment", "fs_c_python"
     who = asker()
-    if who is not None and not may_name_any(who):
-        return st.selectbox(
-            label,
-            settings().interpreters or (),
-            index=None,
-            key=key,
-            placeholder="this server's own",
-            help="The environment that holds torch and the model. Whoever runs the server lists "
-            f"more of them as interpreters in {FILE}.",
-            persist_state="session",
-        )
-    return st.text_input(
-        label,
-        key=key,
-        placeholder="this server's own, or path/to/venv",
-        help="The environment that holds torch and the model: its folder, or its interpreter. "
-        "What it offers is said on the right.",
+    if who is None or may_name_any(who):
+        return str(option_field("python"))
+    declared = OPTIONS["python"]
+    return st.selectbox(
+        declared.label,
+        settings().interpreters or (),
+        index=None,
+        key="fs_c_python",
+        placeholder="this server's own",
+        help=f"{declared.sentence} Whoever runs the server lists more of them as interpreters in "
+        f"{FILE}.",
         persist_state="session",
     )
 
@@ -252,37 +244,22 @@ def _step(workload: str) -> dict[str, Any]:
     always_trains = workload in TRAINING_WORKLOADS
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         what = st.segmented_control(
-            "One step is",
+            OPTIONS["training"].label,
             ("Inference", "Training"),
             default="Inference",
             required=True,
             disabled=always_trains,
             key="fs_c_step",
-            help="Training: forward, loss, backward and optimizer."
+            help=OPTIONS["training"].sentence
             + (" This workload is a training loop." if always_trains else ""),
             persist_state="session",
         )
-        batch_size = st.number_input(
-            "Batch size",
-            min_value=1,
-            value=None,
-            placeholder="default",
-            key="fs_c_batch",
-            width=130,
-            persist_state="session",
-        )
-        shapes = st.text_input(
-            "Input shapes, cycled",
-            placeholder="8x3x32x32, 16x3x32x32",
-            key="fs_c_shapes",
-            width=215,
-            help="Whole shapes, batch included: each step takes the next one.",
-            persist_state="session",
-        )
+        batch_size = option_field("batch_size", width=130)
+        shapes = option_field("shapes", width=215)
     return {
         "training": what == "Training",
-        "batch_size": int(batch_size) if batch_size is not None else None,
-        "shapes": shapes or "",
+        "batch_size": batch_size,
+        "shapes": shapes,
     }
 
 
@@ -308,29 +285,13 @@ def _more(machine: Machine | None) -> tuple[dict[str, Any], dict[str, Any]]:
                 persist_state="session",
             ),
             "device": st.selectbox(
-                "Device", ("auto", "cpu", *devices), key="fs_c_device", persist_state="session"
-            ),
-            "directory": st.text_input(
-                "Working directory",
-                key="fs_c_directory",
-                placeholder="the folder of your project",
-                help="Of your own code: where the files lie that it names by relative paths.",
+                OPTIONS["device"].label,
+                ("auto", "cpu", *devices),
+                key="fs_c_device",
+                help=OPTIONS["device"].sentence,
                 persist_state="session",
             ),
-            "name": st.text_input(
-                "Name of the comparison",
-                key="fs_c_name",
-                placeholder="the workload's",
-                persist_state="session",
-            ),
-            "options": st.text_area(
-                "Arguments of the workload's function",
-                key="fs_c_options",
-                placeholder="layers=2",
-                height=68,
-                help="One KEY=VALUE a line.",
-                persist_state="session",
-            ),
+            **{name: option_field(name) for name in ("directory", "name", "options")},
         }
     with right:
         measuring = choose_measuring(machine)

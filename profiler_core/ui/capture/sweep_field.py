@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from profiler_core.capture.sweep.parameters import PARAMETERS
+from profiler_core.ui.capture.option_field import OPTIONS
 
 _ONCE = ""
 _OPTION = "option."
@@ -14,13 +15,13 @@ def sweep_field() -> dict[str, Any]:
     """Ask which option gets several values, and for these; fields of `Answers`."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
-            "Repeat for several values",
+            OPTIONS["sweep"].label,
             [_ONCE, *PARAMETERS, _OPTION],
             format_func=_label,
             key="fs_c_sweep",
             width=190,
-            help="A sweep: a whole comparison for each value, one after another, and where "
-            "compiling starts to pay. The field of the option itself stays empty.",
+            help=f"A sweep: {OPTIONS['sweep'].about.help}. The field of the option itself stays "
+            "empty.",
             persist_state="session",
         )
         if not name:
