@@ -30,7 +30,7 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.fairness import Fairness, fairness
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.verdict_kind import VerdictKind, judge
-from profiler_core.model.run import Numerics, RunFiles
+from profiler_core.model.run import Numerics, RunFiles, RunRecord
 
 TwoNumbers = tuple[float | None, float | None]  # (baseline, candidate); None: not available
 
@@ -328,23 +328,7 @@ def _notes(
     cost: CompileCost,
     interleaved: bool | None,
 ) -> tuple[str, ...]:
-    notes = []
-    for side in (baseline, candidate):
-        if side.run.record.status != "finished":
-            error = f": {side.run.record.error}" if side.run.record.error else "."
-            notes.append(f"The run of {side.label} is {side.run.record.status}{error}")
-        measured = side.run.record.measurement
-        if measured is not None:
-            notes.extend(f"{side.label}: {note}" for note in measured.notes)
-        if side.summary is None:
-            notes.append(f"{side.label} has no trace: its kernels and launches are not known.")
-        elif is_empty(side.summary):
-            notes.append(
-                f"The trace of {side.label} holds neither steps nor work of a device, so there is "
-                "no number to show for it."
-            )
-        else:
-            notes.extend(f"{side.label}: {note}" for note in side.summary.notes)
+    notes = [*_side_notes(baseline), *_side_notes(candidate)]
     if _on_different_devices(baseline, candidate):
         notes.append(
             "One trace has the kernels of a GPU, the other only operators on the host: what they "
@@ -352,6 +336,36 @@ def _notes(
         )
     if baseline.summary and candidate.summary:
         notes += mixed_notes(baseline.summary.recorded_by, candidate.summary.recorded_by)
+    notes += _step_time_notes(step_time, interleaved)
+    notes += _cost_notes(candidate.run.record, cost)
+    if candidate.run.record.numerics is None:
+        notes.append("Whether the results are right was not checked.")
+    return tuple(notes)
+
+
+def _side_notes(side: Side) -> list[str]:
+    """What is missing from one run, and what it says of itself."""
+    record, notes = side.run.record, []
+    if record.status != "finished":
+        error = f": {record.error}" if record.error else "."
+        notes.append(f"The run of {side.label} is {record.status}{error}")
+    if record.measurement is not None:
+        notes.extend(f"{side.label}: {note}" for note in record.measurement.notes)
+    if side.summary is None:
+        notes.append(f"{side.label} has no trace: its kernels and launches are not known.")
+    elif is_empty(side.summary):
+        notes.append(
+            f"The trace of {side.label} holds neither steps nor work of a device, so there is "
+            "no number to show for it."
+        )
+    else:
+        notes.extend(f"{side.label}: {note}" for note in side.summary.notes)
+    return notes
+
+
+def _step_time_notes(step_time: StepTime, interleaved: bool | None) -> list[str]:
+    """What the clock and the number of rounds say of the ratio of the step times."""
+    notes = []
     if step_time.clock == "profiled":
         notes.append(
             "Step times are on the profiler's clock, which slows the host: "
@@ -367,7 +381,12 @@ def _notes(
         notes.append(
             "The two runs were not timed in turns: a drift of the clocks may be in the ratio."
         )
-    record = candidate.run.record
+    return notes
+
+
+def _cost_notes(record: RunRecord, cost: CompileCost) -> list[str]:
+    """What is not known of the cost of compiling, and what is counted with it."""
+    notes = []
     if is_compiled(record) is not False and cost.seconds is None:
         notes.append(
             "What compiling costs is not known: there is no log of it and the first call was not "
@@ -378,6 +397,4 @@ def _notes(
             "Compile time is what the first call takes beyond a step; what any first call costs is "
             "part of it."
         )
-    if record.numerics is None:
-        notes.append("Whether the results are right was not checked.")
-    return tuple(notes)
+    return notes

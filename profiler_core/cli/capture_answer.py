@@ -59,26 +59,37 @@ def capture_text(finished: FinishedCapture) -> str:
     ]
     head = ["variant", "status", "answer", "step time", "first call", "warm"]
     head.append("peak memory" if is_reserved else "peak allocated")
-    parts = [table(head, rows, n_text=3)]
-    parts += [f"{run.variant}: {run.error}" for run in finished.runs if run.error]
-    parts += [
+    lines = [table(head, rows, n_text=3), *_problems(finished)]
+    spent = _seconds_by_phase(finished)
+    if spent:
+        phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in spent.items())
+        lines.append(f"{finished.seconds:.0f} s in all: {phases}")
+    return "\n".join([*lines, str(finished.directory)])
+
+
+def _problems(finished: FinishedCapture) -> list[str]:
+    """Errors first, then answers that are not right, then counters that are missing."""
+    errors = [f"{run.variant}: {run.error}" for run in finished.runs if run.error]
+    wrong = [
         f"{run.variant}: {numerics['reason']}"
         for run in finished.runs
         if (numerics := run.record["numerics"]) and numerics.get("verdict") != "right"
     ]
-    parts += [
+    uncounted = [
         f"{run.variant}: no hardware counters. {counted['problem']}"
         for run in finished.runs
         if (counted := run.record["measurement"].get("counters")) and counted["problem"]
     ]
+    return errors + wrong + uncounted
+
+
+def _seconds_by_phase(finished: FinishedCapture) -> dict[str, float]:
+    """Seconds of all variants together, by phase."""
     spent: dict[str, float] = {}
     for run in finished.runs:
         for phase, seconds in run.record["measurement"].get("phase_seconds", {}).items():
             spent[phase] = spent.get(phase, 0.0) + seconds
-    longest = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in spent.items())
-    parts.append(f"{finished.seconds:.0f} s in all: {longest}" if longest else "")
-    parts.append(str(finished.directory))
-    return "\n".join(part for part in parts if part)
+    return spent
 
 
 def _peak(run: FinishedRun) -> PeakMemory:

@@ -115,23 +115,7 @@ def waterfall_figure(
         selected={"marker": {"opacity": 0}},
         unselected={"marker": {"opacity": 0}},
     )
-    for row, bar in enumerate(drawn):
-        at = max(bar.start_ns, bar.end_ns) * factor
-        if opened and opened in bar.keys:
-            figure.add_shape(
-                type="rect", xref="paper", x0=0, x1=1, y0=row - 0.47, y1=row + 0.47,
-                fillcolor=palette.tint(palette.accent, 0.1), line={"width": 0}, layer="below",
-            )  # fmt: skip
-        figure.add_annotation(
-            x=at, y=row, text=_value(bar, palette), showarrow=False, xanchor="left", xshift=6,
-            align="left", font={"size": 12.5, "color": palette.ink},
-        )  # fmt: skip
-        if row + 1 < len(drawn):  # the line that a bar hands on to the next
-            x = bar.end_ns * factor
-            figure.add_shape(
-                type="line", x0=x, x1=x, y0=row + 0.27, y1=row + 1 - 0.27,
-                line={"width": 1, "color": palette.muted},
-            )  # fmt: skip
+    _mark_rows(figure, drawn, factor, palette, opened)
     figure.update_layout(
         height=_ROW_PX * len(drawn) + _REST_PX,
         bargap=0.46,
@@ -157,6 +141,29 @@ def waterfall_figure(
         },
     )
     return figure
+
+
+def _mark_rows(
+    figure: Figure, drawn: Sequence[Bar], factor: float, palette: Palette, opened: str
+) -> None:
+    """Each row's value, the tint of the open one, and the lines from one bar to the next."""
+    for row, bar in enumerate(drawn):
+        if opened and opened in bar.keys:
+            figure.add_shape(
+                type="rect", xref="paper", x0=0, x1=1, y0=row - 0.47, y1=row + 0.47,
+                fillcolor=palette.tint(palette.accent, 0.1), line={"width": 0}, layer="below",
+            )  # fmt: skip
+        figure.add_annotation(
+            x=max(bar.start_ns, bar.end_ns) * factor, y=row, text=_value(bar, palette),
+            showarrow=False, xanchor="left", xshift=6, align="left",
+            font={"size": 12.5, "color": palette.ink},
+        )  # fmt: skip
+        if row + 1 < len(drawn):
+            x = bar.end_ns * factor
+            figure.add_shape(
+                type="line", x0=x, x1=x, y0=row + 0.27, y1=row + 1 - 0.27,
+                line={"width": 1, "color": palette.muted},
+            )  # fmt: skip
 
 
 def _sums(rows: Sequence[WaterfallRow]) -> tuple[int, int]:

@@ -95,27 +95,17 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     present = {s.rank for s in summaries}
     # Where no trace says how many there were, the highest number tells how many at least.
     missing = tuple(r for r in range(world or max(present, default=-1) + 1) if r not in present)
-    notes = [f"Rank {s.rank}, {s.source}: {s.problem}." for s in summaries if s.problem is not None]
-    notes += [
-        f"Rank {s.rank}, {s.source}: the file is damaged ({'; '.join(s.mended)}); its numbers "
-        "are of what could be read."
-        for s in usable
-        if s.mended
-    ]
-    away = tuple(sorted({*missing, *(s.rank for s in summaries if s.problem is not None)}))
-    if away and usable:
-        notes.append(_missing_note(away, len(usable), world))
     names = _shared_steps(usable)
     calls = matched(usable, names)
     waiting = _waiting(calls)
     rows = tuple(_rank_row(s, names, waiting.get(s.rank, _NO_WAITING)) for s in usable)
-    if usable and not names:
-        notes.append("The ranks have no step in common, so nothing can be compared between them.")
-    elif len(usable) > 1 and calls.height == 0:
-        notes.append("No collective was found on more than one rank: waiting cannot be told.")
     spread = calls.filter(pl.col("is_shared")).group_by(KEY).agg(pl.col("wait_ns").max())
     total_step = sum(row.step_ns for row in rows)
-    mean_compute = sum(row.compute_ns for row in rows) / len(rows) if rows else 0.0
+    notes = _file_notes(summaries, usable)
+    away = tuple(sorted({*missing, *present.difference(s.rank for s in usable)}))
+    if away and usable:
+        notes.append(_missing_note(away, len(usable), world))
+    notes += _pairing_notes(len(usable), len(names), calls.height)
     return Job(
         ranks=rows,
         collectives=_collective_rows(calls, len(names), len(usable)),
@@ -125,13 +115,40 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         missing=missing,
         step_ns=total_step / len(rows) if rows else None,
         wait_share=sum(r.waited_ns for r in rows) / total_step if spread.height else None,
-        compute_imbalance=max(r.compute_ns for r in rows) / mean_compute - 1
-        if len(rows) > 1 and mean_compute
-        else None,
+        compute_imbalance=_compute_imbalance(rows),
         skew_ns=float(spread["wait_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
         straggler=_straggler(rows) if spread.height else None,
         notes=tuple(notes),
     )
+
+
+def _file_notes(summaries: Sequence[RankSummary], usable: Sequence[RankSummary]) -> list[str]:
+    """A sentence for each rank whose file could not be read, or only in part."""
+    unreadable = [f"Rank {s.rank}, {s.source}: {s.problem}." for s in summaries if s.problem]
+    damaged = [
+        f"Rank {s.rank}, {s.source}: the file is damaged ({'; '.join(s.mended)}); its numbers "
+        "are of what could be read."
+        for s in usable
+        if s.mended
+    ]
+    return unreadable + damaged
+
+
+def _pairing_notes(n_ranks: int, n_shared_steps: int, n_matched_calls: int) -> list[str]:
+    """Why ranks cannot be compared with each other, where they cannot."""
+    if n_ranks and not n_shared_steps:
+        return ["The ranks have no step in common, so nothing can be compared between them."]
+    if n_ranks > 1 and not n_matched_calls:
+        return ["No collective was found on more than one rank: waiting cannot be told."]
+    return []
+
+
+def _compute_imbalance(rows: Sequence[RankRow]) -> float | None:
+    """How much more the slowest rank computes than the mean, as a share of the mean."""
+    mean = sum(row.compute_ns for row in rows) / len(rows) if rows else 0.0
+    if len(rows) < 2 or not mean:
+        return None
+    return max(row.compute_ns for row in rows) / mean - 1
 
 
 def _missing_note(missing: Sequence[int], n_present: int, world: int | None) -> str:

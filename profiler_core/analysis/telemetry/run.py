@@ -7,6 +7,7 @@ its sentence in `reasons` under the same key.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import Any
 
 from profiler_core.analysis.telemetry.clock_events import ClockEvent, clock_events
 from profiler_core.analysis.telemetry.energy import MeanPower, mean_power
@@ -14,7 +15,13 @@ from profiler_core.analysis.telemetry.host import HostUse, host_use
 from profiler_core.analysis.telemetry.jitter import SamplerJitter, jitter
 from profiler_core.analysis.telemetry.phases import WORDS, Phase, steady_phase
 from profiler_core.model.run import RunRecord
-from profiler_core.model.telemetry import GpuSample, GpuSamples, HostSamples, reasons_of
+from profiler_core.model.telemetry import (
+    GpuSample,
+    GpuSamples,
+    HostSample,
+    HostSamples,
+    reasons_of,
+)
 
 # NVML averages utilisation over up to this long (1/6 to 1 s, by GPU), power over 1 s since Ampere:
 # what was read earlier in a phase is partly of what ran before it.
@@ -92,26 +99,21 @@ def run_telemetry(
     times = [s.t_ns for s in samples] or [s.t_ns for s in ours]
     phase = steady_phase(record.measurement, times)
     inside = [s for s in samples if phase is not None and phase.holds(s.t_ns)]
-    reasons = dict(problems or {})
-    numbers: dict[str, object] = {}
-    if samples and phase is not None:
-        reader = _Reader(samples, inside, phase, record, reasons)
-        numbers = reader.numbers()
+    reasons = {**(problems or {}), **_why_not_sampled(record, samples, ours)}
     if phase is None and times:
         reasons["phase"] = _no_phase(record)
-    if not samples and record.measurement is not None and record.measurement.telemetry_missing:
-        reasons["gpu"] = record.measurement.telemetry_missing
-    if not ours and record.measurement is not None and record.measurement.host_missing:
-        reasons["host"] = record.measurement.host_missing
-    note = next((s.sampler for s in samples if s.sampler is not None), None)
+    numbers: dict[str, object] = {}
+    if phase is not None:
+        numbers = {
+            "phase": WORDS[phase.kind],
+            "phase_ns": phase.length_ns,
+            "n_steps": phase.n_steps,
+        }
+        if samples:
+            numbers |= _Reader(samples, inside, phase, record, reasons).numbers()
     environment = record.environment
     return RunTelemetry(
-        gpu_index=samples[0].gpu_index if samples else None,
-        gpu=_text(environment.get("gpu")) or (note.gpu if note else None),
-        source=note.source if note else "nvml" if samples else None,
-        phase=None if phase is None else WORDS[phase.kind],
-        phase_ns=None if phase is None else phase.length_ns,
-        n_steps=None if phase is None else phase.n_steps,
+        **_device(samples, environment),
         n_samples=len(inside),
         power_limit_w=_number(environment.get("power_limit_w")),
         sm_clock_max_mhz=_number(environment.get("sm_clock_max_mhz")),
@@ -121,6 +123,28 @@ def run_telemetry(
         reasons=reasons,
         **numbers,  # type: ignore[arg-type]
     )
+
+
+def _device(samples: Sequence[GpuSample], environment: Mapping[str, object]) -> dict[str, Any]:
+    """Which GPU was sampled, and by what; run.json's name of it before the sampler's."""
+    note = next((s.sampler for s in samples if s.sampler is not None), None)
+    return {
+        "gpu_index": samples[0].gpu_index if samples else None,
+        "gpu": _text(environment.get("gpu")) or (note.gpu if note else None),
+        "source": note.source if note else "nvml" if samples else None,
+    }
+
+
+def _why_not_sampled(
+    record: RunRecord, gpu: Sequence[GpuSample], host: Sequence[HostSample]
+) -> dict[str, str]:
+    """What run.json says of missing samples, by "gpu" and "host"."""
+    measurement = record.measurement
+    missing = {
+        "gpu": None if gpu or measurement is None else measurement.telemetry_missing,
+        "host": None if host or measurement is None else measurement.host_missing,
+    }
+    return {what: why for what, why in missing.items() if why}
 
 
 def without_samples(record: RunRecord) -> str | None:

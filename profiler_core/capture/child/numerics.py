@@ -117,21 +117,10 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
         "reference": stored["kind"], "compared": stored["compared"],
         "rms_error": None, "baseline_rms_error": None, "tolerance": None,
     }  # fmt: skip
-    if stored["random"]:
-        return dict(
-            base, verdict="not comparable", reason="random: two eager runs of the same seed differ"
-        )
-    if stored["draws"] and engines.draws_otherwise(variant.backend):
-        return dict(
-            base,
-            verdict="not comparable",
-            reason="the model draws random numbers, and {} draws others".format(variant.backend),
-        )
     reference: List[Named] = [list(answer.items()) for answer in stored["reference"]]
-    if not reference[0]:
-        return dict(base, verdict="not comparable", reason="the step returns no tensors")
-    if any(not bool(t.isfinite().all()) for answer in reference for n, t in answer if n == "loss"):
-        return dict(base, verdict="not comparable", reason="the reference's loss is not finite")
+    obstacle = _obstacle(stored, reference, variant)
+    if obstacle is not None:
+        return dict(base, verdict="not comparable", reason=obstacle)
     own: List[Named] = [list(answer.items()) for answer in stored["baseline"]]
     notes = [stored["note"]] if stored["note"] else []
     if stored["precision"] != _numeric_key(variant):
@@ -143,21 +132,13 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
     if precision == "fp32" and stored["tf32"]:
         precision = "tf32"
         notes.append("convolutions or matrix products may use TF32, so its rounding is allowed")
-    n_passes = N_PASSES if stored["repeatable"] else 1
-    worst: Optional[Judgement] = None
-    for _ in range(n_passes):
-        for shape, candidate in enumerate(_answers(bench, step)):
-            found = judge(
-                reference[shape], own[shape], candidate,
-                precision, stored["kind"], stored["compared"],
-            )  # fmt: skip
-            if worst is None or _badness(found) > _badness(worst):
-                worst = found
-    if worst is None:
+    judgements = _judgements(bench, step, stored, precision, reference, own)
+    if not judgements:
         return dict(base, verdict="not comparable", reason="there is nothing to compare")
-    if not worst.right and stored["draws"]:
-        notes.append("the model draws random numbers; fallback_random was on")
+    worst = max(judgements, key=_badness)
     if not worst.right:
+        if stored["draws"]:
+            notes.append("the model draws random numbers; fallback_random was on")
         notes.extend(engines.rounding(variant.backend, variant.precision))
     return dict(
         base,
@@ -167,6 +148,35 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
         baseline_rms_error=worst.baseline_rms_error,
         tolerance=worst.tolerance,
     )
+
+
+def _obstacle(stored: Dict[str, Any], reference: List[Named], variant: Variant) -> Optional[str]:
+    """Why no answer can be judged against this reference; None: it can be."""
+    if stored["random"]:
+        return "random: two eager runs of the same seed differ"
+    if stored["draws"] and engines.draws_otherwise(variant.backend):
+        return "the model draws random numbers, and {} draws others".format(variant.backend)
+    if not reference[0]:
+        return "the step returns no tensors"
+    if any(not bool(t.isfinite().all()) for answer in reference for n, t in answer if n == "loss"):
+        return "the reference's loss is not finite"
+    return None
+
+
+def _judgements(
+    bench: Bench,
+    step: Step,
+    stored: Dict[str, Any],
+    precision: str,
+    reference: List[Named],
+    own: List[Named],
+) -> List[Judgement]:
+    """Of each shape in each pass; a model that changes from call to call has one pass."""
+    return [
+        judge(reference[shape], own[shape], answer, precision, stored["kind"], stored["compared"])
+        for _ in range(N_PASSES if stored["repeatable"] else 1)
+        for shape, answer in enumerate(_answers(bench, step))
+    ]
 
 
 def _compiled_step(bench: Bench, variant: Variant, draws: bool) -> Step:

@@ -62,7 +62,30 @@ class _Compilation:
         self.dynamo, self.aot, self.post = dynamo, {}, {}
         self.parts, self.backwards, self.n_forwards = [], [], 0
 
-    def assign_part(self, graph: "_Graph") -> None:
+    def add_graph_text(self, kind: str, text: str) -> None:
+        """Keep one printed graph for the generated code that follows it."""
+        if kind == _DYNAMO:
+            self.begin(text)
+        elif kind == _PART:
+            self.parts.append(text)
+        elif kind in _AOT:
+            self.aot[kind] = text
+            if kind == _BACKWARD and self.parts:
+                self.backwards.append(text)
+        else:
+            self.post[kind] = text
+
+    def compiled(self, compile_id: str, code: str, file_name: str) -> "_Graph":
+        """The graph that this generated code is of."""
+        post = next((self.post[kind] for kind in _POST if kind in self.post), "")
+        graph = _Graph(compile_id, code, file_name, self.dynamo, dict(self.aot), post)
+        if self.parts:
+            self._assign_part(graph)
+        self.post = {}
+        self.graphs.append(graph)
+        return graph
+
+    def _assign_part(self, graph: "_Graph") -> None:
         """Say of a graph that was just compiled which part of a cut one it is."""
         index: int | None = self.n_forwards
         if _direction(graph) == "backward":
@@ -89,6 +112,18 @@ class _Graph:
     mappings: dict[str, Any] = field(default_factory=dict)
     stacks: dict[str, Any] = field(default_factory=dict)
 
+    def describe(self, kind: str, payload: str) -> bool:
+        """Take what its records say of its nodes; False where that is no JSON object."""
+        try:
+            value = msgspec.json.decode(payload.encode(), type=dict[str, Any])
+        except msgspec.DecodeError:
+            return False
+        if kind == _MAPPINGS:
+            self.mappings = value
+        else:
+            self.stacks = value
+        return True
+
 
 def read_inductor(paths: Sequence[Path]) -> InductorLog:
     """Read the structured logs of one process; no file gives a log without graphs.
@@ -100,47 +135,23 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
     skipped: Counter[str] = Counter()
     n_records = n_unreadable = 0
     last_id = ""
-    for path in paths:
-        for record in records(path, _WANTED, skipped, skipped):
-            if record.payload is None:
-                continue
-            kind = record.kind.removeprefix(_ARTIFACT)
-            payload = payload_text(record.payload)
-            n_records += 1
-            compile_id = record.compile_id or last_id
-            last_id = compile_id
-            one = compilations.setdefault(compile_id, _Compilation())
-            if kind == _DYNAMO:
-                one.begin(payload)
-            elif kind == _PART:
-                one.parts.append(payload)
-            elif kind in _AOT:
-                one.aot[kind] = payload
-                if kind == _BACKWARD and one.parts:
-                    one.backwards.append(payload)
-            elif kind in _POST:
-                one.post[kind] = payload
-            elif kind == _CODE:
-                name = record.body.get("filename") if isinstance(record.body, dict) else None
-                post = next((one.post[name] for name in _POST if name in one.post), "")
-                graph = _Graph(
-                    compile_id, payload, str(name or ""), one.dynamo, dict(one.aot), post
-                )
-                if one.parts:
-                    one.assign_part(graph)
-                one.post = {}
-                one.graphs.append(graph)
-                graphs.append(graph)
-            elif one.graphs:
-                try:
-                    value = msgspec.json.decode(payload.encode(), type=dict[str, Any])
-                except msgspec.DecodeError:
-                    n_unreadable += 1
-                    continue
-                if kind == _MAPPINGS:
-                    one.graphs[-1].mappings = value
-                else:
-                    one.graphs[-1].stacks = value
+    wanted = (record for path in paths for record in records(path, _WANTED, skipped, skipped))
+    for record in wanted:
+        if record.payload is None:
+            continue
+        kind = record.kind.removeprefix(_ARTIFACT)
+        payload = payload_text(record.payload)
+        n_records += 1
+        compile_id = record.compile_id or last_id
+        last_id = compile_id
+        compilation = compilations.setdefault(compile_id, _Compilation())
+        if kind == _CODE:
+            name = record.body.get("filename") if isinstance(record.body, dict) else None
+            graphs.append(compilation.compiled(compile_id, payload, str(name or "")))
+        elif kind in (_DYNAMO, _PART, *_AOT, *_POST):
+            compilation.add_graph_text(kind, payload)
+        elif compilation.graphs and not compilation.graphs[-1].describe(kind, payload):
+            n_unreadable += 1
     built = tuple(_build(graph) for graph in graphs)
     return InductorLog(
         graphs=built,

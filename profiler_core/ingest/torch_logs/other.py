@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from profiler_core.ingest.torch_logs.breaks import GB_LINK, frames, one_line
 from profiler_core.ingest.torch_logs.recompiles import ADDRESS
-from profiler_core.model.compilation import CompileFailure, CudaGraphEvent, Frame
+from profiler_core.model.compilation import CompileFailure, CudaGraphEvent
 
 SKIP = re.compile(r"[Ss]kipping cudagraphs? due to (?P<reason>.*)", re.DOTALL)
 LIMIT_WORDS = ("re-recording limit", "reaching ")
@@ -75,29 +76,41 @@ def parse_failure(lines: Sequence[str], *, suppressed: bool) -> CompileFailure |
     Returns None where the text holds no error of Dynamo.
     """
     head = WONT_CONVERT.match(lines[0]) if suppressed else None
-    error = next((m for text in lines if (m := EXCEPTION.match(text.strip()))), None)
+    error = _exception(lines)
     if error is None and head is None:
         return None
-    user: tuple[Frame, ...] = ()
-    for index, text in enumerate(lines):
-        if text.startswith("from user code:"):
-            user = frames(lines[index + 1 : index + 60])
-            break
+    name, reason = error or ("error", "")
+    function, file, line = _user_line(lines)
+    if head is not None:
+        function, file, line = head["function"], head["file"], int(head["line"])
     link = GB_LINK.search("\n".join(lines[:60]))
-    reason = error["reason"] if error else ""
-    if error and reason.endswith("raised:"):
-        at = next(i for i, text in enumerate(lines) if EXCEPTION.match(text.strip()))
-        reason = f"{reason} {lines[at + 1].strip()}" if at + 1 < len(lines) else reason
-    last = user[-1] if user else None
     return CompileFailure(
-        error=error["error"] if error else "error",
+        error=name,
         reason=one_line(reason),
         suppressed=suppressed,
-        function=head["function"] if head else (last.function if last else None),
-        file=head["file"] if head else (last.file if last else None),
-        line=int(head["line"]) if head else (last.line if last else None),
+        function=function,
+        file=file,
+        line=line,
         gb_id=f"GB{link[1]}" if link else None,
     )
+
+
+def _exception(lines: Sequence[str]) -> tuple[str, str] | None:
+    """Name and reason of Dynamo's exception; a reason that ends in "raised:" has one more line."""
+    for text, after in zip_longest(lines, lines[1:], fillvalue=""):
+        if error := EXCEPTION.match(text.strip()):
+            reason = error["reason"]
+            if reason.endswith("raised:"):
+                reason = f"{reason} {after.strip()}"
+            return error["error"], reason
+    return None
+
+
+def _user_line(lines: Sequence[str]) -> tuple[str | None, str | None, int | None]:
+    """Function, file and line of the innermost frame below "from user code:"."""
+    start = next((n for n, text in enumerate(lines) if text.startswith("from user code:")), None)
+    user = frames(lines[start + 1 : start + 60]) if start is not None else ()
+    return (user[-1].function, user[-1].file, user[-1].line) if user else (None, None, None)
 
 
 class _Place(NamedTuple):

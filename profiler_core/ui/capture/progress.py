@@ -6,7 +6,12 @@ from html import escape
 import streamlit as st
 
 from profiler_core.capture import jobs
-from profiler_core.capture.job_progress import FINAL_PHASES, CaptureProgress, PointProgress
+from profiler_core.capture.job_progress import (
+    FINAL_PHASES,
+    CaptureProgress,
+    PhaseProgress,
+    PointProgress,
+)
 from profiler_core.capture.jobs import Job
 from profiler_core.store import history, library
 from profiler_core.store.sweeps import key_of, place_of
@@ -213,15 +218,6 @@ def _cell(progress: CaptureProgress, variant: str | None, name: str, is_live: bo
     phase = found[0]
     goes_on = is_live and progress.goes_on(phase)
     ended_at = time.time() if goes_on else phase.ended_at
-    count = ""
-    if phase.phase == "timing" and phase.done is not None and not goes_on:
-        # A cap on the time may end it before all rounds that were asked for.
-        count = f"{phase.done:g} round{'' if phase.done == 1 else 's'}"
-    elif phase.done is not None and phase.total:
-        count = f"{phase.done:g} of {phase.total:g}"
-    elif phase.done is not None and phase.phase == "warm-up":
-        # It ends when the steps are steady: there is no total.
-        count = f"{phase.done:g} step{'' if phase.done == 1 else 's'}"
     sign = "<span class=fs-tick>✓</span>"
     if progress.stopped_in(variant) == phase:
         sign = "<span class='fs-tick fs-w'>✕</span>"
@@ -229,7 +225,24 @@ def _cell(progress: CaptureProgress, variant: str | None, name: str, is_live: bo
         width = 100 * (phase.fraction or 0.0)
         sign = f"<span class=fs-bar><i style='width:{width:.0f}%'></i></span>"
     took = _seconds(ended_at - phase.started_at)
-    return f"{sign}<span class=fs-took>{took}</span><span class=fs-d>{count}</span>"
+    return (
+        f"{sign}<span class=fs-took>{took}</span><span class=fs-d>{_count(phase, goes_on)}</span>"
+    )
+
+
+def _count(phase: PhaseProgress, goes_on: bool) -> str:
+    """Rounds or steps that are done; "" for a phase that counts none."""
+    if phase.done is None:
+        return ""
+    if phase.phase == "timing" and not goes_on:
+        # A cap on the time may end it before all rounds that were asked for.
+        return f"{phase.done:g} round{'' if phase.done == 1 else 's'}"
+    if phase.total:
+        return f"{phase.done:g} of {phase.total:g}"
+    if phase.phase == "warm-up":
+        # It ends when the steps are steady: there is no total.
+        return f"{phase.done:g} step{'' if phase.done == 1 else 's'}"
+    return ""
 
 
 def _log(job: Job) -> None:

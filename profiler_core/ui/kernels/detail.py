@@ -1,13 +1,13 @@
 """One kernel in depth: its name in full, its calls in each run, who launched it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 
 import streamlit as st
 
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.kernel_calls import KernelCalls
-from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.kernel_sides import KernelRow, KernelSide
 from profiler_core.figures.duration_histogram import duration_histogram
 from profiler_core.store.library import Entry
 from profiler_core.ui.analyses import calls_of
@@ -71,20 +71,23 @@ def _table(
     def line(name: str, cells: list[str]) -> str:
         return f"<tr><th scope=row>{name}</th>{''.join(f'<td>{c}</td>' for c in cells)}</tr>"
 
-    sides = row.sides
+    def durations(ns_of: Callable[[KernelSide], float]) -> list[str]:
+        return [format_duration(ns_of(side)) if side else "–" for side in row.sides]
+
     body = (
-        line("Calls a step", [format_count(s.n) if s else "–" for s in sides])
-        + line("Time a step", [format_duration(s.time_ns) if s else "–" for s in sides])
-        + line("Mean", [format_duration(s.mean_ns) if s else "–" for s in sides])
-        + line("Shortest", [format_duration(s.min_ns) if s else "–" for s in sides])
-        + line("Longest", [format_duration(s.max_ns) if s else "–" for s in sides])
+        line("Calls a step", [format_count(side.n) if side else "–" for side in row.sides])
+        + line("Time a step", durations(lambda side: side.time_ns))
+        + line("Mean", durations(lambda side: side.mean_ns))
+        + line("Shortest", durations(lambda side: side.min_ns))
+        + line("Longest", durations(lambda side: side.max_ns))
     )
-    if any(c.by_operator for c in calls):
-        body += line("Operator", [_named(c.by_operator, c.n) for c in calls])
-    if any(c.by_launch for c in calls):
-        body += line("Launched by", [_named(c.by_launch, c.n) for c in calls])
-    if any(c.grids for c in calls):
-        body += line("Shapes", [_named(c.grids, c.n) for c in calls])
+    for name, counts in (
+        ("Operator", [c.by_operator for c in calls]),
+        ("Launched by", [c.by_launch for c in calls]),
+        ("Shapes", [c.grids for c in calls]),
+    ):
+        if any(counts):
+            body += line(name, [_named(n, c.n) for n, c in zip(counts, calls, strict=True)])
     for name, cells in detail_lines(counted):
         body += line(name, cells)
     return (

@@ -27,28 +27,7 @@ def show_curves(runs: Sequence[Remembered]) -> None:
         section("Along the snapshot", "What tensors held, from one change to the next.")
     else:
         section("Along a step", "What was allocated, from one change to the next.")
-    n_steps = min(len(curve.step_ts_ns) for _, curve in drawn)
-    with st.container(horizontal=True, gap="medium"):
-        what = st.segmented_control(
-            "What is drawn",
-            [_MADE, _HELD],
-            default=_MADE,
-            label_visibility="collapsed",
-            required=True,
-            **in_address("memory_what", _MADE),
-        )
-        steps = [_ALL, *(f"Step {n + 1}" for n in range(n_steps))] if n_steps > 1 else [_ALL]
-        which = _ALL
-        if len(steps) > 1:
-            which = st.segmented_control(
-                "Which step",
-                steps,
-                default=steps[1],
-                label_visibility="collapsed",
-                required=True,
-                **in_address("memory_step", steps[1]),
-            )
-    step = steps.index(which) - 1 if which in steps else -1
+    what, step = _choose(min(len(curve.step_ts_ns) for _, curve in drawn))
     sides = [_side(run, curve, step, made=what == _MADE) for run, curve in drawn]
     palette = colors()
     show_legend([(run.label, palette.run(run.number)) for run, _ in drawn])
@@ -66,6 +45,31 @@ def show_curves(runs: Sequence[Remembered]) -> None:
         for note in run.report.notes
         if "[memory]" in note or "no trace" in note
     )
+
+
+def _choose(n_steps: int) -> tuple[str, int]:
+    """Draw the controls: (made or held, number of the step from 0; -1 for all)."""
+    with st.container(horizontal=True, gap="medium"):
+        what = st.segmented_control(
+            "What is drawn",
+            [_MADE, _HELD],
+            default=_MADE,
+            label_visibility="collapsed",
+            required=True,
+            **in_address("memory_what", _MADE),
+        )
+        if n_steps < 2:
+            return what, -1
+        steps = [_ALL, *(f"Step {n + 1}" for n in range(n_steps))]
+        which = st.segmented_control(
+            "Which step",
+            steps,
+            default=steps[1],
+            label_visibility="collapsed",
+            required=True,
+            **in_address("memory_step", steps[1]),
+        )
+    return what, steps.index(which) - 1 if which in steps else -1
 
 
 def _side(run: Remembered, curve: MemoryCurve, step: int, *, made: bool) -> CurveSide:
