@@ -29,7 +29,7 @@ from profiler_core.analysis.kernels import kernels
 from profiler_core.analysis.launches import launches
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.memory.peak import peak_memory
-from profiler_core.analysis.steps import find_window, window_of
+from profiler_core.analysis.steps import window_of
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.trace_notes import trace_notes
 from profiler_core.analysis.waterfall import waterfall
@@ -168,7 +168,6 @@ def questions(trace: Trace) -> dict[str, Callable[[], object]]:
     launch = launches(counted)
     return {
         "device_work": partial(device_work, trace),
-        "find_window": partial(find_window, trace),
         "categorise": partial(categorise, trace),
         "summarise": partial(summarise, trace),
         "kernels": partial(kernels, trace),

@@ -5,6 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from profiler_core.analysis.steps import Window, window_of
+from profiler_core.analysis.work import device_work
 from profiler_core.model.run import Measurement, Numerics, Round, RunFiles, RunRecord
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, TABLE_SCHEMAS, Trace
@@ -26,6 +28,11 @@ def a_trace(**tables: list[Row]) -> Trace:
     return Trace(
         source="made-up.json", origin_ns=0, metadata=metadata, tally=Tally(n_events), **frames
     )
+
+
+def find_window(trace: Trace) -> Window:
+    """The window of a trace and its steps."""
+    return window_of(trace, device_work(trace))
 
 
 def kernel(ts: int, dur: int, correlation: int | None = None, **more: Any) -> Row:

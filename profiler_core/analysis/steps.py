@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from profiler_core.analysis.work import device_work, host_steps
+from profiler_core.analysis.work import host_steps
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 
 # Spans of the profiler itself; "Trace" lasts as long as the recording.
@@ -45,11 +45,6 @@ class Window:
     def n_steps(self) -> int:
         """What "per step" divides by: 1 for a trace without steps, which counts as one."""
         return max(1, len(self.steps))
-
-
-def find_window(trace: Trace) -> Window:
-    """The window of a trace and its steps; see `window_of` for many questions on one trace."""
-    return window_of(trace, device_work(trace))
 
 
 def window_of(trace: Trace, work: pl.DataFrame) -> Window:

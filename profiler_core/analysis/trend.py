@@ -95,11 +95,6 @@ class TrendChart:
         """When its newest run was made."""
         return max(point.run.created_at for line in self.lines for point in line.points)
 
-    @property
-    def n_points(self) -> int:
-        """Over all lines."""
-        return sum(len(line.points) for line in self.lines)
-
 
 @dataclass(frozen=True)
 class Trend:

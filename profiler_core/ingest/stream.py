@@ -32,7 +32,6 @@ class Stream:
     bytes_total: int = 0  # of the file as it lies there
     bytes_read: int = 0
     n_unpacked: int = 0
-    n_members: int = 0  # gzip members
     damage: str | None = None  # why unpacking stopped early
     _handles: list[BinaryIO] = field(default_factory=list)
 
@@ -70,7 +69,6 @@ class Stream:
 
     def _gunzip(self, file: IO[bytes]) -> Iterator[bytes]:
         inflater = zlib.decompressobj(wbits=31)
-        self.n_members = 1
         packed = b""
         while True:
             packed = packed or file.read(_PACKED_BLOCK_BYTES)
@@ -84,7 +82,6 @@ class Stream:
                 if not packed:
                     continue
                 inflater = zlib.decompressobj(wbits=31)
-                self.n_members += 1
             try:
                 # Bounded: 256 KiB of a bomb would else become 256 MiB at once.
                 block = inflater.decompress(packed, BLOCK_BYTES)

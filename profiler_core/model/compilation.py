@@ -8,7 +8,6 @@ Places are as the log has them: they are shown, never opened.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 SourceKind = Literal["text", "structured"]
@@ -82,7 +81,6 @@ class Recompile:
     reasons: tuple[GuardFailure, ...]  # newest cache entry first: the first is the telling one
     compile_id: str | None = None
     rank: int | None = None
-    logged_at_s: float | None = None  # on the log's own clock: only differences mean anything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,16 +122,12 @@ class Compilation:
     phases: tuple[Phase, ...] = ()
     cache: Mapping[str, str] = field(default_factory=dict)  # cache -> "hit", "miss", "bypass"
     guard_count: int | None = None
-    guard_latency_us: int | None = None
     graph_op_count: int | None = None
     graph_node_count: int | None = None
-    cache_size: int | None = None  # entries of this frame before it
     restart_reasons: tuple[str, ...] = ()
-    recompile_reason: str | None = None
     fail_type: str | None = None
     fail_reason: str | None = None
     has_guarded_code: bool | None = None
-    triton_kernels: tuple[tuple[str, int], ...] = ()  # name, compile µs
     cudagraph_skip_reason: str | None = None
     rank: int | None = None
 
@@ -189,18 +183,6 @@ class FusionDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
-    """Where a large piece of text (generated code, a graph) lies in a structured log."""
-
-    kind: str  # record type, or the artifact's name
-    compile_id: str
-    source: Path
-    offset: int  # of the payload, bytes after decompression
-    n_bytes: int
-    filename: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LowerBound:
     """Something that this source and version cannot show."""
 
@@ -224,7 +206,6 @@ class CompileLog:
     cudagraph_events: tuple[CudaGraphEvent, ...] = ()
     perf_hints: tuple[PerfHint, ...] = ()
     fusion_decisions: tuple[FusionDecision, ...] = ()
-    artifacts: tuple[Artifact, ...] = ()
     warnings: tuple[str, ...] = ()  # lines that change how the run must be read
     lower_bound: tuple[LowerBound, ...] = ()
     n_lines: int = 0

@@ -72,11 +72,6 @@ class CompiledGraph(msgspec.Struct, frozen=True):
     file_name: str = ""  # of the generated module, as logged; never opened
     code: str = ""
 
-    @property
-    def has_provenance(self) -> bool:
-        """Do calls and graph nodes name each other? Without it the ledger goes by names."""
-        return any(call.post_nodes or call.source_nodes for call in self.calls)
-
 
 class InductorLog(msgspec.Struct, frozen=True):
     """All generated modules of one process, in the order of their compilation."""

@@ -82,8 +82,3 @@ class MemorySnapshot:
     stacks: pl.DataFrame
     annotations: pl.DataFrame
     settings: Mapping[str, Any] = field(default_factory=dict)  # allocator_settings, plain values
-
-    @property
-    def has_history(self) -> bool:
-        """Were allocations recorded? Not under a CUDA graph's replay, which makes none."""
-        return self.events.height > 0

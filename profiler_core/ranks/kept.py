@@ -11,14 +11,15 @@ from profiler_core.analysis.ranks.job import Job
 from profiler_core.home import cache_directory
 from profiler_core.ranks import remote
 from profiler_core.ranks.find import RankFiles
-from profiler_core.ranks.packed import VERSION, pack_job, unpack_job
+
+_VERSION = 2  # of the file; older ones are made anew
 
 
 def kept_job(found: RankFiles) -> Job | None:
     """The job of these very files; None where it was not put together yet, or is damaged."""
     path = place_of(found, "job")
     try:
-        return unpack_job(path.read_bytes()) if path is not None else None
+        return msgspec.msgpack.decode(path.read_bytes(), type=Job) if path is not None else None
     except (OSError, msgspec.MsgspecError):
         return None
 
@@ -27,12 +28,12 @@ def keep_job(found: RankFiles, job: Job) -> None:
     """Keep it. Nothing is kept of a store, which says too little of when a file changed."""
     path = place_of(found, "job")
     if path is not None:
-        write(path, pack_job(job))
+        write(path, msgspec.msgpack.encode(job))
 
 
 def place_of(found: RankFiles, ending: str) -> Path | None:
     """Where something derived from these files alone is kept; None for those of a store."""
-    digest = hashlib.blake2b(str(VERSION).encode(), digest_size=16)
+    digest = hashlib.blake2b(str(_VERSION).encode(), digest_size=16)
     for file in found.files:
         if remote.is_url(file.place):
             return None

@@ -100,7 +100,6 @@ def _write(trace: Trace, folder: Path) -> None:
     layout = Layout(
         version=VERSION,
         n_events=n_events,
-        n_names=len(names.texts()),
         start_ns=int(ts.min()) if n_events else 0,
         end_ns=int((ts + dur).max()) if n_events else 0,
         categories=categories.texts(),

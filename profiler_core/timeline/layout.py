@@ -62,7 +62,6 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
     version: int
     n_events: int
-    n_names: int
     start_ns: int  # of the first event drawn; 0 where there is none
     end_ns: int
     categories: tuple[str, ...]

@@ -1,5 +1,4 @@
-from profiler_core.analysis.steps import find_window
-from tests.builders import a_trace, kernel, launch, memset, op, step
+from tests.builders import a_trace, find_window, kernel, launch, memset, op, step
 
 
 def test_a_host_bound_run_is_as_long_as_its_host_ranges():

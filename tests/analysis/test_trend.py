@@ -50,6 +50,10 @@ def recorded(sample="bert", variant="default", *, n=0, metrics=None, **changes):
     )
 
 
+def n_points(chart):
+    return sum(len(line.points) for line in chart.lines)
+
+
 def only_line(runs, metric="step_time_ns"):
     (chart,) = trend(runs, metric).charts
     (line,) = chart.lines
@@ -71,7 +75,7 @@ def test_the_variants_of_a_workload_share_a_chart_with_the_baseline_first():
     assert [(line.variant, line.is_baseline) for line in chart.lines] == [
         *(("eager", True), ("reduce-overhead", False))
     ]
-    assert chart.n_points == 4
+    assert n_points(chart) == 4
     assert chart.facts == ("inference", "fp32", "NVIDIA H200")
 
 
@@ -88,7 +92,7 @@ def test_the_variants_of_a_workload_share_a_chart_with_the_baseline_first():
 )
 def test_another_question_is_another_chart(change):
     found = trend([recorded(n=0), recorded(n=1, **change)], "step_time_ns")
-    assert [chart.n_points for chart in found.charts] == [1, 1]
+    assert [n_points(chart) for chart in found.charts] == [1, 1]
 
 
 def test_another_mode_is_another_line():
@@ -156,7 +160,7 @@ def test_what_is_left_out_is_counted():
     ]
     found = trend(runs, "step_time_ns")
     assert (found.n_unfinished, found.n_without_number, found.n_without_workload) == (1, 1, 1)
-    assert [chart.n_points for chart in found.charts] == [1]
+    assert [n_points(chart) for chart in found.charts] == [1]
 
 
 def test_a_number_of_zero_is_drawn_and_has_no_ratio_after_it():

@@ -5,7 +5,7 @@ import pytest
 from profiler_core.ingest.compile_log.visibility import TABLE, names_in
 from profiler_core.ingest.torch_logs.breaks import original_function, parse_break
 from profiler_core.ingest.torch_logs.other import parse_cudagraph
-from profiler_core.ingest.torch_logs.prefix import parse_prefix, seconds
+from profiler_core.ingest.torch_logs.prefix import parse_prefix
 from profiler_core.ingest.torch_logs.reader import read_torch_logs
 from profiler_core.ingest.torch_logs.recompiles import parse_guard, parse_recompile
 from profiler_core.ingest.torch_trace.phases import PhaseTally
@@ -37,11 +37,6 @@ def test_prefixes_of_all_versions_and_launchers(line, stream, compile_id, artifa
 @pytest.mark.parametrize("line", ["", "Epoch 1: loss 0.1 [info] x: 3", "V1121 was a good year"])
 def test_program_output_has_no_prefix(line):
     assert parse_prefix(line) is None
-
-
-def test_times_of_both_styles_agree():
-    assert seconds("1121 08:26:53.163000") == seconds("2026-11-21 08:26:53,163")
-    assert seconds("1121 08:26:53.5") - seconds("1121 08:26:52.0") == 1.5
 
 
 @pytest.mark.parametrize(

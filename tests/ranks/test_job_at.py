@@ -11,8 +11,6 @@ from profiler_core.ranks.cluster import summaries_on
 from profiler_core.ranks.find import find_ranks
 from profiler_core.ranks.job_at import job_at, job_of
 from profiler_core.ranks.kept import keep_job, kept_job, place_of
-from profiler_core.ranks.local import summaries_here
-from profiler_core.ranks.packed import pack_job, pack_summary, unpack_job, unpack_summary
 from profiler_core.ranks.summary_of import summary_of
 
 N = 6
@@ -77,17 +75,9 @@ def test_an_unreadable_rank_is_a_sentence_and_the_others_stand(job_folder):
     assert any("rank5.json.gz" in note for note in job.notes)
 
 
-def test_a_summary_survives_packing(job_folder):
-    summary = next(iter(summaries_here(find_ranks(str(job_folder)).files, 1)))
-    again = unpack_summary(pack_summary(summary))
-    assert again.calls.equals(summary.calls)
-    assert {**vars(again), "calls": None} == {**vars(summary), "calls": None}
-
-
 def test_a_job_survives_packing_and_is_kept_until_a_file_changes(job_folder):
     found = find_ranks(str(job_folder))
     job = job_of(found, n_processes=1)
-    assert unpack_job(pack_job(job)) == job
     assert kept_job(found) is None
     keep_job(found, job)
     assert kept_job(found) == job

@@ -30,12 +30,6 @@ def compile_time(log: CompileLog | None) -> CompileTime | None:
     return max((_of_rank([c for c in timed if c.rank == rank]) for rank in ranks), key=_seconds)
 
 
-def compile_seconds(log: CompileLog | None) -> tuple[float, str] | None:
-    """(seconds, "logs") for a comparison; None where the first call must do instead."""
-    found = compile_time(log)
-    return (found.seconds, "logs") if found else None
-
-
 def compilation_ns(log: CompileLog, compile_id: str | None, rank: int | None) -> int | None:
     """What one compilation took: its frame, and its backward where that came later."""
     own = [

@@ -38,7 +38,6 @@ class Joined:
     steps: tuple[int, ...]  # the trace's steps that are joined
     n_counted_steps: int  # steps that the counters hold
     n_kernels: int  # of one such step, in the trace
-    n_matched: int  # of them, with a row
     kernel_time_ns: int  # of the joined steps, in the trace
     matched_time_ns: int
     first_step_events: tuple[int, ...]  # rows of device_work with a row, of the first joined step
@@ -74,7 +73,6 @@ def join(counters: Counters, work: pl.DataFrame) -> Joined | None:
         steps=fit.steps,
         n_counted_steps=fit.repeats,
         n_kernels=len(events),
-        n_matched=len(places),
         kernel_time_ns=sum(int(every.sum()) for every in durations),
         matched_time_ns=sum(int(every[places].sum()) for every in durations),
         first_step_events=tuple(int(event) for event in events[places]),

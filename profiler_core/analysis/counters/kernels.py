@@ -19,12 +19,6 @@ class KernelCounters:
     measured: Measured
     estimated_bytes: float | None = None  # of the same kernels, from shapes; None: not all known
 
-    @property
-    def dram_share(self) -> float | None:
-        """DRAM bytes over those that shapes demand: below 1 a cache served the rest."""
-        moved = self.measured.dram_bytes
-        return moved / self.estimated_bytes if moved is not None and self.estimated_bytes else None
-
 
 def counters_by_name(
     counters: Counters,

@@ -5,7 +5,7 @@ tensors once through the memory, whichever takes longer. Under a CUDA graph ther
 and so no shapes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
@@ -207,11 +207,3 @@ def headroom(
     if time == 0:
         return None
     return Headroom(time / n_steps, floor / n_steps, flops / n_steps)
-
-
-def per_call(ops: Iterable[OpWork]) -> Mapping[str, int]:
-    """Device time by operator, ns."""
-    sums: dict[str, int] = {}
-    for op in ops:
-        sums[op.name] = sums.get(op.name, 0) + op.time_ns
-    return sums

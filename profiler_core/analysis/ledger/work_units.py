@@ -5,7 +5,6 @@ autograd are looked through: what runs inside is the work, and a unit says in wh
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
@@ -272,8 +271,3 @@ def _read_types(types: str | None) -> tuple[str, ...]:
     except msgspec.DecodeError:
         return ()
     return tuple(str(item) for item in value) if isinstance(value, list) else ()
-
-
-def busy_units(step: HostStep) -> Iterator[tuple[int, Unit]]:
-    """The units of a step that started device work, with their numbers."""
-    return ((number, unit) for number, unit in enumerate(step.units) if unit.events)

@@ -51,11 +51,6 @@ class Vanished:
         """Fewer bytes allocated a step; below 0: more."""
         return self.bytes[0] - self.bytes[1]
 
-    @property
-    def vanished_n(self) -> float:
-        """Fewer allocations a step; below 0: more."""
-        return self.n[0] - self.n[1]
-
 
 def vanished_by_group(
     ledger: FusionLedger,

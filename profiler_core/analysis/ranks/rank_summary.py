@@ -73,10 +73,5 @@ def distributed_info(trace: Trace) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def rank_in(trace: Trace) -> int | None:
-    """The rank that the trace itself names."""
-    return _whole(distributed_info(trace).get("rank"))
-
-
 def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -65,7 +65,6 @@ class Worker:
     def __init__(self, spec: Dict[str, Any], channel: Channel) -> None:
         self._spec = spec
         self._channel = channel
-        self._next_step = 0
         self._user_file: Optional[str] = None
         self._compiled = bool(spec["variant"]["compile"] or spec["variant"]["torchscript"])
         if ".py" in spec["workload"]:
@@ -140,7 +139,6 @@ class Worker:
             return step
 
         self._step, first_call_ns = self._clock.once(first)
-        self._next_step = 1
         engines.check_ran()
         return {
             "first_call_ns": first_call_ns,
@@ -168,7 +166,6 @@ class Worker:
             cycle=n,
             progress=progress,
         )
-        self._next_step = 0
         last = result.step_ns[-5 * n :]
         return {
             "step_ns": result.step_ns,

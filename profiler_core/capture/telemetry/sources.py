@@ -20,10 +20,6 @@ class Gpus:
     source: str | None = None  # "nvml" or "amdsmi"
     reason: str = ""
 
-    def measured_first(self, index: int) -> tuple[Device, ...]:
-        """The device of that index, then the others."""
-        return tuple(sorted(self.devices, key=lambda device: device.index != index))
-
 
 def find_gpus() -> Gpus:
     """Every GPU of this machine: NVIDIA's through NVML, else AMD's through amdsmi."""

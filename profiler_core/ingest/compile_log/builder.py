@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from profiler_core.ingest.torch_logs.breaks import ParsedBreak
 from profiler_core.model.compilation import (
-    Artifact,
     Compilation,
     CompileFailure,
     CompileLog,
@@ -50,7 +49,6 @@ class CompileLogBuilder:
     recompiles: list[Recompile | None] = field(default_factory=list)  # None: it hit the limit
     limit_hits: list[LimitHit] = field(default_factory=list)
     compilations: list[Compilation] = field(default_factory=list)
-    artifacts: list[Artifact] = field(default_factory=list)
     failures: Counter[CompileFailure] = field(default_factory=Counter)
     cudagraphs: dict[CudaGraphEvent, list[str | None]] = field(
         default_factory=lambda: defaultdict(list)
@@ -167,7 +165,6 @@ class CompileLogBuilder:
                 for text, ids in self.perf_hints.items()
             ),
             fusion_decisions=tuple(replace(d, n=n) for d, n in self.fusions.items()),
-            artifacts=tuple(self.artifacts),
             warnings=tuple(self.warnings),
             n_lines=self.n_lines,
             n_unparsed=self.n_unparsed,

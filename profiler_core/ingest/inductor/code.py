@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from profiler_core.ingest.inductor.graphs import parse_type
 from profiler_core.model.inductor import CallKind, GeneratedCall, KernelDefinition
 
 _FUNCTION = re.compile(
@@ -142,11 +141,6 @@ def read_buffers(
         elif (again := _REUSE.match(row)) and again["old"] in buffers:
             buffers[again["name"]] = buffers[again["old"]]
     return buffers
-
-
-def fragment_type(annotation: str) -> tuple[tuple[int, ...] | None, str | None]:
-    """`f32[64, 2048][2048, 1]cuda:0` of a kernel's graph fragment -> shape and dtype."""
-    return parse_type(annotation)
 
 
 def _call(

@@ -26,7 +26,6 @@ SHORT = re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL):(?P<source>tor
 RANK = re.compile(r"\[rank(\d+)\]:$")
 # Where a launcher says who speaks: torchrun --tee `[default0]:`, srun --label `0: `.
 _LAUNCHER_RANK = re.compile(r"(?:\[\w+?(\d+)\]:|^\s*(\d+): )")
-_DAYS_BEFORE_MONTH = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
 
 Style = Literal["glog", "iso", "short"]
 
@@ -85,20 +84,6 @@ def parse_prefix(line: str) -> Prefix | None:
         compile_id=_without_attempt(match["id"]),
         artifact=artifact,
     )
-
-
-def seconds(when: str) -> float | None:
-    """Turn a printed time into seconds; glog prints no year, so only differences mean anything."""
-    if not when:
-        return None
-    date, _, clock = when.partition(" ")
-    digits = date.replace("-", "")[-4:]
-    month, day = int(digits[:2]), int(digits[2:])
-    if not 1 <= month <= 12:
-        return None
-    hours, minutes, rest = clock.replace(",", ".").split(":")
-    days = _DAYS_BEFORE_MONTH[month - 1] + day
-    return days * 86400.0 + int(hours) * 3600 + int(minutes) * 60 + float(rest)
 
 
 def _short(match: re.Match[str], line: str, rank: int | None) -> Prefix:

@@ -13,7 +13,6 @@ from profiler_core.ingest.compile_log.visibility import text_bounds, version_of
 from profiler_core.ingest.torch_logs.breaks import original_function, parse_break, parse_suppressed
 from profiler_core.ingest.torch_logs.lines import CHUNK_BYTES, lines
 from profiler_core.ingest.torch_logs.other import parse_cudagraph, parse_failure, parse_fusion
-from profiler_core.ingest.torch_logs.prefix import seconds
 from profiler_core.ingest.torch_logs.recompiles import parse_limit, parse_recompile
 from profiler_core.ingest.torch_logs.records import STALE_GUARDS, Assembler, Record
 from profiler_core.model.compilation import CompileLog, FusionDecision, LimitHit, Recompile
@@ -135,7 +134,6 @@ class _Reader:
                 reasons=parsed.reasons,
                 compile_id=_compile_id(record),
                 rank=record.rank,
-                logged_at_s=seconds(record.prefix.when) if record.prefix else None,
             )
         )
         if parsed.reasons:

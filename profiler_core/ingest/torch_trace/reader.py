@@ -7,7 +7,7 @@ the recompile limit reports its failed guards and then compiles nothing.
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,13 +17,11 @@ from profiler_core.ingest.compile_log.builder import MAX_EVENTS, CompileLogBuild
 from profiler_core.ingest.compile_log.visibility import structured_bounds, version_of
 from profiler_core.ingest.torch_logs.breaks import GB_LINK, one_line, original_function, parse_break
 from profiler_core.ingest.torch_logs.lines import CHUNK_BYTES
-from profiler_core.ingest.torch_logs.prefix import seconds
 from profiler_core.ingest.torch_logs.recompiles import parse_guard
 from profiler_core.ingest.torch_trace.metrics import compilation, limit_of
 from profiler_core.ingest.torch_trace.phases import PhaseTally
 from profiler_core.ingest.torch_trace.records import TraceRecord, decode, payload_text, records
 from profiler_core.model.compilation import (
-    Artifact,
     Compilation,
     CompileFailure,
     CompileLog,
@@ -36,7 +34,7 @@ from profiler_core.model.compilation import (
 BREAK = "artifact:dynamo_graph_break_reason"
 RECOMPILE = "artifact:recompile_reasons"
 WANTED = frozenset({BREAK, RECOMPILE, "artifact:torch_version", "chromium_event"})
-# Large texts: only their place is kept, pages read them when asked.
+# Large texts: `ingest/inductor` reads them when a page asks.
 LARGE = {
     "inductor_output_code",
     "inductor_post_grad_graph",
@@ -102,6 +100,14 @@ class _Reader:
     def __init__(self, builder: CompileLogBuilder) -> None:
         self._builder = builder
         self.n_records = 0
+        self._readers: dict[str, Callable[[TraceRecord], None]] = {
+            "chromium_event": self._chromium,
+            "str": self._string,
+            "dynamo_start": self._start,
+            BREAK: self._break,
+            RECOMPILE: self._keep_guards,
+            "artifact:torch_version": self._torch_version,
+        }
 
     def read(self, path: Path, chunk_bytes: int) -> None:
         """Read one file to its end."""
@@ -127,42 +133,39 @@ class _Reader:
 
     def _record(self, record: TraceRecord) -> None:
         kind = record.kind
-        if kind == "chromium_event":
-            self._chromium(record)
-        elif kind == "str":
-            body = record.body
-            if isinstance(body, list) and len(body) == 2 and isinstance(body[1], int):
-                self._strings[body[1]] = str(body[0])
-        elif kind == "dynamo_start":
-            self._start(record)
-        elif kind == BREAK:
-            parsed = parse_break(payload_text(record.payload or b"").split("\n"))
-            if parsed is None:
-                self._builder.could_not_parse(payload_text(record.payload or b""))
-            else:
-                self._builder.add_break(parsed, record.compile_id, self._rank_of(record))
-        elif kind == RECOMPILE:
-            if record.compile_id is not None:
-                self._reasons[record.compile_id] = (
-                    record,
-                    _guards(payload_text(record.payload or b"")),
-                )
+        if kind in self._readers:
+            self._readers[kind](record)
         elif kind in METRICS:
             self._metrics(record, METRICS[kind])
-        elif kind == "artifact:torch_version":
-            self._builder.torch_version = (
-                payload_text(record.payload or b"").strip().strip('"') or None
-            )
-        elif kind in LARGE:
-            self._large(record)
         elif cache := CACHE_EVENT.match(kind):
-            key = self._key(record.compile_id or "")
-            states = self._caches[key]
+            states = self._caches[self._key(record.compile_id or "")]
             before = states.get(cache["cache"])
             state = cache["state"]
             states[cache["cache"]] = state if before in (None, state) else "hit and miss"
-        else:
+        elif kind not in LARGE:  # code and graphs: `ingest/inductor` reads them
             self._builder.others[kind] += 1
+
+    def _string(self, record: TraceRecord) -> None:
+        body = record.body
+        if isinstance(body, list) and len(body) == 2 and isinstance(body[1], int):
+            self._strings[body[1]] = str(body[0])
+
+    def _break(self, record: TraceRecord) -> None:
+        text = payload_text(record.payload or b"")
+        parsed = parse_break(text.split("\n"))
+        if parsed is None:
+            self._builder.could_not_parse(text)
+        else:
+            self._builder.add_break(parsed, record.compile_id, self._rank_of(record))
+
+    def _keep_guards(self, record: TraceRecord) -> None:
+        if record.compile_id is not None:
+            guards = _guards(payload_text(record.payload or b""))
+            self._reasons[record.compile_id] = (record, guards)
+
+    def _torch_version(self, record: TraceRecord) -> None:
+        version = payload_text(record.payload or b"").strip().strip('"')
+        self._builder.torch_version = version or None
 
     def _rank_of(self, record: TraceRecord) -> int | None:
         return record.rank if record.rank is not None else self._rank
@@ -212,7 +215,6 @@ class _Reader:
                 reasons=reasons,
                 compile_id=record.compile_id,
                 rank=self._rank_of(record),
-                logged_at_s=seconds(record.when),
             )
         )
 
@@ -286,22 +288,6 @@ class _Reader:
                 rank=rank,
             )
         )
-
-    def _large(self, record: TraceRecord) -> None:
-        body = record.body if isinstance(record.body, dict) else {}
-        if record.n_bytes and len(self._builder.artifacts) < MAX_EVENTS:
-            self._builder.artifacts.append(
-                Artifact(
-                    kind=record.kind.removeprefix("artifact:"),
-                    compile_id=record.compile_id or "",
-                    source=self._path,
-                    offset=record.offset,
-                    n_bytes=record.n_bytes,
-                    filename=body.get("filename")
-                    if isinstance(body.get("filename"), str)
-                    else None,
-                )
-            )
 
     def _end(self, span: tuple[Version, Version]) -> None:
         builder = self._builder

@@ -16,7 +16,7 @@ import msgspec
 from profiler_core.ingest.torch_logs.lines import CHUNK_BYTES, chunks
 
 HEADER = re.compile(
-    rb"(?:\[rank\d+\]:)?[VDIWEC](?P<when>\d{4} \d\d:\d\d:\d\d\.\d{3,9}) \d+ "
+    rb"(?:\[rank\d+\]:)?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d{3,9} \d+ "
     rb"[^\n]{1,400}?:\d+\] (?=\{)"
 )
 # Never read: the tensors of each graph, one record each.
@@ -44,8 +44,8 @@ MAX_PAYLOAD_BYTES = 1 << 24
 MAX_LINE_BYTES = 1 << 24
 
 
-# The first line of a record: kind, body, compile id, rank, when, offset of the payload.
-_Head = tuple[str, Any, str | None, int | None, str, int]
+# The first line of a record: kind, body, compile id, rank.
+_Head = tuple[str, Any, str | None, int | None]
 
 
 class TraceRecord(NamedTuple):
@@ -55,10 +55,7 @@ class TraceRecord(NamedTuple):
     body: Any  # the value of that key
     compile_id: str | None
     rank: int | None
-    when: str  # "1121 08:26:46.212000"
     payload: bytes | None
-    offset: int  # of the payload in the unpacked file
-    n_bytes: int  # of the payload, tabs and line ends included
     n_lines: int  # of the whole record
 
 
@@ -81,11 +78,10 @@ def records(
     current: _Head | None = None
     keep = False  # is the payload of the current record wanted?
     payload: list[bytes] = []
-    n_payload = n_lines = at = 0
+    n_payload = n_lines = 0
     for text in _whole_lines(path, repairs, size):
         for match in _SEGMENT.finditer(text):
             segment = match[0]
-            at += len(segment)
             if segment[:1] == b"\t":
                 if keep and n_payload < MAX_PAYLOAD_BYTES:
                     payload.append(segment[: MAX_PAYLOAD_BYTES - n_payload])
@@ -93,33 +89,17 @@ def records(
                 n_lines += segment.count(b"\n")
                 continue
             if current is not None:
-                yield _record(current, payload if keep else None, n_payload, n_lines)
-            current = _header(segment[:-1], at, skipped)
+                yield _record(current, payload if keep else None, n_lines)
+            current = _header(segment[:-1], skipped)
             keep = current is not None and current[0] in wanted
             payload, n_payload, n_lines = [], 0, 0
     if current is not None:
-        yield _record(current, payload if keep else None, n_payload, n_lines)
+        yield _record(current, payload if keep else None, n_lines)
 
 
 def payload_text(payload: bytes) -> str:
     """Payloads are UTF-8; anything else is shown with replacement characters."""
     return payload.decode("utf-8", errors="replace")
-
-
-def read_payload(path: Path, offset: int, n_bytes: int) -> str:
-    """Read one payload again, by the place that `records` gave."""
-    repairs: Counter[str] = Counter()
-    parts: list[bytes] = []
-    at = 0
-    for chunk in chunks(path, repairs):
-        end = at + len(chunk)
-        if end > offset and at < offset + n_bytes:
-            parts.append(chunk[max(0, offset - at) : offset + n_bytes - at])
-        at = end
-        if at >= offset + n_bytes:
-            break
-    text = payload_text(b"".join(parts)).replace("\r\n", "\n")
-    return "\n".join(line.removeprefix("\t") for line in text.split("\n")).strip("\n")
 
 
 def decode(text: bytes) -> Any:
@@ -130,17 +110,17 @@ def decode(text: bytes) -> Any:
         return json.loads(text)
 
 
-def _record(head: _Head, payload: list[bytes] | None, n_bytes: int, n_lines: int) -> TraceRecord:
+def _record(head: _Head, payload: list[bytes] | None, n_lines: int) -> TraceRecord:
     text = (
         None
         if payload is None
         else b"".join(payload)[1:].removesuffix(b"\n").replace(b"\n\t", b"\n")
     )
-    kind, body, compile_id, rank, when, offset = head
-    return TraceRecord(kind, body, compile_id, rank, when, text, offset, n_bytes, n_lines + 1)
+    kind, body, compile_id, rank = head
+    return TraceRecord(kind, body, compile_id, rank, text, n_lines + 1)
 
 
-def _header(line: bytes, payload_at: int, skipped: Counter[str]) -> _Head | None:
+def _header(line: bytes, skipped: Counter[str]) -> _Head | None:
     """The first line of a record; None, counted, for anything that is not to be read."""
     match = HEADER.match(line) or (HEADER.search(line) if b"] {" in line[:600] else None)
     if match is None:
@@ -174,8 +154,6 @@ def _header(line: bytes, payload_at: int, skipped: Counter[str]) -> _Head | None
         body,
         _compile_id(data),
         rank if isinstance(rank, int) else None,
-        match["when"].decode(),
-        payload_at,
     )
 
 

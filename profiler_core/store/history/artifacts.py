@@ -21,7 +21,7 @@ from profiler_core.home import cache_directory
 from profiler_core.ingest.run import unpacked_run
 from profiler_core.settings import settings
 from profiler_core.store.history.packing import packed
-from profiler_core.store.key_parts import decode_part, encode_part
+from profiler_core.store.key_parts import encode_part
 
 _BLOCK_BYTES = 1 << 20
 
@@ -123,11 +123,6 @@ def artifacts() -> Artifacts | None:
 def name_of(capture_id: str, directory: str) -> str:
     """The artifact's name of a run; safe as a path everywhere."""
     return f"{encode_part(capture_id) or '~'}/{encode_part(directory)}.zip"
-
-
-def run_name_of(name: str) -> str:
-    """The run directory's name inside an artifact's."""
-    return decode_part(name.rpartition("/")[2].removesuffix(".zip"))
 
 
 def _is_name(name: str) -> bool:

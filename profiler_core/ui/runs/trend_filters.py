@@ -1,7 +1,6 @@
 """What the trends show: filters with only those values that occur, all of it in the address."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -30,15 +29,6 @@ METRICS = {
     "energy_per_step_j": "Energy",
 }
 _ORDERS: Mapping[str, Order] = {"By date": "time", "By run": "run"}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What somebody wants to see."""
-
-    wanted: history.RunFilter
-    metric: str
-    order: Order
 
 
 def choose_metric() -> tuple[str, Order]:

@@ -15,7 +15,7 @@ from profiler_core.analysis.compilation.causes import (
     guard_cause,
     registry_url,
 )
-from profiler_core.analysis.compilation.compile_time import compile_seconds, compile_time
+from profiler_core.analysis.compilation.compile_time import compile_time
 from profiler_core.analysis.compilation.recompiles import recompile_reports
 from profiler_core.analysis.compilation.report import compilation_report, user_frame
 from profiler_core.analysis.step_time import step_time_ns
@@ -130,7 +130,6 @@ def test_compilations_that_nest_count_once():
     found = compile_time(log)
     assert (found.seconds, found.forward_seconds, found.backward_seconds) == (5.0, 4.0, 3.0)
     assert found.runtime_seconds == 5.0
-    assert compile_seconds(log) == (5.0, "logs")
 
 
 def test_ranks_compile_at_the_same_time():
@@ -144,8 +143,8 @@ def test_ranks_compile_at_the_same_time():
 
 
 def test_without_compilations_no_seconds_are_claimed():
-    assert compile_seconds(None) is None
-    assert compile_seconds(CompileLog()) is None
+    assert compile_time(None) is None
+    assert compile_time(CompileLog()) is None
 
 
 def test_a_recompile_costs_its_compilation_and_names_its_step():

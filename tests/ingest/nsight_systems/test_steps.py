@@ -3,11 +3,11 @@
 import polars as pl
 import pytest
 
-from profiler_core.analysis.steps import find_window
 from profiler_core.errors import BadInput
 from profiler_core.ingest.nsight_systems.choice import Choice
 from profiler_core.ingest.nsight_systems.reader import read_nsight_systems
 from profiler_core.model.trace import RECORDING
+from tests.builders import find_window
 from tests.ingest.nsight_systems.build import AUTOGRAD, Export
 
 
