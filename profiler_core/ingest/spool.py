@@ -8,7 +8,6 @@ they take what they are, and from the threshold on no memory at all.
 import tempfile
 from collections import defaultdict
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import polars as pl
@@ -30,12 +29,7 @@ class Spool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def append(self, table: str, packed: bytes) -> None:

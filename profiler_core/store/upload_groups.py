@@ -74,11 +74,28 @@ _BY_NAME = {
 
 def group(parts: Iterable[Part]) -> Groups:
     """Sort the files into runs."""
-    every = sorted(parts, key=lambda part: part.name)
+    recorded, loose = _by_records(sorted(parts, key=lambda part: part.name))
+    ranked, loose = _by_jobs(loose)
+    runs = recorded + ranked
+    leading = _leading(loose, is_alone=not runs)
+    made = [RunParts(name) for name in display_names([part.name for part in leading])]
+    for run, part in zip(made, leading, strict=True):
+        _put(run, part)
+    others = [part for part in loose if part not in leading]
+    notes = [note for part in others if (note := _left_out(part)) is not None]
+    readable = [part for part in others if part.role not in (None, Role.NOT_READ)]
+    if readable and not made:
+        alone = RunParts(display_names([readable[0].name])[0])
+        made = [runs.pop() if len(runs) == 1 else alone]
+    given, unclear = _shared_out(readable, made)
+    return Groups((*runs, *made), (*notes, *given), unclear)
+
+
+def _by_records(parts: list[Part]) -> tuple[list[RunParts], list[Part]]:
+    """A run for each run.json with the files of its folder, and the files that are in none."""
     runs: list[RunParts] = []
-    notes: list[str] = []
-    loose = every
-    records = [part for part in every if part.role is Role.RECORD]
+    loose = parts
+    records = [part for part in parts if part.role is Role.RECORD]
     by_folder: dict[str, RunParts] = {}
     places = places_beside([(_folder(record.name), record.path) for record in records])
     # Shorter folders first: a run comes before its ranks; among those of one job the lowest rank.
@@ -97,34 +114,49 @@ def group(parts: Iterable[Part]) -> Groups:
             id(part) for part in inside if _put(run, part, by_name=True, below=below)
         }
         loose = [part for part in loose if id(part) not in taken]
-    leading = [part for part in loose if part.role is Role.TRACE]
-    ranked = _ranked(leading)
-    taken = {id(part) for run in ranked for part in run.files.values()}
-    leading = [part for part in leading if id(part) not in taken]
-    loose = [part for part in loose if id(part) not in taken]
-    runs += ranked
-    if not leading and not runs:  # snapshots alone are compared as traces are
-        leading = [part for part in loose if part.role is Role.MEMORY_SNAPSHOT]
-    if not leading and not runs:  # and so are samples of GPUs alone
-        leading = [part for part in loose if part.role is Role.NVML]
-    made = [RunParts(name) for name in display_names([part.name for part in leading])]
-    for run, part in zip(made, leading, strict=True):
-        _put(run, part)
-    others = [part for part in loose if part not in leading]
-    notes += [note for part in others if (note := _left_out(part)) is not None]
-    known = [part for part in others if part.role not in (None, Role.NOT_READ)]
-    if known and not made:
-        made = [runs.pop()] if len(runs) == 1 else [RunParts(display_names([known[0].name])[0])]
+    return runs, loose
+
+
+def _by_jobs(parts: list[Part]) -> tuple[list[RunParts], list[Part]]:
+    """A run for each job of several ranks among the traces, and the files that are in none."""
+    runs = _ranked([part for part in parts if part.role is Role.TRACE])
+    taken = {id(part) for run in runs for part in run.files.values()}
+    return runs, [part for part in parts if id(part) not in taken]
+
+
+def _leading(parts: list[Part], *, is_alone: bool) -> list[Part]:
+    """The files that are a run each: traces.
+
+    Args:
+        parts: that belong to no run yet.
+        is_alone: no run was made of anything else; snapshots without traces are then compared as
+            traces are, and samples of GPUs without snapshots.
+    """
+    for role in (Role.TRACE, Role.MEMORY_SNAPSHOT, Role.NVML) if is_alone else (Role.TRACE,):
+        leading = [part for part in parts if part.role is role]
+        if leading:
+            return leading
+    return []
+
+
+def _shared_out(parts: list[Part], runs: list[RunParts]) -> tuple[list[str], tuple[Part, ...]]:
+    """Put files to the run that each fits.
+
+    Returns:
+        A sentence for each that fits none, or whose run has one already, and the compiler's logs
+        of nobody knows which run.
+    """
+    notes: list[str] = []
     unclear = []
-    for part in known:
-        fits = _fitting(part, made)
+    for part in parts:
+        fits = _fitting(part, runs)
         if len(fits) == 1:
             notes += give(part, fits[0])
         elif part.role in OF_THE_COMPILER:
             unclear.append(part)
         else:
-            notes.append(not_clear(part, len(made)))
-    return Groups((*runs, *made), tuple(notes), tuple(unclear))
+            notes.append(not_clear(part, len(runs)))
+    return notes, tuple(unclear)
 
 
 def _order(record: Part, places: Mapping[str, tuple[str, str]]) -> tuple[int, bool, str]:

@@ -103,17 +103,12 @@ def run_telemetry(
     if phase is None and times:
         reasons["phase"] = _no_phase(record)
     numbers: dict[str, object] = {}
-    if phase is not None:
-        numbers = {
-            "phase": WORDS[phase.kind],
-            "phase_ns": phase.length_ns,
-            "n_steps": phase.n_steps,
-        }
-        if samples:
-            numbers |= _Reader(samples, inside, phase, record, reasons).numbers()
+    if samples and phase is not None:
+        numbers = _Reader(samples, inside, phase, record, reasons).numbers()
     environment = record.environment
     return RunTelemetry(
         **_device(samples, environment),
+        **_stretch(phase),
         n_samples=len(inside),
         power_limit_w=_number(environment.get("power_limit_w")),
         sm_clock_max_mhz=_number(environment.get("sm_clock_max_mhz")),
@@ -133,6 +128,13 @@ def _device(samples: Sequence[GpuSample], environment: Mapping[str, object]) -> 
         "gpu": _text(environment.get("gpu")) or (note.gpu if note else None),
         "source": note.source if note else "nvml" if samples else None,
     }
+
+
+def _stretch(phase: Phase | None) -> dict[str, Any]:
+    """What the numbers were taken from."""
+    if phase is None:
+        return {"phase": None, "phase_ns": None, "n_steps": None}
+    return {"phase": WORDS[phase.kind], "phase_ns": phase.length_ns, "n_steps": phase.n_steps}
 
 
 def _why_not_sampled(
