@@ -27,6 +27,7 @@ from profiler_core.capture.variant_spec import (
     Mode,
     Precision,
     VariantSpec,
+    modifier_words,
     parse_variant,
     parse_variants,
 )
@@ -139,8 +140,8 @@ class CaptureSpec:
     variants: tuple[VariantSpec, ...] = option(
         (VariantSpec(), VariantSpec(compile=True, mode="default", backend="inductor")),
         help="comma-separated, the first is the baseline: "
-        f"{', '.join((*BASES, *COMMON_BACKENDS))} or backend:NAME, each with +dynamic, +static, "
-        f"+fullgraph, +channels_last, {', '.join(f'+{name}' for name in PRECISIONS[1:])}, and "
+        f"{', '.join((*BASES, *COMMON_BACKENDS))} or backend:NAME, each with "
+        f"{', '.join(f'+{word}' for word in modifier_words())}, and "
         "+KEY=VALUE for an option of the backend (docs/backends.md)",
         parse=parse_variants,
         write=lambda variants: ",".join(variant.label for variant in variants),

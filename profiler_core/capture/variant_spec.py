@@ -7,7 +7,8 @@ of the backend (see backend_options): `openvino+config.INFERENCE_PRECISION_HINT=
 """
 
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from profiler_core.capture import backend_options as options_of
@@ -36,8 +37,22 @@ BASES: dict[str, str] = {
 # business: the child answers with what to install.
 COMMON_BACKENDS = tuple(name for backend in BACKENDS for name in backend.offered)
 
-_PRECISION_ALIASES: dict[str, Precision] = {"amp": "bf16-autocast"}
-_LAYOUT_ALIASES = ("channels_last", "channels-last", "cl")
+
+@dataclass(frozen=True)
+class Modifier:
+    """What a word after the base sets, declared beside the field of VariantSpec that holds it.
+
+    words: word -> value; the first of a value is the one that a label has.
+    """
+
+    label: str
+    help: str
+    words: Mapping[str, Any]
+    only_compiled: bool = False
+
+
+def _modifier_field(default: Any, label: str, **about: Any) -> Any:
+    return field(default=default, metadata={"modifier": Modifier(label, **about)})
 
 
 @dataclass(frozen=True)
@@ -52,10 +67,33 @@ class VariantSpec:
     mode: Mode | None = None
     backend: str | None = None
     torchscript: bool = False
-    dynamic: bool | None = None
-    fullgraph: bool = False
-    precision: Precision = "fp32"
-    channels_last: bool = False
+    dynamic: bool | None = _modifier_field(
+        None,
+        "Dynamic shapes",
+        help="torch.compile's dynamic=None, True, False: whether a size is compiled in",
+        words={"dynamic": True, "static": False},
+        only_compiled=True,
+    )
+    fullgraph: bool = _modifier_field(
+        False,
+        "fullgraph",
+        help="a graph break becomes an error",
+        words={"fullgraph": True},
+        only_compiled=True,
+    )
+    precision: Precision = _modifier_field(
+        "fp32",
+        "Precision",
+        help="tf32 lets matrix products round to 10 bits; autocast runs them in half precision and "
+        "keeps the weights; bf16 and fp16 convert the weights",
+        words={**{name: name for name in PRECISIONS}, "amp": "bf16-autocast"},
+    )
+    channels_last: bool = _modifier_field(
+        False,
+        "channels_last",
+        help="memory format for convolutions",
+        words=dict.fromkeys(("channels_last", "channels-last", "cl"), True),
+    )
     backend_options: options_of.Options = ()  # in the order in which they were given
 
     @property
@@ -70,14 +108,7 @@ class VariantSpec:
         else:
             base = self.backend if self.backend in COMMON_BACKENDS else f"backend:{self.backend}"
         parts = [str(base), *(f"{key}={value}" for key, value in self.backend_options)]
-        if self.dynamic is not None:
-            parts.append("dynamic" if self.dynamic else "static")
-        if self.fullgraph:
-            parts.append("fullgraph")
-        if self.precision != "fp32":
-            parts.append(self.precision)
-        if self.channels_last:
-            parts.append("channels_last")
+        parts += filter(None, (modifier_word(name, getattr(self, name)) for name in MODIFIERS))
         return "+".join(parts)
 
     @property
@@ -89,6 +120,29 @@ class VariantSpec:
         """The keys of `spec` in run.json; backend_options as torch.compile takes them."""
         options = options_of.nested(str(self.backend), self.backend_options)
         return {**asdict(self), "backend_options": options}
+
+
+# In the order in which a label has them.
+MODIFIERS: dict[str, Modifier] = {
+    entry.name: entry.metadata["modifier"] for entry in fields(VariantSpec) if entry.metadata
+}
+
+
+def modifier_word(name: str, value: Any) -> str:
+    """The word that gives this value to the field; "" for its default."""
+    if value == getattr(VariantSpec(), name):
+        return ""
+    return next(word for word, meant in MODIFIERS[name].words.items() if meant == value)
+
+
+def modifier_words() -> tuple[str, ...]:
+    """Each word that a label may have."""
+    return tuple(
+        word
+        for name, modifier in MODIFIERS.items()
+        for word, value in modifier.words.items()
+        if modifier_word(name, value) == word
+    )
 
 
 def parse_variant(text: str) -> VariantSpec:
@@ -114,11 +168,13 @@ def parse_variant(text: str) -> VariantSpec:
             remedy="Give them to a mode of torch.compile or to a backend such as openvino.",
         )
     options_of.check(str(variant.backend), options, text)
-    if not variant.compile and (variant.dynamic is not None or variant.fullgraph):
-        raise BadInput(
-            f"Variant '{text}' asks for dynamic, static or fullgraph without torch.compile.",
-            remedy="Use these words with a mode such as default.",
-        )
+    for name, modifier in MODIFIERS.items():
+        word = modifier_word(name, getattr(variant, name))
+        if modifier.only_compiled and word and not variant.compile:
+            raise BadInput(
+                f"Variant '{text}' asks for {word} without torch.compile.",
+                remedy="Use this word with a mode such as default.",
+            )
     return variant
 
 
@@ -162,18 +218,10 @@ def _base_fields(base: str, text: str) -> dict[str, Any]:
 
 
 def _modifier(word: str, text: str) -> tuple[str, Any]:
-    if word in ("dynamic", "static"):
-        return "dynamic", word == "dynamic"
-    if word == "fullgraph":
-        return "fullgraph", True
-    if word in _LAYOUT_ALIASES:
-        return "channels_last", True
-    if word in _PRECISION_ALIASES:
-        return "precision", _PRECISION_ALIASES[word]
-    if word in PRECISIONS:
-        return "precision", word
+    for name, modifier in MODIFIERS.items():
+        if word in modifier.words:
+            return name, modifier.words[word]
     raise BadInput(
         f"Variant '{text}' has the unknown word '{word}'.",
-        remedy=f"Use dynamic, static, fullgraph, channels_last, {', '.join(PRECISIONS)}, or "
-        "KEY=VALUE for an option of the backend.",
+        remedy=f"Use {', '.join(modifier_words())}, or KEY=VALUE for an option of the backend.",
     )

@@ -16,6 +16,7 @@ from profiler_core.capture.spec import (
     parse_variants,
 )
 from profiler_core.capture.sweep.points import points_of
+from profiler_core.capture.variant_spec import MODIFIERS, modifier_word
 from profiler_core.errors import BadInput
 
 Kind = Literal["Built-in", "torchvision", "My own code"]
@@ -28,7 +29,9 @@ _PLAIN = ("device", "python", "directory", "batch_size", "shapes", "options", "n
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DYNAMIC: tuple[Dynamic, ...] = get_args(Dynamic)
-_DYNAMIC_WORD: dict[Dynamic, str] = {"Automatic": "", "Dynamic": "dynamic", "Static": "static"}
+_DYNAMIC_VALUE: dict[Dynamic, bool | None] = {
+    "Automatic": None, "Dynamic": True, "Static": False,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,12 +141,16 @@ def _option_words(text: str, base: str) -> list[str]:
 
 def _variants(answers: Answers) -> tuple[VariantSpec, ...]:
     """The chips with the modifiers that apply to them, then the typed ones as they are."""
-    everywhere = [answers.precision if answers.precision != "fp32" else ""]
-    everywhere.append("channels_last" if answers.channels_last else "")
-    compiled = [_DYNAMIC_WORD[answers.dynamic], "fullgraph" if answers.fullgraph else ""]
+    values = {name: getattr(answers, name) for name in MODIFIERS}
+    values["dynamic"] = _DYNAMIC_VALUE[answers.dynamic]
     texts = []
     for base in answers.bases:
-        more = everywhere if base in ("eager", "torchscript") else compiled + everywhere
+        is_compiled = base not in ("eager", "torchscript")
+        more = (
+            modifier_word(name, value)
+            for name, value in values.items()
+            if is_compiled or not MODIFIERS[name].only_compiled
+        )
         options = _option_words(dict(answers.backend_options).get(base, ""), base)
         texts.append("+".join([base, *options, *filter(None, more)]))
     if answers.further_variants.strip():

@@ -13,6 +13,7 @@ from profiler_core.capture.spec import (
     PRECISIONS,
     TRAINING_WORKLOADS,
 )
+from profiler_core.capture.variant_spec import MODIFIERS
 from profiler_core.door.interpreters import may_name_any
 from profiler_core.errors import BadInput
 from profiler_core.settings import FILE, settings
@@ -201,42 +202,28 @@ def _torchvision_models(machine: Machine | None) -> tuple[str, ...]:
 
 def _modifiers() -> dict[str, Any]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        precision = st.selectbox(
-            "Precision",
-            PRECISIONS,
-            key="fs_c_precision",
-            width=150,
-            help="For all variants. tf32 lets matrix products round to 10 bits; autocast runs "
-            "them in half precision and keeps the weights; bf16 and fp16 convert the weights.",
-            persist_state="session",
-        )
-        dynamic = st.segmented_control(
-            "Dynamic shapes",
-            DYNAMIC,
-            default=DYNAMIC[0],
-            required=True,
-            key="fs_c_dynamic",
-            help="torch.compile's dynamic=None, True, False: whether a size is compiled in.",
-            persist_state="session",
-        )
+        chosen = {
+            "precision": st.selectbox(options=PRECISIONS, width=150, **_modifier("precision")),
+            "dynamic": st.segmented_control(
+                options=DYNAMIC, default=DYNAMIC[0], required=True, **_modifier("dynamic")
+            )
+            or DYNAMIC[0],
+        }
         with st.container(horizontal=True, width="content", gap="small"):
-            channels_last = st.checkbox(
-                "channels_last",
-                key="fs_c_channels_last",
-                help="Memory format for convolutions; for all variants.",
-                persist_state="session",
-            )
-            fullgraph = st.checkbox(
-                "fullgraph",
-                key="fs_c_fullgraph",
-                help="A graph break becomes an error.",
-                persist_state="session",
-            )
+            for name in ("channels_last", "fullgraph"):
+                chosen[name] = st.checkbox(**_modifier(name))
+    return chosen
+
+
+def _modifier(name: str) -> dict[str, Any]:
+    """What each widget of a modifier has."""
+    modifier = MODIFIERS[name]
+    scope = "For all compiled variants" if modifier.only_compiled else "For all variants"
     return {
-        "precision": precision,
-        "dynamic": dynamic or DYNAMIC[0],
-        "channels_last": channels_last,
-        "fullgraph": fullgraph,
+        "label": modifier.label,
+        "key": f"fs_c_{name}",
+        "help": f"{scope}: {modifier.help}.",
+        "persist_state": "session",
     }
 
 
