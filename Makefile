@@ -57,6 +57,9 @@ types: $(VENV)/.dev  ## mypy, strict on profiler_core
 samples:  ## Capture the sample traces anew on this machine's GPU
 	$(PY) sample_traces/capture_samples.py
 
+tutorial: $(VENV)/.dev browser  ## Take the pictures of docs/tutorial.md anew
+	$(PY) -m tests.browser.tutorial
+
 golden: $(VENV)/.dev  ## Accept the numbers of the golden captures as they are now
 	$(PY) -m tests.golden.accept
 

@@ -18,7 +18,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    StorageState,
+    expect,
+    sync_playwright,
+)
 
 from profiler_core.store.private_file import write_private
 from profiler_core.ui.own_machine.cookie import cookie_name, new_cookie
@@ -116,11 +123,13 @@ def let_the_browser_in(home: Path) -> None:
     write_private(home / "server.key", KEY)
 
 
-def _cookie(home: Path) -> "dict[str, str]":
+def signed_in_state(home: Path) -> StorageState:
+    """What a browser holds that opened the link of the dashboard over `home`."""
     let_the_browser_in(home)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUSIONSCOPE_HOME", str(home))
-        return {"name": cookie_name(), "value": new_cookie(), "domain": "localhost", "path": "/"}
+        cookie = {"name": cookie_name(), "value": new_cookie(), "domain": "localhost", "path": "/"}
+    return {"cookies": [cookie], "origins": []}
 
 
 # Not scope="session": Playwright keeps an event loop running in this thread as long as it lives,
@@ -141,7 +150,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
             # /dev/shm is small in containers; one colour profile makes pixels comparable.
             args=["--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"],
         )
-        state = {"cookies": [_cookie(tmp_path_factory.mktemp("cookie"))], "origins": []}
+        state = signed_in_state(tmp_path_factory.mktemp("cookie"))
         browser.new_context = partial(browser.new_context, storage_state=state)
         yield browser
         browser.close()
