@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from profiler_core.page_specs import page_specs
 from tests.browser.conftest import (
     CAPTURES,
+    ROOT,
     Server,
     at_rest,
     ready,
@@ -18,11 +20,12 @@ from tests.browser.conftest import (
     watched_page,
 )
 from tests.browser.waiting import expect_to_fit
+from tests.test_page_specs import MADE_UP
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-PAGES = ("", "kernels", "runs")
+PAGES = tuple(spec.path for spec in page_specs() if not spec.for_admins)
 COMPARISON = {"baseline": "run/cnn/eager", "candidate": "run/cnn/reduce-overhead"}
 
 
@@ -153,3 +156,24 @@ def test_the_overview_answers_to_its_name_too(page: Page, own_server: Server) ->
     expect(page.get_by_text("Side by side")).to_be_visible()
     # It stands once in the menu.
     expect(page.get_by_test_id("stSidebarNavLink").filter(has_text="Overview")).to_have_count(1)
+
+
+def test_a_page_of_one_file_is_in_the_menu_and_opens(
+    page: Page, own_home: Path, tmp_path: Path
+) -> None:
+    """In a copy of the product with that file more, and nothing else changed."""
+    copy = tmp_path / "checkout"
+    skipped = shutil.ignore_patterns("__pycache__")
+    for part in ("profiler_core", "pages", "static", ".streamlit"):
+        shutil.copytree(ROOT / part, copy / part, ignore=skipped)
+    shutil.copy(ROOT / "app.py", copy)
+    (copy / "pages" / "made_up.py").write_text(MADE_UP)
+    with running_server(own_home, tmp_path / "log.txt", copy / "app.py") as server:
+        page.goto(server.link("kernels", **COMPARISON))
+        ready(page)
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name="Made up").click()
+        expect(page.get_by_text("Is one file enough?")).to_be_visible()
+        expect(page).to_have_url(re.compile("/made_up"))
+        page.goto(server.link("made_up", colour="green"))  # cold
+        expect(page.get_by_text("It is green.")).to_be_visible()
+        expect(page).to_have_title("Made up · Fusionscope")
