@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
-from profiler_core.cli.runs import paths_by_role
 from profiler_core.cli.table import table
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
+from profiler_core.session.folder import runs_of
 from profiler_core.units import format_share
 
 
@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     rows = []
     for folder in parser.parse_args().folders:
-        baseline, candidates = paths_by_role(folder)
+        baseline, *candidates = runs_of(folder)
         rows += [_row(folder.name, baseline, candidate) for candidate in candidates]
     head = ["pair", "baseline", "candidate", "groups", "largest", "of several", "no module",
             "without logs", "seconds"]  # fmt: skip

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from profiler_core.page_specs import PageSpec
-from profiler_core.ui.counters.data import measured_groups, measured_run
 from profiler_core.ui.fusion.coverage import show_coverage, show_left
 from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.detail import show_group
@@ -42,10 +41,9 @@ with page(SPEC):
         show_left(found[listed], shown[listed])
     if any(shown.values()):
         show_map(found, shown, listed, program_order=order == PROGRAM)
-    pair = (choice.baseline, choice.candidates[listed])
     choose_listed(found, listed)
     if shown[listed]:
-        measured = measured_groups(found[listed].ledger, pair)
+        measured = found[listed].measured
         opened = show_table(found[listed], shown[listed], listed, measured)
         if opened is not None:
             show_group(found[listed], opened, measured)
@@ -58,6 +56,6 @@ with page(SPEC):
     )
     show_notes(
         f"{label}: {note}"
-        for label, entry in zip(found[listed].labels, pair, strict=True)
-        for note in measured_run(entry).notes
+        for label, run in zip(found[listed].labels, found[listed].runs, strict=True)
+        for note in run.measured.notes
     )

@@ -2,9 +2,8 @@
 
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.page_specs import PageSpec
-from profiler_core.ui.analyses import kernels_of
 from profiler_core.ui.charts import show_figure
-from profiler_core.ui.counters.data import measured_run
+from profiler_core.ui.kernels.data import kernels_of
 from profiler_core.ui.kernels.detail import show_kernel
 from profiler_core.ui.kernels.filter import choose_kernels
 from profiler_core.ui.kernels.table import choose_kernel, offer_csv
@@ -27,7 +26,7 @@ with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
         found = kernels_of(choice)
-        runs = [measured_run(entry) for _, entry, _ in found.shown]
+        runs = [one.run.measured for one in found.shown]
     measured = [run.kernels for run in runs]
 
     rows = choose_kernels(found.rows)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.memory.curve import show_curves
-from profiler_core.ui.memory.data import compared, remembered
+from profiler_core.ui.memory.data import remembered
 from profiler_core.ui.memory.empty import show_nothing_said
 from profiler_core.ui.memory.headline import choose_candidate, show_headline
 from profiler_core.ui.memory.live import show_live
@@ -31,7 +31,7 @@ with page(SPEC):
     beside = choose_candidate(choice)
     with loading(height_px=640):
         runs = remembered(choice, (0,) if beside is None else (0, beside))
-        comparison = compared(choice, runs[0], runs[1]) if len(runs) > 1 else None
+        comparison = None if beside is None else choice.comparison.pairs[beside - 1].memory
     for run in runs:
         for problem, remedy in run.problems:
             problem_card(problem, remedy)

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from profiler_core.page_specs import PageSpec
-from profiler_core.ui.analyses import look_at
 from profiler_core.ui.overview.category_table import show_categories
 from profiler_core.ui.overview.difference import show_difference
 from profiler_core.ui.overview.headline import show_headline
@@ -32,38 +31,38 @@ SPEC = PageSpec(
 with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
-        looked = look_at(choice)
+        sides, numbers = choice.comparison.sides, choice.comparison.numbers
 
-    if not any(side.step_time_ns for side in looked.sides):
-        show_unmeasured(choice, looked)
+    if not any(side.step_time_ns for side in sides):
+        show_unmeasured(choice)
         show_upload_notes(choice)
         st.stop()
-    show_headline(choice, looked.comparison)
+    show_headline(choice, numbers)
     show_upload_notes(choice)
-    numbers, times = two_columns(left_px=table_width_px(len(choice.entries)))
-    with numbers:
+    left, right = two_columns(left_px=table_width_px(len(choice.entries)))
+    with left:
         section("Side by side")
-        show_measures(looked.comparison)
-    with times:
+        show_measures(numbers)
+    with right:
         section("Where the time went")
-        show_step_bars(looked.sides)
+        show_step_bars(sides)
         show_way_on(choice)
         offer_report(choice)
 
-    number = show_difference(choice, looked.comparison)
+    number = show_difference(choice)
     below_chart = st.container()
     why = st.container()  # filled last: ledger and logs take longer than all the rest
 
-    if any(side.summary is not None for side in looked.sides):
+    if any(side.summary is not None for side in sides):
         section("Kernels a step and their time, by what they do")
-        show_categories(looked.sides)
+        show_categories(sides)
 
-    show_what_is_missing(looked)
+    show_what_is_missing(choice.comparison)
     offer_recording_choices(choice)
-    show_definitions(looked.comparison)
+    show_definitions(numbers)
 
     with why:
         if number is not None:
-            show_why(choice, looked, number, below_chart)
+            show_why(choice, number, below_chart)
         elif not choice.candidates:
-            show_run_findings(choice, looked)
+            show_run_findings(choice)

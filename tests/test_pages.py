@@ -7,13 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from profiler_core.analysis.summary import summarise
 from profiler_core.errors import BadInput
 from profiler_core.ingest.open import open_trace
 from profiler_core.page_specs import page_specs
+from profiler_core.session.cache import SHARED
 from profiler_core.store import library
 from tests.apps import checked, opened, text_of
 
@@ -325,13 +325,10 @@ def test_what_fails_below_the_verdict_is_a_card_and_the_rest_stays(home, monkeyp
     def fail(*_):
         raise IndexError("list index out of range")
 
-    place = "profiler_core.ui.fusion.data" if part == "fusion_ledger" else (
-        "profiler_core.analysis.explanation"
-    )  # fmt: skip
-    monkeypatch.setattr(f"{place}.{part}", fail)
-    st.cache_resource.clear()
+    monkeypatch.setattr(f"profiler_core.analysis.explanation.{part}", fail)
+    SHARED.clear()
     text = text_of(opened("overview", **COMPARISON))
-    st.cache_resource.clear()  # nobody else shall meet the failure
+    SHARED.clear()  # nobody else shall meet the failure
     assert "Side by side" in text
     assert "Where the difference comes from" in text
     assert "IndexError" in text
@@ -343,10 +340,10 @@ def test_a_log_that_cannot_be_read_costs_neither_ledger_nor_findings(home, monke
     def fail(*_):
         raise BadInput("The log is cut.", remedy="Copy it again.")
 
-    monkeypatch.setattr("profiler_core.ui.overview.explanation_data.compile_log_of", fail)
-    st.cache_resource.clear()
+    monkeypatch.setattr("profiler_core.ui.reading.read_compile_log", fail)
+    SHARED.clear()
     text = text_of(opened("overview", **COMPARISON))
-    st.cache_resource.clear()
+    assert text.count("The log is cut.") == 2  # one of each run, among what the numbers leave out
     assert "What fusion did" in text
     assert "What to do next" in text
 

@@ -6,17 +6,17 @@ Times are ns a step unless the key says otherwise; absent data is null. docs/jso
 from typing import Any
 
 from profiler_core.agents.answer import page
-from profiler_core.agents.looked_at import LookedAt, compiled, looked_at, material_of, path_of
+from profiler_core.agents.looked_at import compared, compiled, run_at
 from profiler_core.analysis.fusion_json import finding_json, fusion_json
-from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
+from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.cli.compare import comparison_answer
 from profiler_core.cli.json_output import plain
 from profiler_core.cli.logs_answer import logs_answer
-from profiler_core.cli.runs import summary_and_findings_of
 from profiler_core.cli.summary import summary_answer
-from profiler_core.errors import BadInput, NothingToAnalyse
+from profiler_core.errors import BadInput
 from profiler_core.model.inductor import KernelDefinition
+from profiler_core.session.run import Run
 from profiler_core.store import library
 
 _CODE_CHARACTERS = 6_000  # of one page of generated code
@@ -52,10 +52,10 @@ def list_runs(contains: str = "", offset: int = 0, limit: int = 20) -> dict[str,
 
 def summary(run: str) -> dict[str, Any]:
     """One run in numbers, totals over its profiled window: busy, idle and why, launches, memory."""
-    opened, found, findings_, notes = summary_and_findings_of(path_of(run))
-    answer = plain(summary_answer(opened, found, findings_, notes))
+    opened = run_at(run)
+    answer = plain(summary_answer(opened))
     kept = {key: value for key, value in answer.items() if key not in _NOT_OF_A_SUMMARY}
-    kept["n_steps"] = found.n_steps
+    kept["n_steps"] = opened.required_summary().n_steps
     kept["kernels"] = [_short_kernel(row) for row in answer["kernels"][:_FEW_ROWS]]
     kept["findings"] = [_headline(row) for row in answer["findings"] or []]
     return kept
@@ -66,8 +66,7 @@ def compare(baseline: str, candidates: list[str] | None = None) -> dict[str, Any
 
     baseline: a run's id; or a capture's id alone, for all of its runs.
     """
-    seen = looked_at(baseline, candidates or [])
-    answer = plain(comparison_answer(seen.comparison, seen.explained))
+    answer = plain(comparison_answer(compared(baseline, candidates or [])))
     rows = []
     for one in answer["candidates"]:
         row = {key: one[key] for key in _OF_A_COMPARISON}
@@ -88,11 +87,13 @@ def findings(baseline: str, candidate: str = "") -> dict[str, Any]:
     candidate: compared with the baseline; without it only `baseline` is looked at.
     """
     if not candidate:
-        _, _, found, notes = summary_and_findings_of(path_of(baseline))
+        run = run_at(baseline)
+        run.required_trace()
+        stands_out, notes = run.alone.findings, run.alone.notes
     else:
-        explained = looked_at(baseline, [candidate]).explained[0]
-        found, notes = explained.findings, explained.notes
-    return {"findings": [finding_json(one) for one in found or ()], "notes": notes}
+        pair = compared(baseline, [candidate]).pairs[0]
+        stands_out, notes = pair.findings, pair.explanation.notes
+    return {"findings": [finding_json(one) for one in stands_out or ()], "notes": notes}
 
 
 def fusion_groups(
@@ -108,7 +109,7 @@ def fusion_groups(
     contains: text in the title, module, source lines or kernel names. kind: matched, removed,
     "only in the candidate" or unmatched. Ask fusion_group for one of them in full.
     """
-    ledger = _ledger(looked_at(baseline, [candidate]))
+    ledger = compared(baseline, [candidate]).pairs[0].ledger
     word = contains.lower()
     rows = [
         _group_row(number, group)
@@ -121,7 +122,7 @@ def fusion_groups(
 
 def fusion_group(baseline: str, candidate: str, group: int) -> dict[str, Any]:
     """One fusion group in full: operators, kernels, bytes, source lines, evidence."""
-    ledger = _ledger(looked_at(baseline, [candidate]))
+    ledger = compared(baseline, [candidate]).pairs[0].ledger
     if not 0 <= group < len(ledger.groups):
         raise BadInput(
             f"There is no group {group}: they are numbered from 0 to {len(ledger.groups) - 1}.",
@@ -157,10 +158,10 @@ def kernels(
     run: str, contains: str = "", offset: int = 0, limit: int = _FEW_ROWS
 ) -> dict[str, Any]:
     """Kernels of a run by name, longest first; totals over the profiled window, in ns."""
-    _, found, _, _ = summary_and_findings_of(path_of(run))
+    of_trace = run_at(run).required_summary()
     word = contains.lower()
-    rows = [_short_kernel(row) for row in plain(found.kernels) if word in row["name"].lower()]
-    return {"n_steps": found.n_steps, **page(rows, offset, limit)}
+    rows = [_short_kernel(row) for row in plain(of_trace.kernels) if word in row["name"].lower()]
+    return {"n_steps": of_trace.n_steps, **page(rows, offset, limit)}
 
 
 def kernel(run: str, name: str, code_offset: int = 0) -> dict[str, Any]:
@@ -168,17 +169,18 @@ def kernel(run: str, name: str, code_offset: int = 0) -> dict[str, Any]:
 
     name: as kernels gives it; its beginning is enough where it is the only one.
     """
-    _, found, _, _ = summary_and_findings_of(path_of(run))
-    exact = [one for one in found.kernels if one.name == name]
-    fitting = exact or [one for one in found.kernels if one.name.startswith(name.rstrip("…"))]
+    opened = run_at(run)
+    of_trace = opened.required_summary()
+    exact = [one for one in of_trace.kernels if one.name == name]
+    fitting = exact or [one for one in of_trace.kernels if one.name.startswith(name.rstrip("…"))]
     if len(fitting) != 1:
         raise BadInput(
             f"{len(fitting)} kernels of {run} are called {name[:200]}.",
             remedy="Take a name from kernels.",
         )
-    definition, compile_id = _definition(run, fitting[0].name)
+    definition, compile_id = _definition(opened, fitting[0].name)
     first = max(0, code_offset)
-    answer = {"n_steps": found.n_steps, **plain(fitting[0]), "compile_id": compile_id}
+    answer = {"n_steps": of_trace.n_steps, **plain(fitting[0]), "compile_id": compile_id}
     if definition is None:
         return {**answer, "code": None, "note": "No structured log holds generated code for it."}
     end = first + _CODE_CHARACTERS
@@ -231,15 +233,6 @@ def _short_kernel(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "name": name if len(name) <= 160 else f"{name[:160]}…"}
 
 
-def _ledger(seen: LookedAt) -> FusionLedger:
-    explained = seen.explained[0]
-    if explained.ledger is None:
-        raise NothingToAnalyse(
-            "There is no fusion ledger of these runs.", remedy=" ".join(explained.notes)[:500]
-        )
-    return explained.ledger
-
-
 def _group_row(number: int, group: FusionGroup) -> dict[str, Any]:
     return {
         "group": number,
@@ -266,8 +259,8 @@ def _searched(group: FusionGroup) -> str:
     return " ".join([group.title, group.module or "", *sources, *names]).lower()
 
 
-def _definition(run: str, name: str) -> tuple[KernelDefinition | None, str | None]:
-    code = material_of(run).code
+def _definition(run: Run, name: str) -> tuple[KernelDefinition | None, str | None]:
+    code = run.code
     for graph in code.graphs if code else ():
         for known, definition in graph.kernels.items():
             # On the CPU the trace says graph_0_cpp_fused_…, the module cpp_fused_….

@@ -1,7 +1,7 @@
 """Why a candidate differs from its baseline: waterfall, fusion ledger and findings of one pair.
 
-The command line and the pages ask here, so that both say the same. What cannot be computed is
-None, with a sentence; one part that fails takes no other with it.
+`session.pair.Pair` asks here for all who show it. What cannot be computed is None, with a
+sentence; one part that fails takes no other with it.
 """
 
 import logging
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
-from profiler_core.analysis.compilation.skipped_frames import Other, others_of
+from profiler_core.analysis.compilation.skipped_frames import Other
 from profiler_core.analysis.counters.groups import MeasuredLedger, measured_ledger
 from profiler_core.analysis.counters.join import Joined, join
 from profiler_core.analysis.counters.report import joined_notes
@@ -74,28 +74,28 @@ def explain(
     *,
     others: Sequence[Other] = (),
     make_ledger: Callable[[], FusionLedger] | None = None,
+    make_report: Callable[[], CompilationReport | None] | None = None,
 ) -> Explanation:
     """Explain the difference between the baseline and candidate `number`.
 
     Args:
         comparison: of both, and of whatever other candidates there are.
         number: which candidate.
-        baseline: its files; with `make_ledger` only its trace is asked for, to join its counters.
+        baseline: its files.
         candidate: its files.
         others: runs of the candidate's workload, to tell what its skipped frames lost.
-        make_ledger: gives the ledger of this pair to whoever keeps it; None: it is made here.
+        make_ledger: gives the ledger of this pair, as `pair_ledger` does; None: it is made here.
+        make_report: gives what the candidate's compiler did; None: it is made here.
     """
     notes: list[str] = [*baseline.problems, *candidate.problems]
     missing = not_explained(comparison, number)
-    left, right = baseline.ledger_side, candidate.ledger_side
-    if make_ledger is None and left is not None and right is not None:
-        make_ledger = partial(fusion_ledger, left, right)
+    make_ledger = make_ledger or partial(pair_ledger, comparison, baseline, candidate)
+    make_report = make_report or partial(
+        _report, comparison.sides[number].run.record, candidate, others
+    )
     ledger = None
-    if missing is None and make_ledger is not None:
+    if missing is None:
         ledger = _attempt("The fusion ledger", notes, make_ledger)
-    if ledger is not None:
-        every = (comparison.baseline, *comparison.sides)
-        ledger = with_known_categories(ledger, known_categories(side.summary for side in every))
     measured = _measured(ledger, (baseline, candidate), notes) if ledger is not None else None
     bars = None
     if missing is None:
@@ -105,7 +105,7 @@ def explain(
     found = _attempt(
         "The findings",
         notes,
-        lambda: _findings(comparison, number, candidate, ledger, others, measured),
+        lambda: _findings(comparison, number, candidate.trace, ledger, make_report(), measured),
     )
     if missing is not None:
         notes.append(f"Neither waterfall nor fusion ledger: {missing}")
@@ -124,6 +124,30 @@ def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
     if left != right:
         return "one trace has the kernels of a GPU, the other only operators on the host."
     return None
+
+
+def pair_ledger(
+    comparison: ComparedNumbers, baseline: Material, candidate: Material
+) -> FusionLedger:
+    """What each operator of the baseline became; kinds of kernels as all runs share them.
+
+    Args:
+        comparison: of both, and of whatever other candidates there are.
+        baseline: its files.
+        candidate: its files.
+
+    Raises:
+        NothingToAnalyse: one of them has no trace.
+    """
+    left, right = baseline.ledger_side, candidate.ledger_side
+    if left is None or right is None:
+        raise NothingToAnalyse(
+            "There is no fusion ledger without the traces of both runs.",
+            remedy="Capture both runs with the profiled pass.",
+        )
+    every = (comparison.baseline, *comparison.sides)
+    known = known_categories(side.summary for side in every)
+    return with_known_categories(fusion_ledger(left, right), known)
 
 
 def pair_waterfall(
@@ -156,21 +180,19 @@ def pair_waterfall(
 def _findings(
     comparison: ComparedNumbers,
     number: int,
-    candidate: Material,
+    trace: Trace | None,
     ledger: FusionLedger | None,
-    others: Sequence[Other],
+    report: CompilationReport | None,
     measured: MeasuredLedger | None,
 ) -> tuple[Finding, ...] | None:
     side = sides_of(comparison)[number + 1]
-    if side.summary is None or candidate.trace is None:
+    if side.summary is None or trace is None:
         return None
-    record = side.run.record
-    report = _report(record, candidate, others)
     return findings(
         Facts(
-            candidate.trace,
+            trace,
             side.summary,
-            record,
+            side.run.record,
             comparison.candidates[number],
             ledger,
             report,
@@ -210,53 +232,31 @@ def _report(
     )
 
 
-def others_beside(
-    comparison: ComparedNumbers, materials: Sequence[Material]
-) -> tuple[tuple[Other, ...], ...]:
-    """For each run, the baseline first, the others that tell what its skipped frames lost.
-
-    Args:
-        comparison: all of them.
-        materials: the baseline's, then the candidates'.
-    """
-    runs = [
-        (side.label, side.run.record, material.compile_log)
-        for side, material in zip((comparison.baseline, *comparison.sides), materials, strict=True)
-    ]
-    return tuple(others_of(runs, place) for place in range(len(runs)))
-
-
-def explanations(
-    comparison: ComparedNumbers, materials: Sequence[Material]
-) -> tuple[Explanation, ...]:
-    """One for each candidate, in their order.
-
-    Args:
-        comparison: all of them against one baseline.
-        materials: the baseline's, then the candidates'.
-    """
-    beside = others_beside(comparison, materials)
-    return tuple(
-        explain(comparison, number, materials[0], one, others=beside[number + 1])
-        for number, one in enumerate(materials[1:])
-    )
-
-
 def explain_run(
     record: RunRecord,
     summary: Summary | None,
     material: Material,
     sampled: RunTelemetry | None = None,
+    make_report: Callable[[], CompilationReport | None] | None = None,
 ) -> tuple[tuple[Finding, ...] | None, tuple[str, ...]]:
     """What stands out in one run that is compared with nothing, and notes on what failed.
 
     None: the run has no trace, or its findings cannot be computed.
+
+    Args:
+        record: of the run.
+        summary: of its trace.
+        material: its files.
+        sampled: its telemetry.
+        make_report: gives what its compiler did; None: it is made here.
     """
     trace = material.trace
     if summary is None or trace is None:
         return None, ("No findings: the run has no trace.",)
     notes: list[str] = []
-    report = _attempt("What the compiler did", notes, lambda: _report(record, material))
+    report = _attempt(
+        "What the compiler did", notes, make_report or partial(_report, record, material)
+    )
     found = _attempt(
         "The findings", notes, lambda: run_findings(trace, summary, record, report, sampled)
     )

@@ -1,27 +1,21 @@
 """`compare BASELINE CANDIDATE…` or `compare FOLDER`: every number per step, side by side."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.compare import (
-    CandidateComparison,
-    ComparedNumbers,
-    Side,
-    TwoNumbers,
-    compare,
-)
-from profiler_core.analysis.explanation import Explanation, explanations
+from profiler_core.analysis.compare import CandidateComparison, Side, TwoNumbers
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.cli.explained import (
     explanation_answer,
     explanation_text,
 )
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
-from profiler_core.cli.runs import add_runs, paths_by_role, sides_of
+from profiler_core.cli.runs import add_runs, comparison_of
 from profiler_core.cli.table import table
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.pair import Pair
 from profiler_core.units import (
     format_bytes,
     format_change,
@@ -42,42 +36,29 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
     apply_reading_options(arguments)
-    baseline, candidates = arguments.baseline, arguments.candidates
-    if not candidates:
-        baseline, candidates = paths_by_role(baseline)
-    (first, *others), materials = sides_of([baseline, *candidates])
-    comparison = compare(first, others)
-    explained = explanations(comparison, materials)
+    comparison = comparison_of(arguments.baseline, arguments.candidates)
     if arguments.json:
-        write_json(comparison_answer(comparison, explained))
+        write_json(comparison_answer(comparison))
     else:
-        record = first.run.record
+        record = comparison.baseline.record
         facts = [" · ".join(run_facts(record))] if record.workload else []
-        texts = (
-            _text(candidate, facts, one)
-            for candidate, one in zip(comparison.candidates, explained, strict=True)
-        )
-        print("\n\n\n".join(texts))
+        print("\n\n\n".join(_text(pair, facts) for pair in comparison.pairs))
     return 0
 
 
-def comparison_answer(
-    comparison: ComparedNumbers, explained: Sequence[Explanation]
-) -> dict[str, object]:
+def comparison_answer(comparison: Comparison) -> dict[str, object]:
     """The keys of `compare` in docs/json.md."""
     return {
-        "baseline": _side(comparison.baseline),
+        "baseline": _side(comparison.numbers.baseline),
         "candidates": [
             {
-                **_side(side),
-                **{name: getattr(candidate, name) for name in candidate.__dataclass_fields__},
-                "verdict": verdict_sentence(candidate),
-                "notes": (*candidate.notes, *one.notes),
-                **explanation_answer(one),
+                **_side(comparison.numbers.sides[pair.number]),
+                **{name: getattr(pair.numbers, name) for name in pair.numbers.__dataclass_fields__},
+                "verdict": pair.verdict,
+                "notes": pair.notes,
+                **explanation_answer(pair.explanation),
             }
-            for candidate, side, one in zip(
-                comparison.candidates, comparison.sides, explained, strict=True
-            )
+            for pair in comparison.pairs
         ],
     }
 
@@ -101,17 +82,13 @@ def _side(side: Side) -> dict[str, object]:
     }
 
 
-def _text(c: CandidateComparison, facts: list[str], explained: Explanation) -> str:
-    verdict = verdict_sentence(c)
+def _text(pair: Pair, facts: list[str]) -> str:
+    c, explained, verdict = pair.numbers, pair.explanation, pair.verdict
     parts = ["\n".join([verdict.headline, *verdict.details, *facts]), _numbers(c)]
     if c.by_category:
         parts.append(_categories(c))
     parts.extend(explanation_text(explained, c))
-    notes = (
-        *c.notes,
-        *explained.notes,
-        *(explained.waterfall.notes if explained.waterfall else ()),
-    )
+    notes = (*pair.notes, *(explained.waterfall.notes if explained.waterfall else ()))
     if notes:
         parts.append("\n".join(dict.fromkeys(notes)))
     return "\n\n".join(parts)

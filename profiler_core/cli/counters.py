@@ -8,11 +8,10 @@ from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.counters.report import CountersReport, counters_report
 from profiler_core.cli.json_output import write_json
-from profiler_core.cli.runs import side_of
 from profiler_core.cli.table import table
 from profiler_core.errors import NothingToAnalyse
-from profiler_core.ingest.counters.reader import read_counters, read_run_counters
-from profiler_core.ingest.run import open_run
+from profiler_core.ingest.counters.reader import read_counters
+from profiler_core.session.run import Run
 from profiler_core.units import format_bytes, format_count, format_duration, format_share
 
 _MOST_KERNELS = 20  # in the text; --json has all
@@ -51,16 +50,15 @@ def report_of(path: Path, run: Path | None = None) -> CountersReport:
     Raises:
         NothingToAnalyse: there are no counters, or the run has no trace to join them with.
     """
-    opened = open_run(path)
-    if opened.counters is None:
-        why = read_run_counters(opened).problems  # of a capture that tried
+    opened = Run.open(path)
+    if opened.files.counters is None:
+        why = opened.counters.problems  # of a capture that tried
         raise NothingToAnalyse(
             f"{path} holds no counters of Nsight Compute. {' '.join(why)}".strip(),
             remedy="Pass what `ncu --csv --page raw` printed, or capture with --counters.",
         )
-    counters = read_counters(opened.counters)
-    place = run or (path if opened.trace is not None else None)
-    ledger_side = None if place is None else side_of(place)[1].ledger_side
+    counters = read_counters(opened.files.counters)
+    ledger_side = (opened if run is None else Run.open(run)).material.ledger_side
     if run is not None and ledger_side is None:
         raise NothingToAnalyse(
             f"{run} has no trace to join the counters with.",

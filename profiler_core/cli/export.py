@@ -3,13 +3,13 @@
 import argparse
 from pathlib import Path
 
-from profiler_core.analysis.compare import compare
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
-from profiler_core.cli.runs import add_runs, paths_by_role, sides_of
+from profiler_core.cli.runs import add_runs, comparison_of
 from profiler_core.errors import BadInput
 from profiler_core.export.merged import Exported, export_merged
-from profiler_core.ingest.telemetry.reader import read_run_samples
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.folder import is_run
 from profiler_core.units import format_bytes, format_count, format_duration
 
 _ENDINGS = (".json", ".json.gz")
@@ -48,17 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
             remedy=f"Use {' or '.join(_ENDINGS)}.",
         )
     baseline, candidates = arguments.baseline, arguments.candidates
-    if not candidates and _is_capture(baseline):
-        baseline, candidates = paths_by_role(baseline)
-    (first, *others), materials = sides_of([baseline, *candidates])
-    samples = [read_run_samples(side.run).gpus for side in (first, *others)]
+    if candidates or _is_capture(baseline):
+        comparison = comparison_of(baseline, candidates)
+    else:
+        comparison = Comparison.open([baseline]).check()
     exported = export_merged(
-        compare(first, others),
-        materials,
-        samples,
-        output,
-        step=arguments.step,
-        all_samples=arguments.all_samples,
+        comparison, output, step=arguments.step, all_samples=arguments.all_samples
     )
     if arguments.json:
         write_json(export_answer(exported))
@@ -80,7 +75,7 @@ def export_answer(exported: Exported) -> dict[str, object]:
 
 def _is_capture(path: Path) -> bool:
     """A folder of runs; a run or trace alone is exported alone."""
-    return path.is_dir() and any((inner / "run.json").is_file() for inner in path.iterdir())
+    return path.is_dir() and not is_run(path) and any(is_run(inner) for inner in path.iterdir())
 
 
 def _text(exported: Exported) -> str:

@@ -4,27 +4,22 @@ import argparse
 import os
 from pathlib import Path
 
-from profiler_core.analysis.compare import Side, compare
-from profiler_core.analysis.explanation import Material
 from profiler_core.analysis.gate.answer import (
     annotations,
     gate_json,
     junit_xml,
     summary_markdown,
 )
-from profiler_core.analysis.gate.evidence import Evidence, evidence
-from profiler_core.analysis.gate.judgement import Gate, gate
+from profiler_core.analysis.gate.judgement import Gate
 from profiler_core.analysis.gate.limits import QUANTITIES, Limit, parse_limit, value_text
-from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.kept import the_history
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
-from profiler_core.cli.runs import sides_of
+from profiler_core.cli.runs import comparison_of
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput, FusionscopeError
-from profiler_core.ingest.run import open_run
-from profiler_core.ingest.telemetry.reader import read_run_samples
 from profiler_core.model.run import Measurement
+from profiler_core.session.run import Run
 
 _EXIT = {"pass": 0, "regression": 1, "cannot judge": 3}
 _DEFAULT = "+3%"  # on step time, where no limit is given
@@ -73,27 +68,20 @@ def run(arguments: argparse.Namespace) -> int:
     """
     apply_reading_options(arguments)
     limits = _limits(arguments)
-    paths = [_baseline(arguments.baseline), arguments.candidate]
-    (first, second), materials = sides_of(paths)
-    comparison = compare(first, [second]).candidates[0]
-    repeats = [_repeat(path) for path in arguments.same]
-    found = gate(
-        comparison,
-        (first, second),
-        (_evidence(first, materials[0]), _evidence(second, materials[1])),
-        limits,
-        repeats=repeats,
-    )
-    name = second.run.record.workload or second.run.record.name or second.label
+    pair = comparison_of(_baseline(arguments.baseline), [arguments.candidate]).pairs[0]
+    found = pair.gate(limits, [_repeat(path) for path in arguments.same])
+    baseline, candidate = pair.labels
+    record = pair.candidate.record
+    name = record.workload or record.name or candidate
     if arguments.junit is not None:
         _write(arguments.junit, junit_xml(found, name), "w")
     summary = arguments.summary or os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         _write(Path(summary), summary_markdown(found, name), "a")
     if arguments.json:
-        write_json({"baseline": first.label, "candidate": second.label, **gate_json(found)})
+        write_json({"baseline": baseline, "candidate": candidate, **gate_json(found)})
     else:
-        print(_text(found, first.label, second.label))
+        print(_text(found, baseline, candidate))
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for command in annotations(found):
                 print(command)
@@ -125,37 +113,13 @@ def _baseline(name: str) -> Path:
 
 
 def _repeat(path: Path) -> Measurement:
-    measured = open_run(path).record.measurement
+    measured = Run.open(path).record.measurement
     if measured is None or not measured.rounds:
         raise BadInput(
             f"The run {path} was not timed, so it tells nothing about noise.",
             remedy="Pass a run that was captured with timed rounds.",
         )
     return measured
-
-
-def _evidence(side: Side, material: Material) -> Evidence:
-    run = side.run
-    samples = read_run_samples(run)
-    telemetry = run_telemetry(run.record, samples.gpus, samples.hosts, samples.problems)
-    return evidence(
-        run.record,
-        side.summary,
-        material.trace,
-        material.compile_log,
-        energy_per_step_j=telemetry.energy_per_step_j if telemetry else None,
-        no_energy=_no_energy(telemetry),
-    )
-
-
-def _no_energy(telemetry: RunTelemetry | None) -> str | None:
-    """Why a run has no energy, as a part of a sentence; None: nothing more is known."""
-    reasons = telemetry.reasons if telemetry else {}
-    for key in ("energy_per_step_j", "power_w", "phase", "gpu"):
-        if key in reasons:
-            reason = reasons[key].rstrip(".")
-            return f"{reason[:1].lower()}{reason[1:]}"
-    return None
 
 
 def _write(path: Path, text: str, mode: str) -> None:

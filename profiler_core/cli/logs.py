@@ -4,21 +4,17 @@ import argparse
 from pathlib import Path
 
 from profiler_core.analysis.compilation.causes import Cause
-from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
-from profiler_core.analysis.compilation.skipped_frames import other_run
-from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.logs_answer import logs_answer, warning_lines
 from profiler_core.cli.table import table
 from profiler_core.errors import NothingToAnalyse
-from profiler_core.ingest.compile_log.reader import read_compile_log, read_compile_log_files
+from profiler_core.ingest.compile_log.reader import read_compile_log_files
 from profiler_core.ingest.file_kind import OF_THE_COMPILER
 from profiler_core.ingest.kinds import kind_of
-from profiler_core.ingest.open import open_trace
-from profiler_core.ingest.run import open_run
 from profiler_core.model.compilation import Frame
-from profiler_core.model.run import RunFiles
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.run import Run
 from profiler_core.units import format_count, format_duration, format_share
 
 _SHOWN = 20
@@ -55,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _report(paths: list[Path], baseline: Path | None) -> CompilationReport:
     if len(paths) == 1 and not _is_log(paths[0]):
-        return _of_run(open_run(paths[0]), baseline)
+        return _of_run(paths[0], baseline)
     return compilation_report(read_compile_log_files(paths))
 
 
@@ -67,33 +63,19 @@ def _is_log(path: Path) -> bool:
     return kind is None or kind.role in OF_THE_COMPILER
 
 
-def _of_run(opened: RunFiles, baseline: Path | None) -> CompilationReport:
-    log = read_compile_log(opened)
-    if log is None:
+def _of_run(path: Path, baseline: Path | None) -> CompilationReport:
+    run = Run.open(path)
+    report = run.compilation
+    if baseline is not None:
+        report = Comparison([Run.open(baseline), run]).compilation_of(1)
+    for problem in run.problems("compile log"):
+        raise problem.error()
+    if report is None:
         raise NothingToAnalyse(
-            f"{opened.path} holds no log of the compiler.",
+            f"{run.path} holds no log of the compiler.",
             remedy="Capture with logs, or pass the stderr of a run with TORCH_LOGS set.",
         )
-    saved, others = None, []
-    if baseline is not None:
-        against = open_run(baseline)
-        ours = step_time_ns(opened.record.measurement)
-        theirs = step_time_ns(against.record.measurement)
-        saved = theirs - ours if ours is not None and theirs is not None else None
-        other = other_run(
-            against.record.variant or against.path.name,
-            against.record.measurement,
-            read_compile_log(against),
-            compiled=is_compiled(against.record),
-        )
-        others = [other] if other else []
-    return compilation_report(
-        log,
-        trace=open_trace(opened.trace) if opened.trace else None,
-        measurement=opened.record.measurement,
-        saved_ns=saved,
-        others=others,
-    )
+    return report
 
 
 def _text(report: CompilationReport) -> str:

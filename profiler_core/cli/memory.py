@@ -3,16 +3,13 @@
 import argparse
 from pathlib import Path
 
-from profiler_core.analysis.memory.report import MemoryReport, memory_report
+from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.memory.segments import Segments
 from profiler_core.analysis.memory.snapshot import Origin
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.table import shorten, table
 from profiler_core.errors import NothingToAnalyse
-from profiler_core.ingest.memory_snapshot.open import open_snapshot
-from profiler_core.ingest.open import open_trace
-from profiler_core.ingest.run import open_run
-from profiler_core.model.run import RunFiles
+from profiler_core.session.run import Run
 from profiler_core.units import format_bytes, format_count, format_share
 
 _NAME_WIDTH = 60
@@ -28,27 +25,25 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
-    opened = open_run(arguments.path)
-    report = memory_report(
-        open_trace(opened.trace) if opened.trace else None,
-        open_trace(opened.trace_stacks) if opened.trace_stacks else None,
-        open_snapshot(opened.memory_snapshot) if opened.memory_snapshot else None,
-        opened.record.measurement,
-    )
+    opened = Run.open(arguments.path)
+    report = opened.memory
     if report.is_empty:
+        for problem in opened.problems("trace", "stacks", "memory snapshot"):
+            raise problem.error()
         raise NothingToAnalyse(
             f"No file of {arguments.path.name} says anything about memory.",
             remedy="Record with profile_memory=True, or add a memory snapshot.",
         )
     if arguments.json:
-        write_json(memory_answer(opened, report))
+        write_json(memory_answer(opened))
     else:
         print(_text(opened, report, arguments.top))
     return 0
 
 
-def memory_answer(opened: RunFiles, report: MemoryReport) -> dict[str, object]:
+def memory_answer(opened: Run) -> dict[str, object]:
     """The keys of `memory` in docs/json.md."""
+    report = opened.memory
     return {
         "run": {"name": opened.record.name, "variant": opened.record.variant},
         "peak_reserved_bytes": report.peaks.reserved_bytes,
@@ -75,8 +70,14 @@ def memory_answer(opened: RunFiles, report: MemoryReport) -> dict[str, object]:
             "live": [_origin(*row) for row in report.history.live.rows],
             "allocations": [_origin(*row) for row in report.history.largest],
         },
-        "notes": report.notes,
+        "notes": _notes(opened),
     }
+
+
+def _notes(opened: Run) -> tuple[str, ...]:
+    """What the files cannot tell, and which cannot be read."""
+    problems = opened.problems("trace", "stacks", "memory snapshot")
+    return (*opened.memory.notes, *(one.problem for one in problems))
 
 
 def _segments(found: Segments) -> dict[str, object]:
@@ -106,7 +107,7 @@ def _origin(origin: Origin, n: int, size: int) -> dict[str, object]:
     }
 
 
-def _text(opened: RunFiles, report: MemoryReport, n_top: int) -> str:
+def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
     peaks = [
         ["reserved", format_bytes(report.peaks.reserved_bytes)],
         ["allocated", format_bytes(report.peaks.allocated_bytes)],
@@ -152,7 +153,7 @@ def _text(opened: RunFiles, report: MemoryReport, n_top: int) -> str:
                 ],
             )
         )
-    return "\n\n".join([*parts, *report.notes])
+    return "\n\n".join([*parts, *_notes(opened)])
 
 
 def _segments_text(found: Segments) -> str:

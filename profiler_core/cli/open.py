@@ -19,10 +19,10 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from profiler_core import home, page_specs, resources
-from profiler_core.cli.runs import paths_by_role
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.kinds import accepted_sentence, kind_of_trace
 from profiler_core.ingest.run import open_run
+from profiler_core.session.folder import runs_of
 from profiler_core.store import browser_links, library, opened, running
 from profiler_core.store.private_file import write_private
 from profiler_core.store.running import Running
@@ -96,8 +96,7 @@ def _runs(paths: Sequence[Path]) -> list[Path]:
     """The runs; a capture's folder alone stands for its sides by their role."""
     if len(paths) == 1 and paths[0].is_dir() and not (paths[0] / "run.json").is_file():
         with suppress(NotARun):  # a folder somebody copied together is one run
-            baseline, candidates = paths_by_role(paths[0])
-            return [baseline, *candidates]
+            return runs_of(paths[0])
     return list(paths)
 
 

@@ -4,10 +4,9 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from profiler_core.analysis.compare import compare
 from profiler_core.cli.kept import the_history
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
-from profiler_core.cli.runs import add_runs, paths_by_role, sides_of
+from profiler_core.cli.runs import add_runs, comparison_of
 from profiler_core.errors import BadInput
 from profiler_core.report.contents import gather
 from profiler_core.report.redaction import redacted
@@ -57,11 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
                 f"The ending of {path} is none that report writes.",
                 remedy=f"Use {', '.join(FORMATS)}.",
             )
-    baseline, candidates = arguments.baseline, arguments.candidates
-    if not candidates:
-        baseline, candidates = paths_by_role(baseline)
-    (first, *others), materials = sides_of([baseline, *candidates])
-    contents = gather(compare(first, others), materials)
+    contents = gather(comparison_of(arguments.baseline, arguments.candidates))
     if arguments.review is not None:
         kept = the_history(f"The review {arguments.review}", "Leave --review out")
         review = kept.review(arguments.review)

@@ -1,19 +1,16 @@
 """`summary RUN_OR_TRACE`: one run or trace in numbers."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.fusion_json import finding_json
 from profiler_core.analysis.summary import Summary
 from profiler_core.cli.explained import findings_text
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
-from profiler_core.cli.runs import summary_and_findings_of, telemetry_of
 from profiler_core.cli.table import shorten, table
-from profiler_core.model.run import RunFiles
+from profiler_core.session.run import Run
 from profiler_core.units import format_bytes, format_count, format_duration, format_share
 
 _NAME_WIDTH = 72
@@ -31,22 +28,26 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
     apply_reading_options(arguments)
-    opened, summary, found, notes = summary_and_findings_of(arguments.path)
+    opened = Run.open(arguments.path)
+    summary = opened.required_summary()
     if arguments.json:
-        write_json(summary_answer(opened, summary, found, notes))
+        write_json(summary_answer(opened))
     else:
-        print("\n\n".join([_text(opened, summary, arguments.top), *findings_text(found), *notes]))
+        findings, notes = opened.alone.findings, opened.alone.notes
+        text = _text(opened, summary, arguments.top)
+        print("\n\n".join([text, *findings_text(findings), *notes]))
     return 0
 
 
-def summary_answer(
-    opened: RunFiles,
-    summary: Summary,
-    found: Sequence[Finding] | None,
-    notes: Sequence[str] = (),
-) -> dict[str, object]:
-    """The keys of `summary` in docs/json.md."""
-    record = opened.record
+def summary_answer(opened: Run) -> dict[str, object]:
+    """The keys of `summary` in docs/json.md.
+
+    Raises:
+        NothingToAnalyse: the run has no trace.
+        BadInput: it cannot be read.
+    """
+    record, summary = opened.record, opened.required_summary()
+    findings, notes = opened.alone.findings, opened.alone.notes
     return {
         "run": {
             "name": record.name,
@@ -64,12 +65,12 @@ def summary_answer(
             "n_launched_after": summary.window.n_launched_after,
         },
         "notes": (*summary.notes, *notes),
-        "findings": None if found is None else [finding_json(finding) for finding in found],
-        "telemetry": telemetry_of(opened),
+        "findings": None if findings is None else [finding_json(finding) for finding in findings],
+        "telemetry": opened.telemetry,
     }
 
 
-def _text(opened: RunFiles, summary: Summary, n_top: int) -> str:
+def _text(opened: Run, summary: Summary, n_top: int) -> str:
     n = summary.n_steps
     steps = f"{n} steps" if summary.steps else "no steps: the whole trace"
     word = "GPU" if summary.device_kind == "gpu" else "CPU"

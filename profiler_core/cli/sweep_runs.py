@@ -1,19 +1,16 @@
 """From a path on the command line to the points of one sweep."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from profiler_core import run_directory
-from profiler_core.analysis.compare import Side, make_side
-from profiler_core.analysis.compilation.compile_time import compile_time
-from profiler_core.analysis.memory.peak import peak_memory
+from profiler_core.analysis.compare import Side
 from profiler_core.analysis.sweep.series import PointRuns, Sweep, build_sweep
 from profiler_core.errors import FusionscopeError, NotARun
-from profiler_core.ingest.compile_log.reader import read_compile_log
-from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
-from profiler_core.model.run import RunFiles, SweepPlace
+from profiler_core.model.run import SweepPlace
+from profiler_core.session.folder import runs_in
+from profiler_core.session.run import Run
 
 
 def sweep_at(path: Path) -> Sweep:
@@ -56,25 +53,10 @@ def sweep_of(folders: Sequence[Path]) -> Sweep:
 
 def _sides(folder: Path) -> tuple[Side, ...]:
     """The runs of one point, the baseline first; it may be alone."""
-    runs = [
-        open_run(path)
-        for path in sorted(folder.iterdir())
-        if path.is_dir() and (path / run_directory.RUN_JSON).is_file()
-    ]
-    baselines = [run for run in runs if run.record.role == "baseline"]
-    if len(baselines) != 1:
-        raise NotARun(
-            f"{folder} holds {len(baselines)} runs that say that they are the baseline.",
-            remedy="Pass the folders of whole captures.",
-        )
-    others = sorted((run for run in runs if run.record.role == "candidate"), key=_place)
-    return tuple(_side(run) for run in (*baselines, *others))
-
-
-def _place(run: RunFiles) -> tuple[int, str]:
-    """In the order in which they were timed."""
-    rounds = run.record.measurement.rounds if run.record.measurement else ()
-    return (rounds[0].order if rounds else 1_000, run.path.name)
+    runs = runs_in(folder)
+    if not runs:
+        raise NotARun(f"{folder} holds no run.", remedy="Pass the folders of whole captures.")
+    return tuple(Run.open(path).point for path in runs)
 
 
 def _points(folder: Path) -> dict[str, list[Path]]:
@@ -99,11 +81,3 @@ def _place_of(folder: Path) -> SweepPlace | None:
             if place is not None:
                 return place
     return None
-
-
-def _side(run: RunFiles) -> Side:
-    """One run; of its trace only the peak of memory is read, and only where nothing measured it."""
-    side = make_side(run, None, compiling=compile_time(read_compile_log(run)))
-    if side.memory.peak_reserved_bytes is None and run.trace is not None:
-        return replace(side, memory=peak_memory(open_trace(run.trace), run.record.measurement))
-    return side

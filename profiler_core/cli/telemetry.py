@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from profiler_core.analysis.telemetry.phases import PhaseKind, phase_of, phases
-from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry, without_samples
+from profiler_core.analysis.telemetry.run import RunTelemetry, without_samples
 from profiler_core.analysis.telemetry.words import (
     clock_sentence,
     jitter_sentence,
@@ -14,9 +14,8 @@ from profiler_core.analysis.telemetry.words import (
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.table import table
 from profiler_core.errors import NothingToAnalyse
-from profiler_core.ingest.run import open_run
-from profiler_core.ingest.telemetry.reader import RunSamples, read_run_samples
-from profiler_core.model.run import RunFiles
+from profiler_core.ingest.telemetry.reader import RunSamples
+from profiler_core.session.run import Run
 from profiler_core.units import format_count
 
 
@@ -35,9 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         NothingToAnalyse: nothing was sampled, and why.
     """
-    opened = open_run(arguments.path)
-    samples = read_run_samples(opened)
-    found = run_telemetry(opened.record, samples.gpus, samples.hosts, samples.problems)
+    opened = Run.open(arguments.path)
+    samples, found = opened.samples, opened.telemetry
     if found is None or (samples.gpus is None and samples.hosts is None):
         remedy = _REMEDY_RANKS if opened.record.world_size > 1 else _REMEDY
         raise NothingToAnalyse(_why(arguments.path, opened, found), remedy=remedy)
@@ -53,14 +51,14 @@ _REMEDY = "Capture on a machine with NVML or amdsmi, or pass an nvml.jsonl."
 _REMEDY_RANKS = "Capture the model with one rank, or pass an nvml.jsonl."
 
 
-def _why(path: Path, opened: RunFiles, found: RunTelemetry | None) -> str:
+def _why(path: Path, opened: Run, found: RunTelemetry | None) -> str:
     if found is not None and found.reasons:
         return " ".join(found.reasons.values())
     missing = without_samples(opened.record)
     return f"{path} holds no samples of a GPU or a process{f': {missing}' if missing else '.'}"
 
 
-def _answer(opened: RunFiles, found: RunTelemetry, samples: RunSamples) -> dict[str, object]:
+def _answer(opened: Run, found: RunTelemetry, samples: RunSamples) -> dict[str, object]:
     """The keys of `telemetry` in docs/json.md."""
     known = phases(opened.record.measurement)
     times = [s.t_ns for s in samples.gpus.samples] if samples.gpus else []
@@ -91,7 +89,7 @@ def _by_phase(kinds: list[PhaseKind | None]) -> dict[str, int]:
     return {**counted, "none": kinds.count(None)}
 
 
-def _text(opened: RunFiles, found: RunTelemetry, samples: RunSamples) -> str:
+def _text(opened: Run, found: RunTelemetry, samples: RunSamples) -> str:
     title = " · ".join(part for part in (opened.record.name, found.gpu) if part)
     rows = [[one.label, one.value or "–", one.note] for one in readings(found)]
     notes = [clock_sentence(found), jitter_sentence(found.jitter)]

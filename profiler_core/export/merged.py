@@ -4,9 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profiler_core.analysis.compare import ComparedNumbers
-from profiler_core.analysis.explanation import Material
-from profiler_core.analysis.ledger.ledger import fusion_ledger
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.work import host_steps
 from profiler_core.errors import BadInput, FusionscopeError, NothingToAnalyse
@@ -21,6 +18,7 @@ from profiler_core.export.groups import GroupArguments, Membership, group_flows
 from profiler_core.export.run_events import RunEvents, run_events
 from profiler_core.model.telemetry import GpuSamples
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
+from profiler_core.session.comparison import Comparison
 
 _FLOW_IDS = 2**48  # of fusion groups: above those of launches
 _FLOWS_A_LEDGER = 2**32
@@ -48,9 +46,7 @@ class Exported:
 
 
 def export_merged(
-    comparison: ComparedNumbers,
-    materials: Sequence[Material],
-    samples: Sequence[GpuSamples | None],
+    comparison: Comparison,
     path: Path,
     *,
     step: int = 0,
@@ -59,9 +55,7 @@ def export_merged(
     """Write all runs beside each other into one file.
 
     Args:
-        comparison: of the runs; a baseline alone is allowed.
-        materials: the baseline's files, then the candidates'.
-        samples: of their GPUs, in the same order; None: not sampled.
+        comparison: the runs; a baseline alone is allowed.
         path: of the file; one that ends in .gz is compressed.
         step: whole profiled step (0 is the first) at whose start the runs are aligned.
         all_samples: of the GPU, each at its own time; else only those taken around the trace. A
@@ -71,20 +65,23 @@ def export_merged(
         NothingToAnalyse: a run has no trace.
         BadInput: a run has fewer steps, or the file cannot be written.
     """
-    sides = (comparison.baseline, *comparison.sides)
+    labels = comparison.labels
     notes: list[str] = []
     traces = []
-    for side, material in zip(sides, materials, strict=True):
-        if material.trace is None:
+    for label, run in zip(labels, comparison.runs, strict=True):
+        trace = run.trace
+        if trace is None:
+            for problem in run.problems("trace"):
+                raise problem.error()
             raise NothingToAnalyse(
-                f"{side.label} has no trace to export.",
+                f"{label} has no trace to export.",
                 remedy="Leave it out, or capture it with the profiled pass.",
             )
-        traces.append(material.trace)
+        traces.append(trace)
     aligned = [
-        _aligned_at(trace, side.label, step, notes)
-        for trace, side in zip(traces, sides, strict=True)
+        _aligned_at(trace, label, step, notes) for trace, label in zip(traces, labels, strict=True)
     ]
+    samples = [run.samples.gpus for run in comparison.runs]
     near = [
         sampled
         if all_samples or sampled is None
@@ -92,11 +89,11 @@ def export_merged(
         for sampled, trace in zip(samples, traces, strict=True)
     ]
     notes.extend(
-        f"{side.label}: its GPU was not sampled within a second of its profiled steps."
-        for side, kept in zip(sides, near, strict=True)
+        f"{label}: its GPU was not sampled within a second of its profiled steps."
+        for label, kept in zip(labels, near, strict=True)
         if kept is not None and not kept.samples
     )
-    ledgers = _ledgers(comparison, materials, notes)
+    ledgers = _ledgers(comparison, notes)
     # The earliest moment of any run becomes 0: before the aligned step lie up to seconds.
     lead_ns = max(
         at - _first_ns(trace, kept) for at, trace, kept in zip(aligned, traces, near, strict=True)
@@ -105,11 +102,11 @@ def export_merged(
         RunEvents(
             trace=trace,
             pid=number + 1,
-            name=f"{'candidate' if number else 'baseline'} · {side.label}",
+            name=f"{'candidate' if number else 'baseline'} · {label}",
             zero_ns=at - lead_ns,
             groups=GroupArguments(trace, _memberships(ledgers, number), step),
         )
-        for number, (trace, side, at) in enumerate(zip(traces, sides, aligned, strict=True))
+        for number, (trace, label, at) in enumerate(zip(traces, labels, aligned, strict=True))
     ]
     other = {
         "made_by": "fusionscope",
@@ -122,8 +119,8 @@ def export_merged(
         path,
         n_events,
         tuple(
-            ExportedRun(side.label, run.pid, at, *_kernels(run.trace))
-            for run, side, at in zip(runs, sides, aligned, strict=True)
+            ExportedRun(label, run.pid, at, *_kernels(run.trace))
+            for run, label, at in zip(runs, labels, aligned, strict=True)
         ),
         tuple(notes),
     )
@@ -148,22 +145,17 @@ def _events(
             )
 
 
-def _ledgers(
-    comparison: ComparedNumbers, materials: Sequence[Material], notes: list[str]
-) -> list[FusionLedger | None]:
+def _ledgers(comparison: Comparison, notes: list[str]) -> list[FusionLedger | None]:
     """One for each candidate; where it fails its kernels carry no group."""
-    first = materials[0].ledger_side
-    found: list[FusionLedger | None] = []
-    for side, material in zip(comparison.sides, materials[1:], strict=True):
-        second = material.ledger_side
+    ledgers: list[FusionLedger | None] = []
+    for pair in comparison.pairs:
         ledger = None
-        if first is not None and second is not None:
-            try:
-                ledger = fusion_ledger(first, second)
-            except FusionscopeError as error:
-                notes.append(f"{side.label} carries no fusion groups: {error.problem}")
-        found.append(ledger)
-    return found
+        try:
+            ledger = pair.ledger
+        except FusionscopeError as error:
+            notes.append(f"{pair.labels[1]} carries no fusion groups: {error.problem}")
+        ledgers.append(ledger)
+    return ledgers
 
 
 def _memberships(ledgers: Sequence[FusionLedger | None], run: int) -> tuple[Membership, ...]:

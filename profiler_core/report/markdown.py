@@ -40,7 +40,7 @@ def markdown(contents: Contents) -> str:
     for number in contents.order[:1]:
         lines += _why(contents, number)
     lines += review_lines(contents.review, contents.review_url, plain)
-    notes = list(dict.fromkeys(note for c in comparison.candidates for note in c.notes))
+    notes = contents.left_out
     if notes:
         more = [f"- and {len(notes) - _NOTES} more."] if len(notes) > _NOTES else []
         lines += [

@@ -16,14 +16,11 @@ from typing import Literal
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput
 from profiler_core.home import runs_directory, uploads_directory
-from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.run import open_run
-from profiler_core.ingest.run_files import file_in
 from profiler_core.model.history import RecordedRun
 from profiler_core.model.run import RunRecord
-from profiler_core.ranks.find import RANKS
-from profiler_core.ranks.rank_sets import rank_sets
 from profiler_core.resources import sample_traces_directory
+from profiler_core.session.folder import Member, has_trace, in_order, is_run, other_ranks
 from profiler_core.store import server_path
 from profiler_core.store.key_parts import decode_part, encode_part
 from profiler_core.store.records import read_record
@@ -53,7 +50,7 @@ class Entry:
     def is_readable(self) -> bool:
         """True where there is a trace, or timed rounds, to look at."""
         timed = self.run.measurement is not None and bool(self.run.measurement.rounds)
-        return timed or self.path.is_file() or _has_trace(self.path)
+        return timed or self.path.is_file() or has_trace(self.path)
 
 
 @dataclass(frozen=True)
@@ -172,8 +169,9 @@ def comparisons() -> tuple[Comparable, ...]:
         if (group := _comparable(prefix, folder, root)) is not None
     ]
     alone = [g.baseline for g in groups if g.path == g.baseline.path]
-    shown = {entry.key for entry in _without_other_ranks(alone)}
-    groups = [g for g in groups if g.path != g.baseline.path or g.key in shown]
+    others = other_ranks([(entry.path, entry.run) for entry in alone])
+    hidden = {alone[place].key for place in others}
+    groups = [g for g in groups if g.path != g.baseline.path or g.key not in hidden]
     mine = [group for group in groups if group.origin != "sample"]
     samples = [group for group in groups if group.origin == "sample"]
     return (*sorted(mine, key=lambda group: group.created_at, reverse=True), *samples)
@@ -206,41 +204,14 @@ def _comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
         for path in _folders(folder, root)
         if _is_run(path, root)
     ]
-    found = _without_other_ranks(found)
     if not found and _is_run(folder, root):
         found = [_entry(key, folder, origin)]
     if not found:
         return None
-    baseline = _baseline(found)
-    candidates = sorted((e for e in found if e is not baseline), key=_place_in_capture)
+    order = in_order([Member(entry.path, entry.run, entry.is_readable) for entry in found])
+    baseline, *candidates = (found[place] for place in order)
     created = max((e.run.created_at or "" for e in found), default="")
     return Comparable(key, origin, folder, baseline, tuple(candidates), created)
-
-
-def _without_other_ranks(found: list[Entry]) -> list[Entry]:
-    """Run directories of single ranks of one job count as one: the lowest rank's stands for all."""
-    sets = rank_sets([(e.key, e.run) for e in found if not (e.path / RANKS).is_dir()])
-    others = {key for ranks in sets for key in list(ranks.values())[1:]}
-    return [entry for entry in found if entry.key not in others]
-
-
-def _baseline(found: list[Entry]) -> Entry:
-    """By its role; without roles the one called eager; else the first one that can be shown."""
-    readable = [e for e in found if e.is_readable]
-    for test in (
-        lambda e: e.run.role == "baseline",
-        lambda e: e.run.role is None and "eager" in f"{e.run.name} {e.run.variant}".lower(),
-    ):
-        for candidate in (*readable, *found):
-            if test(candidate):
-                return candidate
-    return (*readable, *found)[0]
-
-
-def _place_in_capture(found: Entry) -> tuple[int, str]:
-    """Candidates in the order in which they were timed, else by name."""
-    rounds = found.run.measurement.rounds if found.run.measurement else ()
-    return (rounds[0].order if rounds else 1_000, found.path.name)
 
 
 def _entry(key: str, path: Path, origin: Origin) -> Entry:
@@ -254,15 +225,7 @@ def _is_folder_name(text: str) -> bool:
 
 
 def _is_run(path: Path, root: Path) -> bool:
-    return (
-        path.is_dir()
-        and _inside(path, root)
-        and ((path / names.RUN_JSON).is_file() or _has_trace(path))
-    )
-
-
-def _has_trace(path: Path) -> bool:
-    return file_in(path, Role.TRACE) is not None
+    return _inside(path, root) and is_run(path)
 
 
 def _inside(path: Path, root: Path) -> bool:

@@ -8,14 +8,17 @@ wins and is written back, because the menu's links drop all parameters.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import streamlit as st
 
 from profiler_core.analysis.run_labels import short_variants, telling_parts
 from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.session.comparison import Comparison
 from profiler_core.store import library, server_path
 from profiler_core.store.library import Comparable, Entry
 from profiler_core.ui.dates import minute
+from profiler_core.ui.reading import run_of
 from profiler_core.ui.server import is_local_server
 
 _BASELINE, _CANDIDATE = "baseline", "candidate"
@@ -38,6 +41,15 @@ class Choice:
     def entries(self) -> tuple[Entry, ...]:
         """Baseline first."""
         return (self.baseline, *self.candidates)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """What is known of the runs: pages ask here.
+
+        Raises:
+            NotARun: nothing that can be read lies at one of them any more.
+        """
+        return Comparison([run_of(entry) for entry in self.entries], self.labels)
 
     @property
     def query(self) -> dict[str, str | list[str]]:

@@ -1,24 +1,35 @@
-"""Traces and runs for the pages: read once a version, shared by all sessions, never parsed here.
+"""How pages read the files of a run: in processes of their own, with progress, never here.
 
 Decoding JSON holds Python's lock and would freeze every other session for as long as it takes,
 so a trace that is met for the first time is read by a subprocess (`trace_reader.py`) that writes
 columns; this process only maps those.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import streamlit as st
 
 from profiler_core.errors import BadInput, NothingToAnalyse
-from profiler_core.ingest.open import is_cached, load_cached
+from profiler_core.ingest import open as traces
+from profiler_core.ingest.compile_log.apart import read_apart
+from profiler_core.ingest.compile_log.reader import read_compile_log
+from profiler_core.ingest.inductor.apart import read_inductor_apart
+from profiler_core.ingest.memory_snapshot import open as snapshots
 from profiler_core.ingest.run import open_run
-from profiler_core.ingest.version import Version, version_of
+from profiler_core.model.compilation import CompileLog
+from profiler_core.model.inductor import InductorLog
+from profiler_core.model.memory_snapshot import MemorySnapshot
 from profiler_core.model.run import RunFiles
 from profiler_core.model.trace import Trace
+from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
 from profiler_core.ui.trace_reader import Progress, TraceReaders
 from profiler_core.units import format_bytes
+
+Columns = TypeVar("Columns", Trace, MemorySnapshot)
 
 # Nobody can capture again what came from elsewhere without its trace.
 _HOW_TO_GET_A_TRACE = {
@@ -27,13 +38,52 @@ _HOW_TO_GET_A_TRACE = {
 }
 
 
-def read_run(entry: Entry) -> RunFiles:
-    """The run behind an entry: which files it has, and its record as the library sees it.
+class PageReading:
+    """The reading of every Run that a page looks at (`session.reading.Reading`)."""
+
+    def bring_trace(self, path: Path) -> None:
+        """Draw progress while a subprocess reads the trace for the first time."""
+        if traces.is_cached(path):
+            return
+        bar = st.empty()
+        for progress in _readers().read(path):
+            bar.progress(_fraction(progress), text=_sentence(path, progress))
+        bar.empty()
+
+    def trace(self, path: Path) -> Trace:
+        """Map the trace's columns."""
+        return _mapped(traces.load_cached(path), path)
+
+    def bring_snapshot(self, path: Path) -> None:
+        """Wait for the process that reads a snapshot's pickle for the first time."""
+        if not snapshots.is_cached(path):
+            for _ in _snapshot_readers().read(path):
+                continue  # a snapshot has no progress to show: most take less than a second
+
+    def snapshot(self, path: Path) -> MemorySnapshot:
+        """Map the snapshot's columns."""
+        return _mapped(snapshots.load_cached(path), path)
+
+    def compile_log(self, files: RunFiles) -> CompileLog | None:
+        """What the compiler said; large logs are read by a subprocess."""
+        return read_compile_log(files, read_apart)
+
+    def code(self, paths: Sequence[Path]) -> InductorLog:
+        """Graphs and kernels; large logs are read by a subprocess."""
+        return read_inductor_apart(paths)
+
+
+_PAGE_READING = PageReading()
+
+
+def run_of(entry: Entry) -> Run:
+    """The run behind an entry, with its record as the library sees it.
 
     Raises:
         NotARun: nothing that can be read lies there any more.
     """
-    return msgspec.structs.replace(open_run(entry.path), record=entry.run)
+    files = msgspec.structs.replace(open_run(entry.path), record=entry.run)
+    return Run(files, reading=_PAGE_READING)
 
 
 def read_trace(entry: Entry) -> Trace:
@@ -43,17 +93,23 @@ def read_trace(entry: Entry) -> Trace:
         NothingToAnalyse: the run has no trace.
         BadInput: the file is no trace, or exceeds a limit.
     """
-    return trace_at(trace_path(entry))
+    run = run_of(entry)
+    trace_path(entry, run)
+    return run.required_trace()
 
 
-def trace_path(entry: Entry) -> Path:
+def trace_path(entry: Entry, run: Run | None = None) -> Path:
     """Where the trace of a run lies.
+
+    Args:
+        entry: of the library.
+        run: the same, where it is open already.
 
     Raises:
         NothingToAnalyse: the run has no trace.
     """
-    run = read_run(entry)
-    if run.trace is None:
+    path = (run or run_of(entry)).files.trace
+    if path is None:
         raise NothingToAnalyse(
             f"The run “{entry.variant}” has no trace"
             + (f": {entry.run.error}" if entry.run.error else "."),
@@ -61,21 +117,15 @@ def trace_path(entry: Entry) -> Path:
                 entry.origin, "Capture it again, or choose another run."
             ),
         )
-    return run.trace
+    return path
 
 
-def trace_at(path: Path) -> Trace:
-    """The trace in a file; as `read_trace`."""
-    if not is_cached(path):
-        _read_with_progress(path)
-    return _trace(path, version_of(path))
-
-
-def _read_with_progress(path: Path) -> None:
-    place = st.empty()
-    for progress in _readers().read(path):
-        place.progress(_fraction(progress), text=_sentence(path, progress))
-    place.empty()
+def _mapped(columns: Columns | None, path: Path) -> Columns:
+    if columns is None:
+        raise BadInput(
+            f"The columns of {path.name} are damaged.", remedy="Reload the page to read it anew."
+        )
+    return columns
 
 
 def _fraction(progress: Progress) -> float:
@@ -95,14 +145,6 @@ def _readers() -> TraceReaders:
     return TraceReaders()
 
 
-# cache_resource hands every session the same object without copying it, which is safe because
-# nobody writes to a Trace. version only retires the entry of a changed file or choice.
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _trace(path: Path, version: Version) -> Trace:
-    del version
-    trace = load_cached(path)
-    if trace is None:
-        raise BadInput(
-            f"The columns of {path.name} are damaged.", remedy="Reload the page to read it anew."
-        )
-    return trace
+@st.cache_resource(show_spinner=False)
+def _snapshot_readers() -> TraceReaders:
+    return TraceReaders(snapshots.MODULE)

@@ -1,5 +1,6 @@
 """Backends with an engine of their own: real captures of openvino and openxla beside eager."""
 
+import math
 from functools import cache
 from pathlib import Path
 
@@ -143,9 +144,8 @@ def test_compiling_costs_what_the_first_call_does_not_what_the_log_holds():
     )
     assert cost.source == "first call"
     assert cost.seconds == pytest.approx(run.record.measurement.first_call_ns / 1e9 - 0.6)
-    report = compilation_report(log, trace=trace, saved_ns=1e9)
-    assert (report.engine, report.break_even_steps) == ("openxla", None)
-    assert compilation_report(log, saved_ns=1e9).break_even_steps == 4  # by Dynamo's part alone
+    assert cost.break_even_steps == math.ceil(cost.seconds)  # not by Dynamo's part alone
+    assert compilation_report(log, trace=trace).engine == "openxla"
 
 
 def test_what_ran_is_kept_with_the_run():

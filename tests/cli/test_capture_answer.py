@@ -8,7 +8,7 @@ import pytest
 
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.capture_answer import capture_answer, capture_text
-from profiler_core.cli.runs import side_of
+from profiler_core.session.run import Run
 from profiler_core.units import format_bytes
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
@@ -44,7 +44,7 @@ def test_peak_memory_is_what_compare_says(finish, names, column):
     text, answer = capture_text(finished), capture_answer(finished)
     assert column in text.splitlines()[0]
     for run, said in zip(finished.runs, answer["runs"], strict=True):
-        memory = side_of(run.directory)[0].memory
+        memory = Run.open(run.directory).side.memory
         assert said["peak_reserved_bytes"] == memory.peak_reserved_bytes
         assert said["peak_allocated_bytes"] == memory.peak_allocated_bytes
         wanted = memory.peak_reserved_bytes if column == "peak memory" else None

@@ -1,8 +1,5 @@
 """A comparison whose every name is hostile: what reaches a reader unescaped fails a test."""
 
-from profiler_core.analysis.compare import compare, make_side
-from profiler_core.analysis.explanation import Material
-from profiler_core.analysis.summary import summarise
 from profiler_core.model.compilation import (
     CompileLog,
     Frame,
@@ -12,6 +9,7 @@ from profiler_core.model.compilation import (
 )
 from profiler_core.report.contents import Contents, gather
 from tests.builders import a_run, a_trace, kernel, launch, op, step
+from tests.made_up_runs import MadeUpRun, made_up_comparison
 
 EVIL = '=HYPERLINK("http://evil.example")<script>alert(1)</script>|`*_@all #1 [x](http://e.x)\n</p>'
 HOST, USER = "secret-host-17", "secretuser"
@@ -61,6 +59,4 @@ def hostile_contents() -> Contents:
         ),
     ]  # fmt: skip
     trace = a_hostile_trace()
-    sides = [make_side(run, summarise(trace, run.record.measurement)) for run in runs]
-    comparison = compare(sides[0], sides[1:])
-    return gather(comparison, [Material(trace), Material(trace, compile_log=a_log())])
+    return gather(made_up_comparison(MadeUpRun(runs[0], trace), MadeUpRun(runs[1], trace, a_log())))

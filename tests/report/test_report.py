@@ -11,13 +11,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from profiler_core.analysis.compare import compare
 from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.measure_text import value_text
 from profiler_core.analysis.measures import measures
 from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.cli.main import main
-from profiler_core.cli.runs import sides_of
 from profiler_core.errors import BadInput
 from profiler_core.report import pdf as pdf_module
 from profiler_core.report.contents import gather
@@ -25,6 +23,7 @@ from profiler_core.report.html.document import html_report
 from profiler_core.report.markdown import MOST_LINES, markdown, plain
 from profiler_core.report.redaction import redacted
 from profiler_core.report.tables import tables, to_csv, to_parquet
+from profiler_core.session.comparison import Comparison
 from tests.report.made_up import CODE, FOLDER, HOST, USER, hostile_contents
 
 ROOT = Path(__file__).parents[2]
@@ -42,8 +41,7 @@ def _own_home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def contents():
     paths = [SAMPLE / name for name in ("eager", "default", "reduce-overhead")]
-    (first, *others), materials = sides_of(paths)
-    return gather(compare(first, others), materials, now=datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
+    return gather(Comparison.open(paths), now=datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from profiler_core.analysis.compare import compare
-from profiler_core.analysis.explanation import explain
 from profiler_core.analysis.fusion_json import fusion_json
-from profiler_core.cli.runs import sides_of
+from profiler_core.session.comparison import Comparison
 from profiler_core.store import library
 from profiler_core.ui.choice import open_choice
 from profiler_core.ui.fusion.data import fused
@@ -45,8 +43,7 @@ def runs(tmp_path, monkeypatch):
 
 
 def test_an_attribution_pass_names_modules_on_the_page_too(runs):
-    (baseline, candidate), materials = sides_of(runs)
-    told = explain(compare(baseline, [candidate]), 0, *materials).ledger
+    told = Comparison.open(runs).pairs[0].ledger
     shown = fused(open_choice(("run/cpu/eager", "run/cpu/default")), 0).ledger
     assert {group.module for group in shown.of_kind("matched")} == {"SmallCNN_0"}
     assert fusion_json(shown) == fusion_json(told)

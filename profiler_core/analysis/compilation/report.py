@@ -1,6 +1,5 @@
 """What the compiler said, judged: causes, remedies, and costs where a trace is there to ask."""
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +86,7 @@ def compilation_report(
     *,
     trace: Trace | None = None,
     measurement: Measurement | None = None,
-    saved_ns: float | None = None,
+    break_even_steps: int | None = None,
     others: Sequence[Other] = (),
 ) -> CompilationReport:
     """Judge one run's logs.
@@ -96,7 +95,8 @@ def compilation_report(
         log: what the compiler said.
         trace: of the same run, for costs.
         measurement: of the same run: its unprofiled step time puts costs on that clock.
-        saved_ns: baseline - candidate per step, for the break-even; None: not known.
+        break_even_steps: of the comparison with its baseline (`compile_cost` decides it); None:
+            nothing is saved, or there is none.
         others: runs of the same workload, to tell what skipped frames lost.
     """
     step_ns = step_time_ns(measurement)
@@ -113,7 +113,7 @@ def compilation_report(
         recompiles=recompiles,
         compile_time=taken,
         recompile_ns=sum(known) if known else None,
-        break_even_steps=None if engine else _break_even(taken, saved_ns, step_ns),
+        break_even_steps=break_even_steps,
         engine=engine,
         break_cost=cost,
         cudagraphs=tuple(
@@ -139,17 +139,6 @@ def says_something(log: CompileLog) -> bool:
         or log.failures
         or log.cudagraph_events
     )
-
-
-def _break_even(
-    taken: CompileTime | None, saved_ns: float | None, step_ns: float | None
-) -> int | None:
-    """None where nothing is saved: as with verdicts, a ratio that prints as 1.00 is no gain."""
-    if taken is None or saved_ns is None or saved_ns <= 0:
-        return None
-    if step_ns and round((step_ns + saved_ns) / step_ns, 2) == 1.0:
-        return None
-    return math.ceil(taken.seconds * 1e9 / saved_ns)
 
 
 def user_frame(stack: Sequence[Frame], file: str, line: int, function: str) -> Frame:

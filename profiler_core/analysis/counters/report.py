@@ -1,16 +1,45 @@
 """One file of counters in numbers: the keys of `counters` in docs/json.md."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from profiler_core.analysis.counters.estimate import estimated_bytes
 from profiler_core.analysis.counters.groups import ENOUGH
 from profiler_core.analysis.counters.join import Joined, join
-from profiler_core.analysis.counters.kernels import KernelCounters, counters_by_name
+from profiler_core.analysis.counters.kernels import (
+    KernelCounters,
+    counters_by_name,
+    counters_by_trace_name,
+)
 from profiler_core.analysis.counters.measured import CounterSums, Measured
 from profiler_core.analysis.ledger.sides import LedgerSide
 from profiler_core.analysis.work import device_work
 from profiler_core.model.counters import Counters
 from profiler_core.units import format_share
+
+
+@dataclass(frozen=True)
+class RunMeasured:
+    """Counters of one run beside its trace. None: it has none that belong to it; see `notes`."""
+
+    joined: Joined | None = None
+    kernels: Mapping[str, KernelCounters] | None = None  # of a step, by the trace's names
+    notes: tuple[str, ...] = ()
+
+
+def run_measured(counters: Counters, side: LedgerSide) -> RunMeasured:
+    """Join a run's counters with its trace.
+
+    Args:
+        counters: what Nsight Compute measured.
+        side: the run.
+    """
+    work = device_work(side.trace)
+    joined = join(counters, work)
+    if joined is None:
+        return RunMeasured()
+    kernels = counters_by_trace_name(joined, work, estimated_bytes(side))
+    return RunMeasured(joined, kernels, (*counter_notes(counters), *joined_notes(joined)))
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.compilation.cudagraph_coverage import cudagraph_coverage
-from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.summary import Summary
+from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.model.compilation import CompileLog
+from profiler_core.model.history import HeadlineMetrics
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 
@@ -24,24 +25,23 @@ class Evidence:
 
 def evidence(
     record: RunRecord,
+    numbers: HeadlineMetrics,
     summary: Summary | None,
     trace: Trace | None,
     log: CompileLog | None,
     *,
-    energy_per_step_j: float | None = None,
     no_energy: str | None = None,
 ) -> Evidence:
     """Collect what the files of one run say. A run that does not compile has no break.
 
     Args:
         record: run.json.
+        numbers: the headline numbers of this run.
         summary: of its trace; None without one.
         trace: the same.
         log: what the compiler said; None without logs.
-        energy_per_step_j: of its steady phase; None where it was not measured.
-        no_energy: why not, as a part of a sentence.
+        no_energy: why its energy was not measured, as a part of a sentence.
     """
-    numbers = headline_metrics(record, summary, log, energy_per_step_j=energy_per_step_j)
     compiled = is_compiled(record)
     measured = record.measurement
     values: dict[str, float | None] = {
@@ -71,6 +71,16 @@ def evidence(
         },
         tuple(b.sentence for b in log.lower_bound if b.about == "graph_breaks") if log else (),
     )
+
+
+def no_energy(telemetry: RunTelemetry | None) -> str | None:
+    """Why a run has no energy, as a part of a sentence; None: nothing more is known."""
+    reasons = telemetry.reasons if telemetry else {}
+    for key in ("energy_per_step_j", "power_w", "phase", "gpu"):
+        if key in reasons:
+            reason = reasons[key].rstrip(".")
+            return f"{reason[:1].lower()}{reason[1:]}"
+    return None
 
 
 def _compile_ns(seconds: float | None, compiled: bool | None) -> float | None:

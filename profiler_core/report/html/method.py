@@ -91,14 +91,14 @@ def environment_chapter(contents: Contents) -> str:
 def method_chapter(contents: Contents) -> str:
     """Notes on these runs, then the meaning of each number."""
     labels, parts = step_bar_parts(contents)
-    notes = [note for c in contents.comparison.candidates for note in c.notes]
-    if not notes and contents.comparison.baseline.summary is not None:
-        notes = list(contents.comparison.baseline.summary.notes)
-    notes += [
-        f"{label}: kernels overlap, or were slower under the profiler; in the bar each kind is "
-        f"shown at {p.scale:.0%} of its time, so that the bar adds up to the step."
-        for label, p in zip(labels, parts, strict=True)
-        if p.scale < 0.99
+    notes = [
+        *contents.left_out,
+        *(
+            f"{label}: kernels overlap, or were slower under the profiler; in the bar each kind is "
+            f"shown at {p.scale:.0%} of its time, so that the bar adds up to the step."
+            for label, p in zip(labels, parts, strict=True)
+            if p.scale < 0.99
+        ),
     ]
     words = [(m.label, m.definition) for m in measures(contents.comparison)]
     if any(c.numerics is not None for c in contents.comparison.candidates):

@@ -11,18 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-from profiler_core.analysis.headline_metrics import headline_metrics
-from profiler_core.analysis.summary import Summary, summarise
-from profiler_core.analysis.telemetry.run import run_telemetry
-from profiler_core.errors import BadInput, FusionscopeError, NotARun
+from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import runs_directory
-from profiler_core.ingest.compile_log.reader import read_compile_log
-from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
-from profiler_core.ingest.telemetry.reader import read_run_samples
-from profiler_core.model.compilation import CompileLog
 from profiler_core.model.history import METRICS, HeadlineMetrics, RecordedRun
-from profiler_core.model.run import RunFiles, RunRecord
+from profiler_core.model.run import RunRecord
+from profiler_core.session.run import Run
 from profiler_core.store.history import artifacts as artifact_store
 from profiler_core.store.history import places
 from profiler_core.store.history.audit import note
@@ -125,32 +119,7 @@ def run_id_of(found: RunRecord, key: str) -> str:
 
 def metrics_of(directory: Path, record: RunRecord) -> HeadlineMetrics:
     """The headline numbers, as far as the files can be read: a damaged trace costs only its own."""
-    run = open_run(directory)
-    samples = read_run_samples(run)
-    telemetry = run_telemetry(record, samples.gpus, samples.hosts, samples.problems)
-    return headline_metrics(
-        record,
-        _summary(run),
-        _log(run),
-        energy_per_step_j=telemetry.energy_per_step_j if telemetry else None,
-        sm_clock_mhz=telemetry.sm_clock_mhz if telemetry else None,
-    )
-
-
-def _summary(run: RunFiles) -> Summary | None:
-    if run.trace is None:
-        return None
-    try:
-        return summarise(open_trace(run.trace), run.record.measurement)
-    except FusionscopeError:
-        return None  # the pages say what is wrong with it
-
-
-def _log(run: RunFiles) -> CompileLog | None:
-    try:
-        return read_compile_log(run)
-    except FusionscopeError:
-        return None
+    return Run(msgspec.structs.replace(open_run(directory), record=record)).headline
 
 
 def _described(

@@ -8,8 +8,8 @@ import streamlit as st
 from profiler_core.analysis.compilation.report import BreakReport, SkipReport
 from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.model.compilation import Frame, LimitHit
-from profiler_core.store.library import Entry
-from profiler_core.ui.compilation.data import Compiled, source_lines
+from profiler_core.session.run import Run
+from profiler_core.ui.compilation.data import Compiled
 from profiler_core.ui.page import section
 from profiler_core.units import format_count, format_duration
 
@@ -29,7 +29,7 @@ def show_eager(compiled: Compiled) -> None:
     if report.lost is not None:
         _lost(report.lost)
     for skip in report.skips[:_MOST]:
-        _skip(compiled.entry, skip)
+        _skip(compiled.run, skip)
     for hit in report.log.limit_hits[:_MOST]:
         _limit(hit)
 
@@ -42,7 +42,7 @@ def show_breaks(compiled: Compiled) -> None:
     total = report.break_cost.cost_ns if report.break_cost else 0.0
     section("Graph breaks", "Where compiled code ends and Python goes on by itself, dearest first.")
     for number, one in enumerate(report.breaks[:_MOST]):
-        _break(compiled.entry, one, total, expanded=number == 0)
+        _break(compiled.run, one, total, expanded=number == 0)
     more = len(report.breaks) - _MOST
     if more > 0:
         st.html(f"<p class=fs-note>… and {more} more, see <b>logs --json</b>.</p>")
@@ -73,14 +73,14 @@ def _lost(lost: LostGain) -> None:
     st.html(f"<p class=fs-note>{price}{escape(lost.sentence)}</p>")
 
 
-def _skip(entry: Entry, skip: SkipReport) -> None:
+def _skip(run: Run, skip: SkipReport) -> None:
     found = skip.found
     title = f"Frame skipped · {found.function or 'a function'} · {skip.cause.label}"
     with st.container(border=True):
         st.html(
             f"<p class=fs-card-head><b>{escape(title)}</b><span class=fs-w>runs eager</span></p>"
             f"<p class=fs-note>{escape(skip.cause.what)} <b>{escape(skip.change)}</b></p>"
-            + (_place_html(entry, skip.place) if skip.place else "")
+            + (_place_html(run, skip.place) if skip.place else "")
             + _more(found.reason, skip.url, found.gb_id)
         )
 
@@ -99,7 +99,7 @@ def _limit(hit: LimitHit) -> None:
         )
 
 
-def _break(entry: Entry, one: BreakReport, total_ns: float, *, expanded: bool) -> None:
+def _break(run: Run, one: BreakReport, total_ns: float, *, expanded: bool) -> None:
     found, place = one.found, one.place
     if one.cost_ns is not None and total_ns:
         price = f"{format_duration(one.cost_ns)} a step"
@@ -115,7 +115,7 @@ def _break(entry: Entry, one: BreakReport, total_ns: float, *, expanded: bool) -
         ids = f" in {', '.join(map(escape, found.compile_ids[:8]))}" if found.compile_ids else ""
         st.html(
             f"<p class=fs-note>{escape(one.cause.what)} <b>{escape(one.cause.change)}</b></p>"
-            + _place_html(entry, place)
+            + _place_html(run, place)
             + _more(found.reason, one.url, found.gb_id)
             + f"<p class=fs-note>Met {_times(found.n)} while compiling{ids}.{where}</p>"
         )
@@ -124,8 +124,8 @@ def _break(entry: Entry, one: BreakReport, total_ns: float, *, expanded: bool) -
             st.html(f"<ul class='fs-note fs-hints'>{items}</ul>")
 
 
-def _place_html(entry: Entry, place: Frame) -> str:
-    code = code_html(place, source_lines(entry, place.file))
+def _place_html(run: Run, place: Frame) -> str:
+    code = code_html(place, run.kept_sources.get(place.file, {}))
     where = f"{short_place(place.file, place.line)} in {place.function}"
     return f"<p class='fs-note fs-mono' title='{escape(place.file)}'>{escape(where)}</p>{code}"
 

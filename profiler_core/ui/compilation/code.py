@@ -8,7 +8,7 @@ import streamlit as st
 
 from profiler_core.model.inductor import CompiledGraph, GraphNode, InductorLog
 from profiler_core.ui.address import in_address
-from profiler_core.ui.compilation.data import Compiled, generated_code
+from profiler_core.ui.compilation.data import Compiled
 from profiler_core.ui.page import section
 
 _HEIGHT_PX = 520
@@ -35,7 +35,7 @@ class Kernel:
 
 def show_code(compiled: Compiled) -> None:
     """A search over all generated kernels, and the chosen one beside its graph."""
-    log = generated_code(compiled.entry)
+    log = compiled.run.code
     kernels = all_kernels(log) if log else []
     if not kernels:
         return

@@ -4,7 +4,6 @@ import streamlit as st
 
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.links import page_link
-from profiler_core.ui.reading import read_run
 
 _NO_LOG = """<h1 class=fs-verdict>None of the chosen runs has a log of the compiler</h1>
 <p class=fs-sub>A capture keeps them by itself. For a run from elsewhere, start it with</p>"""
@@ -19,7 +18,7 @@ trace.</p></div>"""
 
 def show_nothing_said(choice: Choice) -> None:
     """Say why there is nothing and how to get logs, and lead on."""
-    runs = [read_run(entry) for entry in choice.entries]
+    runs = [run.files for run in choice.comparison.runs]
     has_log = any(run.torch_logs or run.torch_trace for run in runs)
     st.html(f"<div class=fs-empty>{_EMPTY_LOG if has_log else _NO_LOG}{_HOW}")
     with st.container(horizontal=True, gap="medium"):

@@ -7,16 +7,15 @@ import streamlit as st
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.model.compilation import Frame
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
+from profiler_core.session.pair import Pair
 from profiler_core.ui.compilation.breaks import code_html
 from profiler_core.ui.compilation.code import all_kernels, readable
-from profiler_core.ui.compilation.data import source_lines
-from profiler_core.ui.fusion.data import Fused
 
 _MOST_LINES, _MOST_KERNELS, _MOST_CALLS = 4, 4, 12
 _CODE_PX = 420
 
 
-def show_source(found: Fused, group: FusionGroup) -> None:
+def show_source(found: Pair, group: FusionGroup) -> None:
     """The lines that the operators come from, with what the capture kept around them."""
     st.html("<h3 class=fs-h>Source</h3>")
     if not group.sources:
@@ -25,13 +24,13 @@ def show_source(found: Fused, group: FusionGroup) -> None:
             "run's structured log (TORCH_TRACE).</p>"
         )
         return
-    files = _files(found.log) if found.log else {}
+    files = _files(found.candidate.code) if found.candidate.code else {}
     html = ""
     for label, code in group.sources[:_MOST_LINES]:
         file = files.get(label, "")
         line = label.rpartition(":")[2]
         frame = Frame(file=file, line=int(line) if line.isdigit() else 0, function="", code=code)
-        lines = source_lines(found.entry, file) if file else {}
+        lines = found.candidate.kept_sources.get(file, {}) if file else {}
         html += f"<p class='fs-note fs-mono'>{escape(label)}</p>{code_html(frame, lines)}"
     more = len(group.sources) - _MOST_LINES
     if more > 0:
@@ -39,14 +38,14 @@ def show_source(found: Fused, group: FusionGroup) -> None:
     st.html(html)
 
 
-def show_generated(found: Fused, group: FusionGroup) -> None:
+def show_generated(found: Pair, group: FusionGroup) -> None:
     """The generated kernels and library calls of the candidate's side."""
     st.html("<h3 class=fs-h>Generated code</h3>")
-    calls = generated_calls(found.log, group) if found.log else []
+    calls = generated_calls(found.candidate.code, group) if found.candidate.code else []
     if not calls:
         why = (
             "the log names no call for it"
-            if found.log
+            if found.candidate.code
             else "that needs the compiled run's structured log (TORCH_TRACE)"
         )
         st.html(f"<p class=fs-note>What was generated for this is not known: {why}.</p>")
@@ -57,7 +56,7 @@ def show_generated(found: Fused, group: FusionGroup) -> None:
         st.code("\n".join(dict.fromkeys(lines[:_MOST_CALLS])), language="python")
     sources = {
         kernel.name: kernel.source
-        for kernel in (all_kernels(found.log) if found.log else [])
+        for kernel in (all_kernels(found.candidate.code) if found.candidate.code else [])
         if any(graph is kernel.graph and call.name == kernel.name for graph, call in calls)
     }
     for place, (name, source) in enumerate(list(sources.items())[:_MOST_KERNELS]):

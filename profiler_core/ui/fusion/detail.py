@@ -12,9 +12,9 @@ from profiler_core.analysis.ledger.bandwidth import Bandwidth, bandwidth
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import FusionGroup, short_name
 from profiler_core.figures.names import plain_kernel_name
+from profiler_core.session.pair import Pair
 from profiler_core.ui.counters.words import traffic_sentence, use_sentence
 from profiler_core.ui.fusion.code import show_generated, show_source
-from profiler_core.ui.fusion.data import Fused
 from profiler_core.ui.fusion.words import how_known, what_kind
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
@@ -31,7 +31,7 @@ _MOST_KERNELS = 12
 _MOST_MODULES = 3
 
 
-def show_group(found: Fused, folded: FoldedGroup, measured: MeasuredLedger | None = None) -> None:
+def show_group(found: Pair, folded: FoldedGroup, measured: MeasuredLedger | None = None) -> None:
     """Draw the first of the folded groups; the others are like it.
 
     Args:
@@ -81,7 +81,7 @@ def _about(folded: FoldedGroup) -> str:
 
 
 def _counted(
-    found: Fused, group: FusionGroup, which: int, measured: MeasuredLedger | None
+    found: Pair, group: FusionGroup, which: int, measured: MeasuredLedger | None
 ) -> Measured | None:
     if measured is None:
         return None
@@ -89,7 +89,7 @@ def _counted(
     return None if place is None else measured.of(place, which)
 
 
-def _show_side(found: Fused, group: FusionGroup, which: int, counted: Measured | None) -> None:
+def _show_side(found: Pair, group: FusionGroup, which: int, counted: Measured | None) -> None:
     side = (group.baseline, group.candidate)[which]
     html = f"<h3 class=fs-h>{escape(found.labels[which])}</h3>"
     if not side.kernels:
@@ -105,7 +105,8 @@ def _show_side(found: Fused, group: FusionGroup, which: int, counted: Measured |
         )
         html += f"<p class=fs-mono>{escape(operators)}</p>"
     html += _kernel_table(group, which)
-    peaks = peaks_of(found.devices[which])
+    summary = found.sides[which].summary
+    peaks = peaks_of(summary.device.name if summary is not None else None)
     reached = bandwidth(side, group.n_steps[which], peaks)
     html += f"<p class=fs-note>{_moved(reached, peaks)}</p>"
     moved = side.bytes_moved

@@ -9,6 +9,7 @@ from profiler_core.analysis.ledger.beside import in_the_order_of, place_of_the_s
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.figures.fusion_map import Panel, fusion_legend, fusion_maps
 from profiler_core.figures.template import CONFIG
+from profiler_core.session.pair import Pair
 from profiler_core.ui.charts import show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.address import (
@@ -19,7 +20,6 @@ from profiler_core.ui.fusion.address import (
     open_group,
     show_candidate,
 )
-from profiler_core.ui.fusion.data import Fused
 from profiler_core.ui.style import colors
 
 MOST_BESIDE = 4  # more have no room for a ribbon
@@ -57,7 +57,7 @@ def _from_control() -> None:
 
 
 def show_map(
-    found: Mapping[int, Fused],
+    found: Mapping[int, Pair],
     groups_of: Mapping[int, Sequence[FoldedGroup]],
     listed: int,
     *,
@@ -93,7 +93,7 @@ def show_map(
         one.labels[0],
         palette,
         height_px=_height_px(panels),
-        time=one.time,
+        time=one.time_word,
         program_order=program_order,
     )
     width_px = _LEAST_PX.get(len(panels), _LEAST_PANEL_PX * len(panels))
@@ -106,7 +106,7 @@ def show_map(
             key="fusion_map",
             on_select=lambda: _from_map(shown),
             selection_mode="points",
-            alt=f"{one.time} of a step, baseline left, candidate right, with ribbons for what "
+            alt=f"{one.time_word} of a step, baseline left, candidate right, with ribbons for what "
             "became what; the table below has the numbers.",
         )
     show_legend(fusion_legend([group for panel in panels for group in panel.groups], palette))

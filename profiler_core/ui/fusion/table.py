@@ -8,9 +8,9 @@ import streamlit as st
 
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.session.pair import Pair
 from profiler_core.ui.counters.words import dram_change
 from profiler_core.ui.fusion.address import group_in_url, open_group
-from profiler_core.ui.fusion.data import Fused
 from profiler_core.ui.style import colors
 
 _LONGEST_HEAD = 16  # characters of a run's name
@@ -18,7 +18,7 @@ _MOST_ROWS = 2000
 _NO_NEWS_US = 0.5  # a step; what two runs of the same code differ by
 
 
-def choose_listed(found: Mapping[int, Fused], listed: int) -> None:
+def choose_listed(found: Mapping[int, Pair], listed: int) -> None:
     """Whose groups the table lists, where several candidates are drawn."""
     if len(found) < 2:
         return
@@ -34,7 +34,7 @@ def choose_listed(found: Mapping[int, Fused], listed: int) -> None:
 
 
 def show_table(
-    found: Fused,
+    found: Pair,
     shown: Sequence[FoldedGroup],
     candidate: int,
     measured: MeasuredLedger | None = None,
@@ -117,7 +117,7 @@ def _how(group: FoldedGroup) -> str:
     return f"{group.first.confidence} confidence" if group.kind == "matched" else group.kind
 
 
-def _columns(found: Fused) -> dict[str, Any]:
+def _columns(found: Pair) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     text = st.column_config.TextColumn
     baseline, candidate = found.labels
@@ -129,13 +129,13 @@ def _columns(found: Fused) -> dict[str, Any]:
             f"{baseline}, µs",
             format="%.1f",
             width=_width_px(baseline),
-            help=f"{found.time} a step.",
+            help=f"{found.time_word} a step.",
         ),
         "t1": number(
             f"{candidate}, µs",
             format="%.1f",
             width=_width_px(candidate),
-            help=f"{found.time} a step.",
+            help=f"{found.time_word} a step.",
         ),
         "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
         "n": text("kernels", width=80, help="Kernels a step, copies and memsets not among them."),

@@ -6,18 +6,16 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.counters.kernels import KernelCounters
-from profiler_core.analysis.kernel_calls import KernelCalls
+from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow, KernelSide
 from profiler_core.figures.duration_histogram import duration_histogram
-from profiler_core.store.library import Entry
-from profiler_core.ui.analyses import calls_of
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.counters.words import detail_lines
+from profiler_core.ui.kernels.data import ShownRun
 from profiler_core.ui.kernels.table import Measured
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
-from profiler_core.ui.reading import read_trace
 from profiler_core.ui.run_heads import breakable
 from profiler_core.ui.style import colors
 from profiler_core.ui.timeline.link import link_to_event
@@ -28,7 +26,7 @@ _MOST_NAMED = 4
 
 def show_kernel(
     choice: Choice,
-    shown: tuple[tuple[int, Entry, str], ...],
+    shown: tuple[ShownRun, ...],
     row: KernelRow,
     measured: Measured,
 ) -> None:
@@ -36,14 +34,15 @@ def show_kernel(
 
     Args:
         choice: what the links lead to.
-        shown: (place in the choice, run, label) of the runs in `row`, in its order.
+        shown: the runs in `row`, in its order.
         row: the kernel.
         measured: counters of the same runs.
     """
     section("Selected kernel")
     st.html(f"<p class=fs-mono>{escape(row.name)}</p>")
-    calls = [calls_of(entry, row.name) for _, entry, _ in shown]
-    labels = [label for _, _, label in shown]
+    traces = [one.run.required_trace() for one in shown]
+    calls = [kernel_calls(trace, row.name) for trace in traces]
+    labels = [one.label for one in shown]
     counted = [None if one is None else one.get(row.name) for one in measured]
     st.html(_table(labels, row, calls, counted))
     figure = duration_histogram(labels, [c.dur_ns for c in calls], colors())
@@ -51,13 +50,10 @@ def show_kernel(
         figure, key="durations", alt=f"How long single calls of {row.name[:80]} took in each run."
     )
     with st.container(horizontal=True, key="fs_way_on_kernel"):
-        for (number, entry, label), call in zip(shown, calls, strict=True):
+        for one, trace, call in zip(shown, traces, calls, strict=True):
             if call.longest is not None:
-                query = {
-                    **choice.query,
-                    **link_to_event(read_trace(entry), number, *call.longest),
-                }
-                page_link("timeline", f"Longest call in {label} on the timeline", query)
+                query = {**choice.query, **link_to_event(trace, one.number, *call.longest)}
+                page_link("timeline", f"Longest call in {one.label} on the timeline", query)
 
 
 def _table(

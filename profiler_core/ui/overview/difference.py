@@ -6,9 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from profiler_core.analysis.compare import ComparedNumbers
-from profiler_core.analysis.explanation import Explanation, not_explained, pair_waterfall
-from profiler_core.analysis.headline import leading
+from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.opened_bar import BarLine, bar_lines, what_it_is
 from profiler_core.analysis.waterfall import Waterfall, WaterfallRow
 from profiler_core.figures.names import clipped
@@ -30,19 +28,19 @@ _CLOCK = {
 }
 
 
-def show_difference(choice: Choice, comparison: ComparedNumbers) -> int | None:
+def show_difference(choice: Choice) -> int | None:
     """The waterfall of one candidate, which needs nothing but the summaries.
 
     Returns:
         Which candidate: the leading one, or what is picked; None: none has a trace to explain.
     """
-    numbers = [n for n in range(len(comparison.candidates)) if not_explained(comparison, n) is None]
+    numbers = [pair.number for pair in choice.comparison.pairs if pair.not_explained is None]
     if not numbers:
         return None
     section("Where the difference comes from")
-    number = _choose(choice, comparison, numbers)
-    labels = (choice.labels[0], choice.labels[number + 1])
-    result = pair_waterfall(comparison, number)
+    number = _choose(choice, numbers)
+    pair = choice.comparison.pairs[number]
+    labels, result = pair.labels, pair.waterfall
     before, after = format_duration(result.baseline_ns), format_duration(result.candidate_ns)
     baseline, candidate = (escape(clipped(label, _LONGEST)) for label in labels)
     st.html(
@@ -62,9 +60,9 @@ def show_difference(choice: Choice, comparison: ComparedNumbers) -> int | None:
     return number
 
 
-def _choose(choice: Choice, comparison: ComparedNumbers, numbers: Sequence[int]) -> int:
-    lead = leading(comparison)
-    first = next((n for n in numbers if comparison.candidates[n] is lead), numbers[0])
+def _choose(choice: Choice, numbers: Sequence[int]) -> int:
+    lead = choice.comparison.leading
+    first = lead.number if lead is not None and lead.number in numbers else numbers[0]
     if len(numbers) == 1:
         return first
     picked = st.segmented_control(

@@ -8,8 +8,8 @@ from profiler_core.analysis.compare import Side
 from profiler_core.analysis.measures import common_clock, step_ns
 from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.figures.step_bars import step_bars, step_legend
+from profiler_core.session.comparison import Comparison
 from profiler_core.store.sweeps import sweep_of_entry
-from profiler_core.ui.analyses import Looked
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.links import page_link
@@ -41,13 +41,9 @@ def show_step_bars(sides: Sequence[Side]) -> None:
     )
 
 
-def show_what_is_missing(looked: Looked) -> None:
+def show_what_is_missing(comparison: Comparison) -> None:
     """One sentence for each thing that these files cannot tell."""
-    sentences = [f"{label}: {sentence}" for label, sentence in looked.problems]
-    for candidate in looked.comparison.candidates:
-        sentences.extend(candidate.notes)
-    if not looked.comparison.candidates and looked.comparison.baseline.summary:
-        sentences.extend(looked.comparison.baseline.summary.notes)
+    sentences = comparison.left_out
     if sentences:
         section("What these numbers leave out")
         show_notes(sentences)

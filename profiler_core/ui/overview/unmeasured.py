@@ -10,12 +10,10 @@ from html import escape
 import streamlit as st
 
 from profiler_core.model.run import RunFiles
-from profiler_core.ui.analyses import Looked
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.links import page_link
 from profiler_core.ui.overview.headline import entry_facts, state_paragraphs
 from profiler_core.ui.overview.parts import show_what_is_missing
-from profiler_core.ui.reading import read_run
 
 
 @dataclass(frozen=True)
@@ -30,9 +28,10 @@ _LOG = _Held("a log of the compiler", "compilation", "What the compiler did")
 _TELEMETRY = _Held("telemetry", "telemetry", "Clocks, power and energy")
 
 
-def show_unmeasured(choice: Choice, looked: Looked) -> None:
+def show_unmeasured(choice: Choice) -> None:
     """Say that nothing was timed, what there is instead, and lead to it."""
-    held = list(dict.fromkeys(one for entry in choice.entries for one in _held(read_run(entry))))
+    runs = choice.comparison.runs
+    held = list(dict.fromkeys(one for run in runs for one in _held(run.files)))
     facts = " · ".join(escape(fact) for fact in entry_facts(choice.baseline))
     names = " and ".join(choice.labels)
     what = " and ".join(one.what for one in held) or "nothing that can be shown"
@@ -47,7 +46,7 @@ def show_unmeasured(choice: Choice, looked: Looked) -> None:
         for one in held:
             page_link(one.page, one.link, choice.query)
         page_link("runs", "Upload a trace")
-    show_what_is_missing(looked)
+    show_what_is_missing(choice.comparison)
 
 
 def _held(run: RunFiles) -> list[_Held]:

@@ -9,14 +9,12 @@ from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.fusion_map import fusion_legend, fusion_map
 from profiler_core.figures.names import clipped
-from profiler_core.ui.analyses import Looked
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.address import OF
 from profiler_core.ui.fusion.words import OTHER_WORKLOADS
 from profiler_core.ui.links import Query, page_link
 from profiler_core.ui.overview.difference import show_difference_notes, show_opened_bar
-from profiler_core.ui.overview.explanation_data import explained, run_found
 from profiler_core.ui.overview.findings import show_findings
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import problem_card, show_script_error
@@ -27,31 +25,30 @@ _MAP_PX = 480
 _LONGEST = 40  # characters of a run's name in a sentence
 
 
-def show_why(choice: Choice, looked: Looked, number: int, below_chart: DeltaGenerator) -> None:
+def show_why(choice: Choice, number: int, below_chart: DeltaGenerator) -> None:
     """Fusion map and findings. They rest on traces and logs from anywhere: what fails is a card.
 
     Args:
         choice: the runs.
-        looked: their comparison.
         number: which candidate.
         below_chart: a place under the waterfall, for the groups of the bar that is open.
     """
+    pair = choice.comparison.pairs[number]
     try:
         with st.skeleton(height=_MAP_PX):
-            one = explained(choice, looked, number)
+            one = pair.explanation
         with below_chart:
             show_opened_bar(choice, number, one)
             show_difference_notes(one)
-        labels = (choice.labels[0], choice.labels[number + 1])
+        labels = pair.labels
         query = {**choice.query, OF: str(number + 1)}
-        on_gpu = looked.comparison.candidates[number].device_kinds[1] != "cpu"
         if one.ledger is not None:
             _show_fusion(
                 one.ledger,
                 labels,
                 query,
-                "GPU time" if on_gpu else "operator time",
-                OTHER_WORKLOADS if looked.comparison.candidates[number].workloads_differ else "",
+                pair.time_word,
+                OTHER_WORKLOADS if pair.numbers.workloads_differ else "",
             )
         if one.findings is not None:
             show_findings(one.findings, clipped(labels[1], _LONGEST), query)
@@ -62,12 +59,12 @@ def show_why(choice: Choice, looked: Looked, number: int, below_chart: DeltaGene
         show_script_error(error)
 
 
-def show_run_findings(choice: Choice, looked: Looked) -> None:
+def show_run_findings(choice: Choice) -> None:
     """What stands out in a run that nothing is compared with."""
     try:
-        found = run_found(choice, looked)
-        if found is not None:
-            show_findings(found, clipped(choice.labels[0], _LONGEST), choice.query)
+        alone = choice.comparison.baseline.alone
+        if alone.findings is not None:
+            show_findings(alone.findings, clipped(choice.labels[0], _LONGEST), choice.query)
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
     except Exception as error:  # logged with its traceback; the rest of the page stays

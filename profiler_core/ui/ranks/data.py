@@ -13,7 +13,6 @@ from profiler_core.ranks.rank_sets import ranks_beside
 from profiler_core.store import server_path
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
-from profiler_core.ui.reading import read_run
 from profiler_core.ui.server import is_local_server
 from profiler_core.ui.trace_reader import TraceReaders
 
@@ -47,7 +46,7 @@ def seen_jobs(choice: Choice) -> Seen:
     problems: list[tuple[str, str]] = []
     without: list[tuple[str, Entry]] = []
     for number, (label, entry) in enumerate(zip(choice.labels, choice.entries, strict=True)):
-        path = read_run(entry).path
+        path = choice.comparison.runs[number].path
         if not (path.is_dir() and has_ranks(path) and _may_be_read(entry, path)):
             without.append((label, entry))
             continue

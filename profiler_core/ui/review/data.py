@@ -5,13 +5,10 @@ from collections.abc import Sequence
 from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.model.review import ReviewFinding, ReviewSide
 from profiler_core.store import history
 from profiler_core.store.library import Entry
-from profiler_core.ui.analyses import look_at
 from profiler_core.ui.choice import Choice
-from profiler_core.ui.overview.explanation_data import explained
 from profiler_core.ui.runs.keeping import bring_up_to_date
 
 
@@ -21,21 +18,20 @@ def gathered(choice: Choice) -> tuple[tuple[ReviewSide, ...], tuple[ReviewFindin
     Raises:
         BadInput: a trace cannot be read, or the history cannot be used.
     """
-    looked = look_at(choice)
+    comparison = choice.comparison
     run_ids = _run_ids(choice.entries)
     sides, findings = [], []
     for position, (entry, label) in enumerate(zip(choice.entries, choice.labels, strict=True)):
         said = {}
         if position:
-            one = looked.comparison.candidates[position - 1]
-            verdict = verdict_sentence(one)
+            pair = comparison.pairs[position - 1]
+            verdict = pair.verdict
             said = {
                 "verdict": verdict.kind,
                 "headline": verdict.headline,
                 "details": " ".join(verdict.details),
             }
-            explanation = explained(choice, looked, position - 1)
-            findings += _findings(position, explanation.findings or ())
+            findings += _findings(position, pair.findings or ())
         sides.append(
             ReviewSide(
                 key=entry.key,

@@ -2,15 +2,11 @@
 
 from dataclasses import dataclass
 
-from profiler_core.analysis.compare import Side, make_side
-from profiler_core.analysis.compilation.compile_time import compile_time
+from profiler_core.analysis.compare import Side
 from profiler_core.analysis.sweep.series import PointRuns, Sweep, build_sweep
-from profiler_core.errors import FusionscopeError
 from profiler_core.store.library import Entry
 from profiler_core.store.sweeps import SweepGroup
-from profiler_core.ui.analyses import summary_of
-from profiler_core.ui.log_reading import compile_log_of
-from profiler_core.ui.reading import read_run
+from profiler_core.ui.reading import run_of
 
 
 @dataclass(frozen=True)
@@ -36,17 +32,8 @@ def seen_sweep(group: SweepGroup) -> SeenSweep:
 
 
 def _side(entry: Entry, problems: list[str]) -> Side:
-    run = read_run(entry)
-    compiling = None
-    try:
-        compiling = compile_time(compile_log_of(run))
-    except FusionscopeError as error:
-        problems.append(f"{entry.run.name or entry.variant}: {error.problem}")
-    side = make_side(run, None, compiling=compiling)
-    if side.memory.peak_reserved_bytes is not None or run.trace is None:
-        return side
-    try:  # on a CPU only the trace knows what the allocator held
-        return make_side(run, summary_of(entry), compiling=compiling)
-    except FusionscopeError as error:
-        problems.append(f"{entry.run.name or entry.variant}: {error.problem}")
-        return side
+    run = run_of(entry)
+    side = run.point
+    name = entry.run.name or entry.variant
+    problems += [f"{name}: {one.problem}" for one in run.unreadable]
+    return side

@@ -2,16 +2,13 @@
 
 from dataclasses import dataclass
 
-from profiler_core.analysis.telemetry.fairness import Fairness, fairness
+from profiler_core.analysis.telemetry.fairness import Fairness
 from profiler_core.analysis.telemetry.run import RunTelemetry, without_samples
 from profiler_core.analysis.telemetry.series import Sampled
-from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.telemetry.reader import RunSamples
-from profiler_core.model.run import RunFiles
+from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
-from profiler_core.ui.reading import read_run, read_trace
-from profiler_core.ui.telemetry.reading import samples_of, telemetry_of
 
 
 @dataclass(frozen=True)
@@ -21,7 +18,7 @@ class SampledRun:
     number: int
     label: str
     entry: Entry
-    run: RunFiles
+    run: Run
     samples: RunSamples
     found: RunTelemetry
 
@@ -39,20 +36,17 @@ def recorded(choice: Choice) -> Recorded:
     """Read the samples of all chosen runs."""
     runs, without = [], []
     for number, (label, entry) in enumerate(zip(choice.labels, choice.entries, strict=True)):
-        run = read_run(entry)
-        samples, found = samples_of(run), telemetry_of(run)
+        run = choice.comparison.runs[number]
+        samples, found = run.samples, run.telemetry
         if found is None or (samples.gpus is None and samples.hosts is None):
             without.append(f"{label}: {_why(run, samples)}")
         else:
             runs.append(SampledRun(number, label, entry, run, samples, found))
-    first = next((one for one in runs if one.number == 0), None)
-    pairs = []
-    for one in runs:
-        judged = None
-        if one.number and first is not None:
-            judged = fairness(first.found, one.found, (first.label, one.label))
-        if judged is not None:
-            pairs.append((one.label, judged))
+    pairs = [
+        (pair.labels[1], judged)
+        for pair in choice.comparison.pairs
+        if (judged := pair.numbers.fairness) is not None
+    ]
     return Recorded(tuple(runs), tuple(without), tuple(pairs))
 
 
@@ -78,13 +72,11 @@ def _sampled(one: SampledRun, zero_ns: int | None) -> Sampled:
 
 
 def _zero(one: SampledRun) -> int | None:
-    try:
-        return read_trace(one.entry).origin_ns if one.run.trace else None
-    except FusionscopeError:
-        return None  # its own pages say what is wrong with it
+    trace = one.run.trace  # where it cannot be read, its own pages say what is wrong with it
+    return None if trace is None else trace.origin_ns
 
 
-def _why(run: RunFiles, samples: RunSamples) -> str:
+def _why(run: Run, samples: RunSamples) -> str:
     if samples.problems:
         return " ".join(samples.problems.values())
     return without_samples(run.record) or "nothing was sampled while it ran."

@@ -9,7 +9,7 @@ from profiler_core.ingest.open import is_cached
 from profiler_core.store.library import Entry
 from profiler_core.timeline.cache import index_trace, ready_index
 from profiler_core.timeline.index import Index
-from profiler_core.ui.reading import trace_at, trace_path
+from profiler_core.ui.reading import run_of, trace_path
 from profiler_core.ui.trace_reader import TraceReaders
 from profiler_core.units import format_bytes, format_count
 
@@ -25,12 +25,13 @@ def prepared_index(entry: Entry) -> Index:
         NothingToAnalyse: the run has no trace.
         BadInput: its trace cannot be read.
     """
-    path = trace_path(entry)
+    run = run_of(entry)
+    path = trace_path(entry, run)
     ready = ready_index(path)
     if ready is not None:
         return ready
     if is_cached(path):
-        trace = trace_at(path)
+        trace = run.required_trace()
         if trace.n_events <= IN_PROCESS_EVENTS:
             return index_trace(path, trace)
     _index_with_progress(path)

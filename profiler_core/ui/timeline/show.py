@@ -11,7 +11,7 @@ from profiler_core.timeline.event import event
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import problem_card
-from profiler_core.ui.reading import trace_at, trace_path
+from profiler_core.ui.reading import read_trace, trace_path
 from profiler_core.ui.routes.signing import signed
 from profiler_core.ui.routes.timeline import SCOPE
 from profiler_core.ui.timeline.address import Address
@@ -126,7 +126,6 @@ def _picked(shown: Shown, runs: list[SceneRun], address: Address) -> Picked | No
     chosen = address.event
     for (number, entry, _), run in zip(shown, runs, strict=True):
         if chosen is not None and number == chosen.run:
-            trace = trace_at(trace_path(entry))
-            found = event(trace, run.index, chosen.table, chosen.row)
+            found = event(read_trace(entry), run.index, chosen.table, chosen.row)
             return None if found is None else Picked(number, found)
     return None

@@ -16,9 +16,9 @@ from profiler_core.analysis.compilation.causes import (
     registry_url,
 )
 from profiler_core.analysis.compilation.compile_time import compile_time
+from profiler_core.analysis.compilation.cost import compile_cost
 from profiler_core.analysis.compilation.recompiles import recompile_reports
 from profiler_core.analysis.compilation.report import compilation_report, user_frame
-from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
@@ -31,7 +31,8 @@ from profiler_core.model.compilation import (
     GuardFailure,
     Recompile,
 )
-from profiler_core.model.run import Measurement
+from profiler_core.model.run import Measurement, RunRecord
+from profiler_core.session.comparison import Comparison
 from tests.ingest.compile_corpus import FIXTURES as CORPUS
 
 BREAKY = Path(__file__).resolve().parents[2] / "fixtures" / "graph_breaks" / "breaky"
@@ -181,10 +182,13 @@ def test_breaks_are_ranked_and_priced_by_the_frame_that_breaks():
 
 
 def test_break_even_needs_a_gain():
-    log = CompileLog(compilations=(a_compilation(dur=3_000_000_000),))
-    assert compilation_report(log, saved_ns=1_000_000).break_even_steps == 3000
-    assert compilation_report(log, saved_ns=-5).break_even_steps is None
-    assert compilation_report(log).break_even_steps is None
+    taken = compile_time(CompileLog(compilations=(a_compilation(dur=3_000_000_000),)))
+
+    def steps(saved_ns):
+        cost = compile_cost(RunRecord(), compiling=taken, candidate_step_ns=None, saved_ns=saved_ns)
+        return cost.break_even_steps
+
+    assert [steps(saved_ns) for saved_ns in (1_000_000, -5, None)] == [3000, None, None]
 
 
 def test_breaks_without_a_trace_are_ranked_by_how_often_they_were_met():
@@ -214,12 +218,9 @@ def test_break_even_by_hand_on_a_shipped_sample():
     saved = median_step_s("eager") - median_step_s("default")
     by_hand = seconds / saved
 
-    run, eager = open_run(folder / "default"), open_run(folder / "eager")
-    report = compilation_report(
-        read_compile_log(run),
-        measurement=run.record.measurement,
-        saved_ns=step_time_ns(eager.record.measurement) - step_time_ns(run.record.measurement),
-    )
+    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    report = pair.compilation
+    assert report.break_even_steps == pair.numbers.compile.break_even_steps
     assert len(took) == 1
     assert report.compile_time.seconds == pytest.approx(seconds, rel=0.01)
     assert report.break_even_steps == pytest.approx(by_hand, rel=0.01)

@@ -2,16 +2,14 @@
 
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.compilation.skipped_frames import Other, lost_gain, other_run
-from profiler_core.analysis.explanation import Material, explanations
-from profiler_core.analysis.summary import summarise
 from profiler_core.model.compilation import Compilation, CompileLog, FrameSkip
 from profiler_core.model.run import Measurement, Round
 from profiler_core.report.contents import gather
 from profiler_core.report.html.document import html_report
 from tests.builders import a_run, a_trace, kernel, launch, op, step
+from tests.made_up_runs import MadeUpRun, made_up_comparison
 
 SKIP = FrameSkip(function="loop", function_line=3, file="m.py", line=5, reason="in a loop")
 
@@ -103,25 +101,24 @@ def test_a_report_says_it_only_where_a_frame_was_skipped():
 def test_skipped_frames_are_priced_by_the_other_runs_of_the_comparison():
     """A whole candidate beside the skipping one tells exactly what its skipped function lost."""
     traces = (eager_trace(), half_compiled(), half_compiled())
-    sides = [
-        make_side(a_run(*[step_ns] * 10, n_steps=1, variant=variant), summarise(trace))
-        for step_ns, variant, trace in zip(
-            (1500, 1000, 700), ("eager", "skips", "whole"), traces, strict=True
-        )
-    ]
     logs = (
         None,
         CompileLog(frame_skips=(SKIP,), compilations=(Compilation(compile_id="0/0"),)),
         CompileLog(compilations=(Compilation(compile_id="0/0"),)),
     )
-    materials = [Material(trace, compile_log=log) for trace, log in zip(traces, logs, strict=True)]
-    alone = explanations(compare(sides[0], sides[1:2]), materials[:2])[0]
+    runs = [
+        MadeUpRun(a_run(*[step_ns] * 10, n_steps=1, variant=variant), trace, log)
+        for step_ns, variant, trace, log in zip(
+            (1500, 1000, 700), ("eager", "skips", "whole"), traces, logs, strict=True
+        )
+    ]
+    alone = made_up_comparison(*runs[:2]).pairs[0]
     found = {finding.key: finding for finding in alone.findings}["frame_skipped"]
     assert (found.at_stake_ns, found.is_bound) == (pytest.approx(250), True)
-    both = explanations(compare(sides[0], sides[1:]), materials)[0]
-    found = {finding.key: finding for finding in both.findings}["frame_skipped"]
+    every = made_up_comparison(*runs)
+    found = {finding.key: finding for finding in every.pairs[0].findings}["frame_skipped"]
     assert (found.at_stake_ns, found.is_bound) == (300, False)
     assert "whole compiles the whole step" in found.evidence
-    contents = gather(compare(sides[0], sides[1:]), materials)
+    contents = gather(every)
     assert contents.compilations[1].lost.ns == 300
     assert "Frames skipped: lost 300 ns a step." in html_report(contents)

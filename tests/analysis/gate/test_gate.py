@@ -13,6 +13,7 @@ from profiler_core.analysis.gate.evidence import evidence
 from profiler_core.analysis.gate.judgement import gate
 from profiler_core.analysis.gate.limits import QUANTITIES, parse_limit
 from profiler_core.analysis.gate.noise import noise_floor
+from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.errors import BadInput
 from profiler_core.model.compilation import CompileLog, GraphBreak, LowerBound
 from profiler_core.model.run import Measurement, Numerics, Round
@@ -37,7 +38,7 @@ def judged(baseline, candidate, *limits, logs=(None, None), repeats=()):
     sides = [make_side(run, None) for run in (baseline, candidate)]
     comparison = compare(sides[0], [sides[1]]).candidates[0]
     found = tuple(
-        evidence(run.record, None, None, log)
+        evidence(run.record, headline_metrics(run.record, None, log), None, None, log)
         for run, log in zip((baseline, candidate), logs, strict=True)
     )
     parsed = [parse_limit(BY_KEY[key], text) for key, text in limits]

@@ -1,0 +1,175 @@
+"""A baseline with its candidates: what is shared over all runs, and the pairs.
+
+comparison = Comparison.open([Path("runs/today/eager"), Path("runs/today/default")])
+comparison.pairs[0].verdict, comparison.leading, comparison.kernels
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar
+
+from profiler_core.analysis.compare import ComparedNumbers, Side, compare
+from profiler_core.analysis.compilation.report import CompilationReport
+from profiler_core.analysis.compilation.skipped_frames import Other, others_of
+from profiler_core.analysis.headline import leading
+from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
+from profiler_core.analysis.run_labels import short_variants
+from profiler_core.analysis.shared_categories import sides_of
+from profiler_core.session.cache import SHARED, Cache
+from profiler_core.session.pair import Pair
+from profiler_core.session.reading import Reading
+from profiler_core.session.run import Run
+
+T = TypeVar("T")
+
+
+class Comparison:
+    """Runs beside each other, the baseline first; a baseline alone is one too.
+
+    Args:
+        runs: at least the baseline.
+        labels: a distinct name for each; made of their variants by default.
+        cache: who keeps what is computed of them together.
+    """
+
+    def __init__(
+        self, runs: Sequence[Run], labels: Sequence[str] | None = None, *, cache: Cache = SHARED
+    ) -> None:
+        self._runs = tuple(runs)
+        self._labels = tuple(labels) if labels is not None else labels_of(self._runs)
+        self._cache = cache
+
+    @classmethod
+    def open(cls, paths: Sequence[Path], *, reading: Reading | None = None) -> "Comparison":
+        """The runs at these paths, the baseline's first; raises as `Run.open`."""
+        return cls([Run.open(path, reading=reading) for path in paths])
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The baseline, then the candidates."""
+        return self._runs
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What they are called."""
+        return self._labels
+
+    @property
+    def baseline(self) -> Run:
+        """What all others are held against."""
+        return self._runs[0]
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The baseline with each candidate."""
+        return tuple(Pair(self, number) for number in range(len(self._runs) - 1))
+
+    @cached_property
+    def version(self) -> bytes:
+        """Differs wherever an answer about these runs together may."""
+        parts = [repr(self._labels).encode(), *(run.version for run in self._runs)]
+        return blake2b(b"\0".join(parts), digest_size=16).digest()
+
+    @cached_property
+    def numbers(self) -> ComparedNumbers:
+        """Every number of every run, side by side; each side as its own trace says."""
+        sides = [
+            replace(run.side, label=label)
+            for run, label in zip(self._runs, self._labels, strict=True)
+        ]
+        return self.answer("numbers", lambda: compare(sides[0], sides[1:]))
+
+    @cached_property
+    def sides(self) -> tuple[Side, ...]:
+        """The runs in numbers, replayed kernels in the kinds that the other runs give them."""
+        numbers = self.numbers
+        return self.answer("sides", lambda: sides_of(numbers))
+
+    @cached_property
+    def leading(self) -> Pair | None:
+        """The candidate that a headline is about; None: none can be compared."""
+        lead = leading(self.numbers)
+        return next((pair for pair in self.pairs if pair.numbers is lead), None)
+
+    @property
+    def traced(self) -> tuple[int, ...]:
+        """Places of the runs that have a trace that can be read."""
+        return tuple(place for place, side in enumerate(self.sides) if side.summary is not None)
+
+    @property
+    def kernels(self) -> tuple[KernelRow, ...]:
+        """The kernels of the runs in `traced`, by name."""
+        summaries = [side.summary for side in self.sides if side.summary is not None]
+        return self.answer("kernels", lambda: kernel_sides(summaries))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """A sentence for each trace and log that cannot be read: all numbers stand without it.
+
+        What else cannot be read is a note of the explanation that rests on it.
+        """
+        return tuple(
+            f"{label}: {problem.problem}"
+            for label, run in zip(self._labels, self._runs, strict=True)
+            for problem in run.problems("trace", "compile log")
+        )
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What the numbers leave out, one sentence each."""
+        notes = [note for pair in self.pairs for note in pair.numbers.notes]
+        if not self.pairs and self.numbers.baseline.summary is not None:
+            notes += self.numbers.baseline.summary.notes
+        return tuple(dict.fromkeys((*self.problems, *notes)))
+
+    def compilation_of(self, place: int) -> CompilationReport | None:
+        """What the compiler of one run did, beside the other runs; None without logs.
+
+        Args:
+            place: among the runs; 0 is the baseline.
+        """
+        log = self._runs[place].compile_log
+        if log is None:
+            return None
+        steps = self.numbers.candidates[place - 1].compile.break_even_steps if place else None
+        others: tuple[Other, ...] = ()
+        if log.frame_skips:  # nobody else asks what was lost
+            runs = [
+                (label, run.record, run.compile_log)
+                for label, run in zip(self._labels, self._runs, strict=True)
+            ]
+            others = others_of(runs, place)
+        return self._runs[place].compilation_beside(others, steps)
+
+    def check(self) -> "Comparison":
+        """The same, where every run has at least something to compare.
+
+        Raises:
+            FusionscopeError: a trace cannot be read, and its run was not timed either.
+        """
+        for run in self._runs:
+            measured = run.record.measurement
+            if measured is None or not measured.rounds:
+                for problem in run.problems("trace"):
+                    raise problem.error()
+        return self
+
+    def answer(self, question: Hashable, make: Callable[[], T]) -> T:
+        """What is computed of these runs together, once for each version of them.
+
+        What rests on a file that could not be read is not given to whoever can read it.
+        """
+        unread = tuple(run.unreadable for run in self._runs)
+        return self._cache.get(("comparison", self.version, unread, question), make)
+
+
+def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Their variants without what all share; those of one name also carry their folder's."""
+    labels = short_variants([run.name for run in runs])
+    return tuple(
+        f"{run.path.resolve().parent.name}/{label}" if labels.count(label) > 1 else label
+        for run, label in zip(runs, labels, strict=True)
+    )

@@ -1,0 +1,117 @@
+"""The runs of one folder: which is the baseline, and in which order its candidates come.
+
+For the command line, MCP and the library alike, whoever wrote the folder: a capture gives roles, a
+Recorder or an upload gives none.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from profiler_core import run_directory as names
+from profiler_core.errors import NotARun
+from profiler_core.ingest.file_kind import Role
+from profiler_core.ingest.run import open_run
+from profiler_core.ingest.run_files import file_in
+from profiler_core.model.run import RunRecord
+from profiler_core.ranks.find import RANKS
+from profiler_core.ranks.rank_sets import rank_sets
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of a folder."""
+
+    path: Path
+    record: RunRecord
+    is_readable: bool  # it has a trace, or timed rounds
+
+
+def in_order(members: Sequence[Member]) -> tuple[int, ...]:
+    """Places of the runs, the baseline first, then the candidates as they were timed, else by name.
+
+    Run directories of single ranks of one job count as one: the lowest rank's stands for all. The
+    baseline is the one whose role says so; without roles the one called eager, else the first one
+    that can be shown.
+    """
+    others = other_ranks([(member.path, member.record) for member in members])
+    places = [place for place in range(len(members)) if place not in others]
+    if not places:
+        return ()
+    baseline = min(places, key=lambda place: (_baseline_rank(members[place]), place))
+    candidates = sorted(
+        (place for place in places if place != baseline), key=lambda place: _timed(members[place])
+    )
+    return (baseline, *candidates)
+
+
+def other_ranks(runs: Sequence[tuple[Path, RunRecord]]) -> set[int]:
+    """Places of the runs that are ranks of a job whose lowest rank is here, too."""
+    single = [
+        (place, record)
+        for place, (path, record) in enumerate(runs)
+        if not (path / RANKS).is_dir()  # else it holds the other ranks of its job itself
+    ]
+    return {place for ranks in rank_sets(single) for place in list(ranks.values())[1:]}
+
+
+def runs_of(folder: Path) -> list[Path]:
+    """The runs in a folder, the baseline first; a folder alone stands for all of them.
+
+    Raises:
+        NotARun: there is no such folder, it is one run, or it holds fewer than two.
+    """
+    if not folder.exists():
+        raise NotARun(
+            f"{folder} does not exist.", remedy="Pass the folder of a capture, or two runs."
+        )
+    if not folder.is_dir() or (folder / names.RUN_JSON).is_file():
+        raise NotARun(
+            f"{folder} is one run, and a comparison needs two.",
+            remedy="Name a candidate too, or pass the folder of a whole capture.",
+        )
+    runs = runs_in(folder)
+    if len(runs) < 2:
+        raise NotARun(
+            f"{folder} holds {len(runs)} run{'' if len(runs) == 1 else 's'}, and a comparison "
+            "needs two.",
+            remedy="Pass the folder of one capture, or name the runs: compare BASELINE CANDIDATE.",
+        )
+    return runs
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The same of any number of runs; a run directory itself holds none."""
+    members = []
+    for path in sorted(folder.iterdir()):
+        if not path.name.startswith((".", "_")) and is_run(path):
+            files = open_run(path)
+            timed = files.record.measurement is not None and bool(files.record.measurement.rounds)
+            members.append(Member(path, files.record, timed or files.trace is not None))
+    return [members[place].path for place in in_order(members)]
+
+
+def is_run(path: Path) -> bool:
+    """Is this the directory of a run, by its run.json or its trace?"""
+    return path.is_dir() and ((path / names.RUN_JSON).is_file() or has_trace(path))
+
+
+def has_trace(path: Path) -> bool:
+    """Does a trace lie in this directory, under a name that captures give it?"""
+    return file_in(path, Role.TRACE) is not None
+
+
+def _baseline_rank(member: Member) -> tuple[int, bool]:
+    """The lowest of a folder is its baseline; of two alike the one that can be shown."""
+    record = member.record
+    if record.role == "baseline":
+        return 0, not member.is_readable
+    if record.role is None and "eager" in f"{record.name} {record.variant}".lower():
+        return 1, not member.is_readable
+    return 2, not member.is_readable
+
+
+def _timed(member: Member) -> tuple[int, str]:
+    """Candidates in the order in which they were timed, else by name."""
+    rounds = member.record.measurement.rounds if member.record.measurement else ()
+    return (rounds[0].order if rounds else 1_000, member.path.name)

@@ -1,0 +1,177 @@
+"""A baseline and one candidate: verdict, waterfall, ledger, findings, memory, asked here by all."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from profiler_core.analysis.compare import CandidateComparison, Side
+from profiler_core.analysis.compilation.report import CompilationReport
+from profiler_core.analysis.counters.groups import MeasuredLedger
+from profiler_core.analysis.explanation import (
+    Explanation,
+    explain,
+    not_explained,
+    pair_ledger,
+    pair_waterfall,
+)
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.gate.judgement import Gate, gate
+from profiler_core.analysis.gate.limits import Limit
+from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.memory.comparison import MemoryComparison, compare_memory
+from profiler_core.analysis.verdict import Verdict, verdict_sentence
+from profiler_core.analysis.waterfall import Waterfall
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.model.run import Measurement
+from profiler_core.session.run import Run
+
+if TYPE_CHECKING:
+    from profiler_core.session.comparison import Comparison
+
+
+class Pair:
+    """One candidate against the baseline of a comparison. Times are ns per step.
+
+    Args:
+        comparison: that owns it: kinds of kernels are shared over all of its runs.
+        number: which candidate, from 0.
+    """
+
+    def __init__(self, comparison: "Comparison", number: int) -> None:
+        self._comparison = comparison
+        self._number = number
+
+    @property
+    def number(self) -> int:
+        """Which candidate of its comparison, from 0."""
+        return self._number
+
+    @property
+    def baseline(self) -> Run:
+        """The run that it is held against."""
+        return self._comparison.baseline
+
+    @property
+    def candidate(self) -> Run:
+        """The run in question."""
+        return self._comparison.runs[self._number + 1]
+
+    @property
+    def runs(self) -> tuple[Run, Run]:
+        """Both."""
+        return self.baseline, self.candidate
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What the two are called."""
+        return self._comparison.labels[0], self._comparison.labels[self._number + 1]
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Both in numbers, with kinds of kernels that all runs share."""
+        return self._comparison.sides[0], self._comparison.sides[self._number + 1]
+
+    @property
+    def numbers(self) -> CandidateComparison:
+        """Every number of both beside each other."""
+        return self._comparison.numbers.candidates[self._number]
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Is the candidate worth it, in sentences."""
+        return verdict_sentence(self.numbers)
+
+    @property
+    def not_explained(self) -> str | None:
+        """Why there is neither waterfall nor ledger; None: there are."""
+        return not_explained(self._comparison.numbers, self._number)
+
+    @property
+    def time_word(self) -> str:
+        """What the groups' times are."""
+        return "operator time" if self.numbers.device_kinds[1] == "cpu" else "GPU time"
+
+    @property
+    def waterfall(self) -> Waterfall:
+        """From step to step in bars, from the summaries alone; `explanation` opens them in groups.
+
+        Raises:
+            NothingToAnalyse: one of the two has no trace.
+        """
+        return self._comparison.answer(
+            ("waterfall", self._number),
+            lambda: pair_waterfall(self._comparison.numbers, self._number),
+        )
+
+    @property
+    def ledger(self) -> FusionLedger:
+        """What each operator of the baseline became.
+
+        Raises:
+            NothingToAnalyse: the two cannot be matched, and why.
+        """
+        why = self.not_explained
+        if why is not None:
+            raise NothingToAnalyse(
+                f"There is no fusion ledger: {why}",
+                remedy="Choose two runs with traces of the same kind of device.",
+            )
+        left, right = self.baseline.material, self.candidate.material
+        return self._comparison.answer(
+            ("ledger", self._number), lambda: pair_ledger(self._comparison.numbers, left, right)
+        )
+
+    @property
+    def explanation(self) -> Explanation:
+        """Waterfall with groups, ledger and findings; what fails is a note in it."""
+        left, right = self.baseline.material, self.candidate.material
+        return self._comparison.answer(
+            ("explanation", self._number),
+            lambda: explain(
+                self._comparison.numbers,
+                self._number,
+                left,
+                right,
+                make_ledger=lambda: self.ledger,
+                make_report=lambda: self.compilation,
+            ),
+        )
+
+    @property
+    def findings(self) -> tuple[Finding, ...] | None:
+        """What stands out in the candidate, most important first; None: it has no trace."""
+        return self.explanation.findings
+
+    @property
+    def measured(self) -> MeasuredLedger | None:
+        """Hardware counters of the ledger's groups; None where neither run has any."""
+        return self.explanation.measured
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the files did not allow, one sentence each."""
+        of_all = self._comparison.problems
+        return tuple(dict.fromkeys((*self.numbers.notes, *of_all, *self.explanation.notes)))
+
+    @property
+    def compilation(self) -> CompilationReport | None:
+        """What the candidate's compiler did, beside the other runs; None without logs."""
+        return self._comparison.compilation_of(self._number + 1)
+
+    @property
+    def memory(self) -> MemoryComparison:
+        """The memory of both, joined through the ledger where both have a trace."""
+        reports = self.baseline.memory, self.candidate.memory
+        return self._comparison.answer(
+            ("memory", self._number), lambda: compare_memory(*reports, lambda: self.ledger)
+        )
+
+    def gate(self, limits: list[Limit], repeats: list[Measurement]) -> Gate:
+        """Is the candidate within its limits?
+
+        Args:
+            limits: of quantities.
+            repeats: further runs of the baseline's code, for the noise.
+        """
+        sides = (self._comparison.numbers.baseline, self._comparison.numbers.sides[self._number])
+        evidences = (self.baseline.evidence, self.candidate.evidence)
+        return gate(self.numbers, sides, evidences, limits, repeats=repeats)
