@@ -5,8 +5,9 @@ import pytest
 from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.formats import trace_format
 from profiler_core.ingest.options import chosen
+from profiler_core.session import run as session_run
 from profiler_core.store import library
-from profiler_core.ui import analyses, reading
+from profiler_core.ui import reading
 from tests.apps import opened, text_of
 from tests.ingest.nsight_systems.build import PID, a_loop, global_id
 
@@ -59,12 +60,14 @@ def test_a_choice_leaves_what_was_computed_of_other_files(home, monkeypatch):
     app = opened("overview", **RUNS)
     before = text_of(app)
     computed = []
-    summarised = analyses.summarise
+    summarised = session_run.summarise
     monkeypatch.setattr(
-        analyses, "summarise", lambda *a: computed.append(a[0].source) or summarised(*a)
+        session_run, "summarise", lambda *a: computed.append(a[0].source) or summarised(*a)
     )
-    loaded = reading.load_cached
-    monkeypatch.setattr(reading, "load_cached", lambda path: computed.append(path) or loaded(path))
+    loaded = reading.traces.load_cached
+    monkeypatch.setattr(
+        reading.traces, "load_cached", lambda path: computed.append(path) or loaded(path)
+    )
     field(app, "Steps of eager").set_value("half <b>").run()
     assert text_of(app) != before
     trace = home / "runs" / "job" / "eager" / "trace.sqlite"

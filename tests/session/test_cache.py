@@ -1,0 +1,113 @@
+"""The one cache policy: made once, by one thread, bounded, and given back."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from profiler_core.session.cache import Cache, approximate_bytes
+
+
+def test_an_answer_is_made_once():
+    cache, made = Cache(), []
+    for _ in range(3):
+        assert cache.get("key", lambda: made.append(1) or "answer") == "answer"
+    assert made == [1]
+    assert "key" in cache
+
+
+def test_threads_wait_for_the_one_that_makes_it():
+    cache, made, answers = Cache(), [], []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def make():
+        made.append(threading.get_ident())
+        begun.set()
+        assert go_on.wait(10)
+        return "answer"
+
+    threads = [
+        threading.Thread(target=lambda: answers.append(cache.get("key", make))) for _ in range(4)
+    ]
+    threads[0].start()
+    assert begun.wait(10)
+    for thread in threads[1:]:
+        thread.start()
+    go_on.set()
+    for thread in threads:
+        thread.join(10)
+    assert answers == ["answer"] * 4
+    assert len(made) == 1
+
+
+def test_a_failure_is_its_own_thread_s_and_is_not_kept():
+    cache = Cache()
+    with pytest.raises(ValueError, match="first"):
+        cache.get("key", lambda: (_ for _ in ()).throw(ValueError("first")))
+    assert cache.get("key", lambda: "second") == "second"
+
+
+def test_another_thread_tries_again_where_the_first_failed():
+    cache, answers = Cache(), []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def fail():
+        begun.set()
+        assert go_on.wait(10)
+        raise ValueError("stopped")
+
+    def first():
+        with pytest.raises(ValueError, match="stopped"):
+            cache.get("key", fail)
+
+    one = threading.Thread(target=first)
+    other = threading.Thread(target=lambda: answers.append(cache.get("key", lambda: "answer")))
+    one.start()
+    assert begun.wait(10)
+    other.start()
+    go_on.set()
+    one.join(10)
+    other.join(10)
+    assert answers == ["answer"]
+
+
+def test_an_answer_may_rest_on_another():
+    cache = Cache()
+    assert cache.get("sum", lambda: cache.get("part", lambda: 2) + 1) == 3
+    assert len(cache) == 2
+
+
+def test_what_was_asked_for_longest_ago_goes_first():
+    cache = Cache(most_entries=2)
+    for key in ("a", "b"):
+        cache.get(key, lambda: 0)
+    cache.get("a", lambda: 0)
+    cache.get("c", lambda: 0)
+    assert [key in cache for key in ("a", "b", "c")] == [True, False, True]
+
+
+def test_answers_are_bounded_by_their_size():
+    cache = Cache(most_bytes=3_000_000)
+    for key in range(5):
+        cache.get(key, lambda: np.zeros(1_000_000, dtype=np.uint8))
+    assert cache.n_bytes <= 3_000_000
+    assert [key in cache for key in range(5)] == [False, False, True, True, True]
+    cache.get("large", lambda: np.zeros(10_000_000, dtype=np.uint8))
+    assert len(cache) == 1  # the newest stays even where it alone is more
+    cache.clear()
+    assert (len(cache), cache.n_bytes) == (0, 0)
+
+
+def test_what_nobody_asks_for_is_given_back():
+    cache = Cache(kept_s=0.01)
+    cache.get("old", lambda: 0)
+    time.sleep(0.05)
+    cache.get("new", lambda: 0)
+    assert ["old" in cache, "new" in cache] == [False, True]
+
+
+def test_long_collections_count_in_full():
+    rows = tuple({"name": f"kernel {n:04}", "time_ns": 10_000 + n} for n in range(10_000))
+    each = sum(approximate_bytes(row) for row in rows)
+    assert approximate_bytes(rows) == pytest.approx(each, rel=0.2)
