@@ -6,7 +6,7 @@ As in `tools.py`, names, docstrings and parameters are what it reads.
 from typing import Any
 
 from profiler_core.agents.answer import page
-from profiler_core.agents.looked_at import path_of
+from profiler_core.agents.runs import path_of
 from profiler_core.cli.counters import counters_answer, report_of
 from profiler_core.cli.json_output import plain
 from profiler_core.cli.ranks import ranks_answer

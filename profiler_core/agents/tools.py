@@ -6,7 +6,7 @@ Times are ns a step unless the key says otherwise; absent data is null. docs/jso
 from typing import Any
 
 from profiler_core.agents.answer import page
-from profiler_core.agents.looked_at import compared, compiled, run_at
+from profiler_core.agents.runs import compared, compiled, run_at
 from profiler_core.analysis.fusion_json import finding_json, fusion_json
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.step_time import step_time_ns

@@ -3,12 +3,11 @@
 import statistics
 from typing import Any
 
-from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
+from profiler_core.analysis.memory.peak import PeakMemory
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.table import table
 from profiler_core.errors import FusionscopeError
-from profiler_core.ingest.open import open_trace
-from profiler_core.ingest.run import open_run
+from profiler_core.session.run import Run
 from profiler_core.units import format_bytes, format_duration
 
 
@@ -95,12 +94,7 @@ def _seconds_by_phase(finished: FinishedCapture) -> dict[str, float]:
 def _peak(run: FinishedRun) -> PeakMemory:
     """As `compare` says it: measured, else from the trace, which is read only then."""
     try:
-        opened = open_run(run.directory)
-        measurement = opened.record.measurement
-        measured = peak_memory(None, measurement)
-        if measured.source is not None or opened.trace is None:
-            return measured
-        return peak_memory(open_trace(opened.trace), measurement)
+        return Run.open(run.directory).point.memory
     except FusionscopeError:  # no number is not worth losing what was captured
         return PeakMemory()
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from profiler_core.cli.main import main
+from profiler_core.session.cache import SHARED
 from tests.builders import a_run
 
 CAPTURES = Path(__file__).parents[1] / "fixtures" / "captures"
@@ -156,7 +157,9 @@ def test_a_failing_ledger_costs_nothing_else(capsys, monkeypatch):
         raise IndexError("list index out of range")
 
     monkeypatch.setattr("profiler_core.analysis.explanation.fusion_ledger", fail)
+    SHARED.clear()
     (candidate,) = answer(capsys, "compare", str(EAGER), str(GRAPH))["candidates"]
+    SHARED.clear()  # nobody else shall meet the failure
     assert candidate["fusion"] is None
     assert candidate["waterfall"]
     assert candidate["findings"] is not None
@@ -195,7 +198,7 @@ def test_traces_of_one_name_carry_their_folders(capsys):
     ("words", "status", "problem"),
     [
         (["summary", "/nowhere/at/all"], 2, "/nowhere/at/all does not exist."),
-        (["compare", "{tmp}"], 2, "holds 1 run, of which 0 say"),
+        (["compare", "{tmp}"], 2, "holds 1 run, and a comparison needs two."),
         (["compare", str(EAGER)], 2, "is one run, and a comparison needs two."),
         (["compare", "{tmp}/missing"], 2, "missing does not exist."),
         (["compare", str(EAGER / "run.json")], 2, "a comparison needs two."),

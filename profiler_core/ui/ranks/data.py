@@ -10,6 +10,7 @@ from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.ranks.find import RankFiles, find_ranks, has_ranks
 from profiler_core.ranks.kept import kept_job, place_of
 from profiler_core.ranks.rank_sets import ranks_beside
+from profiler_core.session.cache import SHARED
 from profiler_core.store import server_path
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
@@ -93,17 +94,14 @@ def _job(found: RankFiles, place: str, label: str) -> Job:
                 min(1.0, done / total), text=f"Reading {done} of {total} ranks of {label}"
             )
         shown.empty()
-    job = _loaded(str(kept), found)
-    if job is None:
-        raise BadInput(f"The ranks of {label} could not be kept.", remedy="Reload the page.")
-    return job
 
+    def loaded() -> Job:
+        job = kept_job(found)
+        if job is None:
+            raise BadInput(f"The ranks of {label} could not be kept.", remedy="Reload the page.")
+        return job
 
-# Arguments that begin with _ are not part of the key.
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _loaded(kept: str, _found: RankFiles) -> Job | None:
-    del kept
-    return kept_job(_found)
+    return SHARED.get(("job", str(kept)), loaded)
 
 
 @st.cache_resource(show_spinner=False)

@@ -8,6 +8,7 @@ import streamlit as st
 from profiler_core.analysis.trend import Trend, TrendChart, TrendPoint, trend
 from profiler_core.figures.template import CONFIG
 from profiler_core.figures.trend import Order, format_metric, trend_figure, trend_legend
+from profiler_core.session.cache import SHARED
 from profiler_core.store import history
 from profiler_core.ui.charts import show_legend
 from profiler_core.ui.notes import show_notes
@@ -27,7 +28,9 @@ def show_trends() -> None:
         return
     wanted = choose_filters()
     metric, order = choose_metric()
-    found = _trend(history.where(), history.version(), wanted, metric)
+    # Thousands of runs take a second; the version retires what was found before a change.
+    key = ("trend", history.where(), history.version(), wanted, metric)
+    found = SHARED.get(key, lambda: trend(history.runs(wanted), metric))
     if not found.charts:
         st.html("<p class=fs-note>No finished run fits these filters and has this number.</p>")
     chosen = st.query_params.get(CHOSEN)
@@ -36,13 +39,6 @@ def show_trends() -> None:
     for number, chart in enumerate([*several, *single][:_MOST_CHARTS]):
         _show_chart(chart, metric, order, number, chosen)
     show_notes(_sentences(found, problems))
-
-
-# Thousands of runs take a second; the version retires what was found before a change.
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _trend(where: str, version: object, wanted: history.RunFilter, metric: str) -> Trend:
-    del where, version
-    return trend(history.runs(wanted), metric)
 
 
 def _has_a_line(chart: TrendChart) -> bool:
