@@ -7,13 +7,9 @@ Nothing is read before it is asked for. A file that cannot be read is a problem 
 costs what rests on it, never what does not.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
-from typing import Literal, TypeVar, cast
-
-import msgspec
 
 from profiler_core.analysis.compare import Side, make_side
 from profiler_core.analysis.compilation.compile_time import CompileTime, compile_time
@@ -31,38 +27,12 @@ from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.memory.report import MemoryReport, memory_report
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
-from profiler_core.errors import BadInput, Cancelled, FusionscopeError, NothingToAnalyse
-from profiler_core.ingest.counters.reader import RunCounters, read_run_counters
-from profiler_core.ingest.kept_sources import read_kept_sources
+from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.run import open_run
-from profiler_core.ingest.telemetry.reader import RunSamples, read_run_samples
-from profiler_core.ingest.version import version_of
-from profiler_core.model.compilation import CompileLog
 from profiler_core.model.history import HeadlineMetrics
-from profiler_core.model.inductor import InductorLog
-from profiler_core.model.memory_snapshot import MemorySnapshot
-from profiler_core.model.run import RunFiles, RunRecord
 from profiler_core.model.trace import Trace
-from profiler_core.session.cache import SHARED, Cache
-from profiler_core.session.reading import InProcess, Reading
-
-Part = Literal["trace", "stacks", "compile log", "generated code", "memory snapshot"]
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A file of a run that is there and cannot be used."""
-
-    part: Part
-    problem: str
-    remedy: str
-    kind: type[FusionscopeError] = BadInput
-
-    def error(self) -> FusionscopeError:
-        """The same as an error, for an answer that has nothing else to say."""
-        return self.kind(self.problem, remedy=self.remedy)
+from profiler_core.session.parts import Part, RunParts
+from profiler_core.session.reading import Reading
 
 
 @dataclass(frozen=True)
@@ -73,112 +43,13 @@ class RunFindings:
     notes: tuple[str, ...]
 
 
-class Run:
-    """A run directory or a bare trace. Answers do not change: for changed files open it again.
-
-    Args:
-        files: which files it has, and its record.
-        reading: how large files are read; in this process by default.
-        cache: who keeps what was read and computed.
-    """
-
-    def __init__(
-        self, files: RunFiles, *, reading: Reading | None = None, cache: Cache = SHARED
-    ) -> None:
-        self._files = files
-        self._reading: Reading = reading or InProcess()
-        self._cache = cache
-        self._answers: dict[Hashable, object] = {}
-        self._problems: dict[Part, Problem] = {}
-        self._version: bytes | None = None
+class Run(RunParts):
+    """A run directory or a bare trace. Answers do not change: for changed files open it again."""
 
     @classmethod
     def open(cls, path: Path, *more: Path, reading: Reading | None = None) -> "Run":
         """What lies at a path; with `more`, loose files that belong together. As `open_run`."""
         return cls(open_run(path, *more), reading=reading)
-
-    # Its files
-
-    @property
-    def files(self) -> RunFiles:
-        """Which files it has."""
-        return self._files
-
-    @property
-    def record(self) -> RunRecord:
-        """Its run.json; only a name where it has none."""
-        return self._files.record
-
-    @property
-    def path(self) -> Path:
-        """The run directory, or the single file."""
-        return self._files.path
-
-    @property
-    def name(self) -> str:
-        """What to call it where nothing stands beside it; never empty."""
-        return self.record.variant or self.record.name or self.path.name
-
-    @property
-    def version(self) -> bytes:
-        """Differs wherever an answer about this run may: of its record and each of its files."""
-        if self._version is None:
-            described = msgspec.json.encode(self._files, enc_hook=str)
-            states = repr([_state(path) for path in _paths(self._files)])
-            self._version = blake2b(described + states.encode(), digest_size=16).digest()
-        return self._version
-
-    # What is read of them; None: absent, or a problem
-
-    @property
-    def trace(self) -> Trace | None:
-        """The profiled steps."""
-        return self._trace_at("trace", self._files.trace)
-
-    @property
-    def stacks(self) -> Trace | None:
-        """The attribution pass, with Python calls; never used for times."""
-        return self._trace_at("stacks", self._files.trace_stacks)
-
-    @property
-    def compile_log(self) -> CompileLog | None:
-        """What the compiler said."""
-        paths = (*self._files.torch_logs, *self._files.torch_trace)
-        read = self._reading.compile_log
-        # What a log can show also depends on the record: its torch, and what was switched on.
-        return self._read(
-            "compile log", paths, lambda: read(self._files), about=("compile log", self.version)
-        )
-
-    @property
-    def code(self) -> InductorLog | None:
-        """Graphs and generated kernels; None too where the logs hold none."""
-        paths = self._files.torch_trace
-        code = self._read("generated code", paths, lambda: self._reading.code(paths))
-        return code if code is not None and code.says_something else None
-
-    @property
-    def snapshot(self) -> MemorySnapshot | None:
-        """The memory snapshot."""
-        path = self._files.memory_snapshot
-        if path is None:
-            return None
-        return self._read(
-            "memory snapshot",
-            (path,),
-            lambda: self._reading.snapshot(path),
-            bring=lambda: self._reading.bring_snapshot(path),
-        )
-
-    @property
-    def samples(self) -> RunSamples:
-        """Samples of GPU and process; a damaged file is a problem inside."""
-        return self._answer("samples", lambda: read_run_samples(self._files))
-
-    @property
-    def counters(self) -> RunCounters:
-        """What Nsight Compute measured; a damaged file is a problem inside."""
-        return self._answer("counters", lambda: read_run_counters(self._files))
 
     # What is known of it
 
@@ -302,12 +173,6 @@ class Run:
         return self._answer("measured", lambda: run_measured(table, side))
 
     @property
-    def kept_sources(self) -> Mapping[str, Mapping[int, str]]:
-        """{file: {line: text}} that the capture kept; no other file that a log names is opened."""
-        path = self._files.sources
-        return {} if path is None else self._answer("sources", lambda: read_kept_sources(path))
-
-    @property
     def headline(self) -> HeadlineMetrics:
         """The few numbers that are followed over time."""
         telemetry = self.telemetry
@@ -330,19 +195,6 @@ class Run:
             self.compile_log,
             no_energy=no_energy(self.telemetry),
         )
-
-    # What is wrong with it
-
-    def problems(self, *parts: Part) -> tuple[Problem, ...]:
-        """What cannot be read of these parts."""
-        for part in parts:
-            self._ask(part)
-        return tuple(self._problems[part] for part in parts if part in self._problems)
-
-    @property
-    def unreadable(self) -> tuple[Problem, ...]:
-        """What could not be read so far: answers that do without it say so."""
-        return tuple(self._problems.values())
 
     def required_trace(self) -> Trace:
         """The trace, for an answer that is about nothing else.
@@ -370,92 +222,5 @@ class Run:
             raise self._problems["trace"].error()
         return summary
 
-    # How answers are kept
-
-    def _ask(self, part: Part) -> None:
-        questions: dict[Part, Callable[[], object]] = {
-            "trace": lambda: self.summary,
-            "stacks": lambda: self.stacks,
-            "compile log": lambda: self.compile_log,
-            "generated code": lambda: self.code,
-            "memory snapshot": lambda: self.snapshot,
-        }
-        questions[part]()
-
-    def _trace_at(self, part: Part, path: Path | None) -> Trace | None:
-        if path is None:
-            return None
-        return self._read(
-            part,
-            (path,),
-            lambda: self._reading.trace(path),
-            about="trace",
-            bring=lambda: self._reading.bring_trace(path),
-        )
-
-    def _read(
-        self,
-        part: Part,
-        paths: Sequence[Path],
-        read: Callable[[], T],
-        *,
-        about: Hashable = None,
-        bring: Callable[[], None] | None = None,
-    ) -> T | None:
-        """What is read of some files, once for each version of them; None without files."""
-        if not paths:
-            return None
-
-        def kept() -> T:
-            key = (about or part, tuple(paths), tuple(map(version_of, paths)))
-            if bring is not None and key not in self._cache:
-                bring()
-            return self._cache.get(key, read)
-
-        return self._attempt(part, part, kept)
-
-    def _attempt(self, part: Part, question: Hashable, ask: Callable[[], T]) -> T | None:
-        """The answer, or None and a problem of this run."""
-        if question not in self._answers:
-            answer = None
-            try:
-                answer = ask()
-            except Cancelled:
-                raise
-            except FusionscopeError as error:  # not kept itself: it holds frames and open files
-                self._problems[part] = Problem(part, error.problem, error.remedy, type(error))
-            except OSError as error:
-                self._problems[part] = Problem(
-                    part,
-                    f"The {part} of {self.path} cannot be read: {error.strerror or error}.",
-                    "Check that its files are there, and the rights on them.",
-                )
-            self._answers[question] = answer
-        return cast("T | None", self._answers[question])
-
-    def _answer(self, question: Hashable, make: Callable[[], T]) -> T:
-        """What is computed of this run; this object asks the cache once."""
-        if question not in self._answers:
-            self._answers[question] = self._kept(question, make)
-        return cast("T", self._answers[question])
-
-    def _kept(self, question: Hashable, make: Callable[[], T]) -> T:
-        """The same, once for each version of the run.
-
-        What rests on a file that could not be read is not given to whoever can read it.
-        """
-        return self._cache.get(("run", self.version, self.unreadable, question), make)
-
-
-def _paths(files: RunFiles) -> list[Path]:
-    """All files of a run."""
-    values = [getattr(files, name) for name in files.__struct_fields__ if name != "path"]
-    every = [value if isinstance(value, tuple) else (value,) for value in values]
-    return [path for paths in every for path in paths if isinstance(path, Path)]
-
-
-def _state(path: Path) -> object:
-    try:
-        return version_of(path)
-    except OSError:  # gone since it was found: reading it says so
-        return None
+    def _ask(self, part: Part) -> object:
+        return self.summary if part == "trace" else super()._ask(part)
