@@ -341,7 +341,8 @@ def test_a_log_that_cannot_be_read_costs_neither_ledger_nor_findings(home, monke
         raise BadInput("The log is cut.", remedy="Copy it again.")
 
     monkeypatch.setattr("profiler_core.ui.reading.read_compile_log", fail)
-    SHARED.clear()
+    for run in ("eager", "reduce-overhead"):
+        (home / "runs" / "cnn" / run / "torch_logs.txt").write_text("a log\n")
     text = text_of(opened("overview", **COMPARISON))
     assert text.count("The log is cut.") == 2  # one of each run, among what the numbers leave out
     assert "What fusion did" in text
