@@ -52,6 +52,9 @@ format: $(VENV)/.dev  ## Put the code into shape
 types: $(VENV)/.dev  ## mypy, strict on profiler_core
 	$(BIN)/mypy
 
+mutants: $(VENV)/.dev  ## Break rules of the analyses on purpose: does a test notice each?
+	$(PY) -m tests.mutants
+
 ##@ Data and numbers
 
 samples:  ## Capture the sample traces anew on this machine's GPU

@@ -38,12 +38,14 @@ class Launches:
 
 
 def launches(work: pl.DataFrame) -> Launches:
-    """Launch statistics of the window, from `device_work`.
+    """Launch statistics of the window.
 
     A graph launch is one call; the delay of its events is that of the first one.
+
+    Args:
+        work: counted device events, from `device_work`.
     """
-    # Only what is asked for: a row of device work has thirty columns.
-    counted = work.select(*_COLUMNS, "step").filter(pl.col("step").is_not_null())
+    counted = work.select(*_COLUMNS)  # a row of device work has thirty columns
     linked = counted.filter(pl.col("launch_row").is_not_null())
     # Work is sorted by ts_ns, so the first row of a launch is its first event.
     calls = linked.filter(pl.col("launch_row").is_first_distinct())

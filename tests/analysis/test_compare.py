@@ -108,6 +108,14 @@ def test_break_even_is_what_compiling_costs_over_what_a_step_saves():
     assert (found.compile.source, found.compile.break_even_steps) == ("first call", 200)
 
 
+def test_break_even_is_a_whole_number_of_steps_that_has_paid():
+    found = one(
+        make_side(a_run(*[1_000] * 20), None),
+        make_side(a_run(*[500] * 20, variant="default", first_call_ns=10_055), None),
+    )
+    assert found.compile.break_even_steps == 201  # 10 005 ns at 50 ns per step
+
+
 def test_logs_tell_what_compiling_takes_and_the_first_call_stands_beside_it():
     compiling = CompileTime(4_000e-9, 3_000e-9, 1_000e-9, runtime_seconds=0.0, n_compilations=2)
     found = one(
@@ -128,6 +136,30 @@ def test_what_is_not_faster_never_pays(walls):
         make_side(a_run(*walls, variant="default", first_call_ns=10_000), None),
     )
     assert found.compile.break_even_steps is None
+
+
+def test_a_gain_that_is_no_difference_never_pays():
+    found = one(
+        make_side(a_run(*[1_000_000, 1_100_000] * 10), None),
+        make_side(a_run(*[999_000, 1_098_000] * 10, variant="default", first_call_ns=10**7), None),
+    )
+    assert found.step_time.ratio > 1
+    assert (found.verdict, found.compile.break_even_steps) == ("no_difference", None)
+
+
+def test_a_faster_step_of_another_workload_pays_for_nothing():
+    found = one(
+        make_side(a_run(*[1_000] * 20, record={"workload": "bert"}), None),
+        make_side(
+            a_run(
+                *[500] * 20, variant="default", first_call_ns=10_050,
+                record={"workload": "resnet50"},
+            ),
+            None,
+        ),
+    )  # fmt: skip
+    assert found.workloads_differ
+    assert (found.compile.source, found.compile.break_even_steps) == ("first call", None)
 
 
 def test_an_eager_candidate_has_no_compile_cost():

@@ -57,6 +57,21 @@ def test_the_times_of_a_side_sum_to_its_kernel_time():
         assert total == pytest.approx(summary.kernel_time_ns / summary.n_steps)
 
 
+def test_a_kernel_of_two_operators_is_one_row_where_it_took_the_most_time():
+    trace = a_trace(
+        annotations=[step(0, 0, 1_000)],
+        runtime=[launch(10, 5, 1), launch(110, 5, 2)],
+        device=[kernel(20, 100, 1, name="k"), kernel(200, 300, 2, name="k")],
+        ops=[op(5, 20, "aten::mm"), op(105, 20, "aten::convolution")],
+    )
+    summary = summarise(trace)
+    assert {total.category for total in summary.kernels} == {"gemm", "conv"}
+    (row,) = kernel_sides([summary])
+    side = row.sides[0]
+    assert (row.category, side.n, side.time_ns) == ("conv", 2, 400)
+    assert (side.mean_ns, side.min_ns, side.max_ns) == (200, 100, 300)
+
+
 def test_a_replayed_kernel_takes_the_category_that_its_operator_has_elsewhere():
     default = summarise(two_steps(GEMM_BY_NAME, operator="aten::convolution"))
     replayed = summarise(two_steps(GEMM_BY_NAME, api="cudaGraphLaunch", graph=True))

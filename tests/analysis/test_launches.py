@@ -36,6 +36,16 @@ def test_the_queue_holds_what_is_launched_and_not_yet_started():
     assert summary.launch.max_queue_length == 4
 
 
+def test_what_starts_at_the_moment_of_a_launch_is_still_queued_then():
+    summary = summarise(
+        a_trace(
+            runtime=[launch(1, 1, 1), launch(10, 1, 2)],
+            device=[kernel(10, 5, 1), kernel(20, 5, 2)],
+        )
+    )
+    assert summary.launch.max_queue_length == 2
+
+
 def test_a_launch_that_is_not_in_the_trace_is_said_and_not_counted():
     summary = summarise(
         a_trace(runtime=[launch(1, 1, 1)], device=[kernel(5, 5, 1), kernel(10, 15, 99)])

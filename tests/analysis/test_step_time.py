@@ -34,6 +34,11 @@ def test_twenty_steady_rounds_give_a_narrow_interval_without_one():
     assert (found.n_rounds, found.n_steps) == ((20, 20), (200, 200))
 
 
+def test_a_slowdown_is_significant_too():
+    slow = compare_unprofiled(measured(*[500] * 20), measured(*[1_000] * 20), interleaved=True)
+    assert (slow.interval, slow.significant) == ((0.5, 0.5), True)
+
+
 def test_the_same_rounds_on_both_sides_are_no_difference():
     walls = [1_000 + 37 * (i * 7 % 20) for i in range(20)]
     same = compare_unprofiled(measured(*walls), measured(*walls), interleaved=True)

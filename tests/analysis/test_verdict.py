@@ -49,6 +49,16 @@ def test_slower_says_how_much_longer_a_step_takes():
     assert any("never pays" in sentence for sentence in found.details)
 
 
+def test_the_interval_of_a_slowdown_is_of_how_much_longer_a_step_takes():
+    walls = [2_000_000 + 40_000 * (i % 3) for i in range(20)]
+    slower = [3_000_000 + 60_000 * (i * 7 % 3) for i in range(20)]
+    headline = verdict(
+        make_side(a_run(*walls), None), make_side(a_run(*slower, variant="default"), None)
+    ).headline
+    low, high = map(float, re.search(r"interval ([\d.]+) to ([\d.]+)", headline).groups())
+    assert 1.4 < low <= 1.5 <= high < 1.6
+
+
 def test_a_ratio_that_rounds_to_one_is_never_a_gain():
     found = verdict(timed(10_000_000, "eager"), timed(9_990_000))
     assert found.kind == "no_difference"

@@ -15,8 +15,14 @@ def a_rank(rank, *, compute, wait, world=2, steps=2, described=True):
 
     The collective starts 10 ns before compute ends; 5 ns of copy follow it.
     """
+    each = [(compute, wait)] * steps
+    return a_rank_of(rank, each, world=world, described=described)
+
+
+def a_rank_of(rank, each, *, world=2, described=True):
+    """As `a_rank`, with (compute, wait) of each step."""
     device, runtime, annotations, records = [], [], [], []
-    for step in range(steps):
+    for step, (compute, wait) in enumerate(each):
         at = step * 100
         annotations.append({"ts_ns": at, "dur_ns": 99, "name": f"ProfilerStep#{step}", "pid": 1,
                             "tid": 1})  # fmt: skip
@@ -70,6 +76,16 @@ def test_even_ranks_have_no_straggler():
     job = combine([a_rank(0, compute=40, wait=0), a_rank(1, compute=40, wait=0)])
     assert job.straggler is None
     assert job.wait_share == 0
+
+
+def test_two_ranks_that_are_late_in_turns_have_no_straggler():
+    late, early = (60, 0), (40, 20)
+    turns = combine([a_rank_of(0, [late, early] * 2 + [early]),
+                     a_rank_of(1, [early, late] * 2 + [late])])  # fmt: skip
+    assert [row.made_wait_ns for row in turns.ranks] == [8, 12]
+    assert turns.straggler is None
+    mostly = combine([a_rank_of(0, [late] + [early] * 4), a_rank_of(1, [early] + [late] * 4)])
+    assert (mostly.straggler.rank, mostly.straggler.share) == (1, 0.8)
 
 
 def test_bandwidth_is_that_of_the_fastest_rank_times_the_factor():

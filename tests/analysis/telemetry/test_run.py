@@ -89,6 +89,23 @@ def test_too_short_says_so_and_gives_no_number(wall_ms, utilization, energy):
     assert found.sm_clock_mhz == 1980  # a clock is no average
 
 
+def test_power_is_measured_from_one_move_of_the_counter_to_another():
+    longer = Telemetry(started_ns=10_000 * MS, wall_ns=3_050 * MS, n_steps=600)
+    found = run_telemetry(record(longer), samples())
+    assert found.power_w == pytest.approx(400)  # over 3.00 s: nothing moved in the last 50 ms
+
+
+def test_numbers_are_of_the_gpu_that_run_json_names():
+    own = [
+        GpuSample(**{**_fields(s), "gpu_index": 1, "temperature_c": 70.0})
+        for s in samples(10_000).samples
+    ]
+    both = GpuSamples((*samples().samples, *own))
+    found = run_telemetry(record(environment={"nvml_index": 1}), both)
+    assert (found.gpu_index, found.temperature_c) == (1, 70)
+    assert run_telemetry(record(), both).gpu_index == 0  # the one with most samples
+
+
 def test_a_counter_that_went_back_gives_no_energy():
     back = [
         GpuSample(**{**_fields(s), "energy_mj": 5 if s.t_ns > 11_500 * MS else s.energy_mj})

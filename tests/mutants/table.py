@@ -1,0 +1,342 @@
+"""The mutants: which rule is broken, how, and which tests are to notice."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change to one module of profiler_core/analysis.
+
+    Attributes:
+        module: Path below profiler_core/analysis.
+        rule: What the changed line decides, in a few words.
+        old: Text that stands there exactly once.
+        new: What it is replaced by.
+        tests: Files or folders below tests/analysis.
+        survives: Why no test notices; "" for a mutant that must be killed.
+    """
+
+    module: str
+    rule: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    survives: str = ""
+
+
+_COMPARE = ("test_compare.py", "test_verdict.py")
+_COST = ("compilation/test_costs.py", "test_compare.py", "compilation/test_report.py")
+_MEMORY = ("memory/test_curve.py", "test_compare.py", "test_summary.py")
+_TELEMETRY = ("telemetry/test_run.py",)
+_GATE = ("gate/test_gate.py",)
+
+MUTANTS = (
+    # compare.py
+    Mutant(
+        "compare.py", "a ratio without a difference earns no compile time back",
+        'verdict != "no_difference" and not workloads_differ', "not workloads_differ", _COMPARE,
+    ),
+    Mutant(
+        "compare.py", "different workloads earn no compile time back",
+        'verdict != "no_difference" and not workloads_differ', 'verdict != "no_difference"',
+        _COMPARE,
+    ),
+    Mutant(
+        "compare.py", "only rounds of one capture were timed in turns",
+        "return same_capture and all(said)", "return all(said)", _COMPARE,
+    ),
+    Mutant(
+        "compare.py", "a GPU and a CPU have no common step time",
+        "    if _on_different_devices(baseline, candidate):\n        left = right",
+        "    if False:\n        left = right", _COMPARE,
+    ),
+    Mutant(
+        "compare.py", "an empty trace's zeros are no measurements",
+        "steps = per_step(summary) if summary and not is_empty(summary) else None",
+        "steps = per_step(summary) if summary else None", _COMPARE,
+    ),
+    Mutant(
+        "compare.py", "categories are per step",
+        "else getattr(by_category[key], field) / n\n", "else getattr(by_category[key], field)\n",
+        _COMPARE,
+    ),
+    # verdict_kind.py and verdict.py
+    Mutant(
+        "verdict_kind.py", "wrong results come before any speed",
+        'if numerics is not None and numerics.verdict == "wrong":', "if False:", _COMPARE,
+    ),
+    Mutant(
+        "verdict_kind.py", "a ratio that prints as 1.00 is no difference",
+        " or round(step_time.ratio, 2) == 1.0", "", _COMPARE,
+    ),
+    Mutant(
+        "verdict_kind.py", "a ratio above 1 is faster",
+        '"faster" if step_time.ratio > 1', '"faster" if step_time.ratio < 1', _COMPARE,
+    ),
+    Mutant(
+        "verdict_kind.py", "a wide interval around 1 proves nothing",
+        "low < 1 / _LARGEST_ALIKE or high > _LARGEST_ALIKE", "high > _LARGEST_ALIKE", _COMPARE,
+    ),
+    Mutant(
+        "verdict.py", "the interval of a slowdown is turned over",
+        "low, high = 1 / high, 1 / low", "low, high = low, high", _COMPARE,
+    ),
+    # step_time.py
+    Mutant(
+        "step_time.py", "an interval that holds 1 is not significant",
+        "not interval[0] <= 1 <= interval[1]", "not interval[0] <= 1", ("test_step_time.py",),
+    ),
+    Mutant(
+        "step_time.py", "rounds timed in turns are drawn in pairs",
+        "if interleaved and len(pairs) >= MIN_ROUNDS:", "if False:", ("test_step_time.py",),
+    ),
+    Mutant(
+        "step_time.py", "too few rounds give no interval",
+        "if min(len(ours), len(theirs)) < MIN_ROUNDS:", "if False:", ("test_step_time.py",),
+    ),
+    # steps.py
+    Mutant(
+        "steps.py", "a step ends with its last device event",
+        'pl.max_horizontal("end_ns", "device_end", pl.lit(start)).cum_max()',
+        'pl.max_horizontal("end_ns", pl.lit(start)).cum_max()', ("test_steps.py",),
+    ),
+    Mutant(
+        "steps.py", "the window begins after the left-over work",
+        'start = max(steps["ts_ns"][0], left_over_end or 0)', 'start = steps["ts_ns"][0]',
+        ("test_steps.py",),
+    ),
+    Mutant(
+        "steps.py", "work launched after the last step is in no total",
+        'n_after = int(outside["n_after"].sum())', "n_after = 0", ("test_steps.py",),
+    ),
+    Mutant(
+        "steps.py", "a trace without steps counts as one",
+        "return max(1, len(self.steps))", "return len(self.steps)",
+        ("test_steps.py", "test_summary.py", "test_waterfall.py"),
+    ),
+    # idle.py
+    Mutant(
+        "idle.py", "a gap before the next launch's end is the host's",
+        '(pl.col("launch_end_ns") <= pl.col("ts_ns"))',
+        '(pl.col("launch_end_ns") >= pl.col("ts_ns"))', ("test_idle.py",),
+    ),
+    Mutant(
+        "idle.py", "waiting for another stream is a dependency",
+        'waited = ~pl.col("continues") & pl.col("other_stream")',
+        'waited = pl.col("continues") & pl.col("other_stream")', ("test_idle.py",),
+    ),
+    Mutant(
+        "idle.py", "the end of a step is its tail",
+        "pieces = _without_tails(_gaps_with_launch(events, window), cuts)",
+        "pieces = _without_tails(_gaps_with_launch(events, window), [])", ("test_idle.py",),
+    ),
+    Mutant(
+        "idle.py", "beyond 10 µs a gap is launch latency",
+        '.clip(0, BETWEEN_KERNELS_NS)', '.clip(0, 10 * BETWEEN_KERNELS_NS)', ("test_idle.py",),
+    ),
+    # launches.py
+    Mutant(
+        "launches.py", "a graph launch is one call",
+        'calls = linked.filter(pl.col("launch_row").is_first_distinct())', "calls = linked",
+        ("test_launches.py",),
+    ),
+    Mutant(
+        "launches.py", "the delay counts from the end of the call",
+        '(calls["ts_ns"] - calls["launch_ts_ns"] - calls["launch_dur_ns"])',
+        '(calls["ts_ns"] - calls["launch_ts_ns"])', ("test_launches.py",),
+    ),
+    Mutant(
+        "launches.py", "what starts at the moment of a launch is still queued then",
+        'side="left")', 'side="right")', ("test_launches.py",),
+    ),
+    # categories.py
+    Mutant(
+        "categories.py", "the lower of the rules of kernel and operators holds",
+        "np.minimum(refined[inside], number)", "np.maximum(refined[inside], number)",
+        ("test_categories.py",),
+    ),
+    Mutant(
+        "categories.py", "a range ends before what is launched at its end",
+        'closed = np.searchsorted(keys, outermost["end"].to_numpy(), side="left")',
+        'closed = np.searchsorted(keys, outermost["end"].to_numpy(), side="right")',
+        ("test_categories.py",),
+    ),
+    Mutant(
+        "categories.py", "a copy is a copy whatever launched it",
+        '        pl.when(pl.col("cat") == MEMCPY)\n'
+        '        .then(pl.lit("memcpy", CATEGORY))\n        .when(',
+        "        pl.when(", ("test_categories.py",),
+    ),
+    # compilation/cost.py
+    Mutant(
+        "compilation/cost.py", "a first call counts beyond a later step",
+        "max(0.0, call_ns - step_ns) / 1e9", "max(0.0, call_ns) / 1e9", _COST,
+    ),
+    Mutant(
+        "compilation/cost.py", "a part of a step is a whole step to break even",
+        "math.ceil(seconds * 1e9 / saved_ns)", "math.floor(seconds * 1e9 / saved_ns)", _COST,
+    ),
+    Mutant(
+        "compilation/cost.py", "a loss is never earned back",
+        " if saved_ns and saved_ns > 0 else None", " if saved_ns else None", _COST,
+    ),
+    Mutant(
+        "compilation/cost.py", "a backend with an engine compiles in its first call",
+        "if engine is not None and first is not None:", "if False:",
+        (*_COST, "test_engines.py"),
+    ),
+    Mutant(
+        "compilation/compile_time.py", "a backward inside a forward counts once",
+        "total += max(0, end - max(start, covered_until))", "total += end - start", _COST,
+    ),
+    Mutant(
+        "compilation/compile_time.py", "ranks compile at the same time",
+        "return max((_of_rank([c for c in timed if c.rank == rank]) for rank in ranks)",
+        "return min((_of_rank([c for c in timed if c.rank == rank]) for rank in ranks)", _COST,
+    ),
+    # memory
+    Mutant(
+        "memory/curve.py", "the level before the first event comes first",
+        'first["total_allocated_bytes"] - first["bytes"]', 'first["total_allocated_bytes"]',
+        _MEMORY,
+    ),
+    Mutant(
+        "memory/curve.py", "the host's memory counts only where there is no GPU",
+        "if c.is_of_cpu != trace.has_device_events", "if True", _MEMORY,
+    ),
+    Mutant(
+        "memory/curve.py", "thinning a curve loses no peak",
+        "first + int(here.argmin()), first + int(here.argmax())", "first + int(here.argmin())",
+        _MEMORY,
+    ),
+    Mutant(
+        "memory/curve.py", "only events of the profiled steps count",
+        'pl.col("ts_ns").is_between(steps["ts_ns"][0], steps["end_ns"].max())',
+        'pl.col("ts_ns") >= 0', _MEMORY,
+    ),
+    Mutant(
+        "memory/peak.py", "a measured peak comes before the trace's",
+        "if measurement is not None and measurement.peak_reserved_bytes is not None:", "if False:",
+        _MEMORY,
+    ),
+    # gate
+    Mutant(
+        "gate/judgement.py", "one regression fails the gate",
+        'if "regression" in outcomes:', 'if outcomes == {"regression"}:', _GATE,
+    ),
+    Mutant(
+        "gate/judgement.py", "wrong results are a regression",
+        'comparison.numerics.verdict == "wrong":', 'comparison.numerics.verdict == "never":',
+        _GATE,
+    ),
+    Mutant(
+        "gate/judgement.py", "a change below the noise is no regression",
+        "    if low > most:", "    if change > most:", _GATE,
+    ),
+    Mutant(
+        "gate/judgement.py", "a pass needs rounds that would have shown the limit",
+        "if limit.is_change and high > most + abs(most):", "if False:", _GATE,
+    ),
+    Mutant(
+        "gate/judgement.py", "a limit met exactly is met",
+        "slack = 1e-9 * max(abs(bound), 1.0)", "slack = -1e-9 * max(abs(bound), 1.0)", _GATE,
+    ),
+    Mutant(
+        "gate/judgement.py", "rounds with a compilation judge nothing",
+        "n = one.n_compilations_while_timed if one else None", "n = 0", _GATE,
+    ),
+    Mutant(
+        "gate/noise.py", "drift counts where runs were not timed in turns",
+        "drift = None if interleaved else max(_drift(run) for run in runs)", "drift = None", _GATE,
+    ),
+    # telemetry
+    Mutant(
+        "telemetry/energy.py", "a counter that went back gives no power",
+        "if any(b[1] < a[1] for a, b in pairwise(ticks)):", "if False:", _TELEMETRY,
+    ),
+    Mutant(
+        "telemetry/energy.py", "a second between ticks is the least",
+        "if span_ns < MIN_ENERGY_S * 1e9:", "if False:", _TELEMETRY,
+    ),
+    Mutant(
+        "telemetry/energy.py", "only moments at which the counter moved count",
+        "if energy != before and phase.holds(t)", "if phase.holds(t)", _TELEMETRY,
+    ),
+    Mutant(
+        "telemetry/clock_events.py", "a bit in single samples is no throttling",
+        "self.kind in THROTTLING and self.share >= MOST_SHARE", "self.kind in THROTTLING",
+        _TELEMETRY,
+    ),
+    Mutant(
+        "telemetry/run.py", "energy is per step of the phase",
+        "power.power_w * self.phase.length_ns / 1e9 / steps",
+        "power.power_w * self.phase.length_ns / 1e9", _TELEMETRY,
+    ),
+    Mutant(
+        "telemetry/run.py", "averages of the driver settle first",
+        "left = [s for s in self.inside if s.t_ns >= settled_ns]", "left = list(self.inside)",
+        _TELEMETRY,
+    ),
+    Mutant(
+        "telemetry/run.py", "the run's own GPU is looked at",
+        "if isinstance(found, int) and found in gpus.indexes:", "if False:", _TELEMETRY,
+    ),
+    # waterfall.py
+    Mutant(
+        "waterfall.py", "overlapping kernels count once",
+        "parts[OVERLAP] = busy - summary.device_time_ns / n", "parts[OVERLAP] = 0.0",
+        ("test_waterfall.py",),
+    ),
+    Mutant(
+        "waterfall.py", "a device busier than the step is the clocks' difference",
+        "    if idle < 0:  # the clock", "    if False:  # the clock", ("test_waterfall.py",),
+    ),
+    Mutant(
+        "waterfall.py", "the device's own pace is not scaled",
+        "{key: ns * (idle - own) / rest for", "{key: ns * idle / rest for",
+        ("test_waterfall.py",),
+    ),
+    Mutant(
+        "waterfall.py", "what the ledger does not have is a part of its own",
+        "foreign = abs(total - known) > len(parts)", "foreign = False",
+        ("test_waterfall.py", "test_opened_bar.py"),
+    ),
+    # kernel_sides.py
+    Mutant(
+        "kernel_sides.py", "a kernel of two categories is in the one with most time",
+        "weights[name].most_common(1)[0][0]", "weights[name].most_common()[-1][0]",
+        ("test_kernel_sides.py",),
+    ),
+    Mutant(
+        "kernel_sides.py", "times are per step",
+        "time_ns=kernel.time_ns / n_steps", "time_ns=kernel.time_ns", ("test_kernel_sides.py",),
+    ),
+    Mutant(
+        "kernel_sides.py", "the shortest call of both rows is kept",
+        "min_ns=min(one.min_ns, other.min_ns)", "min_ns=one.min_ns", ("test_kernel_sides.py",),
+    ),
+    # gpu_time.py, intervals.py
+    Mutant(
+        "gpu_time.py", "communication that compute covers is not exposed",
+        "exposed_communication_ns=compute_or_communication - compute,",
+        "exposed_communication_ns=compute_or_communication,", ("test_gpu_time.py",),
+    ),
+    Mutant(
+        "intervals.py", "overlapping intervals add only what is new",
+        'pl.max_horizontal("ts_ns", covered)', 'pl.col("ts_ns")', ("test_intervals.py",),
+    ),
+    # ranks
+    Mutant(
+        "ranks/job.py", "two even ranks have no straggler",
+        "if share < 0.5 + 0.5 / len(rows):", "if share < 0.5:", ("ranks/test_job.py",),
+    ),
+    Mutant(
+        "ranks/job.py", "a missing rank leaves bandwidths unknown",
+        "if 0 < shared.height == complete.height", "if shared.height", ("ranks/test_job.py",),
+    ),
+    Mutant(
+        "ranks/job.py", "imbalance is over the mean",
+        "return max(row.compute_ns for row in rows) / mean - 1",
+        "return max(row.compute_ns for row in rows) / mean", ("ranks/test_job.py",),
+    ),
+)  # fmt: skip
