@@ -97,10 +97,8 @@ def _evidence(report: CompilationReport, without_trace: str | None) -> list[str]
             text += (
                 f", autotuning at the first calls {format_duration(taken.runtime_seconds * 1e9)}"
             )
-        if report.break_even_steps is not None:
+        if report.break_even_steps is not None and report.engine is None:
             text += f"; paid back after {format_count(report.break_even_steps)} steps"
-            if report.engine is not None:
-                text += " with the first call"
         if report.engine is not None:
             text += (
                 f"; {report.engine} itself compiles when it is first called, of which no log "
