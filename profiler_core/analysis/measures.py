@@ -6,8 +6,10 @@ from typing import Literal
 
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
 from profiler_core.analysis.per_step import PerStep
+from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.verdict_kind import cannot_be_told, never_earned_back
+from profiler_core.units import format_share
 
 Unit = Literal["ns", "bytes", "count", "share", "ratio"]
 Judgement = Literal["better", "worse", "same", "unjudged"]
@@ -59,6 +61,27 @@ def step_ns(side: Side, clock: Clock | None) -> float | None:
     if clock == "unprofiled":
         return step_time_ns(side.run.record.measurement)
     return side.per_step.window_ns if side.per_step and clock else None
+
+
+def step_bars_of(sides: Sequence[Side]) -> tuple[tuple[str, ...], tuple[StepParts, ...]]:
+    """(labels, steps) of the runs that have a trace, their steps divided on one clock."""
+    clock = common_clock(sides)
+    labels, parts = [], []
+    for side in sides:
+        if side.summary is not None:
+            labels.append(side.label)
+            parts.append(step_parts(side.summary, step_ns(side, clock), clock or "profiled"))
+    return tuple(labels), tuple(parts)
+
+
+def scale_notes(labels: Sequence[str], parts: Sequence[StepParts]) -> tuple[str, ...]:
+    """A sentence for each bar whose kinds are not shown at their full time."""
+    return tuple(
+        f"{label}: kernels overlap, or were slower under the profiler; in the bar each kind is "
+        f"shown at {format_share(step.scale)} of its time, so that the bar adds up to the step."
+        for label, step in zip(labels, parts, strict=True)
+        if step.scale < 0.99
+    )
 
 
 def measures(comparison: ComparedNumbers) -> tuple[Measure, ...]:

@@ -4,7 +4,11 @@ import argparse
 from pathlib import Path
 
 from profiler_core.analysis.compilation.causes import Cause
-from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
+from profiler_core.analysis.compilation.report import (
+    CompilationReport,
+    compilation_report,
+    place_text,
+)
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.logs_answer import logs_answer, warning_lines
 from profiler_core.cli.table import table
@@ -130,8 +134,8 @@ def _headline(report: CompilationReport) -> str:
     if report.eager_only:
         lines.append("No compiled region is left in the trace: everything runs eager.")
     lines += [
-        f"{hit.function} ({_at(hit.file, hit.line)}) reached {hit.limit or 'the recompile limit'}: "
-        "it runs eager for new inputs."
+        f"{hit.function} ({place_text(hit.file, hit.line)}) reached "
+        f"{hit.limit or 'the recompile limit'}: it runs eager for new inputs."
         for hit in log.limit_hits
     ]
     return "\n".join(lines)
@@ -176,7 +180,7 @@ def _recompiles(report: CompilationReport) -> str:
         return ""
     rows = [
         [
-            f"{one.found.function} ({_at(one.found.file, one.found.line)})",
+            f"{one.found.function} ({place_text(one.found.file, one.found.line)})",
             one.cause.label,
             one.found.reasons[0].guard[:60] if one.found.reasons else "",
             one.found.compile_id or "",
@@ -208,7 +212,7 @@ def _cudagraphs(report: CompilationReport) -> str:
         )
     stakes = {stake.event: stake.at_stake_ns for stake in coverage.stakes} if coverage else {}
     for event, cause in report.cudagraphs[:_SHOWN]:
-        place = f" ({_at(event.file, event.line)})" if event.file else ""
+        place = f" ({place_text(event.file, event.line)})" if event.file else ""
         stake = stakes.get(event)
         worth = f" Up to {format_duration(stake)} a step." if stake else ""
         lines.append(f"{event.kind}: {event.reason}{place}. {cause.change}{worth}")
@@ -219,17 +223,10 @@ def _failures(report: CompilationReport) -> str:
     how = {True: "ran eager", False: "ended the program", None: "outcome unknown"}
     return "\n".join(
         f"  {failure.error}: {failure.reason[:160]} "
-        f"({_at(failure.file, failure.line)}; {how[failure.suppressed]})"
+        f"({place_text(failure.file, failure.line)}; {how[failure.suppressed]})"
         for failure in report.log.failures[:_SHOWN]
     )
 
 
 def _frame(frame: Frame | None) -> str:
-    return _at(frame.file, frame.line) if frame else "place unknown"
-
-
-def _at(file: str | None, line: int | None) -> str:
-    """The last two parts of a path tell files apart and fit a table."""
-    if not file:
-        return "place unknown"
-    return f"{'/'.join(file.replace(chr(92), '/').split('/')[-2:])}:{line}"
+    return place_text(frame.file, frame.line) if frame else "place unknown"

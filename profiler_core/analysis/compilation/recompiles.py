@@ -24,6 +24,47 @@ class RecompileReport:
     step: int | None  # 0 is the first call
 
 
+@dataclass(frozen=True)
+class RecompileGroup:
+    """The recompiles of one function for one cause: a row on the page and in the report."""
+
+    function: str
+    file: str
+    line: int
+    cause: Cause
+    recompiles: tuple[RecompileReport, ...]
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """The guards that failed, each once, in the order of the log."""
+        known = [one.found.reasons[0].guard for one in self.recompiles if one.found.reasons]
+        return tuple(dict.fromkeys(known))
+
+    @property
+    def cost_ns(self) -> int | None:
+        """What they took together; None: no log says it of any."""
+        known = [one.cost_ns for one in self.recompiles if one.cost_ns is not None]
+        return sum(known) if known else None
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The steps that paid for them, as far as they are known."""
+        return tuple(one.step for one in self.recompiles if one.step is not None)
+
+
+def recompile_groups(reports: Sequence[RecompileReport]) -> tuple[RecompileGroup, ...]:
+    """By function and cause, what took longest first."""
+    groups: dict[tuple[str, str, int, str], list[RecompileReport]] = {}
+    for one in reports:
+        key = (one.found.function, one.found.file, one.found.line, one.cause.key)
+        groups.setdefault(key, []).append(one)
+    rows = [
+        RecompileGroup(function, file, line, same[0].cause, tuple(same))
+        for (function, file, line, _), same in groups.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: -(row.cost_ns or 0)))
+
+
 def recompile_reports(
     log: CompileLog, measurement: Measurement | None = None
 ) -> tuple[RecompileReport, ...]:

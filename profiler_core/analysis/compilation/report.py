@@ -141,6 +141,13 @@ def says_something(log: CompileLog) -> bool:
     )
 
 
+def place_text(file: str | None, line: int | None, unknown: str = "place unknown") -> str:
+    """`model/block.py:12`: the file with its folder, which tells files of one name apart."""
+    if not file:
+        return unknown
+    return f"{'/'.join(file.replace(chr(92), '/').split('/')[-2:])}:{line}"
+
+
 def user_frame(stack: Sequence[Frame], file: str, line: int, function: str) -> Frame:
     """The innermost frame of the user's own code; the place itself where all is library code."""
     own = [frame for frame in stack if not LIBRARY.search(frame.file)]

@@ -1,12 +1,16 @@
 """What the compiler said: counts of all runs side by side, then each break and recompile."""
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from html import escape
 
 from profiler_core.analysis.compilation.phases import compile_phases
-from profiler_core.analysis.compilation.recompiles import RecompileReport
-from profiler_core.analysis.compilation.report import BreakReport, CompilationReport, SkipReport
+from profiler_core.analysis.compilation.recompiles import RecompileReport, recompile_groups
+from profiler_core.analysis.compilation.report import (
+    BreakReport,
+    CompilationReport,
+    SkipReport,
+    place_text,
+)
 from profiler_core.figures.compilation_icicle import STAGE_LABELS, compilation_icicle, stage_colors
 from profiler_core.figures.theme import LIGHT
 from profiler_core.model.compilation import Frame
@@ -74,7 +78,7 @@ def _details(report: CompilationReport, charts: Charts) -> str:
         parts.append(_cudagraphs(report))
     if report.log.failures:
         rows = [
-            [escape(f.error), escape(short(f.reason, 300)), escape(_file(f.file, f.line))]
+            [escape(f.error), escape(short(f.reason, 300)), escape(place_text(f.file, f.line, ""))]
             for f in report.log.failures[:_MOST]
         ]
         parts.append(table(["Compiler error", "reason", "place"], rows, text=True))
@@ -123,34 +127,29 @@ def _skips(found: Sequence[SkipReport]) -> str:
 
 
 def _recompiles(found: Sequence[RecompileReport]) -> str:
-    groups: defaultdict[tuple[str, str, int, str], list[RecompileReport]] = defaultdict(list)
-    for one in found:
-        groups[one.found.function, one.found.file, one.found.line, one.cause.key].append(one)
-    ordered = sorted(groups.items(), key=lambda item: -sum(r.cost_ns or 0 for r in item[1]))
-    rows = []
-    for (function, file, line, _), same in ordered[:_MOST]:
-        guards = [r.found.reasons[0].guard for r in same if r.found.reasons]
-        known = [r.cost_ns for r in same if r.cost_ns is not None]
-        rows.append(
-            [
-                f"{escape(function)}<br><small class=mono>{escape(_file(file, line))}</small>",
-                f"{escape(same[0].cause.label)}<br><small class=mono>"
-                f"{escape(short(guards[0], 120)) if guards else ''}</small>",
-                escape(same[0].cause.change),
-                format_count(len(same)),
-                format_duration(sum(known)) if known else "–",
-            ]
-        )
+    groups = recompile_groups(found)
+    rows = [
+        [
+            f"{escape(group.function)}<br>"
+            f"<small class=mono>{escape(place_text(group.file, group.line))}</small>",
+            f"{escape(group.cause.label)}<br><small class=mono>"
+            f"{escape(short(group.guards[0], 120)) if group.guards else ''}</small>",
+            escape(group.cause.change),
+            format_count(len(group.recompiles)),
+            format_duration(group.cost_ns),
+        ]
+        for group in groups[:_MOST]
+    ]
     heads = ["Recompiled", "because of", "what to change", "times", "took"]
-    return table(heads, rows, text=True, numbers=2) + _more(len(ordered))
+    return table(heads, rows, text=True, numbers=2) + _more(len(groups))
 
 
 def _cudagraphs(report: CompilationReport) -> str:
     stakes = {s.event: s.at_stake_ns for s in report.coverage.stakes} if report.coverage else {}
     rows = [
         [
-            f"{escape(event.kind)}<br><small class=mono>{escape(_file(event.file, event.line))}"
-            "</small>",
+            f"{escape(event.kind)}<br><small class=mono>"
+            f"{escape(place_text(event.file, event.line, ''))}</small>",
             f"{escape(short(event.reason, 200))}<br><small>{escape(cause.change)}</small>",
             format_count(event.n),
             format_duration(stakes.get(event)),
@@ -167,14 +166,7 @@ def _more(n: int) -> str:
 
 def _place(frame: Frame) -> str:
     code = f"<br>{escape(short(frame.code.strip(), 100))}" if frame.code.strip() else ""
-    return f"{escape(_file(frame.file, frame.line))}{code}"
-
-
-def _file(file: str | None, line: int | None) -> str:
-    """The last two parts of a path tell files apart."""
-    if not file:
-        return ""
-    return f"{'/'.join(file.replace(chr(92), '/').split('/')[-2:])}:{line}"
+    return f"{escape(place_text(frame.file, frame.line))}{code}"
 
 
 def _n_compilations(report: CompilationReport) -> int:

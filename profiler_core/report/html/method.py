@@ -5,10 +5,9 @@ from html import escape
 from typing import Any
 
 from profiler_core.analysis.compare import Side
-from profiler_core.analysis.measures import measures
+from profiler_core.analysis.measures import measures, scale_notes, step_bars_of
 from profiler_core.report.contents import Contents
 from profiler_core.report.html.pieces import bullets, chapter, paragraph, table
-from profiler_core.report.html.summary import step_bar_parts
 from profiler_core.units import format_bytes, format_count
 
 # Keys of run.json's environment and what to call them.
@@ -90,16 +89,7 @@ def environment_chapter(contents: Contents) -> str:
 
 def method_chapter(contents: Contents) -> str:
     """Notes on these runs, then the meaning of each number."""
-    labels, parts = step_bar_parts(contents)
-    notes = [
-        *contents.left_out,
-        *(
-            f"{label}: kernels overlap, or were slower under the profiler; in the bar each kind is "
-            f"shown at {p.scale:.0%} of its time, so that the bar adds up to the step."
-            for label, p in zip(labels, parts, strict=True)
-            if p.scale < 0.99
-        ),
-    ]
+    notes = (*contents.left_out, *scale_notes(*step_bars_of(contents.sides)))
     words = [(m.label, m.definition) for m in measures(contents.comparison)]
     if any(c.numerics is not None for c in contents.comparison.candidates):
         words.append(_RESULTS)

@@ -7,9 +7,8 @@ from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.headline import split_headline
 from profiler_core.analysis.measure_text import change_text, value_text
-from profiler_core.analysis.measures import Judgement, Measure, common_clock, measures, step_ns
+from profiler_core.analysis.measures import Judgement, Measure, measures, step_bars_of
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.figures.step_bars import step_bars, step_legend
 from profiler_core.figures.theme import LIGHT
@@ -93,7 +92,7 @@ def _first_findings(contents: Contents) -> str:
 
 
 def _bars(contents: Contents, charts: Charts) -> str:
-    labels, parts = step_bar_parts(contents)
+    labels, parts = step_bars_of(contents.sides)
     if not parts:
         return paragraph("No run has a trace, so nobody knows where the time went.", "muted")
     alt = "; ".join(
@@ -105,18 +104,6 @@ def _bars(contents: Contents, charts: Charts) -> str:
         f"{charts.html(step_bars(labels, parts, LIGHT), alt)}{legend(step_legend(parts, LIGHT))}"
         "</div>"
     )
-
-
-def step_bar_parts(contents: Contents) -> tuple[list[str], list[StepParts]]:
-    """(labels, parts) of the runs that have a trace, all on one clock."""
-    clock = common_clock(contents.sides)
-    known = [side for side in contents.sides if side.summary is not None]
-    parts = [
-        step_parts(side.summary, step_ns(side, clock), clock or "profiled")
-        for side in known
-        if side.summary is not None
-    ]
-    return [side.label for side in known], parts
 
 
 def _row(measure: Measure) -> list[str]:

@@ -5,7 +5,7 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.compilation.report import BreakReport, SkipReport
+from profiler_core.analysis.compilation.report import BreakReport, SkipReport, place_text
 from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.model.compilation import Frame, LimitHit
 from profiler_core.session.run import Run
@@ -60,13 +60,6 @@ def code_html(frame: Frame, lines: Mapping[int, str]) -> str:
     return f"<pre class=fs-code>{chr(10).join(shown)}</pre>"
 
 
-def short_place(file: str | None, line: int | None) -> str:
-    """The last two parts of a path tell files apart."""
-    if not file:
-        return "place unknown"
-    return f"{'/'.join(file.replace(chr(92), '/').split('/')[-2:])}:{line}"
-
-
 def _lost(lost: LostGain) -> None:
     """One line for all of them: the trace does not tell them apart."""
     price = f"<b>{escape(lost.price)}</b> " if lost.price else ""
@@ -95,7 +88,7 @@ def _limit(hit: LimitHit) -> None:
             f"<p class=fs-note>It was compiled again and again until "
             f"{escape(hit.limit or 'the recompile limit')}{value} was reached.{escape(last)} "
             f"<b>Remove the cause of the recompiles below.</b></p>"
-            f"<p class='fs-note fs-mono'>{escape(short_place(hit.file, hit.line))}</p>"
+            f"<p class='fs-note fs-mono'>{escape(place_text(hit.file, hit.line))}</p>"
         )
 
 
@@ -107,11 +100,11 @@ def _break(run: Run, one: BreakReport, total_ns: float, *, expanded: bool) -> No
         price = "no cost"
     else:
         price = f"met {_times(found.n)}"
-    label = f"{_plain(one.cause.label)} · {_plain(short_place(place.file, place.line))} · {price}"
+    label = f"{_plain(one.cause.label)} · {_plain(place_text(place.file, place.line))} · {price}"
     with st.expander(label, expanded=expanded):
         where = ""
         if (place.file, place.line) != (found.file, found.line):
-            where = f" Dynamo names {escape(short_place(found.file, found.line))}."
+            where = f" Dynamo names {escape(place_text(found.file, found.line))}."
         ids = f" in {', '.join(map(escape, found.compile_ids[:8]))}" if found.compile_ids else ""
         st.html(
             f"<p class=fs-note>{escape(one.cause.what)} <b>{escape(one.cause.change)}</b></p>"
@@ -126,7 +119,7 @@ def _break(run: Run, one: BreakReport, total_ns: float, *, expanded: bool) -> No
 
 def _place_html(run: Run, place: Frame) -> str:
     code = code_html(place, run.kept_sources.get(place.file, {}))
-    where = f"{short_place(place.file, place.line)} in {place.function}"
+    where = f"{place_text(place.file, place.line)} in {place.function}"
     return f"<p class='fs-note fs-mono' title='{escape(place.file)}'>{escape(where)}</p>{code}"
 
 

@@ -6,11 +6,10 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.compilation.recompiles import RecompileReport
-from profiler_core.analysis.compilation.report import CompilationReport
+from profiler_core.analysis.compilation.recompiles import RecompileReport, recompile_groups
+from profiler_core.analysis.compilation.report import CompilationReport, place_text
 from profiler_core.figures.compilation_steps import recompile_steps, recompile_times
 from profiler_core.ui.charts import show_figure
-from profiler_core.ui.compilation.breaks import short_place
 from profiler_core.ui.compilation.data import Compiled
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
@@ -63,7 +62,7 @@ def show_cudagraphs(report: CompilationReport) -> None:
         [
             escape(event.kind),
             f"{escape(event.reason)}<br><small>{escape(cause.change)}</small>",
-            escape(short_place(event.file, event.line)) if event.file else "",
+            escape(place_text(event.file, event.line)) if event.file else "",
             format_count(event.n),
             format_duration(stakes.get(event)),
         ]
@@ -112,7 +111,7 @@ def show_failures(report: CompilationReport) -> None:
         [
             escape(failure.error),
             escape(failure.reason[:300]),
-            escape(short_place(failure.file, failure.line)),
+            escape(place_text(failure.file, failure.line)),
             how[failure.suppressed],
         ]
         for failure in report.log.failures[:_MOST]
@@ -137,36 +136,26 @@ def show_hints(report: CompilationReport) -> None:
 
 
 def _recompile_table(reports: Sequence[RecompileReport]) -> str:
-    groups: defaultdict[tuple[str, str, int, str], list[RecompileReport]] = defaultdict(list)
-    for one in reports:
-        groups[one.found.function, one.found.file, one.found.line, one.cause.key].append(one)
-    rows = []
-    for (function, file, line, _), found in sorted(
-        groups.items(), key=lambda item: -sum(r.cost_ns or 0 for r in item[1])
-    )[:_MOST]:
-        cause = found[0].cause
-        guards = [r.found.reasons[0].guard for r in found if r.found.reasons]
-        known = [r.cost_ns for r in found if r.cost_ns is not None]
-        steps = [r.step for r in found if r.step is not None]
-        rows.append(
-            [
-                f"{escape(function)}<br><small>{escape(short_place(file, line))}</small>",
-                f"<div class=fs-wide>{escape(cause.label)}<br>"
-                f"<small class=fs-mono>{_guards(guards)}</small></div>",
-                f"<div class=fs-free>{escape(cause.change)} <a class=fs-link "
-                f"href='{escape(cause.url)}' target=_blank rel=noopener>more</a></div>",
-                format_count(len(found)),
-                _span(steps),
-                format_duration(sum(known)) if known else "–",
-            ]
-        )
+    rows = [
+        [
+            f"{escape(group.function)}<br>"
+            f"<small>{escape(place_text(group.file, group.line))}</small>",
+            f"<div class=fs-wide>{escape(group.cause.label)}<br>"
+            f"<small class=fs-mono>{_guards(group.guards)}</small></div>",
+            f"<div class=fs-free>{escape(group.cause.change)} <a class=fs-link "
+            f"href='{escape(group.cause.url)}' target=_blank rel=noopener>more</a></div>",
+            format_count(len(group.recompiles)),
+            _span(group.steps),
+            format_duration(group.cost_ns),
+        ]
+        for group in recompile_groups(reports)[:_MOST]
+    ]
     return _table(["function", "because of", "what to change", "times", "steps", "took"], rows)
 
 
 def _guards(guards: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(guards))
-    shown = "<br>".join(escape(guard[:120]) for guard in distinct[:2])
-    return shown + (f"<br>… {len(distinct) - 2} more" if len(distinct) > 2 else "")
+    shown = "<br>".join(escape(guard[:120]) for guard in guards[:2])
+    return shown + (f"<br>… {len(guards) - 2} more" if len(guards) > 2 else "")
 
 
 def _span(steps: Sequence[int]) -> str:

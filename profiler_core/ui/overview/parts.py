@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from profiler_core.analysis.compare import Side
-from profiler_core.analysis.measures import common_clock, step_ns
-from profiler_core.analysis.step_parts import StepParts, step_parts
+from profiler_core.analysis.measures import scale_notes, step_bars_of
 from profiler_core.figures.step_bars import step_bars, step_legend
 from profiler_core.session.comparison import Comparison
 from profiler_core.store.sweeps import sweep_of_entry
@@ -17,12 +16,12 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
 from profiler_core.ui.sweep.choose import query_of_sweep
-from profiler_core.units import format_duration, format_share
+from profiler_core.units import format_duration
 
 
 def show_step_bars(sides: Sequence[Side]) -> None:
     """Where each run's step went; says so where there is no trace to tell."""
-    labels, parts = _parts(sides)
+    labels, parts = step_bars_of(sides)
     if not parts:
         st.html("<p class=fs-note>No run has a trace, so nobody knows where the time went.</p>")
         return
@@ -33,12 +32,7 @@ def show_step_bars(sides: Sequence[Side]) -> None:
     )
     show_figure(step_bars(labels, parts, palette), key="step_bars", alt=alt)
     show_legend(step_legend(parts, palette))
-    show_notes(
-        f"{label}: kernels overlap, or were slower under the profiler; in the bar each kind is "
-        f"shown at {format_share(p.scale)} of its time, so that the bar adds up to the step."
-        for label, p in zip(labels, parts, strict=True)
-        if p.scale < 0.99
-    )
+    show_notes(scale_notes(labels, parts))
 
 
 def show_what_is_missing(comparison: Comparison) -> None:
@@ -62,14 +56,3 @@ def show_way_on(choice: Choice) -> None:
         if choice.baseline.origin == "sample":
             page_link("capture", "Capture your own model")
             page_link("runs", "Upload your traces")
-
-
-def _parts(sides: Sequence[Side]) -> tuple[list[str], list[StepParts]]:
-    clock = common_clock(sides)
-    labels, parts = [], []
-    for side in sides:
-        if side.summary is not None:
-            labels.append(side.label)
-            step = step_ns(side, clock)
-            parts.append(step_parts(side.summary, step, clock or "profiled"))
-    return labels, parts
