@@ -2,7 +2,7 @@
 
 FusionscopeError
 ├── BadInput              a file, a path or an option cannot be used
-│   ├── NotATrace         the file is readable but is no Kineto trace
+│   ├── NotATrace         the file is readable but is no trace
 │   └── NotARun           the folder or archive holds nothing we know
 ├── NothingToAnalyse      the data is fine but lacks what the question needs
 ├── CaptureFailed         the capture could not start or did not end well
@@ -34,7 +34,7 @@ class BadInput(FusionscopeError):
 
 
 class NotATrace(BadInput):
-    """The file can be read but is no Kineto trace."""
+    """The file can be read but is no trace."""
 
 
 class NotARun(BadInput):

@@ -12,10 +12,11 @@ from profiler_core.analysis.compilation.report import (
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.logs_answer import logs_answer, warning_lines
 from profiler_core.cli.table import table
-from profiler_core.errors import NothingToAnalyse
+from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest.compile_log.reader import read_compile_log_files
+from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.file_kind import OF_THE_COMPILER
-from profiler_core.ingest.kinds import kind_of
+from profiler_core.ingest.kinds import is_empty, kind_of
 from profiler_core.model.compilation import Frame
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.run import Run
@@ -63,6 +64,8 @@ def _is_log(path: Path) -> bool:
     """A file that is no archive, no trace and no other thing we know is read as a log."""
     if not path.is_file():
         return False
+    if is_empty(path):
+        raise empty_file(path.name, BadInput)
     kind = kind_of(path)
     return kind is None or kind.role in OF_THE_COMPILER
 

@@ -10,7 +10,7 @@ from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest import formats
 from profiler_core.ingest.file_kind import FileKind, Role, TraceFormat
 from profiler_core.ingest.limits import configured
-from profiler_core.ingest.sniff import PACKED_ENDINGS, Packing, packing_of
+from profiler_core.ingest.sniff import PACKED_ENDINGS
 from profiler_core.ingest.stream import Stream
 
 _LOOK_AT_BYTES = 256 << 10
@@ -80,15 +80,14 @@ def looked_at(path: Path) -> FileKind | None:
 
 
 def is_empty(path: Path) -> bool:
-    """True where nothing is in the file, or nothing was packed into it."""
+    """True where nothing but white space is in the file, or was packed into it."""
     try:
-        if path.stat().st_size == 0:
-            return True
-        with path.open("rb") as file:
-            packing = packing_of(file.read(8))
-        return packing not in (Packing.NONE, Packing.ZIP) and not unpacked_head(path)
-    except (BadInput, OSError):
+        if is_archive(path):
+            return False
+        head = unpacked_head(path)
+    except (BadInput, OSError):  # damaged, which is another matter
         return False
+    return len(head) < _LOOK_AT_BYTES and not head.strip()
 
 
 # mtime_ns and size only retire the entry of a changed file.

@@ -17,6 +17,7 @@ from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import cache_directory
 from profiler_core.ingest import archive
 from profiler_core.ingest.alive import as_it_stands
+from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.kinds import is_archive, is_empty, kind_of, not_read
@@ -129,6 +130,8 @@ def _by_content(path: Path, files: Sequence[Path], name: str) -> RunFiles:
     if not any(by_role.values()):
         if not_read_here:
             raise not_read_here[0]
+        if len(files) == 1 and is_empty(files[0]):
+            raise empty_file(files[0].name, NotARun)
         raise NotARun(f"{name} is nothing we know: {_described(files)}.", remedy=_REMEDY)
 
     def first(role: Role) -> Path | None:
@@ -154,17 +157,17 @@ def _described(files: Sequence[Path]) -> str:
     """In a few words, what was met instead."""
     if not files:
         return "it holds no files"
-    n_empty = sum(map(is_empty, files))
     if len(files) > 1:
+        n_empty = sum(map(is_empty, files))
         empty = f" ({n_empty} of them empty)" if n_empty else ""
         return f"none of its {len(files)} files is a trace or a log{empty}"
-    if n_empty:
-        return "it is empty"
     with files[0].open("rb") as file:
         return f"it starts with {quoted(file.read(16))}"
 
 
 def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:
+    if is_empty(file):
+        raise empty_file(str(file), NotARun)
     try:
         record = msgspec.json.decode(file.read_bytes(), type=RunRecord)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

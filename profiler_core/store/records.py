@@ -39,6 +39,8 @@ def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | Non
 def _decode(file: Path, mtime_ns: int, size: int) -> tuple[RunRecord | None, str | None]:
     """Keyed by version: mtime_ns and size only retire the entry of a changed file."""
     del mtime_ns
+    if not size:
+        return None, f"{names.RUN_JSON} is empty."
     if size > _LARGEST_BYTES:
         return None, f"{names.RUN_JSON} is {size:,} bytes long, too large to be one."
     try:

@@ -31,6 +31,7 @@ from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, FusionscopeError, NotARun
 from profiler_core.home import uploads_directory
 from profiler_core.ingest import archive
+from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.kinds import accepted_sentence, is_empty, kind_of, not_read
 from profiler_core.ingest.limits import configured
@@ -279,8 +280,9 @@ def _nothing_usable(files: tuple[incoming.IncomingFile, ...], parts: list[Part])
             return not_read(part.name, part.kind)
     if len(files) == 1:
         (file,) = files
-        what = "empty" if is_empty(file.path) else "neither a trace, nor a log, nor a run"
-        text = f"{file.name} is {what}."
+        if is_empty(file.path):
+            return empty_file(file.name, NotARun)
+        text = f"{file.name} is neither a trace, nor a log, nor a run."
     else:
         shown = ", ".join(file.name for file in files[:4]) + (" …" if len(files) > 4 else "")
         n_empty = sum(is_empty(file.path) for file in files)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import profiler_core
+from profiler_core.analysis.memory.report import memory_report
 from profiler_core.cli import open as cli_open
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput, NotATrace
@@ -117,6 +118,13 @@ def test_summary_has_its_totals_and_its_notes(trace, capsys):
     assert {k["name"]: k["time_ns"] for k in answer["kernels"]} == {"gemm": 4_000, "relu": 1_500}
     assert "Acme records no calls of the host." in answer["notes"]
     assert not any("ProfilerActivity" in note for note in answer["notes"])
+
+
+@pytest.mark.usefixtures("vendor")
+def test_why_it_has_no_memory_curve_is_a_field_of_the_report(trace):
+    report = memory_report(open_trace(trace))
+    assert report.no_curve is not None and report.no_curve.startswith("Acme Profiler does not")
+    assert report.notes[0] == report.no_curve
 
 
 @pytest.mark.usefixtures("vendor")

@@ -40,6 +40,7 @@ class MemoryReport:
     made: pl.DataFrame | None = None  # `allocations`, for the comparison
     segments: Segments | None = None
     history: SnapshotHistory | None = None
+    no_curve: str | None = None  # why there is none along the steps; one of `notes`
     notes: tuple[str, ...] = ()
 
     @property
@@ -95,6 +96,7 @@ def memory_report(
         made=made,
         segments=segments[0] if segments else None,
         history=history,
+        no_curve=_no_curve(trace, curves),
         notes=tuple(_notes(trace, curves, snapshot, segments, history)),
     )
 
@@ -146,6 +148,27 @@ def _device_bytes(trace: Trace | None) -> int | None:
     return size if isinstance(size, int) and size > 0 else None
 
 
+def _no_curve(trace: Trace | None, curves: tuple[MemoryCurve, ...]) -> str | None:
+    """Why there is no curve along the steps, a sentence; None: there is one."""
+    if curves:
+        return None
+    if trace is None:
+        return "There is no trace, so no curve along the steps."
+    if hidden := memory_note(trace):
+        return hidden
+    if _replays(trace):
+        return (
+            "Its steps replay a CUDA graph, and a replay allocates nothing: there are no [memory] "
+            "events. What it holds lies in the graph's private pool."
+        )
+    if recorded_by(trace) != TORCH:
+        return (
+            f"{recorded_by(trace)} does not record what torch allocates: add a memory snapshot, "
+            "or a trace of torch.profiler with profile_memory=True."
+        )
+    return "The trace has no [memory] events: record it with profile_memory=True to see the curve."
+
+
 def _notes(
     trace: Trace | None,
     curves: tuple[MemoryCurve, ...],
@@ -154,27 +177,10 @@ def _notes(
     history: SnapshotHistory | None,
 ) -> list[str]:
     """One sentence for each thing that the files do not allow."""
-    notes = []
+    no_curve = _no_curve(trace, curves)
+    notes = [] if no_curve is None else [no_curve]
     on_device = [curve for curve in curves if not curve.is_of_cpu]
-    if trace is None:
-        notes.append("There is no trace, so no curve along the steps.")
-    elif hidden := memory_note(trace):
-        notes.append(hidden)
-    elif not curves and _replays(trace):
-        notes.append(
-            "Its steps replay a CUDA graph, and a replay allocates nothing: there are no [memory] "
-            "events. What it holds lies in the graph's private pool."
-        )
-    elif not curves and recorded_by(trace) != TORCH:
-        notes.append(
-            f"{recorded_by(trace)} does not record what torch allocates: add a memory snapshot, "
-            "or a trace of torch.profiler with profile_memory=True."
-        )
-    elif not curves:
-        notes.append(
-            "The trace has no [memory] events: record it with profile_memory=True to see the curve."
-        )
-    elif _replays(trace):
+    if curves and trace is not None and _replays(trace):
         notes.append(
             "Part of its steps replays a CUDA graph, whose memory lies in a private pool and makes "
             "no [memory] events: the curve shows what is allocated beside it."

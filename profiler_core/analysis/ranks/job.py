@@ -102,9 +102,9 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     spread = calls.filter(pl.col("is_shared")).group_by(KEY).agg(pl.col("wait_ns").max())
     total_step = sum(row.step_ns for row in rows)
     notes = _file_notes(summaries, usable)
-    away = tuple(sorted({*missing, *present.difference(s.rank for s in usable)}))
-    if away and usable:
-        notes.append(_missing_note(away, len(usable), world))
+    left_out = tuple(sorted(present.difference(s.rank for s in usable)))
+    if (missing or left_out) and usable:
+        notes.append(_missing_note(missing, left_out, len(usable)))
     notes += _pairing_notes(len(usable), len(names), calls.height)
     return Job(
         ranks=rows,
@@ -151,17 +151,31 @@ def _compute_imbalance(rows: Sequence[RankRow]) -> float | None:
     return max(row.compute_ns for row in rows) / mean - 1
 
 
-def _missing_note(missing: Sequence[int], n_present: int, world: int | None) -> str:
-    shown = ", ".join(str(rank) for rank in missing[:8]) + (" …" if len(missing) > 8 else "")
-    which = f"rank {shown} is" if len(missing) == 1 else f"ranks {shown} are"
-    whole = world or n_present + len(missing)
-    of = f"{n_present} of {whole} ranks can be shown; {which} missing or unreadable"
+def _missing_note(missing: Sequence[int], left_out: Sequence[int], n_present: int) -> str:
+    """What is not among the ranks that can be shown, and what that costs.
+
+    Args:
+        missing: ranks that nobody brought.
+        left_out: ranks whose problem another note names.
+        n_present: how many can be shown.
+    """
+    which = " and ".join(
+        f"{_ranks(ranks)} {'is' if len(ranks) == 1 else 'are'} {what}"
+        for ranks, what in ((missing, "missing"), (left_out, "left out, as said above"))
+        if ranks
+    )
+    of = f"{n_present} of {n_present + len(missing) + len(left_out)} ranks can be shown; {which}"
     if n_present < 2:
         return f"{of}: who waits for whom cannot be told."
     return (
         f"{of}. Waiting is told between those that are here: a missing one may "
         "be later still, so it is the least that they wait, and bandwidths cannot be told."
     )
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    shown = ", ".join(str(rank) for rank in ranks[:8]) + (" …" if len(ranks) > 8 else "")
+    return f"rank {shown}" if len(ranks) == 1 else f"ranks {shown}"
 
 
 def _shared_steps(ranks: Sequence[RankSummary]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from profiler_core.errors import BadInput
+from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.stream import Stream
 
@@ -37,7 +38,10 @@ def raw_tables(path: Path) -> tuple[list[RawTable], int]:
     """
     tables: list[RawTable] = []
     n_other = 0
-    for line in _content(path).splitlines():
+    content = _content(path)
+    if not content.strip():
+        raise empty_file(path.name, BadInput)
+    for line in content.splitlines():
         if b"Kernel Name" in line and "Kernel Name" in (header := _fields(line)):
             tables.append(RawTable(header, line))
             continue

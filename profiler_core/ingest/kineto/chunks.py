@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from profiler_core.errors import BadInput, NotATrace
+from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.kineto import repair
 from profiler_core.ingest.limits import Limits
 from profiler_core.ingest.quoted import quoted
@@ -124,7 +125,7 @@ class Chunks:
                 self._buffer.clear()
                 continue
             if not text:
-                raise NotATrace(f"{self._source} is empty.", remedy="Record the trace again.")
+                raise empty_file(self._source, NotATrace)
             first = bytes(text[:1])
             if first == b"[":
                 self.in_object = False

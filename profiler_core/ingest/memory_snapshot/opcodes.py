@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from profiler_core.errors import BadInput
+from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.quoted import quoted
 
 REMEDY = "Pass a file that torch.cuda.memory._dump_snapshot wrote."
@@ -50,7 +51,7 @@ def check_opcodes(data: bytes, name: str) -> None:
         BadInput: one sentence with what was met and where.
     """
     if not data:
-        raise BadInput(f"{name} is empty.", remedy=REMEDY)
+        raise empty_file(name, BadInput)
     if data[0] != _PROTO:
         raise BadInput(f"{name} is no pickle: it starts with {quoted(data[:8])}.", remedy=REMEDY)
     at, n = 0, len(data)

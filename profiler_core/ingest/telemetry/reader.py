@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from profiler_core.errors import BadInput
+from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.stream import Stream
 from profiler_core.model.run import RunFiles
@@ -79,6 +80,8 @@ def _read(path: Path, kind: type[_Sample]) -> tuple[tuple[_Sample, ...], Tally]:
             found.append(decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             n_bad += 1
+    if not n_lines:
+        raise empty_file(path.name, BadInput)
     if not found:
         raise BadInput(
             f"{path.name} holds no sample: none of its {n_lines} lines is one.",

@@ -38,12 +38,11 @@ def show_curves(runs: Sequence[Remembered]) -> None:
     )
     if what == _HELD and any(curve.reserved_bytes is not None for _, curve in drawn):
         show_notes(["Dotted: what the allocator held from the device, in use or not."])
+    with_line = {run.number for run, _ in drawn}
     show_notes(
-        f"{run.label} has no line. {note}"
+        f"{run.label} has no line. {run.report.no_curve}"
         for run in runs
-        if run.number not in [one.number for one, _ in drawn]
-        for note in run.report.notes
-        if "[memory]" in note or "no trace" in note
+        if run.number not in with_line and run.report.no_curve is not None
     )
 
 

@@ -119,7 +119,7 @@ def test_with_one_rank_of_three_missing_the_others_are_told_and_no_bandwidth():
     (row,) = job.collectives
     assert (row.transfer_ns, row.bus_bandwidth, row.wait_ns) == (None, None, 10)
     (note,) = job.notes
-    assert note.startswith("2 of 3 ranks can be shown; rank 2 is missing or unreadable.")
+    assert note.startswith("2 of 3 ranks can be shown; rank 2 is missing.")
 
 
 def test_a_gap_in_the_numbers_is_a_missing_rank_where_no_file_says_how_many():
