@@ -66,11 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = next((word for word in words if not word.startswith("-")), None)
     if name not in VERBS or words[0].startswith("-"):
         return _usage(words, name)
-    verb: Verb = importlib.import_module(VERBS[name][0])
-    parser, subparsers = _parser()
-    verb.add_parser(subparsers)
     try:
-        return verb.run(parser.parse_args(words))
+        return run_verb(name, words)
     except Cancelled as error:
         print(error.problem, file=sys.stderr)
         return _CANCELLED
@@ -83,6 +80,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `… | head`: nobody reads on, which is no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def run_verb(name: str, words: Sequence[str]) -> int:
+    """Run one verb with all of its words, its own name among them; returns the exit status.
+
+    Raises:
+        FusionscopeError: it cannot be done.
+        SystemExit: the words cannot be understood.
+    """
+    verb: Verb = importlib.import_module(VERBS[name][0])
+    parser, subparsers = _parser()
+    verb.add_parser(subparsers)
+    return verb.run(parser.parse_args(words))
 
 
 def _parser() -> tuple[

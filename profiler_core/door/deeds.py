@@ -3,8 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from subprocess import PIPE, Popen
-from typing import IO
+from types import NoneType
 
 from profiler_core import home
 from profiler_core.capture import jobs
@@ -14,7 +13,8 @@ from profiler_core.door.interpreters import interpreter_for
 from profiler_core.errors import BadInput
 from profiler_core.settings import settings
 from profiler_core.worker.environment import Need, child_environment
-from profiler_core.worker.process import DidNotRun, module_words, run_module, start_module
+from profiler_core.worker.process import DidNotRun, module_words, run_module
+from profiler_core.worker.worker import Worker, ask
 
 _LONGEST_TITLE = 300
 
@@ -116,8 +116,17 @@ def make_file(
     _write_down(asker, verb, ", ".join(names)[:_LONGEST_TITLE], ending=path.suffix)
     needs: tuple[Need, ...] = ("database",) if verb == "report" else ()  # a report has its review
     words = (verb, *(str(run.resolve()) for run in runs), "-o", str(path), *options)
+    remedy = f"Run `{verb}` on the command line to see why."
     try:
-        ended = run_module("profiler_core", *words, needs=needs, within_s=within_s)
+        ask(
+            "profiler_core.cli",
+            *words,
+            kind=NoneType,
+            needs=needs,
+            within_s=within_s,
+            ended="The file was not made: the process ended with status {status}.",
+            remedy=remedy,
+        )
     except DidNotRun as error:
         raise BadInput(
             f"The file was not made within {within_s:.0f} s."
@@ -125,17 +134,11 @@ def make_file(
             else f"The file was not made: {error}.",
             remedy=f"Run `{verb}` on the command line, which has no such limit.",
         ) from error
-    if ended.returncode:
-        raise _failure(verb, ended.stderr.decode("utf-8", "replace"))
 
 
 def start_reader(
-    asker: Asker | None,
-    module: str,
-    *arguments: str,
-    needs: Collection[Need] = (),
-    output: IO[bytes],
-) -> "Popen[bytes]":
+    asker: Asker | None, module: str, *arguments: str, needs: Collection[Need] = ()
+) -> Worker:
     """Start a module of ours that reads what lies here, for somebody who looks at it.
 
     Args:
@@ -143,19 +146,16 @@ def start_reader(
         module: its full name.
         arguments: words.
         needs: what it must reach.
-        output: what it prints; nobody may be there to empty a pipe.
 
     Raises:
         Refused: this person may not look at runs.
     """
     _check_may_look(asker)
-    return start_module(module, *arguments, needs=needs, stdout=output)
+    return Worker(module, *arguments, needs=needs)
 
 
-def start_reading_upload(
-    asker: Asker | None, upload_id: str, places: Collection[int]
-) -> "Popen[bytes]":
-    """Start the process that makes runs of this person's files; it prints JSON lines.
+def start_reading_upload(asker: Asker | None, upload_id: str, places: Collection[int]) -> Worker:
+    """Start the process that makes runs of this person's files.
 
     Raises:
         Refused: this person may not upload.
@@ -166,13 +166,8 @@ def start_reading_upload(
             "Uploads need the role of a runner on this server.", remedy="Ask whoever runs it."
         )
     _write_down(asker, "upload", f"upload/{upload_id}", n_files=len(places))
-    return start_module(
-        "profiler_core.store.uploads",
-        upload_id,
-        *map(str, places),
-        f"--owner={asker.person}",
-        stdout=PIPE,
-    )
+    module = "profiler_core.store.uploads"
+    return Worker(module, upload_id, *map(str, places), f"--owner={asker.person}")
 
 
 def _check_may_look(asker: Asker | None) -> Asker:
@@ -192,14 +187,3 @@ def _write_down(asker: Asker, action: str, subject: str, **detail: object) -> No
     if asker.is_agent:
         detail["by"] = "agent"
     history.note(asker.person, action, subject, **detail)
-
-
-def _failure(verb: str, said: str) -> BadInput:
-    """The problem and the remedy that a verb prints as its last two lines (cli/main.py)."""
-    problem, _, remedy = said.strip().rpartition("\n")
-    if not problem or "Traceback" in problem:
-        return BadInput(
-            f"The file was not made: {(remedy or 'no word why')[-400:]}",
-            remedy=f"Run `{verb}` on the command line to see why.",
-        )
-    return BadInput(problem.splitlines()[-1][-400:], remedy=remedy[-400:])

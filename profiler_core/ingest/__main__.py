@@ -2,7 +2,7 @@
 
     python -m profiler_core.ingest PATH
 
-It speaks as `reading_process` says, and ends with {"done": true, "n_events": …, "n_skipped": …}.
+It speaks as `worker/protocol.py` says; the result is {"n_events": …, "n_skipped": …}.
 """
 
 import sys
@@ -11,11 +11,12 @@ from typing import Any
 
 from profiler_core.ingest.reading_process import read_one
 from profiler_core.model.trace import Trace
+from profiler_core.worker.protocol import Report
 
 
-def _tally(_path: Path, trace: Trace) -> dict[str, Any]:
+def _tally(_path: Path, trace: Trace, _report: Report) -> dict[str, Any]:
     return {"n_events": trace.tally.n_events, "n_skipped": trace.tally.n_skipped}
 
 
 if __name__ == "__main__":
-    sys.exit(read_one(sys.argv[1:], _tally))
+    sys.exit(read_one(_tally))

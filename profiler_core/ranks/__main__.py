@@ -2,39 +2,23 @@
 
     python -m profiler_core.ranks PLACE
 
-Standard output as of `ingest.reading_process`, in ranks instead of bytes.
+It speaks as `worker/protocol.py` says, in ranks; the result is {"n_ranks": …}.
 """
 
-import signal
 import sys
-from types import FrameType
 
-from profiler_core.errors import Cancelled, FusionscopeError
-from profiler_core.ingest.reading_process import say
 from profiler_core.ranks.find import find_ranks
 from profiler_core.ranks.job_at import job_of
 from profiler_core.ranks.kept import keep_job
+from profiler_core.worker.protocol import Progress, Report, answer
 
 
-def _stop(_signal: int, _frame: FrameType | None) -> None:
-    raise Cancelled("Reading the ranks was stopped.", remedy="Open the page again.")
-
-
-def _main(place: str) -> int:
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGINT, _stop)
-    try:
-        found = find_ranks(place)
-        job = job_of(
-            found, progress=lambda done, total: say({"bytes_read": done, "bytes_total": total})
-        )
-        keep_job(found, job)
-    except FusionscopeError as error:
-        say({"problem": error.problem, "remedy": error.remedy})
-        return error.exit_status
-    say({"done": True, "n_ranks": len(job.ranks)})
-    return 0
+def _read(report: Report) -> dict[str, int]:
+    ranks = find_ranks(sys.argv[1])
+    job = job_of(ranks, progress=lambda done, total: report(Progress(done, total)))
+    keep_job(ranks, job)
+    return {"n_ranks": len(job.ranks)}
 
 
 if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1]))
+    sys.exit(answer(_read, can_cancel=True))

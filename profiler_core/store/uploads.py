@@ -7,12 +7,10 @@ As a process of its own, so that no archive and no JSON is unpacked in the web s
 
     python -m profiler_core.store.uploads UPLOAD_ID PLACE… [--owner PERSON]
 
-Standard output, one JSON object a line: {"text", "done", "total"} while it works (bytes, or null),
-then {"keys": […], "notes": […]}, or {"problem", "remedy"} with exit status 2.
+It speaks as `worker/protocol.py` says, with a sentence in each progress; the result is `Accepted`.
 """
 
 import argparse
-import json
 import shutil
 import sys
 import time
@@ -28,7 +26,7 @@ import msgspec
 import polars as pl
 
 from profiler_core import run_directory as names
-from profiler_core.errors import BadInput, FusionscopeError, NotARun
+from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import uploads_directory
 from profiler_core.ingest import archive
 from profiler_core.ingest.empty import empty_file
@@ -41,6 +39,7 @@ from profiler_core.model.trace import Trace
 from profiler_core.store import incoming
 from profiler_core.store.owners import write_owner
 from profiler_core.store.upload_groups import Part, RunParts, give, group, not_clear
+from profiler_core.worker.protocol import Progress, Report, answer
 
 Say = Callable[[str, int | None, int | None], None]  # what is done, bytes done, bytes in all
 
@@ -291,40 +290,28 @@ def _nothing_usable(files: tuple[incoming.IncomingFile, ...], parts: list[Part])
     return NotARun(text, remedy=f"Drop one of these: {accepted_sentence()}")
 
 
-def _main(arguments: list[str]) -> int:
+def _read(report: Report) -> Accepted:
     last = 0.0
-
-    def write(line: dict[str, object]) -> None:
-        sys.stdout.write(json.dumps(line) + "\n")
-        sys.stdout.flush()
 
     def say(text: str, done: int | None, total: int | None) -> None:
         nonlocal last
         if time.monotonic() - last > _SAY_EVERY_S:
             last = time.monotonic()
-            write({"text": text, "done": done, "total": total})
+            report(Progress(done, total, text=text))
 
     parser = argparse.ArgumentParser(prog="profiler_core.store.uploads")
     parser.add_argument("upload_id")
     parser.add_argument("places", nargs="+", type=int)
     parser.add_argument("--owner", default="")
-    asked = parser.parse_args(arguments)
+    asked = parser.parse_args()
     try:
-        accepted = accept(asked.upload_id, tuple(asked.places), say, asked.owner)
-    except FusionscopeError as error:
-        write({"problem": error.problem, "remedy": error.remedy})
-        return error.exit_status
+        return accept(asked.upload_id, tuple(asked.places), say, asked.owner)
     except OSError as error:
-        write(
-            {
-                "problem": f"The files could not be kept: {error.strerror}.",
-                "remedy": "Make room on the server's disk.",
-            }
-        )
-        return BadInput.exit_status
-    write({"keys": accepted.keys, "notes": accepted.notes})
-    return 0
+        raise BadInput(
+            f"The files could not be kept: {error.strerror}.",
+            remedy="Make room on the server's disk.",
+        ) from error
 
 
 if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1:]))
+    sys.exit(answer(_read))

@@ -26,8 +26,9 @@ from profiler_core.model.run import RunFiles
 from profiler_core.model.trace import Trace
 from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
-from profiler_core.ui.trace_reader import Progress, TraceReaders
+from profiler_core.ui.trace_reader import TraceReaders
 from profiler_core.units import format_bytes
+from profiler_core.worker.protocol import Progress
 
 Columns = TypeVar("Columns", Trace, MemorySnapshot)
 
@@ -47,7 +48,7 @@ class PageReading:
             return
         bar = st.empty()
         for progress in _readers().read(path):
-            bar.progress(_fraction(progress), text=_sentence(path, progress))
+            bar.progress(progress.share, text=_sentence(path, progress))
         bar.empty()
 
     def trace(self, path: Path) -> Trace:
@@ -128,14 +129,8 @@ def _mapped(columns: Columns | None, path: Path) -> Columns:
     return columns
 
 
-def _fraction(progress: Progress) -> float:
-    if not progress.bytes_total:
-        return 0.0
-    return min(1.0, (progress.bytes_read or 0) / progress.bytes_total)
-
-
 def _sentence(path: Path, progress: Progress) -> str:
-    size = format_bytes(progress.bytes_total or path.stat().st_size)
+    size = format_bytes(progress.total or path.stat().st_size)
     name = path.name if path.parent.name == "" else f"{path.parent.name}/{path.name}"
     return f"Reading `{name.replace('`', '')}` for the first time ({size})"
 

@@ -18,7 +18,7 @@ from profiler_core.store import running
 from profiler_core.ui.own_machine.announcing import show_link, withdraw_links
 from profiler_core.ui.server import local_url
 from profiler_core.ui.sign_in.needed import is_needed
-from profiler_core.worker.process import start_module
+from profiler_core.worker.worker import Worker
 
 _END_TIMEOUT_S = 10
 
@@ -26,7 +26,7 @@ _END_TIMEOUT_S = 10
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Around the life of the server."""
-    process = start_module(  # what it meets, the page Trends says
+    worker = Worker(  # what it meets, the page Trends says
         "profiler_core.store.history", "--in-background", needs=("database", "remote")
     )
     # Streamlit has bound its port before: it may be another than the settings say.
@@ -40,9 +40,8 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     finally:
         running.withdraw(here)
         withdraw_links()
-        if process.poll() is None:
-            process.terminate()
-        await anyio.to_thread.run_sync(lambda: process.wait(_END_TIMEOUT_S))
+        worker.cancel()
+        await anyio.to_thread.run_sync(worker.wait, _END_TIMEOUT_S)
 
 
 def _asks_to_sign_in() -> bool:

@@ -49,42 +49,43 @@ def start_module(
     module: str,
     *arguments: str,
     needs: Collection[Need] = (),
-    stdout: int | IO[bytes] = subprocess.DEVNULL,
+    stdin: IO[bytes],
+    stdout: int,
 ) -> "subprocess.Popen[bytes]":
-    """Start a module of this package and return at once."""
-    return subprocess.Popen(
-        module_words(module, *arguments),
-        cwd=working_directory(),
-        env=child_environment(needs),
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def run_module(
-    module: str,
-    *arguments: str,
-    needs: Collection[Need] = (),
-    environment: Mapping[str, str] | None = None,
-    asked: bytes | None = None,
-    within_s: float | None = None,
-) -> "subprocess.CompletedProcess[bytes]":
-    """Run a module of this package to its end; what it prints is in the answer.
+    """Start a module of this package and return at once.
 
     Args:
         module: its full name.
         arguments: words.
         needs: what it must reach.
-        environment: all of its variables, instead of those for `needs`.
-        asked: what it reads from its standard input; None: nothing.
-        within_s: it is ended after so many seconds.
+        stdin: what it reads.
+        stdout: the descriptor of what it writes.
 
     Raises:
-        DidNotRun: it could not be started, or was ended.
+        DidNotRun: it cannot be started.
     """
-    variables = child_environment(needs) if environment is None else environment
-    return _run(module_words(module, *arguments), variables, asked, within_s)
+    try:
+        return subprocess.Popen(
+            module_words(module, *arguments),
+            cwd=working_directory(),
+            env=child_environment(needs),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise DidNotRun(str(error)) from error
+
+
+def run_module(
+    module: str, *arguments: str, environment: Mapping[str, str], within_s: float
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run a verb of the command line to its end; what it prints is in the answer.
+
+    Raises:
+        DidNotRun: it could not be started, or was ended after so many seconds.
+    """
+    return _run(module_words(module, *arguments), environment, within_s)
 
 
 def run_program(
@@ -95,7 +96,7 @@ def run_program(
     Raises:
         DidNotRun: it could not be started, or was ended.
     """
-    return _run(list(words), environment or child_environment(), None, within_s)
+    return _run(words, environment or child_environment(), within_s)
 
 
 def run_detached(
@@ -134,16 +135,14 @@ def run_detached(
 
 
 def _run(
-    words: Sequence[str], environment: Mapping[str, str], asked: bytes | None,
-    within_s: float | None,
-) -> "subprocess.CompletedProcess[bytes]":  # fmt: skip
+    words: Sequence[str], environment: Mapping[str, str], within_s: float
+) -> "subprocess.CompletedProcess[bytes]":
     try:
         return subprocess.run(
             words,
             cwd=working_directory(),
             env=dict(environment),
-            stdin=subprocess.DEVNULL if asked is None else None,
-            input=asked,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=within_s,
             check=False,

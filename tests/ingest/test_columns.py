@@ -154,8 +154,8 @@ def test_the_process_reports_progress_and_leaves_the_columns(trace_file):
     status, lines, errors = run_process(trace_file)
     size = trace_file.stat().st_size
     assert (status, errors) == (0, "")
-    assert lines[-2] == {"bytes_read": size, "bytes_total": size}
-    assert lines[-1] == {"done": True, "n_events": 27, "n_skipped": 0}
+    assert lines[-2] == {"event": "progress", "done": size, "total": size}
+    assert lines[-1] == {"event": "result", "value": {"n_events": 27, "n_skipped": 0}}
     assert door.is_cached(trace_file)
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from profiler_core.ingest.compile_log.reader import read_compile_log_files
 from profiler_core.ingest.inductor.apart import read_inductor_apart
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.model.compilation import CompileLog
+from profiler_core.worker import protocol, worker
 from tests.ingest.compile_corpus import FIXTURES
 
 LOG = FIXTURES / "2.15.0" / "b2_break_places" / "torch_logs.rg.txt.gz"
@@ -47,18 +49,31 @@ def test_a_file_that_cannot_be_read_says_so_across_the_processes(monkeypatch, tm
 
 
 def test_small_logs_start_no_process(monkeypatch):
-    monkeypatch.setattr(subprocess, "run", None)
+    monkeypatch.setattr(subprocess, "Popen", None)
     assert apart.read_apart([LOG], **HERE).graph_breaks
 
 
 def answering(monkeypatch, body: bytes) -> None:
     """A child that says this, whatever it is asked."""
-    done = subprocess.CompletedProcess([], 0, stdout=body, stderr=b"")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    words = [sys.executable, "-c", f"import os; os.write(1, {body!r})"]
+    monkeypatch.setattr(
+        worker, "start_module", lambda *_, stdout, **__: subprocess.Popen(words, stdout=stdout)
+    )
     monkeypatch.setattr(child, "LARGE_BYTES", 0)
 
 
-@pytest.mark.parametrize("body", [pickle.dumps(print), b"", b"\x93\x01\x02\x03", b"not a record"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pickle.dumps(print),
+        b"",
+        b"not a record\n",
+        b'{"event": "progress"}\n',
+        b'{"event": "result", "value": {"warnings": 7}}\n',
+        b'{"event": "result", "value": [1, 2',
+        b'{"event": "another"}\n',
+    ],
+)
 def test_an_answer_of_another_kind_is_refused(monkeypatch, body):
     answering(monkeypatch, body)
     with pytest.raises(BadInput, match="answer of another kind"):
@@ -67,7 +82,8 @@ def test_an_answer_of_another_kind_is_refused(monkeypatch, body):
 
 def test_a_text_that_no_encoding_can_write_is_mended(monkeypatch):
     broken = CompileLog(warnings=("half a pair: \ud800",), other_records={"\udfff": 1})
-    answering(monkeypatch, child._encoded(broken))
+    encoded = protocol._encoded(broken)
+    answering(monkeypatch, b'{"event": "result", "value": ' + encoded + b"}\n")
     found = apart.read_apart([LOG], **HERE)
     assert found.warnings == ("half a pair: ?",)
     assert found.other_records == {"?": 1}

@@ -264,8 +264,11 @@ def test_the_process_says_how_far_it_is_and_where_the_runs_are() -> None:
         cwd=Path(__file__).parents[2],
     )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert lines[-1] == {"keys": [f"upload/{upload_id}/1"], "notes": []}
-    assert all(set(line) == {"text", "done", "total"} for line in lines[:-1])
+    assert lines[-1] == {
+        "event": "result",
+        "value": {"keys": [f"upload/{upload_id}/1"], "notes": []},
+    }
+    assert all(line["event"] == "progress" and line["text"] for line in lines[:-1])
 
 
 def test_the_process_answers_garbage_with_a_sentence() -> None:

@@ -2,28 +2,19 @@
 
     python -m profiler_core.ingest.memory_snapshot PATH
 
-Prints one JSON object: {"done": true, "n_events": …}, or {"problem": …, "remedy": …} with exit
-status 2.
+It speaks as `worker/protocol.py` says; the result is {"n_events": …}.
 """
 
-import json
 import sys
 from pathlib import Path
 
-from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.memory_snapshot.reader import read_into_cache
+from profiler_core.worker.protocol import Report, answer
 
 
-def _main(path: str) -> int:
-    try:
-        answer: dict[str, object] = {"done": True, "n_events": read_into_cache(Path(path))}
-        status = 0
-    except FusionscopeError as error:
-        answer = {"problem": error.problem, "remedy": error.remedy}
-        status = error.exit_status
-    sys.stdout.write(json.dumps(answer) + "\n")
-    return status
+def _read(_report: Report) -> dict[str, int]:
+    return {"n_events": read_into_cache(Path(sys.argv[1]))}
 
 
 if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1]))
+    sys.exit(answer(_read))

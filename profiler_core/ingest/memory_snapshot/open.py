@@ -1,6 +1,5 @@
 """The door: a snapshot's path in, its tables out. The pickle is read by another process."""
 
-import json
 from pathlib import Path
 
 from profiler_core.errors import BadInput
@@ -8,7 +7,8 @@ from profiler_core.ingest.cache_limit import Hold, keep_within_limit
 from profiler_core.ingest.memory_snapshot import columns
 from profiler_core.ingest.memory_snapshot.opcodes import REMEDY
 from profiler_core.model.memory_snapshot import MemorySnapshot
-from profiler_core.worker.process import DidNotRun, run_module
+from profiler_core.worker.process import DidNotRun
+from profiler_core.worker.worker import ask
 
 MODULE = "profiler_core.ingest.memory_snapshot"
 _TIME_LIMIT_S = 600.0  # of the wall clock; the process limits its processor time itself
@@ -23,10 +23,10 @@ def open_snapshot(path: Path) -> MemorySnapshot:
     cached = load_cached(path)
     if cached is not None:
         return cached
-    problem, remedy = _read_elsewhere(path)
+    _read_elsewhere(path)
     snapshot = load_cached(path)
     if snapshot is None:
-        raise BadInput(problem, remedy=remedy)
+        raise BadInput(f"The columns of {path.name} are gone.", remedy="Open it once more.")
     keep_within_limit()
     return snapshot
 
@@ -48,12 +48,16 @@ def load_cached(path: Path) -> MemorySnapshot | None:
     return snapshot
 
 
-def _read_elsewhere(path: Path) -> tuple[str, str]:
-    """What the process says that went wrong; a sentence for its own end without a word."""
+def _read_elsewhere(path: Path) -> None:
     ended = f"{path.name} cannot be read within the limits of memory and time for a snapshot."
     try:
-        finished = run_module(MODULE, str(path.absolute()), within_s=_TIME_LIMIT_S)
-        said = json.loads(finished.stdout.splitlines()[-1])
-    except (DidNotRun, IndexError, json.JSONDecodeError):
-        return ended, REMEDY
-    return said.get("problem", ended), said.get("remedy", REMEDY)
+        ask(
+            MODULE,
+            str(path.absolute()),
+            kind=dict[str, int],
+            within_s=_TIME_LIMIT_S,
+            ended=ended,
+            remedy=REMEDY,
+        )
+    except DidNotRun as error:
+        raise BadInput(ended, remedy=REMEDY) from error

@@ -2,36 +2,28 @@
 
     python -m profiler_core.ranks.hta PLACE [PLACE_OF_THE_BASELINE]
 
-Prints the answer as one JSON object (`answer.HtaAnswer`), or {"problem", "remedy"} with the
-error's exit status.
+It speaks as `worker/protocol.py` says; the result is an `answer.HtaAnswer`.
 """
 
-import json
 import sys
 
-import msgspec
-
-from profiler_core.errors import FusionscopeError
 from profiler_core.ranks.find import find_ranks
+from profiler_core.ranks.hta.answer import HtaAnswer
 from profiler_core.ranks.hta.ask import ask_hta
 from profiler_core.ranks.job_at import job_of
 from profiler_core.ranks.kept import keep_job, kept_job
+from profiler_core.worker.protocol import Report, answer
 
 
-def _main(place: str, baseline: str | None = None) -> int:
-    try:
-        found = find_ranks(place)
-        job = kept_job(found)
-        if job is None:
-            job = job_of(found)
-            keep_job(found, job)
-        answer = ask_hta(found, job, find_ranks(baseline) if baseline else None)
-    except FusionscopeError as error:
-        print(json.dumps({"problem": error.problem, "remedy": error.remedy}))
-        return error.exit_status
-    sys.stdout.write(msgspec.json.encode(answer).decode() + "\n")
-    return 0
+def _ask(_report: Report) -> HtaAnswer:
+    place, *baseline = sys.argv[1:3]
+    ranks = find_ranks(place)
+    job = kept_job(ranks)
+    if job is None:
+        job = job_of(ranks)
+        keep_job(ranks, job)
+    return ask_hta(ranks, job, find_ranks(baseline[0]) if baseline else None)
 
 
 if __name__ == "__main__":
-    sys.exit(_main(*sys.argv[1:3]))
+    sys.exit(answer(_ask))

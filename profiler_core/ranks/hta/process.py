@@ -9,7 +9,8 @@ from profiler_core.ranks.find import RankFiles
 from profiler_core.ranks.hta.answer import HtaAnswer
 from profiler_core.ranks.kept import place_of, write
 from profiler_core.worker.environment import Need
-from profiler_core.worker.process import DidNotRun, run_module
+from profiler_core.worker.process import DidNotRun
+from profiler_core.worker.worker import ask
 
 _LIMIT_S = 300.0  # HTA takes seconds on a trace of 20 MB and minutes on one of a GB
 _NEEDS: tuple[Need, ...] = ("remote",)  # a place may be a URL
@@ -29,10 +30,9 @@ def hta_answer(
             return msgspec.json.decode(kept.read_bytes(), type=HtaAnswer)
         except msgspec.DecodeError:
             kept.unlink(missing_ok=True)
-    data = _asked([place, *([baseline[0]] if baseline else [])])
-    answer = msgspec.json.decode(data, type=HtaAnswer)
+    answer = _asked([place, *([baseline[0]] if baseline else [])])
     if kept is not None and answer.version is not None:  # installed later, it is asked again
-        write(kept, data)
+        write(kept, msgspec.json.encode(answer))
     return answer
 
 
@@ -41,9 +41,17 @@ def _kept_at(found: RankFiles, baseline: tuple[str, RankFiles] | None) -> Path |
     return place_of(found, f"{other.stem[:12] if other else 'alone'}.hta.json")
 
 
-def _asked(places: list[str]) -> bytes:
+def _asked(places: list[str]) -> HtaAnswer:
     try:
-        done = run_module("profiler_core.ranks.hta", *places, needs=_NEEDS, within_s=_LIMIT_S)
+        return ask(
+            "profiler_core.ranks.hta",
+            *places,
+            kind=HtaAnswer,
+            needs=_NEEDS,
+            within_s=_LIMIT_S,
+            ended="The process that asks HTA ended with {status}.",
+            remedy="Our own numbers above stand.",
+        )
     except DidNotRun as error:
         raise BadInput(
             f"HTA had not answered after {_LIMIT_S:.0f} s and was ended."
@@ -51,11 +59,3 @@ def _asked(places: list[str]) -> bytes:
             else f"HTA could not be asked: {error}.",
             remedy="Our own numbers above stand; HTA is slow on large traces.",
         ) from error
-    line = done.stdout.strip().splitlines()[-1:] or [b"{}"]
-    if done.returncode:
-        said = msgspec.json.decode(line[0]) if line[0].startswith(b"{") else {}
-        raise BadInput(
-            said.get("problem") or f"The process that asks HTA ended with {done.returncode}.",
-            remedy=said.get("remedy") or "Our own numbers above stand.",
-        )
-    return line[0]

@@ -89,10 +89,8 @@ def _job(found: RankFiles, place: str, label: str) -> Job:
     if kept is None or not kept.is_file():
         shown = st.empty()
         for progress in _readers().read(Path(place)):
-            done, total = progress.bytes_read or 0, progress.bytes_total or len(found.files)
-            shown.progress(
-                min(1.0, done / total), text=f"Reading {done} of {total} ranks of {label}"
-            )
+            done, total = progress.done or 0, progress.total or len(found.files)
+            shown.progress(progress.share, text=f"Reading {done} of {total} ranks of {label}")
         shown.empty()
 
     def loaded() -> Job:

@@ -50,12 +50,11 @@ def _index_with_progress(path: Path) -> None:
     place = st.empty()
     size = format_bytes(path.stat().st_size)
     for progress in _indexers().read(path):
-        if progress.n_indexing is not None:
-            text = f"Laying out {format_count(progress.n_indexing)} events"
+        if progress.stage == "indexing":
+            text = f"Laying out {format_count(progress.done or 0)} events"
             place.progress(1.0, text=text)
         else:
-            share = (progress.bytes_read or 0) / (progress.bytes_total or 1)
-            place.progress(min(1.0, share), text=f"Reading the trace for the first time ({size})")
+            place.progress(progress.share, text=f"Reading the trace for the first time ({size})")
     place.empty()
 
 

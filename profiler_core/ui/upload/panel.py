@@ -4,13 +4,14 @@ import streamlit as st
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.store import incoming
+from profiler_core.store.uploads import Accepted
 from profiler_core.ui.choice import Choice, choose, query_of
 from profiler_core.ui.links import go_to
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import escape_markdown, problem_card
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.upload.drop_zone import drop_zone
-from profiler_core.ui.upload.receiving import Received, receive
+from profiler_core.ui.upload.receiving import receive
 
 _UPLOAD, _PROBLEM = "fs_upload_id", "fs_upload_problem"
 _NOTES, _NOTED = "fs_upload_notes", "fs_upload_noted"  # sentences, and the runs that they are of
@@ -52,7 +53,7 @@ def upload_panel(page: str = "overview") -> None:
     _open(received, page)
 
 
-def _open(received: Received, page: str) -> None:
+def _open(received: Accepted, page: str) -> None:
     st.session_state[_NOTES] = received.notes
     st.session_state[_NOTED] = received.keys
     choose(received.keys)

@@ -86,5 +86,5 @@ def test_the_door_reads_once_and_every_protocol(tmp_path, monkeypatch):
         assert snapshot.source == file.name
         assert snapshot.events.equals(tables_of(SNAPSHOT, "x")["events"])
         assert snapshot.settings["expandable_segments"] is False
-    monkeypatch.setattr("subprocess.run", None)  # nothing is read a second time
+    monkeypatch.setattr("subprocess.Popen", None)  # nothing is read a second time
     assert open_snapshot(file).blocks.select(pl.col("bytes").sum()).item() == 4096

@@ -1,0 +1,164 @@
+"""A process of ours that works for somebody, as those who wait for it see it.
+
+It runs a module of this package that calls `protocol.answer`. It outlives the page that started
+it, and any number of threads may follow it.
+"""
+
+import os
+import subprocess
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from profiler_core.errors import BadInput
+from profiler_core.worker.environment import Need
+from profiler_core.worker.process import DidNotRun, start_module
+from profiler_core.worker.protocol import Failure, Progress, Record, Result, from_plain
+
+_POLL_S = 0.1
+_TAIL_BYTES = 64_000  # holds the newest line of progress many times over
+
+_T = TypeVar("_T")
+
+
+class Worker:
+    """A started process.
+
+    Args:
+        module: its full name.
+        arguments: words.
+        needs: what it must reach.
+        asked: what it reads from its standard input.
+
+    Raises:
+        DidNotRun: it cannot be started.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        *arguments: str,
+        needs: Collection[Need] = (),
+        asked: bytes = b"",
+    ) -> None:
+        self._module = module
+        # A file, not a pipe: nobody may be there to empty it.
+        self._output = _nameless_file()
+        weakref.finalize(self, os.close, self._output)
+        with tempfile.TemporaryFile() as source:
+            source.write(asked)
+            source.seek(0)
+            self._process = start_module(
+                module, *arguments, needs=needs, stdin=source, stdout=self._output
+            )
+        # Waited for whether or not somebody asks again, so that no zombie stays.
+        threading.Thread(target=self._process.wait, daemon=True).start()
+
+    @property
+    def is_running(self) -> bool:
+        """Does it still work?"""
+        return self._process.poll() is None
+
+    def progress(self) -> Iterator[Progress]:
+        """How far it is, again and again until it has ended."""
+        while self.is_running:
+            yield self._newest()
+            time.sleep(_POLL_S)
+
+    def wait(self, within_s: float | None = None) -> None:
+        """Until it has ended; one that takes too long is killed.
+
+        Raises:
+            DidNotRun: it took longer.
+        """
+        try:
+            self._process.wait(within_s)
+        except subprocess.TimeoutExpired as error:
+            self._process.kill()
+            self._process.wait()
+            why = f"{self._module} took more than {within_s:g} s"
+            raise DidNotRun(why, took_too_long=True) from error
+
+    def cancel(self) -> None:
+        """Ask it to stop; one that has ended does not mind."""
+        self._process.terminate()
+
+    def result(self, kind: type[_T], *, ended: str, remedy: str) -> _T:
+        """What the work gave; waits for it.
+
+        Args:
+            kind: the record that is expected; nothing else is made of what it says.
+            ended: the problem where it ended without a word; `{status}` is its exit status.
+            remedy: for that.
+
+        Raises:
+            BadInput: the work failed, with its own sentences; or it was ended.
+        """
+        self.wait()
+        record = self._last()
+        if isinstance(record, Failure):
+            raise BadInput(record.problem, remedy=record.remedy)
+        status = self._process.returncode
+        if not isinstance(record, Result) and status != 0:
+            raise BadInput(ended.replace("{status}", str(status)), remedy=remedy)
+        value = record.value if isinstance(record, Result) else b""
+        try:
+            return msgspec.json.decode(value, type=kind, dec_hook=from_plain)
+        except msgspec.MsgspecError as error:
+            raise BadInput(
+                f"{self._module} gave an answer of another kind: {error}.",
+                remedy="Report it, with the files if you can: this is a fault of ours.",
+            ) from error
+
+    def _newest(self) -> Progress:
+        size = os.fstat(self._output).st_size
+        record = self._line_in(max(0, size - _TAIL_BYTES), size)
+        return record if isinstance(record, Progress) else Progress()
+
+    def _last(self) -> Record | None:
+        return self._line_in(0, os.fstat(self._output).st_size)
+
+    def _line_in(self, start: int, end: int) -> Record | None:
+        """The last whole record between two places of the output; None: there is none.
+
+        Read at these places: the process's own place to write at is shared with this file.
+        """
+        data = b""
+        while len(data) < end - start:
+            piece = os.pread(self._output, end - start - len(data), start + len(data))
+            if not piece:
+                break
+            data += piece
+        lines = data[: data.rfind(b"\n") + 1].splitlines()
+        try:
+            return msgspec.json.decode(lines[-1], type=Record) if lines else None
+        except msgspec.MsgspecError:
+            return None
+
+
+def ask(
+    module: str, *arguments: str, kind: type[_T], ended: str, remedy: str,
+    needs: Collection[Need] = (), asked: bytes = b"", within_s: float | None = None,
+) -> _T:  # fmt: skip
+    """Start a process, wait for it, and return what its work gave; see `Worker`.
+
+    Raises:
+        BadInput: the work failed, or the process was ended without a word.
+        DidNotRun: it cannot be started, or took longer than `within_s`.
+    """
+    worker = Worker(module, *arguments, needs=needs, asked=asked)
+    worker.wait(within_s)
+    return worker.result(kind, ended=ended, remedy=remedy)
+
+
+def _nameless_file() -> int:
+    """A descriptor of a file that is gone with the last process that holds it."""
+    descriptor, path = tempfile.mkstemp(prefix="fusionscope-worker-")
+    Path(path).unlink()
+    return descriptor
