@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.agents import tools
+from profiler_core.agents import special, tools
 from profiler_core.cli.main import main
 from profiler_core.store import history, library
 from profiler_core.units import format_count, format_duration
@@ -210,9 +210,27 @@ def test_verdict_findings_and_break_even(surfaces):
     assert surfaces.mcp["compile"] == candidate["compile"]
 
 
-def test_two_classes_by_hand(case, surfaces):
-    if case[0] != "two classes of steps":
-        pytest.skip("worked out by hand for the made-up runs alone")
+@pytest.mark.parametrize("case", ["job of ranks"], indirect=True)
+def test_the_ranks_of_a_job(surfaces):
+    """Command line, MCP and page say the same of both jobs."""
+    page = text_of(
+        opened("ranks", baseline="run/pair/" + surfaces.paths[0].name,
+               candidate="run/pair/" + surfaces.paths[1].name)
+    )  # fmt: skip
+    for path in surfaces.paths:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            assert main(["ranks", str(path), "--json"]) == 0
+        (job,) = json.loads(printed.getvalue())["jobs"]
+        (of_agent,) = special.ranks(str(path))["jobs"]
+        assert of_agent["ranks"] == job["ranks"]
+        assert of_agent["headline"] == job["headline"]
+        assert len(job["ranks"]) > 1
+        for row in job["ranks"]:
+            assert format_duration(row["step_ns"]) in page
+
+
+@pytest.mark.parametrize("case", ["two classes of steps"], indirect=True)
+def test_two_classes_by_hand(surfaces):
     groups = surfaces.json["candidates"][0]["fusion"]["groups"]
     for variant, side in (("eager", "baseline"), ("tuned", "candidate")):
         times: dict[str, int] = {}
