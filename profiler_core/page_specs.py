@@ -96,7 +96,9 @@ def _read(file: Path, _changed_ns: int) -> PageSpec:
                     targets=[ast.Name(id="SPEC")],
                     value=ast.Call(func=ast.Name(id="PageSpec"), args=[], keywords=keywords),
                 ):
-                    declared = {str(word.arg): ast.literal_eval(word.value) for word in keywords}
+                    declared = {
+                        str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords
+                    }
                     return replace(PageSpec(**declared), name=file.stem)
     except (SyntaxError, TypeError, ValueError) as error:  # no Python, wrong words, no literals
         problem = f"{file} declares no page: {error}."

@@ -9,8 +9,8 @@ _LONGEST = 200
 
 def system_user() -> str:
     """FUSIONSCOPE_PERSON (for CI, say), else the system's user; empty without a name."""
-    named = os.environ.get(_VARIABLE, "").strip()
+    name = os.environ.get(_VARIABLE, "").strip()
     try:
-        return (named or getpass.getuser())[:_LONGEST]
+        return (name or getpass.getuser())[:_LONGEST]
     except (OSError, KeyError):  # a container's user may have no name
         return ""

@@ -92,37 +92,37 @@ def settings() -> Settings:
     """
     path = home_directory() / FILE
     try:
-        said = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
+        decisions = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
     except FileNotFoundError:
-        said = _File()
+        decisions = _File()
     except (OSError, ValueError) as error:  # both decoders raise kinds of ValueError
         raise BadInput(
             f"{path} cannot be used: {error}.",
             remedy=f"Correct it; it may hold {', '.join(_File.__struct_fields__)}.",
         ) from error
     for name in ("keep_captures", "keep_days", "keep_uploads_days"):
-        number = getattr(said, name)
+        number = getattr(decisions, name)
         if number is not None and number < 1:
             raise BadInput(
                 f"{path} cannot be used: {name} is {number}.", remedy="Write 1 or more, or nothing."
             )
-    below = said.open_below
+    below = decisions.open_below
     return Settings(
-        allow_capture=said.allow_capture,
-        interpreters=said.interpreters,
-        capture_variables=said.capture_variables,
+        allow_capture=decisions.allow_capture,
+        interpreters=decisions.interpreters,
+        capture_variables=decisions.capture_variables,
         open_below=None if below is None else tuple(Path(p).expanduser() for p in below),
-        largest_upload_bytes=int(said.largest_upload_gb * _GB),
+        largest_upload_bytes=int(decisions.largest_upload_gb * _GB),
         largest_cache_bytes=(
-            None if said.largest_cache_gb is None else int(said.largest_cache_gb * _GB)
+            None if decisions.largest_cache_gb is None else int(decisions.largest_cache_gb * _GB)
         ),
-        database_url=os.environ.get(_DATABASE) or said.database_url,
-        artifacts_url=os.environ.get(_ARTIFACTS) or said.artifacts_url,
-        keep_captures=said.keep_captures,
-        keep_days=said.keep_days,
+        database_url=os.environ.get(_DATABASE) or decisions.database_url,
+        artifacts_url=os.environ.get(_ARTIFACTS) or decisions.artifacts_url,
+        keep_captures=decisions.keep_captures,
+        keep_days=decisions.keep_days,
         upload_quota_bytes=(
-            None if said.upload_quota_gb is None else int(said.upload_quota_gb * _GB)
+            None if decisions.upload_quota_gb is None else int(decisions.upload_quota_gb * _GB)
         ),
-        keep_uploads_days=said.keep_uploads_days,
-        team=said.team,
+        keep_uploads_days=decisions.keep_uploads_days,
+        team=decisions.team,
     )

@@ -48,8 +48,8 @@ def format_count(n: float | None) -> str:
     """`12408` -> "12 408" with a thin space; fractions keep one digit. None is an en dash."""
     if n is None:
         return "–"
-    whole = abs(n - round(n)) < 0.05
-    text = f"{round(n):,}" if whole else f"{n:,.1f}"
+    is_whole = abs(n - round(n)) < 0.05
+    text = f"{round(n):,}" if is_whole else f"{n:,.1f}"
     return text.replace(",", "\u202f")
 
 

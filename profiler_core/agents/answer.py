@@ -60,30 +60,30 @@ def _cut_texts(value: Any, longest: int) -> Any:
 
 def _cut_longest_list(value: dict[str, Any]) -> bool:
     """Halve the list that takes the most room; False where none has two entries."""
-    lists = [found for found in _lists(value) if len(found[0][found[1]]) > 1]
+    lists = [(holder, key) for holder, key in _lists(value) if len(holder[key]) > 1]
     if not lists:
         return False
-    holder, key = max(lists, key=lambda found: len(_dump(found[0][found[1]])))
+    holder, key = max(lists, key=lambda entry: len(_dump(entry[0][entry[1]])))
     rows = holder[key]
-    kept = max(1, len(rows) // 2)
-    holder[key] = rows[:kept]
+    n_kept = max(1, len(rows) // 2)
+    holder[key] = rows[:n_kept]
     if key == "rows" and "offset" in holder:
-        holder["next_offset"] = holder["offset"] + kept
+        holder["next_offset"] = holder["offset"] + n_kept
     else:
         left_off = holder.setdefault("left_off", {})
-        left_off[key] = left_off.get(key, 0) + len(rows) - kept
+        left_off[key] = left_off.get(key, 0) + len(rows) - n_kept
     return True
 
 
 def _lists(value: Any) -> list[tuple[dict[str, Any], str]]:
     """Every list that is a value of an object, with the object and its key."""
-    found: list[tuple[dict[str, Any], str]] = []
+    lists: list[tuple[dict[str, Any], str]] = []
     if isinstance(value, dict):
         for key, inner in value.items():
             if isinstance(inner, list):
-                found.append((value, key))
-            found.extend(_lists(inner))
+                lists.append((value, key))
+            lists.extend(_lists(inner))
     elif isinstance(value, list):
         for inner in value:
-            found.extend(_lists(inner))
-    return found
+            lists.extend(_lists(inner))
+    return lists

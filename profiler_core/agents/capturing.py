@@ -43,10 +43,10 @@ _SIGNATURE = inspect.Signature(
 )
 
 
-def start_capture(*ordered: Any, **named: Any) -> dict[str, Any]:
+def start_capture(*ordered: Any, **options: Any) -> dict[str, Any]:
     """Run a model eager and compiled on this machine. Takes minutes: ask capture_progress."""
-    given = _SIGNATURE.bind(*ordered, **named).arguments
-    spec = CaptureSpec(**{name: _OPTIONS[name].value(value) for name, value in given.items()})
+    arguments = _SIGNATURE.bind(*ordered, **options).arguments
+    spec = CaptureSpec(**{name: _OPTIONS[name].value(value) for name, value in arguments.items()})
     points_of(spec)  # each point is checked before the first one starts
     job_id = deeds.start_capture(_agent(), spec)
     return {"job": job_id, "state": "queued"}
@@ -61,16 +61,16 @@ def _agent() -> Asker:
 
 def capture_progress(job: str) -> dict[str, Any]:
     """How far a capture is; once it has ended, the ids of its runs."""
-    found = jobs.job(job)
-    latest = found.progress.latest
+    capture_job = jobs.job(job)
+    latest = capture_job.progress.latest
     answer: dict[str, Any] = {
         "job": job,
-        "state": found.state,
+        "state": capture_job.state,
         "phase": latest.phase if latest else None,
         "text": latest.text if latest else None,
-        "error": found.error,
+        "error": capture_job.error,
     }
-    folder = found.result
+    folder = capture_job.result
     if folder is not None:
         answer["runs"] = [
             entry.key

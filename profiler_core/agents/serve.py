@@ -80,29 +80,31 @@ def _declared(tool: Tool, annotations: Any) -> Any:
     from mcp.server.mcpserver.tools import Tool as SdkTool
     from pydantic import ConfigDict, create_model, model_validator
 
-    made = SdkTool.from_function(_answered(tool), annotations=annotations, structured_output=False)
+    sdk_tool = SdkTool.from_function(
+        _answered(tool), annotations=annotations, structured_output=False
+    )
     names = tuple(inspect.signature(tool).parameters)
 
-    def refuse_others(given: Any) -> Any:
+    def refuse_others(arguments: Any) -> Any:
         """Its own sentence, where the SDK's would not say which names there are."""
-        others = [name for name in given if name not in names]
-        if others:
+        unknown = [name for name in arguments if name not in names]
+        if unknown:
             raise ValueError(
-                f"{tool.__name__} has no argument {', '.join(others)}. Use {', '.join(names)}."
+                f"{tool.__name__} has no argument {', '.join(unknown)}. Use {', '.join(names)}."
             )
-        return given
+        return arguments
 
     validators: dict[str, Any] = {"refuse_others": model_validator(mode="before")(refuse_others)}
     strict = create_model(
         f"{tool.__name__}Arguments",
-        __base__=made.fn_metadata.arg_model,
+        __base__=sdk_tool.fn_metadata.arg_model,
         __validators__=validators,
     )
     strict.model_config = ConfigDict(**strict.model_config, extra="forbid")
     strict.model_rebuild(force=True)
-    made.fn_metadata.arg_model = strict
-    made.parameters = strict.model_json_schema(by_alias=True)
-    return made
+    sdk_tool.fn_metadata.arg_model = strict
+    sdk_tool.parameters = strict.model_json_schema(by_alias=True)
+    return sdk_tool
 
 
 def _answered(tool: Tool) -> Callable[..., str]:

@@ -44,8 +44,8 @@ def counters(
     the whole file; estimated_bytes is what shapes demand.
     """
     answer = plain(counters_answer(report_of(path_of(run))))
-    word = contains.lower()
-    rows = [row for row in answer.pop("kernels") if word in row["name"].lower()]
+    wanted_text = contains.lower()
+    rows = [row for row in answer.pop("kernels") if wanted_text in row["name"].lower()]
     for row in rows:
         if len(row["name"]) > _LONGEST_NAME:
             row["name"] = f"{row['name'][:_LONGEST_NAME]}…"

@@ -46,19 +46,21 @@ def list_runs(contains: str = "", offset: int = 0, limit: int = 20) -> dict[str,
         }
         for group in library.comparisons()
     ]
-    word = contains.lower()
-    return page([r for r in rows if word in f"{r['id']} {r['workload']}".lower()], offset, limit)
+    wanted_text = contains.lower()
+    return page(
+        [r for r in rows if wanted_text in f"{r['id']} {r['workload']}".lower()], offset, limit
+    )
 
 
 def summary(run: str) -> dict[str, Any]:
     """One run in numbers, totals over its profiled window: busy, idle and why, launches, memory."""
     opened = run_at(run)
     answer = plain(summary_answer(opened))
-    kept = {key: value for key, value in answer.items() if key not in _NOT_OF_A_SUMMARY}
-    kept["n_steps"] = opened.required_summary().n_steps
-    kept["kernels"] = [_short_kernel(row) for row in answer["kernels"][:_FEW_ROWS]]
-    kept["findings"] = [_headline(row) for row in answer["findings"] or []]
-    return kept
+    shown = {key: value for key, value in answer.items() if key not in _NOT_OF_A_SUMMARY}
+    shown["n_steps"] = opened.required_summary().n_steps
+    shown["kernels"] = [_short_kernel(row) for row in answer["kernels"][:_FEW_ROWS]]
+    shown["findings"] = [_headline(row) for row in answer["findings"] or []]
+    return shown
 
 
 def compare(baseline: str, candidates: list[str] | None = None) -> dict[str, Any]:
@@ -68,15 +70,15 @@ def compare(baseline: str, candidates: list[str] | None = None) -> dict[str, Any
     """
     answer = plain(comparison_answer(compared(baseline, candidates or [])))
     rows = []
-    for one in answer["candidates"]:
-        row = {key: one[key] for key in _OF_A_COMPARISON}
+    for candidate in answer["candidates"]:
+        row = {key: candidate[key] for key in _OF_A_COMPARISON}
         row["waterfall"] = [
-            {k: v for k, v in bar.items() if k != "groups"} for bar in one["waterfall"] or []
+            {k: v for k, v in bar.items() if k != "groups"} for bar in candidate["waterfall"] or []
         ]
-        if one["fusion"] is not None:
-            row["fusion"] = {k: v for k, v in one["fusion"].items() if k != "groups"}
-            row["fusion"]["n_groups"] = len(one["fusion"]["groups"])
-        row["findings"] = [_headline(found) for found in one["findings"] or []]
+        if candidate["fusion"] is not None:
+            row["fusion"] = {k: v for k, v in candidate["fusion"].items() if k != "groups"}
+            row["fusion"]["n_groups"] = len(candidate["fusion"]["groups"])
+        row["findings"] = [_headline(finding) for finding in candidate["findings"] or []]
         rows.append(row)
     return {"baseline": answer["baseline"]["label"], "candidates": rows}
 
@@ -93,7 +95,7 @@ def findings(baseline: str, candidate: str = "") -> dict[str, Any]:
     else:
         pair = compared(baseline, [candidate]).pairs[0]
         stands_out, notes = pair.findings, pair.explanation.notes
-    return {"findings": [finding_json(one) for one in stands_out or ()], "notes": notes}
+    return {"findings": [finding_json(finding) for finding in stands_out or ()], "notes": notes}
 
 
 def fusion_groups(
@@ -110,11 +112,11 @@ def fusion_groups(
     "only in the candidate" or unmatched. Ask fusion_group for one of them in full.
     """
     ledger = compared(baseline, [candidate]).pairs[0].ledger
-    word = contains.lower()
+    wanted_text = contains.lower()
     rows = [
         _group_row(number, group)
         for number, group in enumerate(ledger.groups)
-        if kind in ("", group.kind) and (not word or word in _searched(group))
+        if kind in ("", group.kind) and (not wanted_text or wanted_text in _searched(group))
     ]
     rows.sort(key=lambda row: -abs(row["delta_ns"]))
     return page(rows, offset, limit)
@@ -128,8 +130,8 @@ def fusion_group(baseline: str, candidate: str, group: int) -> dict[str, Any]:
             f"There is no group {group}: they are numbered from 0 to {len(ledger.groups) - 1}.",
             remedy="Take a number from fusion_groups.",
         )
-    one: dict[str, Any] = fusion_json(ledger)["groups"][group]
-    return {"group": group, "title": ledger.groups[group].title, **one}
+    details: dict[str, Any] = fusion_json(ledger)["groups"][group]
+    return {"group": group, "title": ledger.groups[group].title, **details}
 
 
 def graph_breaks(run: str, offset: int = 0, limit: int = _FEW_ROWS) -> dict[str, Any]:
@@ -159,8 +161,10 @@ def kernels(
 ) -> dict[str, Any]:
     """Kernels of a run by name, longest first; totals over the profiled window, in ns."""
     of_trace = run_at(run).required_summary()
-    word = contains.lower()
-    rows = [_short_kernel(row) for row in plain(of_trace.kernels) if word in row["name"].lower()]
+    wanted_text = contains.lower()
+    rows = [
+        _short_kernel(row) for row in plain(of_trace.kernels) if wanted_text in row["name"].lower()
+    ]
     return {"n_steps": of_trace.n_steps, **page(rows, offset, limit)}
 
 
@@ -171,8 +175,8 @@ def kernel(run: str, name: str, code_offset: int = 0) -> dict[str, Any]:
     """
     opened = run_at(run)
     of_trace = opened.required_summary()
-    exact = [one for one in of_trace.kernels if one.name == name]
-    fitting = exact or [one for one in of_trace.kernels if one.name.startswith(name.rstrip("…"))]
+    exact = [row for row in of_trace.kernels if row.name == name]
+    fitting = exact or [row for row in of_trace.kernels if row.name.startswith(name.rstrip("…"))]
     if len(fitting) != 1:
         raise BadInput(
             f"{len(fitting)} kernels of {run} are called {name[:200]}.",
@@ -213,14 +217,14 @@ def _run_row(entry: library.Entry) -> dict[str, Any]:
 def _special(entry: library.Entry) -> dict[str, Any]:
     """What sweep, ranks and counters can be asked about; nothing where a run is an ordinary one."""
     run = entry.run
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     if run.sweep is not None:
-        found["sweep"] = {"id": run.sweep.id, "name": run.sweep.name, "value": run.sweep.value}
+        facts["sweep"] = {"id": run.sweep.id, "name": run.sweep.name, "value": run.sweep.value}
     if run.world_size > 1:
-        found["n_ranks"] = run.world_size
+        facts["n_ranks"] = run.world_size
     if run.measurement is not None and run.measurement.counters is not None:
-        found["has_counters"] = run.measurement.counters.problem is None
-    return found
+        facts["has_counters"] = run.measurement.counters.problem is None
+    return facts
 
 
 def _headline(finding: dict[str, Any]) -> dict[str, Any]:
@@ -242,8 +246,8 @@ def _group_row(number: int, group: FusionGroup) -> dict[str, Any]:
         "module": group.module,
         "source": group.sources[0][0] if group.sources else None,
         "n_kernels": [
-            group.per_step(side.n_kernels, which)
-            for which, side in enumerate((group.baseline, group.candidate))
+            group.per_step(side.n_kernels, index)
+            for index, side in enumerate((group.baseline, group.candidate))
         ],
         "class_steps": list(group.class_steps),
         "baseline_ns": group.baseline_step_ns,
@@ -262,8 +266,8 @@ def _searched(group: FusionGroup) -> str:
 def _definition(run: Run, name: str) -> tuple[KernelDefinition | None, str | None]:
     code = run.code
     for graph in code.graphs if code else ():
-        for known, definition in graph.kernels.items():
+        for kernel_name, definition in graph.kernels.items():
             # On the CPU the trace says graph_0_cpp_fused_…, the module cpp_fused_….
-            if name == known or name.endswith(f"_{known}"):
+            if name == kernel_name or name.endswith(f"_{kernel_name}"):
                 return definition, graph.compile_id
     return None, None

@@ -66,7 +66,7 @@ def check(backend: str, options: Options, text: str) -> None:
     if entry is not None:
         _check_declared(entry, backend, options, text)
     for key in keys:
-        if any(other.startswith(f"{key}.") for other in keys):
+        if any(longer_key.startswith(f"{key}.") for longer_key in keys):
             raise BadInput(
                 f"Variant '{text}' gives {key} a value and parts of its own.",
                 remedy="Keep one of the two.",
@@ -84,14 +84,14 @@ def _check_declared(entry: Backend, backend: str, options: Options, text: str) -
         if option is None and entry.takes == "declared":
             raise BadInput(
                 f"Variant '{text}' gives {backend} the option {key}, which it does not know.",
-                remedy=f"Use one of: {', '.join(known.shown_key for known in entry.options)}.",
+                remedy=f"Use one of: {', '.join(other.shown_key for other in entry.options)}.",
             )
-        kind, words = _TYPES.get(option.kind if option is not None else "", (None, ""))
-        given = _value(value)
-        if option is not None and kind is not None and type(given) not in (kind, type(None)):
+        kind, description = _TYPES.get(option.kind if option is not None else "", (None, ""))
+        parsed = _value(value)
+        if option is not None and kind is not None and type(parsed) not in (kind, type(None)):
             raise BadInput(
                 f"Variant '{text}' gives {backend}'s option {key} the value {value}, which is not "
-                f"{words}.",
+                f"{description}.",
                 remedy=f"Write it like {key}={option.example}.",
             )
 

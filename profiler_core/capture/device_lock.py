@@ -15,8 +15,8 @@ _LOOK_EVERY_S = 0.2
 
 def lock_path(jobs: Path, device: str) -> Path:
     """`cpu` -> cpu.lock, `cuda:1` -> gpu1.lock (as this process sees the devices)."""
-    found = re.fullmatch(r"cuda(?::(\d+))?", device)
-    return jobs / (f"gpu{int(found[1] or 0)}.lock" if found else "cpu.lock")
+    match = re.fullmatch(r"cuda(?::(\d+))?", device)
+    return jobs / (f"gpu{int(match[1] or 0)}.lock" if match else "cpu.lock")
 
 
 @contextmanager
@@ -33,15 +33,15 @@ def device_lock(
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="utf-8") as file:
-        told = None
+        announced = None
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 holder = _holder(path)
-                if holder != told:
-                    told = holder
+                if holder != announced:
+                    announced = holder
                     waiting(f"Waits for {holder}, which uses the same device.")
                 if look is not None:
                     look()

@@ -42,10 +42,13 @@ class Handover:
     def is_own_stderr(self) -> bool:
         """Does what this process writes to stderr end up in `stderr`?"""
         try:
-            ours, kept = os.fstat(2), self.stderr.stat()
+            stderr_status, file_status = os.fstat(2), self.stderr.stat()
         except OSError:
             return False
-        return (ours.st_dev, ours.st_ino) == (kept.st_dev, kept.st_ino)
+        return (stderr_status.st_dev, stderr_status.st_ino) == (
+            file_status.st_dev,
+            file_status.st_ino,
+        )
 
 
 def handed_over() -> Handover | None:

@@ -53,8 +53,8 @@ class Interpreter:
     @property
     def refusal(self) -> tuple[str, str] | None:
         """(problem, remedy) of the workload that was asked for; None: nothing speaks against it."""
-        said = self.facts.get("workload_refusal")
-        return (said["problem"], said["remedy"]) if said else None
+        refusal = self.facts.get("workload_refusal")
+        return (refusal["problem"], refusal["remedy"]) if refusal else None
 
     @property
     def log_names(self) -> tuple[str, ...]:
@@ -102,20 +102,20 @@ def probe(
     """
     executable = python_at(python) if python else default_python()
     _check_version(executable, look, answers_within_s)
-    words = [str(CHILD / "probe.py"), *(["--backends"] if with_backends else [])]
-    words += ["--workload", workload] if workload is not None else []
-    said = _ask([executable, *words], look, imports_within_s, "to import torch")
-    for line in said.stdout.splitlines():
+    arguments = [str(CHILD / "probe.py"), *(["--backends"] if with_backends else [])]
+    arguments += ["--workload", workload] if workload is not None else []
+    output = _ask([executable, *arguments], look, imports_within_s, "to import torch")
+    for line in output.stdout.splitlines():
         if line.startswith(_MARK):
             return Interpreter(executable, json.loads(line[len(_MARK) :]))
     raise CaptureFailed(
-        f"{executable} {_end(said.status)} while it imported torch{_quoted(said, -1)}.",
+        f"{executable} {_end(output.status)} while it imported torch{_quoted(output, -1)}.",
         remedy="Import torch there by hand to see why, or pass another --python.",
     )
 
 
 @dataclass(frozen=True)
-class _Said:
+class _ProcessOutput:
     stdout: str
     stderr: str
     status: int
@@ -123,16 +123,16 @@ class _Said:
 
 def _check_version(executable: str, look: Callable[[], None], within_s: float) -> None:
     """Raise unless it is a Python that the child's code runs on."""
-    said = _ask([executable, "-c", _SAY_VERSION], look, within_s, "to say its version")
-    for line in said.stdout.splitlines():
+    output = _ask([executable, "-c", _SAY_VERSION], look, within_s, "to say its version")
+    for line in output.stdout.splitlines():
         if line.startswith(_VERSION_MARK):
             version = tuple(int(number) for number in line.split()[1:])
             break
     else:
-        is_python = "Traceback" in said.stderr or "Python" in said.stderr
+        is_python = "Traceback" in output.stderr or "Python" in output.stderr
         raise CaptureFailed(
-            f"{executable} is no working Python interpreter: it {_end(said.status)}"
-            f"{_quoted(said, -1 if is_python else 0)}.",
+            f"{executable} is no working Python interpreter: it {_end(output.status)}"
+            f"{_quoted(output, -1 if is_python else 0)}.",
             remedy=_REMEDY,
         )
     if version < _OLDEST_PYTHON:
@@ -143,12 +143,14 @@ def _check_version(executable: str, look: Callable[[], None], within_s: float) -
         )
 
 
-def _ask(words: list[str], look: Callable[[], None], within_s: float, what: str) -> _Said:
+def _ask(
+    command: list[str], look: Callable[[], None], within_s: float, purpose: str
+) -> _ProcessOutput:
     """Run it to its end, in a session of its own that is ended with it."""
-    executable = words[0]
+    executable = command[0]
     try:
         process = subprocess.Popen(
-            words,
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -165,12 +167,12 @@ def _ask(words: list[str], look: Callable[[], None], within_s: float, what: str)
     except subprocess.TimeoutExpired:
         _end_session(process)
         raise CaptureFailed(
-            f"{executable} took more than {within_s:g} s {what}.", remedy=_REMEDY
+            f"{executable} took more than {within_s:g} s {purpose}.", remedy=_REMEDY
         ) from None
     except BaseException:
         _end_session(process)
         raise
-    return _Said(stdout, stderr, process.returncode)
+    return _ProcessOutput(stdout, stderr, process.returncode)
 
 
 def _output(
@@ -205,12 +207,12 @@ def _end(status: int) -> str:
     return f"ended with status {status}"
 
 
-def _quoted(said: _Said, place: int) -> str:
+def _quoted(output: _ProcessOutput, index: int) -> str:
     """What it said: the last line of a traceback, the first of anything else."""
-    for text in (said.stderr, said.stdout):
+    for text in (output.stderr, output.stdout):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if lines:
-            return f" and said “{lines[place].rstrip('.')[:_LONGEST_QUOTE]}”"
+            return f" and said “{lines[index].rstrip('.')[:_LONGEST_QUOTE]}”"
     return " and said nothing"
 
 

@@ -101,7 +101,8 @@ class CaptureProgress:
             return phase.phase not in FINAL_PHASES and phase.fraction != 1.0
         later = self.phases[self.phases.index(phase) + 1 :]
         return phase.phase == "starting" and not any(
-            other.variant in (phase.variant, None) or phase.variant is None for other in later
+            following.variant in (phase.variant, None) or phase.variant is None
+            for following in later
         )
 
     def stopped_in(self, variant: str | None) -> PhaseProgress | None:
@@ -162,13 +163,15 @@ def fold(lines: Iterable[bytes]) -> CaptureProgress:
             continue
         if points and points[-1].ended_as is None:
             points[-1] = _continued(points[-1], line)
-        known = phases.get(key)
+        previous = phases.get(key)
         phases[key] = (
             PhaseProgress(
                 line.phase, line.variant, line.done, line.total, line.text, line.t, line.t
             )
-            if known is None
-            else replace(known, done=line.done, total=line.total, text=line.text, updated_at=line.t)
+            if previous is None
+            else replace(
+                previous, done=line.done, total=line.total, text=line.text, updated_at=line.t
+            )
         )
     return CaptureProgress(tuple(phases.values()), tuple(points), latest, n_unreadable)
 
@@ -185,6 +188,8 @@ def _continued(point: PointProgress, line: ProgressLine) -> PointProgress:
     if line.variant is None:
         return replace(point, ended_as=line.phase)
     # Variants that do not fit together fail, and are measured again one after another.
-    own = frozenset({line.variant})
+    variants = frozenset({line.variant})
     failed = point.failed_variants
-    return replace(point, failed_variants=failed | own if line.phase == "failed" else failed - own)
+    return replace(
+        point, failed_variants=failed | variants if line.phase == "failed" else failed - variants
+    )

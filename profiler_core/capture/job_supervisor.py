@@ -26,7 +26,7 @@ _BEAT_EVERY_S = 1.0
 _GRACE_S = float(os.environ.get("FUSIONSCOPE_CANCEL_GRACE_S", "10"))
 _CANCELLED_STATUS = 130  # 128 + SIGINT, what `capture` answers when it was cancelled
 _PR_SET_PDEATHSIG = 1  # prctl(2)
-_WORDS_OF_THE_END = 5
+_LINES_OF_THE_END = 5
 
 
 class Supervisor:
@@ -69,9 +69,9 @@ class Supervisor:
                     )
                 )
                 return
-            asked = self._follow(process)
+            was_stopped = self._follow(process)
         _end_group(process.pid)
-        self._write(self._end(process.returncode, asked, started_at))
+        self._write(self._end(process.returncode, was_stopped, started_at))
 
     def _wait_for_turn(self) -> bool:
         """First come, first served on one device. False: cancelled while waiting."""
@@ -90,20 +90,20 @@ class Supervisor:
 
     def _job_ahead(self) -> JobSpec | None:
         """The last job that was submitted before this one, wants its device and is not done."""
-        mine = (self._spec.submitted_at, self._spec.job_id)
+        turn = (self._spec.submitted_at, self._spec.job_id)
         ahead: JobSpec | None = None
-        for other in self._directory.parent.iterdir():
-            if other == self._directory or not (other / files.SPEC).is_file():
+        for directory in self._directory.parent.iterdir():
+            if directory == self._directory or not (directory / files.SPEC).is_file():
                 continue
             try:
-                spec, status = files.read_spec(other), files.read_status(other)
+                spec, status = files.read_spec(directory), files.read_status(directory)
             except (OSError, msgspec.MsgspecError):
                 continue  # being deleted
             if (
                 spec.device == self._spec.device
-                and (spec.submitted_at, spec.job_id) < mine
+                and (spec.submitted_at, spec.job_id) < turn
                 and status.state in ("queued", "running")
-                and files.is_supervised(other, spec)
+                and files.is_supervised(directory, spec)
                 and (ahead is None or spec.submitted_at > ahead.submitted_at)
             ):
                 ahead = spec
@@ -127,7 +127,7 @@ class Supervisor:
             time.sleep(_LOOK_EVERY_S)
         return sent is not None
 
-    def _end(self, exit_status: int, asked: bool, started_at: float) -> JobStatus:
+    def _end(self, exit_status: int, was_stopped: bool, started_at: float) -> JobStatus:
         """Finished, failed or cancelled; the capture's own last word before its exit status.
 
         A capture of which some variants failed has finished, though its exit status is not 0:
@@ -140,7 +140,7 @@ class Supervisor:
         last_word = latest.phase if latest is not None else None
         if exit_status == 0 or last_word == "finished":
             return status
-        if asked or last_word == "cancelled" or exit_status == _CANCELLED_STATUS:
+        if was_stopped or last_word == "cancelled" or exit_status == _CANCELLED_STATUS:
             return msgspec.structs.replace(status, state="cancelled")
         return msgspec.structs.replace(status, state="failed", error=self._why_failed(exit_status))
 
@@ -152,9 +152,9 @@ class Supervisor:
             name = signal.Signals(-exit_status).name
             return f"The capture was killed from outside ({name}), perhaps for want of memory."
         log = (self._directory / files.LOG).read_bytes()[-4000:].decode("utf-8", "replace")
-        words = [line.strip() for line in log.splitlines() if line.strip()]
-        said = " ".join(words[-_WORDS_OF_THE_END:])
-        return said or f"The capture ended with exit status {exit_status} and said nothing."
+        lines = [line.strip() for line in log.splitlines() if line.strip()]
+        ending = " ".join(lines[-_LINES_OF_THE_END:])
+        return ending or f"The capture ended with exit status {exit_status} and said nothing."
 
     def _should_stop(self) -> bool:
         return self._told_to_stop or (self._directory / files.CANCEL).exists()

@@ -62,12 +62,12 @@ class Job:
         The capture writes the same lines of progress into its folder and to the job, and the
         first one with its time tells which folder is this job's.
         """
-        mine = _first_line(self.directory / files.PROGRESS)
-        if not mine or self.spec.out is None or not Path(self.spec.out).is_dir():
+        first_line = _first_line(self.directory / files.PROGRESS)
+        if not first_line or self.spec.out is None or not Path(self.spec.out).is_dir():
             return None
         # Newest first: a job that somebody looks at is mostly a new one.
         for folder in sorted(Path(self.spec.out).iterdir(), reverse=True):
-            if _first_line(folder / files.PROGRESS) == mine:
+            if _first_line(folder / files.PROGRESS) == first_line:
                 return folder
         return None
 
@@ -169,15 +169,15 @@ def jobs(limit: int = 50) -> tuple[Job, ...]:
     ids = sorted(
         (path.name for path in root.iterdir() if _JOB_ID.fullmatch(path.name)), reverse=True
     )
-    found: list[Job] = []
+    newest: list[Job] = []
     for job_id in ids:
-        if len(found) == limit:
+        if len(newest) == limit:
             break
         try:
-            found.append(job(job_id))
+            newest.append(job(job_id))
         except BadInput:  # being made just now, or half deleted
             continue
-    return tuple(sorted(found, key=lambda job: job.spec.submitted_at, reverse=True))
+    return tuple(sorted(newest, key=lambda job: job.spec.submitted_at, reverse=True))
 
 
 def cancel(job_id: str) -> None:
@@ -259,7 +259,7 @@ def _start_supervisor(directory: Path, environment: Mapping[str, str]) -> None:
                 str(directory),
                 environment=environment,
                 log=log,
-                held=alive,
+                kept_fd=alive,
                 within_s=_START_WITHIN_S,
             )
     except DidNotRun as error:

@@ -69,7 +69,7 @@ def ask_first(
     """Refuse what no variant could run, before anything is written.
 
     Returns:
-        `known` for `run_capture`: the interpreter is not asked again.
+        `interpreters` for `run_capture`: the interpreter is not asked again.
 
     Raises:
         CaptureFailed: no such file, interpreter or workload, or no torch there.
@@ -79,9 +79,9 @@ def ask_first(
         return {}  # each point has its own, and one that fails is a point that failed
     python = spec.python or default_python()
     ProgressLog((), listener).say("starting", f"Looks whether {python} can run {spec.title}")
-    known: dict[str | None, Interpreter] = {}
-    _usable_interpreter(spec, _looking(is_cancelled), known)
-    return known
+    interpreters: dict[str | None, Interpreter] = {}
+    _usable_interpreter(spec, _looking(is_cancelled), interpreters)
+    return interpreters
 
 
 def run_capture(
@@ -92,7 +92,7 @@ def run_capture(
     listener: Callable[[ProgressLine], None] | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
     point: tuple[str, Point] | None = None,
-    known: dict[str | None, Interpreter] | None = None,
+    interpreters: dict[str | None, Interpreter] | None = None,
 ) -> FinishedCapture:
     """Capture all variants of a workload into `<out>/<capture_id>/<variant>/`.
 
@@ -103,7 +103,7 @@ def run_capture(
         listener: gets each of them as it comes.
         is_cancelled: asked several times a second; True ends everything.
         point: the sweep that it belongs to, by its id, and the place in it.
-        known: interpreters that were asked already, by `spec.python`; the answer is added.
+        interpreters: those that were asked already, by `spec.python`; the answer is added.
 
     Returns:
         What became of each variant; a failed or cancelled one has its sentence.
@@ -116,21 +116,23 @@ def run_capture(
     extra = () if progress_file is None else (progress_file,)
     progress = ProgressLog((directory / PROGRESS, *extra), listener)
     if point is not None:  # the first line, by which a job finds its captures
-        place = point[1]
-        n = len(place.values)
-        text = f"Point {place.index + 1} of {n}: {place.text}"
-        progress.say("point", text, None, place.index + 1, n)
+        sweep_point = point[1]
+        n = len(sweep_point.values)
+        text = f"Point {sweep_point.index + 1} of {n}: {sweep_point.text}"
+        progress.say("point", text, None, sweep_point.index + 1, n)
     runs = _runs(spec, capture_id, directory, point)
     look = _looking(is_cancelled)
     with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
         try:
             progress.say("starting", f"Asks {spec.python or default_python()} for its torch")
-            interpreter = _usable_interpreter(spec, look, {} if known is None else known)
+            interpreter = _usable_interpreter(
+                spec, look, {} if interpreters is None else interpreters
+            )
             device = _device(spec, interpreter)
-            for one in _devices(spec, device, interpreter):
+            for locked in _devices(spec, device, interpreter):
                 stack.enter_context(
                     device_lock(
-                        lock_path(home.jobs_directory(), one),
+                        lock_path(home.jobs_directory(), locked),
                         spec.title,
                         lambda text: progress.say("queued", text),
                         look,
@@ -258,7 +260,9 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
 def _runs(
     spec: CaptureSpec, capture_id: str, directory: Path, point: tuple[str, Point] | None
 ) -> list[VariantRun]:
-    asked = {k: value for k, value in spec.to_dict().items() if k not in ("variants", "sweep")}
+    spec_fields = {
+        k: value for k, value in spec.to_dict().items() if k not in ("variants", "sweep")
+    }
     code = code_version(Path(spec.workload).absolute().parent) if spec.is_user_code else {}
     runs: list[VariantRun] = []
     for variant in spec.variants:
@@ -274,7 +278,7 @@ def _runs(
                 "workload": spec.workload_name,
                 "variant": variant.label,
                 "world_size": spec.n_ranks,
-                "spec": {**asked, **variant.to_dict(), "training": spec.trains},
+                "spec": {**spec_fields, **variant.to_dict(), "training": spec.trains},
                 "sweep": point[1].record(point[0], len(runs)) if point is not None else None,
             },
         )
@@ -291,15 +295,15 @@ def new_capture_id(spec: CaptureSpec) -> str:
 
 
 def _usable_interpreter(
-    spec: CaptureSpec, look: Callable[[], None], known: dict[str | None, Interpreter]
+    spec: CaptureSpec, look: Callable[[], None], interpreters: dict[str | None, Interpreter]
 ) -> Interpreter:
     if spec.is_user_code:
         path = Path(spec.workload.rpartition(":")[0] or spec.workload).expanduser()
         if not path.is_file():
             raise CaptureFailed(f"{path} does not exist.", remedy="Pass an existing Python file.")
     look()
-    interpreter = known.get(spec.python) or _asked(spec, look)
-    known[spec.python] = interpreter
+    interpreter = interpreters.get(spec.python) or _asked(spec, look)
+    interpreters[spec.python] = interpreter
     if interpreter.error is not None:
         raise CaptureFailed(
             f"{interpreter.executable} cannot capture: {interpreter.error}.",
@@ -344,10 +348,10 @@ def _say_the_end(finished: FinishedCapture, progress: ProgressLog) -> None:
     if finished.is_cancelled:
         return
     n_failed = sum(run.status == "failed" for run in finished.runs)
-    where = f"in {finished.directory}"
+    in_folder = f"in {finished.directory}"
     if n_failed == len(finished.runs):
         progress.say("failed", f"Every variant failed: {finished.runs[0].error}")
     elif n_failed:
-        progress.say("finished", f"Finished {where}; {n_failed} of {len(finished.runs)} failed")
+        progress.say("finished", f"Finished {in_folder}; {n_failed} of {len(finished.runs)} failed")
     else:
-        progress.say("finished", f"Finished {where} after {finished.seconds:.0f} s")
+        progress.say("finished", f"Finished {in_folder} after {finished.seconds:.0f} s")

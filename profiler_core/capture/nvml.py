@@ -43,8 +43,8 @@ class Gpu:
         if uuid is not None:
             handle = self._call((), "nvmlDeviceGetHandleByUUID", uuid)
         self._handle = handle or nvml.nvmlDeviceGetHandleByIndex(index)
-        found = self._get((), "nvmlDeviceGetIndex")
-        self.index = index if found is None else int(found)
+        nvml_index = self._get((), "nvmlDeviceGetIndex")
+        self.index = index if nvml_index is None else int(nvml_index)
 
     @property
     def name(self) -> str | None:

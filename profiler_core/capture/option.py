@@ -109,7 +109,9 @@ class Declared:
         """The phrase with the choices."""
         parts = [self.about.help]
         if self.about.choices is not None:
-            parts.append("; ".join(f"{name}, {what}" for name, what in self.about.choices.items()))
+            parts.append(
+                "; ".join(f"{name}, {meaning}" for name, meaning in self.about.choices.items())
+            )
         if self.about.more_help is not None:
             parts.append(self.about.more_help())
         return ": ".join(parts)
@@ -144,7 +146,7 @@ class Declared:
             return [self.flag, self.text(value)]
         return [f"{self.flag}={self.text(value)}"]
 
-    def value(self, given: Any) -> Any:
+    def value(self, raw: Any) -> Any:
         """What was typed, or sent as JSON, as the field holds it; the default for a blank text.
 
         One of several texts may stand on each line of one.
@@ -152,21 +154,21 @@ class Declared:
         Raises:
             BadInput: it cannot be read.
         """
-        if isinstance(given, str):
-            given = given.strip()
-            if not given and self.default is not MISSING:
+        if isinstance(raw, str):
+            raw = raw.strip()
+            if not raw and self.default is not MISSING:
                 return self.default
             if self.kind == "choices":
-                given = given.split(",")
+                raw = raw.split(",")
             elif self.kind == "texts":
-                given = given.splitlines()
+                raw = raw.splitlines()
         if self.kind == "choices":
-            return tuple(name.strip() for name in given if name.strip())
+            return tuple(name.strip() for name in raw if name.strip())
         if self.about.parse is None:
-            return given
+            return raw
         if self.kind == "texts":
-            return tuple(self.about.parse(text) for text in given if text.strip())
-        return self.about.parse(given)
+            return tuple(self.about.parse(text) for text in raw if text.strip())
+        return self.about.parse(raw)
 
     def check(self, value: Any) -> None:
         """Refuse a value that can never be meant.

@@ -17,7 +17,7 @@ class Pipes:
 
     command_fd: int  # written by the launcher
     event_fd: int  # read by the launcher
-    told: dict[str, object]  # keys of the child's spec
+    spec_keys: dict[str, object]  # keys of the child's spec
     passed: tuple[int, ...]  # what the child inherits
     started: Callable[[], None]  # called once the child runs
     close: Callable[[], None]
@@ -36,8 +36,8 @@ def inherited_pipes() -> Pipes:
         os.close(command_write)
         os.close(event_read)
 
-    told: dict[str, object] = {"commands": command_read, "events": event_write}
-    return Pipes(command_write, event_read, told, (command_read, event_write), started, close)
+    spec_keys: dict[str, object] = {"commands": command_read, "events": event_write}
+    return Pipes(command_write, event_read, spec_keys, (command_read, event_write), started, close)
 
 
 def named_pipes(folder: Path, name: str) -> Pipes:
@@ -58,5 +58,5 @@ def named_pipes(folder: Path, name: str) -> Pipes:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()
 
-    told: dict[str, object] = {"commands": str(paths[0]), "events": str(paths[1])}
-    return Pipes(fds[0], fds[1], told, (), lambda: None, close)
+    spec_keys: dict[str, object] = {"commands": str(paths[0]), "events": str(paths[1])}
+    return Pipes(fds[0], fds[1], spec_keys, (), lambda: None, close)

@@ -65,7 +65,7 @@ class Child:
             json.dumps(
                 {
                     **spec,
-                    **self._pipes.told,
+                    **self._pipes.spec_keys,
                     # The kernel means the thread that started the child, not the process; under a
                     # profiler that is one of its own.
                     "die_with_parent": on_main_thread and not under,
@@ -224,17 +224,17 @@ def marked_processes(marker: str) -> list[int]:
     """Processes whose environment carries the marker: also those that left the session (Linux)."""
     if sys.platform != "linux":
         return []
-    wanted = f"{MARKER}={marker}".encode()
-    found = []
+    variable = f"{MARKER}={marker}".encode()
+    pids = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
+            if variable in (entry / "environ").read_bytes().split(b"\0"):
+                pids.append(int(entry.name))
         except OSError:
             continue  # somebody else's, or gone meanwhile
-    return found
+    return pids
 
 
 def _wait_until_gone(pids: list[int], seconds: float) -> None:

@@ -25,10 +25,10 @@ def code_version(folder: Path) -> dict[str, Any]:
     }
 
 
-def _git(folder: Path, *words: str) -> str | None:
+def _git(folder: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *words],  # noqa: S607 - the user's own git
+        completed = subprocess.run(
+            ["git", "-C", str(folder), *arguments],  # noqa: S607 - the user's own git
             capture_output=True,
             text=True,
             timeout=_TIMEOUT_S,
@@ -36,4 +36,4 @@ def _git(folder: Path, *words: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return completed.stdout.strip() if completed.returncode == 0 else None

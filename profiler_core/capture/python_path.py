@@ -25,10 +25,10 @@ def python_at(text: str) -> str:
     if path.is_dir():
         return _inside(path.absolute())
     if len(path.parts) == 1 and not path.exists():
-        found = shutil.which(str(path))
-        if found is None:
+        executable = shutil.which(str(path))
+        if executable is None:
             raise CaptureFailed(f"There is no interpreter {path} on the PATH.", remedy=_REMEDY)
-        return found
+        return executable
     path = path.absolute()
     if not path.exists():
         raise CaptureFailed(_absence(path), remedy=_REMEDY)

@@ -60,10 +60,10 @@ class RankGroup:
     def tell(self, command: str, **fields: Any) -> None:
         """Send a command; `answer` waits for its results."""
         for rank, child in enumerate(self._children):
-            own = dict(fields)
-            if "path" in own:
-                own["path"] = str(path_of(Path(own["path"]), self._run, rank))
-            child.tell(command, **own)
+            rank_fields = dict(fields)
+            if "path" in rank_fields:
+                rank_fields["path"] = str(path_of(Path(rank_fields["path"]), self._run, rank))
+            child.tell(command, **rank_fields)
 
     def answer(self, progress: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
         """Wait until every rank has answered; the result of rank 0."""

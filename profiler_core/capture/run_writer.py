@@ -44,8 +44,8 @@ class RunWriter:
     @property
     def measurement(self) -> dict[str, Any]:
         """`measurement` of run.json, to be filled."""
-        found: dict[str, Any] = self.record["measurement"]
-        return found
+        measurement: dict[str, Any] = self.record["measurement"]
+        return measurement
 
     def write(self) -> None:
         """Replace run.json; a reader sees the old one or the new one."""

@@ -49,20 +49,20 @@ def collect_sources(logs: list[Path], left_out: tuple[str, ...]) -> dict[str, An
     Returns:
         {"schema": 1, "files": {path: {"lines": {number: text}}}}, numbers as text, from 1.
     """
-    wanted: dict[str, set[int]] = defaultdict(set)
+    lines_by_path: dict[str, set[int]] = defaultdict(set)
     for log in logs:
         if log.is_file():
             with log.open("rb") as file:
                 text = file.read(_MOST_BYTES_OF_A_LOG).decode(errors="replace")
             for path, line in _named(text):
-                wanted[path].add(line)
+                lines_by_path[path].add(line)
     files: dict[str, Any] = {}
-    for path in sorted(wanted):
+    for path in sorted(lines_by_path):
         if len(files) == _MOST_FILES or not _is_worth_reading(path, left_out):
             continue
-        kept = _context(Path(path), wanted[path])
-        if kept:
-            files[path] = {"lines": kept}
+        context = _context(Path(path), lines_by_path[path])
+        if context:
+            files[path] = {"lines": context}
     return {"schema": 1, "files": files}
 
 
@@ -81,16 +81,16 @@ def _is_worth_reading(path: str, left_out: tuple[str, ...]) -> bool:
 
 
 def _named(text: str) -> set[tuple[str, int]]:
-    found = {(path, int(line)) for pattern in _PATTERNS for path, line in pattern.findall(text)}
+    positions = {(path, int(line)) for pattern in _PATTERNS for path, line in pattern.findall(text)}
     interned = {number: path for path, number in _INTERNED.findall(text)}
     if interned:
         for line, number in _FRAMES[0].findall(text):
             if number in interned:
-                found.add((interned[number], int(line)))
+                positions.add((interned[number], int(line)))
         for match in _FRAMES[1].finditer(text):
             if match["file"] in interned:
-                found.add((interned[match["file"]], int(match["line"])))
-    return found
+                positions.add((interned[match["file"]], int(match["line"])))
+    return positions
 
 
 def _context(path: Path, lines: set[int]) -> dict[str, str]:
@@ -100,10 +100,10 @@ def _context(path: Path, lines: set[int]) -> dict[str, str]:
         source = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return {}
-    kept = {
+    line_numbers = {
         number
         for line in lines
         for number in range(line - CONTEXT_LINES, line + CONTEXT_LINES + 1)
         if 1 <= number <= len(source)
     }
-    return {str(number): source[number - 1] for number in sorted(kept)}
+    return {str(number): source[number - 1] for number in sorted(line_numbers)}

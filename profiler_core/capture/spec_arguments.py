@@ -47,23 +47,23 @@ def spec_from_namespace(arguments: argparse.Namespace) -> CaptureSpec:
     Raises:
         BadInput: a value cannot be read or used.
     """
-    given = {
+    values = {
         name: entry.value(_single(entry, getattr(arguments, name)))
         for name, entry in declared(CaptureSpec).items()
         if getattr(arguments, name) is not None
     }
-    spec = CaptureSpec(**given)
+    spec = CaptureSpec(**values)
     points_of(spec)  # each point is checked before the first one starts
     return spec
 
 
-def _single(entry: Declared, given: Any) -> Any:
+def _single(entry: Declared, collected: Any) -> Any:
     """What argparse collected of an option that may be given once."""
     if not entry.about.only_once:
-        return given
-    if len(given) > 1:
+        return collected
+    if len(collected) > 1:
         raise BadInput(
-            f"{len(given)} {entry.name}s are given: {' and '.join(given)}.",
+            f"{len(collected)} {entry.name}s are given: {' and '.join(collected)}.",
             remedy="Keep one of them.",
         )
-    return given[0]
+    return collected[0]

@@ -13,7 +13,7 @@ from profiler_core.capture.torch_settings import child_environment
 
 
 @dataclass(frozen=True)
-class Place:
+class ProcessPaths:
     """Where a process writes. run: the run directory; work: goes away with the capture.
 
     under: a profiler with its arguments that starts the process; environment: what that needs.
@@ -27,7 +27,7 @@ class Place:
     under: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def of_rank(self, rank: int) -> "Place":
+    def of_rank(self, rank: int) -> "ProcessPaths":
         """The same files of another rank."""
         return replace(
             self,
@@ -42,31 +42,31 @@ def cache_of(work: Path) -> Path:
     return work / "cache"
 
 
-def start_variant(context: Context, variant: VariantSpec, place: Place) -> Child | RankGroup:
+def start_variant(context: Context, variant: VariantSpec, paths: ProcessPaths) -> Child | RankGroup:
     """Start it; it waits for its first command."""
     n_ranks = context.spec.n_ranks
     if n_ranks == 1:
-        return start_process(context, variant, place)
-    store = place.work / "store"
+        return start_process(context, variant, paths)
+    store = paths.work / "store"
     store.unlink(missing_ok=True)  # what an earlier group left would be taken for this one's
     children = []
     for rank in range(n_ranks):
-        directory_of(place.run, rank).mkdir(parents=True, exist_ok=True)
+        directory_of(paths.run, rank).mkdir(parents=True, exist_ok=True)
         device = f"cuda:{rank}" if context.is_cuda else "cpu"
         meeting: dict[str, object] = {"rank": rank, "world_size": n_ranks, "store": str(store)}
-        children.append(_start(context, variant, place.of_rank(rank), device, meeting))
-    return RankGroup(children, place.run, context.look)
+        children.append(_start(context, variant, paths.of_rank(rank), device, meeting))
+    return RankGroup(children, paths.run, context.look)
 
 
-def start_process(context: Context, variant: VariantSpec, place: Place) -> Child:
+def start_process(context: Context, variant: VariantSpec, paths: ProcessPaths) -> Child:
     """Start a variant that is one process."""
-    return _start(context, variant, place, context.device, None)
+    return _start(context, variant, paths, context.device, None)
 
 
 def _start(
     context: Context,
     variant: VariantSpec,
-    place: Place,
+    paths: ProcessPaths,
     device: str,
     ranks: dict[str, object] | None,
 ) -> Child:
@@ -89,17 +89,17 @@ def _start(
             **activated(
                 child_environment(
                     context.interpreter.log_names,
-                    cache_of(place.work),
-                    place.torch_trace,
+                    cache_of(paths.work),
+                    paths.torch_trace,
                     further_logs=spec.logs,
                 ),
                 context.interpreter.executable,
             ),
-            **place.environment,
+            **paths.environment,
         },
-        place.work,
-        place.stdout,
-        place.stderr,
+        paths.work,
+        paths.stdout,
+        paths.stderr,
         context.look,
-        place.under,
+        paths.under,
     )

@@ -41,15 +41,15 @@ _REMOVED = (
 MARKER = "FUSIONSCOPE_CHILD"
 
 
-def wanted_logs(known: tuple[str, ...], further: tuple[str, ...] = ()) -> tuple[str, ...]:
+def wanted_logs(known_logs: tuple[str, ...], further: tuple[str, ...] = ()) -> tuple[str, ...]:
     """What is collected of the names that a torch knows."""
-    return tuple(n for n in (*_WANTED_LOGS, *_WANTED_VERBOSE, *further) if n in known)
+    return tuple(n for n in (*_WANTED_LOGS, *_WANTED_VERBOSE, *further) if n in known_logs)
 
 
-def torch_logs(known: tuple[str, ...], further: tuple[str, ...] = ()) -> str | None:
+def torch_logs(known_logs: tuple[str, ...], further: tuple[str, ...] = ()) -> str | None:
     """The value of TORCH_LOGS for an interpreter that knows these names; None: do not set it."""
-    words = [f"+{n}" if n in _IN_FULL else n for n in wanted_logs(known, further)]
-    return ",".join(words) or None
+    log_names = [f"+{n}" if n in _IN_FULL else n for n in wanted_logs(known_logs, further)]
+    return ",".join(log_names) or None
 
 
 def child_environment(

@@ -18,7 +18,7 @@ from profiler_core.capture.rounds import steps_per_round
 from profiler_core.capture.run_writer import RunWriter, write_json
 from profiler_core.capture.sources import collect_sources
 from profiler_core.capture.spec import VariantSpec
-from profiler_core.capture.start_variant import Place, cache_of, start_variant
+from profiler_core.capture.start_variant import ProcessPaths, cache_of, start_variant
 from profiler_core.capture.telemetry.sampling import Sampled
 
 _CYCLES_AT_THE_CEILING = 8
@@ -283,8 +283,8 @@ class VariantRun:
         self.kill()
         self.failure = None
         record = self.writer.record
-        kept = ("pid", "host", "process_started_at", "first_call_ns", "phase_seconds")
-        record["measurement"] = {k: v for k, v in record["measurement"].items() if k in kept}
+        kept_keys = ("pid", "host", "process_started_at", "first_call_ns", "phase_seconds")
+        record["measurement"] = {k: v for k, v in record["measurement"].items() if k in kept_keys}
         record.update(status="running", error=None, error_kind=None)
         if "first_call_ns" not in record["measurement"]:
             shutil.rmtree(self._cache(), ignore_errors=True)  # a failed compilation filled it
@@ -299,16 +299,20 @@ class VariantRun:
         return cache_of(self._work)
 
     def _spawn(self, torch_trace: Path, stdout: Path, stderr: Path) -> Child | RankGroup:
-        place = Place(self.writer.directory, self._work, torch_trace, stdout, stderr)
-        return start_variant(self._context, self.variant, place)
+        paths = ProcessPaths(self.writer.directory, self._work, torch_trace, stdout, stderr)
+        return start_variant(self._context, self.variant, paths)
 
     def _describe_rank(self, rank: int) -> None:
         """Make the folder of a further rank a run directory; the timing stands in rank 0's."""
         folder = directory_of(self.writer.directory, rank)
         if folder.is_dir():
             record = self.writer.record
-            own = {"run_id": f"{record['run_id']}.rank{rank}", "rank": rank, "status": "finished"}
-            write_json(folder / names.RUN_JSON, {**record, **own, "measurement": {}})
+            rank_keys = {
+                "run_id": f"{record['run_id']}.rank{rank}",
+                "rank": rank,
+                "status": "finished",
+            }
+            write_json(folder / names.RUN_JSON, {**record, **rank_keys, "measurement": {}})
             pack(folder)
 
     def _profile(self, path: Path, *, stacks: bool) -> None:
@@ -319,17 +323,17 @@ class VariantRun:
             "active": spec.steps,
         }
         with self._context.telemetry.sampling([] if stacks else [self.sampled()]):
-            done = self._the_child().ask(
+            result = self._the_child().ask(
                 "profile", path=str(path), schedule=schedule, stacks=stacks
             )
         if not stacks:
             self.writer.measurement["profiled"] = {
-                "started_ns": done["started_ns"],
-                "wall_ns": done["wall_ns"],
-                "n_steps": done["n_active_steps"],
+                "started_ns": result["started_ns"],
+                "wall_ns": result["wall_ns"],
+                "n_steps": result["n_active_steps"],
             }
             for key in ("peak_allocated_bytes", "peak_reserved_bytes"):
-                self.writer.measurement[f"profiled_{key}"] = done[key]
+                self.writer.measurement[f"profiled_{key}"] = result[key]
 
     def _the_child(self) -> Child | RankGroup:
         if self._child is None:

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress_file=arguments.progress,
         listener=show,
         is_cancelled=is_cancelled,
-        known=known,
+        interpreters=known,
     )
     if arguments.json:
         write_json(capture_answer(finished))

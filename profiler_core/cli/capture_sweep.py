@@ -40,7 +40,7 @@ def capture_sweep(spec: CaptureSpec, arguments: argparse.Namespace) -> int:
         progress_file=arguments.progress,
         listener=show,
         is_cancelled=is_cancelled,
-        known=known,
+        interpreters=known,
         point_done=point_done,
     )
     _show(swept, as_json=arguments.json)

@@ -16,7 +16,7 @@ from profiler_core.cli.table import table
 from profiler_core.errors import FusionscopeError
 from profiler_core.ranks.hta.answer import Figure, HtaAnswer
 from profiler_core.ranks.hta.process import hta_answer
-from profiler_core.ranks.job_at import FoundJob, job_at
+from profiler_core.ranks.job_at import LocatedJob, job_at
 from profiler_core.ranks.jobs_below import runs_inside, runs_packed
 from profiler_core.ranks.rank_sets import record_in
 from profiler_core.ranks.remote import is_url
@@ -74,11 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if all(found.job.ranks for found in jobs) else 3
 
 
-def _asked(places: list[str], jobs: list[FoundJob]) -> HtaAnswer:
+def _asked(places: list[str], jobs: list[LocatedJob]) -> HtaAnswer:
     """HTA on the last job, against the first where there are several."""
-    baseline = (places[0], jobs[0].found) if len(jobs) > 1 else None
+    baseline = (places[0], jobs[0].rank_files) if len(jobs) > 1 else None
     try:
-        return hta_answer(places[-1], jobs[-1].found, baseline)
+        return hta_answer(places[-1], jobs[-1].rank_files, baseline)
     except FusionscopeError as error:  # our own numbers stand
         return HtaAnswer(None, f"{error.problem} {error.remedy}", (), ())
 
@@ -143,7 +143,7 @@ def ranks_answer(place: str) -> dict[str, object]:
 
 
 def _answer(
-    places: list[str], jobs: list[FoundJob], compared: tuple[Measure, ...]
+    places: list[str], jobs: list[LocatedJob], compared: tuple[Measure, ...]
 ) -> dict[str, object]:
     """The keys of `ranks` in docs/json.md."""
     return {
@@ -155,7 +155,7 @@ def _answer(
     }
 
 
-def _job_answer(place: str, found: FoundJob) -> dict[str, object]:
+def _job_answer(place: str, found: LocatedJob) -> dict[str, object]:
     job = found.job
     ranks = [
         {
@@ -173,7 +173,7 @@ def _job_answer(place: str, found: FoundJob) -> dict[str, object]:
     }
 
 
-def _text(place: str, found: FoundJob) -> str:
+def _text(place: str, found: LocatedJob) -> str:
     job = found.job
     said = f"{headline(job)}. {evidence(job)}".strip()
     rows = [

@@ -154,7 +154,9 @@ def start_reader(
     return Worker(module, *arguments, needs=needs)
 
 
-def start_reading_upload(asker: Asker | None, upload_id: str, places: Collection[int]) -> Worker:
+def start_reading_upload(
+    asker: Asker | None, upload_id: str, file_numbers: Collection[int]
+) -> Worker:
     """Start the process that makes runs of this person's files.
 
     Raises:
@@ -165,9 +167,9 @@ def start_reading_upload(asker: Asker | None, upload_id: str, places: Collection
         raise Refused(
             "Uploads need the role of a runner on this server.", remedy="Ask whoever runs it."
         )
-    _write_down(asker, "upload", f"upload/{upload_id}", n_files=len(places))
+    _write_down(asker, "upload", f"upload/{upload_id}", n_files=len(file_numbers))
     module = "profiler_core.store.uploads"
-    return Worker(module, upload_id, *map(str, places), f"--owner={asker.person}")
+    return Worker(module, upload_id, *map(str, file_numbers), f"--owner={asker.person}")
 
 
 def _check_may_look(asker: Asker | None) -> Asker:
@@ -178,7 +180,9 @@ def _check_may_look(asker: Asker | None) -> Asker:
 
 def _for_code_of(asker: Asker) -> dict[str, str]:
     """The environment of a process that runs this person's code."""
-    return child_environment(kept=settings().capture_variables, is_own_machine=asker.is_own_machine)
+    return child_environment(
+        kept_names=settings().capture_variables, is_own_machine=asker.is_own_machine
+    )
 
 
 def _write_down(asker: Asker, action: str, subject: str, **detail: object) -> None:

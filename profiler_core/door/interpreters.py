@@ -28,16 +28,16 @@ def interpreter_for(text: str | None, asker: Asker) -> str | None:
         Refused: it is not on the list.
         CaptureFailed: it is, and there is nothing to execute.
     """
-    named = (text or "").strip()
-    if not named:
+    name = (text or "").strip()
+    if not name:
         return None
     if may_name_any(asker):
-        return named
+        return name
     for listed in settings().interpreters or ():
-        if named == listed or named == _executable(listed):
+        if name == listed or name == _executable(listed):
             return python_at(listed)
     raise Refused(
-        f"The interpreter {named[:_LONGEST]} may not be started here.",
+        f"The interpreter {name[:_LONGEST]} may not be started here.",
         remedy=f"Choose one of the list, or ask whoever runs the server to add it to "
         f"interpreters in {FILE}.",
     )

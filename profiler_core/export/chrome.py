@@ -44,7 +44,7 @@ def thread_event(pid: int, tid: int, name: str, order: int) -> Iterator[Event]:
     }
 
 
-def write_events(path: Path, events: Iterable[Event], other: Mapping[str, Any]) -> int:
+def write_events(path: Path, events: Iterable[Event], metadata: Mapping[str, Any]) -> int:
     """Write one trace, gzipped where the name ends in .gz; returns the number of events.
 
     It is written aside and renamed, so that nobody reads half of it.
@@ -57,7 +57,7 @@ def write_events(path: Path, events: Iterable[Event], other: Mapping[str, Any]) 
     n = 0
     try:
         with _opened(aside, compressed=path.suffix == ".gz") as file:
-            file.write(b'{"displayTimeUnit":"ns","otherData":' + encode(other))
+            file.write(b'{"displayTimeUnit":"ns","otherData":' + encode(metadata))
             file.write(b',"traceEvents":[\n')
             batch: list[bytes] = []
             for event in events:

@@ -22,15 +22,15 @@ _TELEMETRY = {
 def memory_counters(trace: Trace, pid: int, zero_ns: int) -> Iterator[Event]:
     """Allocated and reserved bytes of each device, at each change."""
     for curve in memory_curves(trace):
-        where = "CPU" if curve.is_of_cpu else f"GPU {curve.device_id}"
+        device = "CPU" if curve.is_of_cpu else f"GPU {curve.device_id}"
         tracks = [("allocated", curve.allocated_bytes)]
         if curve.reserved_bytes is not None:
             tracks.append(("reserved", curve.reserved_bytes))
-        for word, values in tracks:
+        for quantity, values in tracks:
             last = None
             for ts_ns, value in zip(curve.ts_ns.tolist(), values.tolist(), strict=True):
                 if value != last:
-                    yield _counter(where, f"{word} (bytes)", pid, ts_ns - zero_ns, value)
+                    yield _counter(device, f"{quantity} (bytes)", pid, ts_ns - zero_ns, value)
                 last = value
 
 
@@ -42,13 +42,13 @@ def samples_during(samples: GpuSamples, trace: Trace, start_ns: int, end_ns: int
     """
     margin_ns = 1_000_000_000
     first, last = trace.origin_ns + start_ns, trace.origin_ns + end_ns
-    kept: list[GpuSample] = []
+    chosen: list[GpuSample] = []
     for index in samples.indexes:
         every = samples.of(index)
         before = [s for s in every if first - margin_ns <= s.t_ns < first]
         after = [s for s in every if last < s.t_ns <= last + margin_ns]
-        kept += before[-1:] + [s for s in every if first <= s.t_ns <= last] + after[:1]
-    return GpuSamples(tuple(kept), samples.tally)
+        chosen += before[-1:] + [s for s in every if first <= s.t_ns <= last] + after[:1]
+    return GpuSamples(tuple(chosen), samples.tally)
 
 
 def telemetry_counters(samples: GpuSamples, pid: int, zero_ns: int) -> Iterator[Event]:
@@ -71,6 +71,6 @@ def earliest_ns(samples: GpuSamples, default_ns: int) -> int:
     return min((s.t_ns for s in samples.samples), default=default_ns)
 
 
-def _counter(where: str, what: str, pid: int, ts_ns: int, value: float) -> Event:
+def _counter(device: str, quantity: str, pid: int, ts_ns: int, value: float) -> Event:
     """Perfetto calls the track by both, "GPU 0 power (W)"."""
-    return {"ph": "C", "name": where, "pid": pid, "ts": us(ts_ns), "args": {what: value}}
+    return {"ph": "C", "name": device, "pid": pid, "ts": us(ts_ns), "args": {quantity: value}}

@@ -18,7 +18,7 @@ from profiler_core.analysis.work import device_work
 from profiler_core.export.chrome import Event, us
 from profiler_core.model.trace import Trace
 
-Place = tuple[str, int]  # table of the trace, row in it
+TraceRow = tuple[str, int]  # table of the trace, row in it
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class GroupArguments:
     memberships: tuple[Membership, ...]
     step: int  # the aligned one
     first: dict[tuple[str, int], Landing] = field(default_factory=dict)  # (suffix, group) ->
-    _work_row: dict[Place, int] = field(init=False)
+    _work_row: dict[TraceRow, int] = field(init=False)
     _steps: list[int | None] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,32 +57,32 @@ class GroupArguments:
 
     def arguments(self, table: str, row: int) -> dict[str, Any]:
         """`fusion_group`, `fusion_group_of`, `fusion_kind` and `module`; empty for other events."""
-        place = self._work_row.get((table, row))
-        found: dict[str, Any] = {}
-        if place is None:
-            return found
-        for one in self.memberships:
-            number = int(one.group[place])
+        work_row = self._work_row.get((table, row))
+        arguments: dict[str, Any] = {}
+        if work_row is None:
+            return arguments
+        for membership in self.memberships:
+            number = int(membership.group[work_row])
             if number < 0:
                 continue
-            group = one.ledger.groups[number]
-            found[f"fusion_group{one.suffix}"] = number
-            found[f"fusion_group_of{one.suffix}"] = group.title
-            found[f"fusion_kind{one.suffix}"] = group.kind
+            group = membership.ledger.groups[number]
+            arguments[f"fusion_group{membership.suffix}"] = number
+            arguments[f"fusion_group_of{membership.suffix}"] = group.title
+            arguments[f"fusion_kind{membership.suffix}"] = group.kind
             if group.module is not None:
-                found[f"module{one.suffix}"] = group.module
-        return found
+                arguments[f"module{membership.suffix}"] = group.module
+        return arguments
 
     def landed(self, table: str, row: int, landing: Landing) -> None:
         """Note where an event went, if it is the first of its group in the aligned step."""
-        place = self._work_row.get((table, row))
-        if place is None or self._steps[place] != self.step:
+        work_row = self._work_row.get((table, row))
+        if work_row is None or self._steps[work_row] != self.step:
             return
-        for one in self.memberships:
-            number = int(one.group[place])
-            known = self.first.get((one.suffix, number))
-            if number >= 0 and (known is None or landing.ts_ns < known.ts_ns):
-                self.first[one.suffix, number] = landing
+        for membership in self.memberships:
+            number = int(membership.group[work_row])
+            earliest = self.first.get((membership.suffix, number))
+            if number >= 0 and (earliest is None or landing.ts_ns < earliest.ts_ns):
+                self.first[membership.suffix, number] = landing
 
 
 def group_flows(
@@ -96,14 +96,16 @@ def group_flows(
         suffix: of the candidate's ledger on the baseline's side.
         first_id: ids of flows are unique in a file; this one and those after it are used.
     """
-    for number, ours in sorted(
+    for number, baseline_landing in sorted(
         (group, landing) for (of, group), landing in baseline.first.items() if of == suffix
     ):
-        theirs = candidate.first.get(("", number))
-        if theirs is None:
+        candidate_landing = candidate.first.get(("", number))
+        if candidate_landing is None:
             continue
         flow = {"name": "fusion group", "cat": "fusion", "id": first_id + number}
-        earlier, later = sorted((ours, theirs), key=lambda landing: landing.ts_ns)
+        earlier, later = sorted(
+            (baseline_landing, candidate_landing), key=lambda landing: landing.ts_ns
+        )
         yield {"ph": "s", **flow, "pid": earlier.pid, "tid": earlier.tid, "ts": us(earlier.ts_ns)}
         yield {
             "ph": "f",
@@ -115,12 +117,12 @@ def group_flows(
         }
 
 
-def _work_rows(trace: Trace, work: pl.DataFrame) -> dict[Place, int]:
+def _work_rows(trace: Trace, work: pl.DataFrame) -> dict[TraceRow, int]:
     """Rows of the trace's tables -> rows of device_work: on a CPU the operators are the work."""
     if trace.has_device_events:
         return {("device", row): row for row in range(work.height)}
     keys = ("ts_ns", "dur_ns", "name")
     ops = trace.ops.with_row_index("row").select("row", *keys, stream="tid")
     rows = work.with_row_index("work").select("work", *keys, "stream")
-    found = ops.join(rows, on=(*keys, "stream"), how="inner").unique("work", keep="first")
-    return {("ops", row): place for row, place in found.select("row", "work").iter_rows()}
+    joined = ops.join(rows, on=(*keys, "stream"), how="inner").unique("work", keep="first")
+    return {("ops", row): work_row for row, work_row in joined.select("row", "work").iter_rows()}

@@ -90,13 +90,14 @@ def export_merged(
     ]
     notes.extend(
         f"{label}: its GPU was not sampled within a second of its profiled steps."
-        for label, kept in zip(labels, near, strict=True)
-        if kept is not None and not kept.samples
+        for label, gpu_samples in zip(labels, near, strict=True)
+        if gpu_samples is not None and not gpu_samples.samples
     )
     ledgers = _ledgers(comparison, notes)
     # The earliest moment of any run becomes 0: before the aligned step lie up to seconds.
     lead_ns = max(
-        at - _first_ns(trace, kept) for at, trace, kept in zip(aligned, traces, near, strict=True)
+        at - _first_ns(trace, gpu_samples)
+        for at, trace, gpu_samples in zip(aligned, traces, near, strict=True)
     )
     runs = [
         RunEvents(
@@ -108,13 +109,13 @@ def export_merged(
         )
         for number, (trace, label, at) in enumerate(zip(traces, labels, aligned, strict=True))
     ]
-    other = {
+    metadata = {
         "made_by": "fusionscope",
         "runs": [run.name for run in runs],
         "aligned_at_us": lead_ns / 1_000,
         "notes": notes,
     }
-    n_events = write_events(path, _events(runs, near, ledgers), other)
+    n_events = write_events(path, _events(runs, near, ledgers), metadata)
     return Exported(
         path,
         n_events,

@@ -80,7 +80,7 @@ def run_events(run: RunEvents) -> Iterator[Event]:
                 tid + number - run.pid * _TIDS_A_RUN,
             )
         texts, kinds = names.texts(), categories.texts()
-        for row, ts, dur, name, kind, table_number, place in zip(
+        for row, ts, dur, name, kind, table_number, table_row in zip(
             rows.tolist(),
             track.ts.tolist(),
             track.dur.tolist(),
@@ -91,16 +91,16 @@ def run_events(run: RunEvents) -> Iterator[Event]:
             strict=True,
         ):
             table = TABLES[table_number]
-            category, arguments = tables[table].at(place)
+            category, arguments = tables[table].at(table_row)
             landing = Landing(run.pid, tid + row, ts - run.zero_ns)
             correlation = arguments.get("correlation")
             if correlation is not None and table == "runtime":
                 launches.setdefault(correlation, landing)
             elif correlation is not None and table == "device":
                 arrivals.append((correlation, landing))
-            groups = run.groups.arguments(table, place)
+            groups = run.groups.arguments(table, table_row)
             if groups:
-                run.groups.landed(table, place, landing)
+                run.groups.landed(table, table_row, landing)
             yield {
                 "ph": "X",
                 "cat": category,

@@ -80,9 +80,9 @@ def _tick(n: int) -> int:
     return max(1, round(n / 15))
 
 
-def _hover(step: int, ns: int, found: Sequence[RecompileReport]) -> str:
+def _hover(step: int, ns: int, reports: Sequence[RecompileReport]) -> str:
     head = f"step {step}: {format_duration(ns)}"
-    causes = Counter(_cause(report) for report in found)
+    causes = Counter(_cause(report) for report in reports)
     lines = [f"{cause}{f' × {n}' if n > 1 else ''}" for cause, n in causes.most_common(6)]
     return "<br>".join([head, *lines])
 

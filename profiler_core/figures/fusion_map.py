@@ -69,21 +69,21 @@ def fusion_maps(
     figure = new_figure(palette)
     bars: dict[str, Outline] = {}
     ribbons: dict[tuple[str, float], Outline] = {}
-    for place, (panel, total) in enumerate(zip(panels, totals, strict=True)):
-        frame = frame_of(place, len(panels), per_px)
+    for index, (panel, total) in enumerate(zip(panels, totals, strict=True)):
+        frame = frame_of(index, len(panels), per_px)
         parts = drawn_parts(panel.groups, per_px * _LEAST_PX, program_order=program_order)
-        draw_panel(figure, parts, palette, frame, (bars, ribbons), place, panel)
+        draw_panel(figure, parts, palette, frame, (bars, ribbons), index, panel)
         _draw_saving(figure, total, palette, frame, time)
         _head(figure, panel, (baseline, panel.label), total, palette, frame, len(panels))
     _fill(figure, bars, ribbons, palette)
-    unit, ticks, words = time_axis(tall)
+    unit, ticks, tick_texts = time_axis(tall)
     figure.update_layout(
         height=height_px, showlegend=False, margin={"l": 56, "r": 8, "t": _HEAD_PX, "b": 8},
         barmode="overlay", clickmode="event+select", dragmode=False, hovermode="closest",
         xaxis={"visible": False, "range": [-0.002, 1.002]},
         yaxis={
             "range": [tall * 1.005, 0], "tickvals": ticks,
-            "ticktext": words,
+            "ticktext": tick_texts,
             "title": {"text": f"{time} of a step, {unit}"},
         },
     )  # fmt: skip

@@ -53,10 +53,10 @@ class Frame:
         return self.left[1] + 0.003, self.right[0] - 0.003
 
 
-def frame_of(place: int, n_panels: int, per_px: float) -> Frame:
+def frame_of(index: int, n_panels: int, per_px: float) -> Frame:
     """Panels stand beside each other, equally wide; `per_px` is what a pixel is worth, ns."""
     width = (1 - _GAP * (n_panels - 1)) / n_panels
-    x = place * (width + _GAP)
+    x = index * (width + _GAP)
     stack = width * _STACK
     characters = int(_WIDTH_CHARACTERS * (width - 2 * stack))
     return Frame((x, x + stack), (x + width - stack, x + width), per_px, characters)
@@ -68,7 +68,7 @@ def draw_panel(
     palette: Palette,
     frame: Frame,
     into: tuple[dict[str, Outline], dict[tuple[str, float], Outline]],
-    place: int,
+    index: int,
     panel: Panel,
 ) -> None:
     """Add names and click targets to the figure, and outlines to those that all panels share.
@@ -79,7 +79,7 @@ def draw_panel(
         palette: of the mode.
         frame: where it lies.
         into: outlines of the stacks by category, and of the ribbons by colour and opacity.
-        place: which panel it is.
+        index: which panel it is, from 0 at the left.
         panel: its groups.
     """
     bars, ribbons = into
@@ -119,7 +119,7 @@ def draw_panel(
         x=[frame.right[1] - frame.left[0]] * len(targets),
         y=[t[0] for t in targets], width=[t[1] for t in targets],
         marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
-        customdata=[[t[3], place] for t in targets],
+        customdata=[[t[3], index] for t in targets],
         hovertext=[t[2] for t in targets], hoverinfo="text",
         selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
     )  # fmt: skip
@@ -163,9 +163,13 @@ def _begun(title: str, longest: int) -> str:
 
 def _times(before: float, after: float) -> str:
     """`495 → 228 µs`: the unit once where both share it."""
-    one, two = format_duration(before), format_duration(after)
-    number, unit = one.split(" ")
-    return f"{number} → {two}" if two.endswith(f" {unit}") else f"{one} → {two}"
+    before_text, after_text = format_duration(before), format_duration(after)
+    number, unit = before_text.split(" ")
+    return (
+        f"{number} → {after_text}"
+        if after_text.endswith(f" {unit}")
+        else f"{before_text} → {after_text}"
+    )
 
 
 def _rectangle(into: Outline, x: tuple[float, float], y0: float, y1: float) -> None:

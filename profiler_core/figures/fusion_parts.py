@@ -46,13 +46,13 @@ def drawn_parts(
     """
     total = sum(max(group.baseline_ns, group.candidate_ns) for group in groups)
     by_size = sorted(range(len(groups)), key=lambda i: -_size(groups[i]))
-    kept = {
+    drawn = {
         number
-        for place, number in enumerate(by_size[:_MOST])
-        if place < _FEWEST or _size(groups[number]) >= least
+        for order, number in enumerate(by_size[:_MOST])
+        if order < _FEWEST or _size(groups[number]) >= least
     }
     if len(groups) <= _FEWEST:
-        kept = {number for number in kept if _size(groups[number]) >= least / 4}
+        drawn = {number for number in drawn if _size(groups[number]) >= least / 4}
     parts: list[Part] = []
     for placed in (True, False):
         waiting: list[tuple[int, FoldedGroup]] = []
@@ -60,7 +60,7 @@ def drawn_parts(
         for number, group in enumerate(groups):
             if (group.kind in _PLACED) != placed:
                 continue
-            is_kept = number in kept
+            is_kept = number in drawn
             if not is_kept:
                 waiting.append((number, group))
                 height += _size(group)

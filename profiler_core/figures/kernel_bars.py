@@ -21,10 +21,10 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
     shown = rows[:_MOST_ROWS]
     longest = max((row.most_ns for row in shown), default=0.0)
     factor, unit = (1e-6, "ms") if longest >= 1e6 else (1e-3, "µs")
-    places = list(range(len(shown)))
+    positions = list(range(len(shown)))
     for run, label in enumerate(labels):
         figure.add_bar(
-            y=places,
+            y=positions,
             x=[row.time_ns(run) * factor for row in shown],
             orientation="h",
             name=plotly_text(label),
@@ -33,10 +33,10 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
             hovertext=[_hover(label, row, run) for row in shown],
             hoverinfo="text",
         )
-    for place, row in enumerate(shown):
+    for position, row in enumerate(shown):
         # Above its bars, not beside the axis: names are long, and the width is for time.
         text = plotly_text(short_kernel_name(row.name, _LONGEST_NAME))
-        figure.add_annotation(x=0, y=place, text=text, xanchor="left", yanchor="bottom")
+        figure.add_annotation(x=0, y=position, text=text, xanchor="left", yanchor="bottom")
     shift = _BAR_PX * len(labels) / 2 + 1
     figure.update_annotations(
         showarrow=False, yshift=shift, font={"size": 12, "color": palette.ink}

@@ -53,8 +53,8 @@ def _boxes(live: SnapshotLive) -> dict[str, _Box]:
     boxes = {"": _Box("made by the step, live at the peak", "")}
     paths = [origin.path or (origin.label,) for origin, _, _ in live.rows]
     shared = _shared(paths)  # what everything was called from tells nothing apart
-    for (_, n, size), whole in zip(live.rows, paths, strict=True):
-        path = whole[shared:]
+    for (_, n, size), full_path in zip(live.rows, paths, strict=True):
+        path = full_path[shared:]
         key = ""
         boxes[""].n += n
         boxes[""].bytes += size

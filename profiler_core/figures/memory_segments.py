@@ -13,27 +13,28 @@ _MOST_BLOCKS = 1500
 _ROW_PX = 17
 
 
-def memory_segments(found: Segments, number: int, palette: Palette) -> go.Figure:
+def memory_segments(segments: Segments, number: int, palette: Palette) -> go.Figure:
     """A row for each of the largest segments, its blocks in order of address.
 
     Args:
-        found: of one device.
+        segments: of one device.
         number: of the run; chooses the colour.
         palette: of the mode.
     """
     figure = new_figure(palette)
-    shown = found.segments[:MOST_SEGMENTS]
+    shown = segments.segments[:MOST_SEGMENTS]
     rows: dict[bool, list[tuple[int, int, int, str]]] = {True: [], False: []}
-    left = _MOST_BLOCKS
+    n_blocks_left = _MOST_BLOCKS
     for row, segment in enumerate(shown):
         start = 0
         for size, is_live in _merged(segment.blocks):
-            if left > 0 and size:
-                said = "in use" if is_live else "free"
-                where = f"{segment.pool} pool, {segment.kind or ''} segment of "
-                text = f"{format_bytes(size)} {said}<br>{where}{format_bytes(segment.total_bytes)}"
+            if n_blocks_left > 0 and size:
+                state = "in use" if is_live else "free"
+                total = format_bytes(segment.total_bytes)
+                pool_text = f"{segment.pool} pool, {segment.kind or ''} segment of {total}"
+                text = f"{format_bytes(size)} {state}<br>{pool_text}"
                 rows[is_live].append((row, start, size, text))
-                left -= 1
+                n_blocks_left -= 1
             start += size
     for is_live, color, name in (
         (True, palette.run(number), "in use"),

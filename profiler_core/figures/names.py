@@ -43,6 +43,6 @@ def short_kernel_name(name: str, longest: int = _LONGEST) -> str:
     if base in _WRAPPERS and arguments.startswith("<"):
         base = plain_kernel_name(arguments[1:]).split("<")[0].split(",")[0].rstrip(">") or base
         arguments = ""
-    specific = next((word for word in _FUNCTOR.findall(arguments) if word not in base), "")
+    specific = next((functor for functor in _FUNCTOR.findall(arguments) if functor not in base), "")
     short = f"{base} {specific}".strip()
     return short if len(short) <= longest else f"{short[: longest - 1]}…"

@@ -24,10 +24,10 @@ def ranks_arrivals(
         palette: the mode's colours.
     """
     figure = new_figure(palette)
-    largest = max((a.skew_ns for _, _, found in jobs for a in found), default=0.0)
+    largest = max((a.skew_ns for _, _, arrivals in jobs for a in arrivals), default=0.0)
     factor, unit = (1e-6, "ms") if largest >= 1e6 else (1e-3, "µs")
-    for number, name, found in jobs:
-        drawn = sorted(found, key=lambda a: -a.skew_ns)[:MOST_MARKS]
+    for number, name, arrivals in jobs:
+        drawn = sorted(arrivals, key=lambda a: -a.skew_ns)[:MOST_MARKS]
         drawn.sort(key=lambda a: a.place)
         figure.add_bar(
             x=[a.place for a in drawn],
@@ -37,7 +37,7 @@ def ranks_arrivals(
             hovertext=[_hover(name, a) for a in drawn],
             hoverinfo="text",
         )
-    n = max((a.place for _, _, found in jobs for a in found), default=1)
+    n = max((a.place for _, _, arrivals in jobs for a in arrivals), default=1)
     figure.update_layout(
         barmode="group",
         bargap=0.3,
@@ -55,11 +55,11 @@ def ranks_arrivals(
     return figure
 
 
-def _hover(name: str, one: Arrival) -> str:
-    size = f" · {format_bytes(one.bytes)}" if one.bytes is not None else ""
-    steps = f"{format_share(one.last_share)} of {one.n_steps} steps"
+def _hover(name: str, arrival: Arrival) -> str:
+    size = f" · {format_bytes(arrival.bytes)}" if arrival.bytes is not None else ""
+    steps = f"{format_share(arrival.last_share)} of {arrival.n_steps} steps"
     return (
-        f"<b>{plotly_text(name)}</b><br>{one.label} {one.place}{size}"
-        f"<br>first to last arrival: {format_duration(one.skew_ns)}"
-        f"<br>last: rank {one.last_rank}, in {steps}"
+        f"<b>{plotly_text(name)}</b><br>{arrival.label} {arrival.place}{size}"
+        f"<br>first to last arrival: {format_duration(arrival.skew_ns)}"
+        f"<br>last: rank {arrival.last_rank}, in {steps}"
     )

@@ -59,7 +59,7 @@ def ranks_bars(jobs: Sequence[tuple[str, Sequence[RankRow]]], palette: Palette) 
         color = part_color(key, palette)
         widths = [getattr(row, key) for _, row in bars]
         figure.add_bar(
-            y=[place for place, _ in bars],
+            y=[position for position, _ in bars],
             x=[width * factor for width in widths],
             orientation="h",
             name=label,

@@ -26,9 +26,9 @@ def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) 
     height = len(jobs) * (rows * _ROW_PX + _TITLE_PX) + _AXIS_PX
     spans = [_span(jobs, number) for number in range(rows)]
     plot = height - _AXIS_PX
-    for place, (name, columns) in enumerate(jobs):
-        top = 1 - place * (rows * _ROW_PX + _TITLE_PX) / plot - _TITLE_PX / plot
-        suffix = "" if not place else str(place + 1)
+    for index, (name, columns) in enumerate(jobs):
+        top = 1 - index * (rows * _ROW_PX + _TITLE_PX) / plot - _TITLE_PX / plot
+        suffix = "" if not index else str(index + 1)
         shades = [
             [_share(column.values[number], spans[number]) for column in columns]
             for number in range(rows)
@@ -55,8 +55,8 @@ def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) 
             {
                 f"xaxis{suffix}": {
                     "anchor": f"y{suffix}",
-                    "title": {"text": "rank"} if place == len(jobs) - 1 else None,
-                    "showticklabels": place == len(jobs) - 1,
+                    "title": {"text": "rank"} if index == len(jobs) - 1 else None,
+                    "showticklabels": index == len(jobs) - 1,
                     "showgrid": False,
                 },
                 f"yaxis{suffix}": {
@@ -92,5 +92,5 @@ def _hover(column: Column, number: int, label: str) -> str:
     ranks = f"ranks {column.first_rank} to {column.last_rank}"
     if column.first_rank == column.last_rank:
         ranks = f"rank {column.first_rank}"
-    who = "" if column.first_rank == column.last_rank else f" (rank {column.ranks[number]})"
-    return f"<b>{ranks}</b><br>{label}: {format_duration(column.values[number])}{who}"
+    rank_text = "" if column.first_rank == column.last_rank else f" (rank {column.ranks[number]})"
+    return f"<b>{ranks}</b><br>{label}: {format_duration(column.values[number])}{rank_text}"

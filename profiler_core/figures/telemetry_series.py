@@ -30,37 +30,37 @@ _FROM_ZERO: tuple[Key, ...] = ("power", "utilization", "cpu")
 
 
 def telemetry_series(
-    labels: Mapping[int, str], found: Lines, palette: Palette, *, n_columns: int = 2
+    labels: Mapping[int, str], lines: Lines, palette: Palette, *, n_columns: int = 2
 ) -> go.Figure:
     """One small chart for each quantity that was sampled; the runs in their colours.
 
     Args:
         labels: of the runs, by their number among the chosen ones; 0 is the baseline.
-        found: lines on one axis.
+        lines: all on one axis.
         palette: the mode's colours.
         n_columns: charts beside each other.
     """
     figure = new_figure(palette)
-    keys = found.keys
+    keys = lines.keys
     n_rows = max(1, -(-len(keys) // n_columns))
     height = n_rows * _ROW_PX + (n_rows - 1) * _GAP_PX + _TOP_PX + _BOTTOM_PX
     plot = height - _TOP_PX - _BOTTOM_PX
-    for place, key in enumerate(keys):
-        row, column = divmod(place, n_columns)
+    for index, key in enumerate(keys):
+        row, column = divmod(index, n_columns)
         top = 1 - row * (_ROW_PX + _GAP_PX) / plot
-        left = column / n_columns + (0.035 if column else 0.0)
-        suffix = "" if not place else str(place + 1)
-        of_key = [line for line in found.lines if line.key == key]
-        is_last = place + n_columns >= len(keys)
+        x_left = column / n_columns + (0.035 if column else 0.0)
+        suffix = "" if not index else str(index + 1)
+        of_key = [line for line in lines.lines if line.key == key]
+        is_last = index + n_columns >= len(keys)
         figure.update_layout(
             {
                 f"xaxis{suffix}": {
-                    "domain": [left, (column + 1) / n_columns - (0.0 if column else 0.005)],
+                    "domain": [x_left, (column + 1) / n_columns - (0.0 if column else 0.005)],
                     "anchor": f"y{suffix}",
-                    "matches": "x" if place else None,
+                    "matches": "x" if index else None,
                     "showticklabels": is_last,
                     # On a phone two of them beside each other would overlap.
-                    "title": {"text": found.title} if is_last and not column else None,
+                    "title": {"text": lines.title} if is_last and not column else None,
                     "fixedrange": False,
                     "showspikes": True,
                     "spikemode": "across",
@@ -77,14 +77,14 @@ def telemetry_series(
             }
         )
         figure.add_annotation(
-            x=left, y=top, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
+            x=x_left, y=top, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
             text=plotly_text(TITLES[key]), showarrow=False,
             font={"size": 12, "color": palette.muted},
         )  # fmt: skip
         for line in of_key:
             _draw(figure, line, labels[line.run], suffix, palette)
     for axis in range(1, len(keys) + 1):
-        _phases(figure, found, "" if axis == 1 else str(axis), palette)
+        _phases(figure, lines, "" if axis == 1 else str(axis), palette)
     figure.update_layout(
         height=height,
         margin={"l": 0, "r": 8, "t": _TOP_PX, "b": _BOTTOM_PX},
@@ -118,8 +118,8 @@ def _with_gaps(points: Sequence[Point]) -> tuple[list[float | None], list[float 
     longest = max(_GAP_S, 5 * median(distances)) if distances else 0.0
     xs: list[float | None] = []
     ys: list[float | None] = []
-    for place, (x, y) in enumerate(points):
-        if place and x - points[place - 1][0] > longest:
+    for index, (x, y) in enumerate(points):
+        if index and x - points[index - 1][0] > longest:
             xs.append(None)
             ys.append(None)
         xs.append(x)
@@ -127,9 +127,9 @@ def _with_gaps(points: Sequence[Point]) -> tuple[list[float | None], list[float 
     return xs, ys
 
 
-def _phases(figure: go.Figure, found: Lines, suffix: str, palette: Palette) -> None:
+def _phases(figure: go.Figure, lines: Lines, suffix: str, palette: Palette) -> None:
     """Stretches behind the lines, in the colour of their run; the rarer the phase, the darker."""
-    for span in found.spans:
+    for span in lines.spans:
         figure.add_shape(
             type="rect",
             xref=f"x{suffix}",
@@ -159,8 +159,8 @@ def _range(key: Key, of_key: Sequence[Line]) -> list[float]:
     return [max(0.0, middle - room / 2), middle + room / 2]
 
 
-def phase_shades(found: Lines) -> str:
+def phase_shades(lines: Lines) -> str:
     """Which phases are shaded, from light to dark; "" where none is."""
-    kinds = {span.kind for span in found.spans}
-    named = [WORDS[kind] for kind in PHASE_OPACITY if kind in kinds]
-    return f"Shaded, from light to dark: {', '.join(named)}." if named else ""
+    kinds = {span.kind for span in lines.spans}
+    phase_words = [WORDS[kind] for kind in PHASE_OPACITY if kind in kinds]
+    return f"Shaded, from light to dark: {', '.join(phase_words)}." if phase_words else ""

@@ -56,22 +56,22 @@ def trend_figure(
     figure = new_figure(palette)
     values = [point.value for line in chart.lines for point in line.points]
     factor, unit = _unit(metric, max(values))
-    places = _places(chart, order)
+    positions = _positions(chart, order)
     for number, line in enumerate(_coloured(chart.lines)):
         color = palette.run(line[1])
-        _draw_band(figure, line[0], places, factor, color)
+        _draw_band(figure, line[0], positions, factor, color)
         _draw_line(
-            figure, line[0], places, factor, color, palette, metric, number, len(chart.lines)
+            figure, line[0], positions, factor, color, palette, metric, number, len(chart.lines)
         )
-    _mark_changes(figure, chart, places, palette)
-    _ring(figure, chart, places, factor, palette, chosen)
-    _name_shifts(figure, chart, places, factor, palette)
+    _mark_changes(figure, chart, positions, palette)
+    _ring(figure, chart, positions, factor, palette, chosen)
+    _name_shifts(figure, chart, positions, factor, palette)
     figure.update_layout(
         height=_HEIGHT_PX,
         showlegend=False,
         margin={"t": 26 if figure.layout.shapes else 8, "r": 12},
         yaxis={"range": _range(chart, factor), "title": {"text": unit}, "nticks": 5},
-        xaxis=_axis(chart, places, order),
+        xaxis=_axis(chart, positions, order),
         clickmode="event+select",
         hovermode="closest",
     )
@@ -80,7 +80,7 @@ def trend_figure(
 
 def trend_legend(chart: TrendChart, palette: Palette) -> tuple[tuple[str, str], ...]:
     """(variant, colour) of each line."""
-    return tuple((line.variant, palette.run(place)) for line, place in _coloured(chart.lines))
+    return tuple((line.variant, palette.run(number)) for line, number in _coloured(chart.lines))
 
 
 def format_metric(metric: str, value: float | None) -> str:
@@ -109,7 +109,7 @@ def _range(chart: TrendChart, factor: float) -> list[float]:
 def _name_shifts(
     figure: go.Figure,
     chart: TrendChart,
-    places: dict[str, datetime | int],
+    positions: dict[str, datetime | int],
     factor: float,
     palette: Palette,
 ) -> None:
@@ -119,7 +119,7 @@ def _name_shifts(
             moved = abs((point.ratio or 1.0) - 1)
             if point.is_beyond_noise and point.ratio and moved >= _NAMED_SHIFT:
                 figure.add_annotation(
-                    x=places[point.run.run_id],
+                    x=positions[point.run.run_id],
                     y=point.value * factor,
                     yshift=18,
                     text=format_change(point.ratio),
@@ -140,7 +140,7 @@ def _coloured(lines: Sequence[TrendLine]) -> list[tuple[TrendLine, int]]:
     return numbered
 
 
-def _places(chart: TrendChart, order: Order) -> dict[str, datetime | int]:
+def _positions(chart: TrendChart, order: Order) -> dict[str, datetime | int]:
     """run_id -> place on the axis. Runs of one capture share theirs."""
     runs = {p.run.run_id: p.run for line in chart.lines for p in line.points}
     starts: dict[str, str] = {}
@@ -155,10 +155,14 @@ def _places(chart: TrendChart, order: Order) -> dict[str, datetime | int]:
     return {run_id: captures.index(run.capture_id) for run_id, run in runs.items()}
 
 
-def _axis(chart: TrendChart, places: dict[str, datetime | int], order: Order) -> dict[str, object]:
+def _axis(
+    chart: TrendChart, positions: dict[str, datetime | int], order: Order
+) -> dict[str, object]:
     if order == "time":
         axis: dict[str, object] = {"type": "date", "nticks": 8}
-        moments = sorted({place for place in places.values() if isinstance(place, datetime)})
+        moments = sorted(
+            {position for position in positions.values() if isinstance(position, datetime)}
+        )
         if len(moments) == 1:  # Plotly would show a span of milliseconds
             axis |= {"tickvals": moments, "tickformat": "%-d %b %Y"}
         elif moments[-1] - moments[0] > timedelta(days=2):
@@ -170,9 +174,11 @@ def _axis(chart: TrendChart, places: dict[str, datetime | int], order: Order) ->
         for point in line.points:
             commit = point.run.git_commit[:7]
             day = datetime.fromisoformat(point.run.created_at).strftime("%d %b")
-            texts[places[point.run.run_id]] = plotly_text(commit or day)
+            texts[positions[point.run.run_id]] = plotly_text(commit or day)
     step = max(1, len(texts) // 10)
-    shown = {place: text for n, (place, text) in enumerate(sorted(texts.items())) if n % step == 0}
+    shown = {
+        position: text for n, (position, text) in enumerate(sorted(texts.items())) if n % step == 0
+    }
     edge = len(texts) - 0.5
     return {
         "tickvals": list(shown),
@@ -184,7 +190,7 @@ def _axis(chart: TrendChart, places: dict[str, datetime | int], order: Order) ->
 def _draw_band(
     figure: go.Figure,
     line: TrendLine,
-    places: dict[str, datetime | int],
+    positions: dict[str, datetime | int],
     factor: float,
     color: str,
 ) -> None:
@@ -192,7 +198,7 @@ def _draw_band(
     if len(banded) < 2:
         for point in banded:
             figure.add_scatter(
-                x=[places[point.run.run_id]] * 2,
+                x=[positions[point.run.run_id]] * 2,
                 y=[(point.low or 0) * factor, (point.high or 0) * factor],
                 mode="lines",
                 line={"color": color, "width": 3},
@@ -200,9 +206,9 @@ def _draw_band(
                 hoverinfo="skip",
             )
         return
-    there = [places[p.run.run_id] for p in banded]
+    xs = [positions[p.run.run_id] for p in banded]
     figure.add_scatter(
-        x=[*there, *reversed(there)],
+        x=[*xs, *reversed(xs)],
         y=[
             *((p.high or 0) * factor for p in banded),
             *((p.low or 0) * factor for p in reversed(banded)),
@@ -218,7 +224,7 @@ def _draw_band(
 def _draw_line(
     figure: go.Figure,
     line: TrendLine,
-    places: dict[str, datetime | int],
+    positions: dict[str, datetime | int],
     factor: float,
     color: str,
     palette: Palette,
@@ -227,7 +233,7 @@ def _draw_line(
     n_lines: int,
 ) -> None:
     figure.add_scatter(
-        x=[places[p.run.run_id] for p in line.points],
+        x=[positions[p.run.run_id] for p in line.points],
         y=[p.value * factor for p in line.points],
         mode="lines+markers",
         name=plotly_text(line.variant),
@@ -251,9 +257,9 @@ def _draw_line(
     )
 
 
-def _is_small(what: str) -> bool:
+def _is_small(quantity: str) -> bool:
     """A change that is said when asked, and not marked: it seldom moves a number."""
-    return what in ("host", "CPU", "Python")
+    return quantity in ("host", "CPU", "Python")
 
 
 def _hover(line: TrendLine, point: TrendPoint, metric: str) -> str:
@@ -282,7 +288,7 @@ def _hover(line: TrendLine, point: TrendPoint, metric: str) -> str:
 
 
 def _mark_changes(
-    figure: go.Figure, chart: TrendChart, places: dict[str, datetime | int], palette: Palette
+    figure: go.Figure, chart: TrendChart, positions: dict[str, datetime | int], palette: Palette
 ) -> None:
     """A dotted line with words where the environment changed; once for all lines."""
     marks: dict[datetime | int, list[str]] = {}
@@ -290,15 +296,15 @@ def _mark_changes(
         for point in line.points:
             for change in point.changes:
                 words = f"{change.what} {change.after}"
-                found = marks.setdefault(places[point.run.run_id], [])
-                if words not in found and not _is_small(change.what):
-                    found.append(words)
-    said = sorted((place, ", ".join(words)) for place, words in marks.items() if words)
-    for n, (place, text) in enumerate(said):
+                texts = marks.setdefault(positions[point.run.run_id], [])
+                if words not in texts and not _is_small(change.what):
+                    texts.append(words)
+    labelled = sorted((position, ", ".join(words)) for position, words in marks.items() if words)
+    for n, (position, text) in enumerate(labelled):
         figure.add_shape(
             type="line",
-            x0=place,
-            x1=place,
+            x0=position,
+            x1=position,
             yref="paper",
             y0=0,
             y1=1,
@@ -308,7 +314,7 @@ def _mark_changes(
         if n < _MOST_MARKS:
             short = text if len(text) <= _LONGEST_CHANGE else f"{text[: _LONGEST_CHANGE - 1]}…"
             figure.add_annotation(
-                x=place,
+                x=position,
                 yref="paper",
                 y=1,
                 yanchor="bottom",
@@ -322,7 +328,7 @@ def _mark_changes(
 def _ring(
     figure: go.Figure,
     chart: TrendChart,
-    places: dict[str, datetime | int],
+    positions: dict[str, datetime | int],
     factor: float,
     palette: Palette,
     chosen: str | None,
@@ -331,7 +337,7 @@ def _ring(
         for point in line.points:
             if point.run.run_id == chosen:
                 figure.add_scatter(
-                    x=[places[chosen]],
+                    x=[positions[chosen]],
                     y=[point.value * factor],
                     mode="markers",
                     marker={

@@ -9,7 +9,7 @@ import sys
 
 from profiler_core.ranks.find import find_ranks
 from profiler_core.ranks.job_at import job_of
-from profiler_core.ranks.kept import keep_job
+from profiler_core.ranks.job_cache import keep_job
 from profiler_core.worker.protocol import Progress, Report, answer
 
 

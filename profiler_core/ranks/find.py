@@ -28,10 +28,10 @@ _MOST_FILES = 100_000
 
 @dataclass(frozen=True)
 class RankFile:
-    """One rank's trace. place: a path, or a URL."""
+    """One rank's trace. location: a path, or a URL."""
 
     rank: int
-    place: str
+    location: str
     name: str  # to show: the path below what was asked for
 
 
@@ -46,24 +46,26 @@ class RankFiles:
 
 @dataclass(frozen=True)
 class _Candidate:
-    place: str
+    location: str
     name: str
-    said: int | None  # by the file
+    file_rank: int | None  # by the file
 
 
-def find_ranks(place: str) -> RankFiles:
+def find_ranks(location: str) -> RankFiles:
     """The ranks of the job at a place.
 
     Raises:
         BadInput: two files are of one rank, or the store cannot be reached.
         NotARun: no trace lies there.
     """
-    if remote.is_url(place):
-        found = [_Candidate(url, name, None) for url, name in remote.listed(place, _MOST_FILES)]
-        return _numbered(PurePosixPath(place).name or place, found)
-    path = Path(place).expanduser()
+    if remote.is_url(location):
+        candidates = [
+            _Candidate(url, name, None) for url, name in remote.listed(location, _MOST_FILES)
+        ]
+        return _numbered(PurePosixPath(location).name or location, candidates)
+    path = Path(location).expanduser()
     if not path.exists():
-        raise NotARun(f"{place} does not exist.", remedy=_REMEDY)
+        raise NotARun(f"{location} does not exist.", remedy=_REMEDY)
     if path.is_dir():
         return ranks_below(path, path.name or str(path))
     if is_archive(path):
@@ -107,7 +109,7 @@ def _traces_below(folder: Path) -> list[RankTrace]:
         if path.is_file() and not path.name.startswith((names.TRACE_STACKS.split(".")[0], "."))
     ]
     shown = [(path, path.relative_to(folder).as_posix()) for path in files]
-    return usable([one for path, name in shown if (one := rank_trace(path, name)) is not None])
+    return usable([trace for path, name in shown if (trace := rank_trace(path, name)) is not None])
 
 
 def _set_name(run: Path) -> str:
@@ -118,65 +120,69 @@ def _set_name(run: Path) -> str:
 
 def _of_set(ranks: Mapping[int, Path], name: str) -> RankFiles:
     """A run directory for each rank."""
-    found, notes = [], []
+    candidates, notes = [], []
     for rank, directory in ranks.items():
         trace, record = file_in(directory, Role.TRACE), record_in(directory)
         if trace is None:
             why = record.error if record is not None and record.error else "it has no trace"
             notes.append(f"Rank {rank} ({directory.name}) cannot be shown: {why.rstrip('.')}.")
         else:
-            found.append(_Candidate(str(trace), f"{directory.name}/{trace.name}", rank))
-    files = _numbered(name, found)
+            candidates.append(_Candidate(str(trace), f"{directory.name}/{trace.name}", rank))
+    files = _numbered(name, candidates)
     return replace(files, notes=(*files.notes, *notes))
 
 
 def _of_run(folder: Path, name: str) -> RankFiles:
     """Rank 0 is the run itself, the others lie below ranks/."""
     below = folder / RANKS
-    others = [p for p in below.iterdir() if p.name.isdecimal()] if below.is_dir() else []
-    found, without = [], []
-    for rank, directory in [(0, folder), *sorted((int(p.name), p) for p in others)]:
+    rank_folders = [p for p in below.iterdir() if p.name.isdecimal()] if below.is_dir() else []
+    candidates, without = [], []
+    for rank, directory in [(0, folder), *sorted((int(p.name), p) for p in rank_folders)]:
         trace = file_in(directory, Role.TRACE)
         if trace is None:
             without.append(rank)
             continue
         # The folder itself is of rank 0, or of the lowest that somebody brought.
-        said = rank_said(trace).rank if directory is folder else rank
+        file_rank = rank_said(trace).rank if directory is folder else rank
         shown = trace.relative_to(folder).as_posix()
-        found.append(_Candidate(str(trace), shown, rank if said is None else said))
-    files = _numbered(name, found)
+        candidates.append(_Candidate(str(trace), shown, rank if file_rank is None else file_rank))
+    files = _numbered(name, candidates)
     notes = [f"Rank {rank} has no trace." for rank in without]
     return replace(files, notes=(*files.notes, *notes))
 
 
-def _numbered(name: str, found: Sequence[_Candidate]) -> RankFiles:
+def _numbered(name: str, candidates: Sequence[_Candidate]) -> RankFiles:
     """Give each file its rank: what it says, else its name, else what is left over, in order."""
-    if not found:
+    if not candidates:
         raise NotARun(f"{name} holds no trace.", remedy=_REMEDY)
-    ranks = [c.said if c.said is not None else rank_in_name(c.name) for c in found]
-    taken: dict[int, str] = {}
-    for candidate, rank in zip(found, ranks, strict=True):
+    ranks = [c.file_rank if c.file_rank is not None else rank_in_name(c.name) for c in candidates]
+    names_by_rank: dict[int, str] = {}
+    for candidate, rank in zip(candidates, ranks, strict=True):
         if rank is None:
             continue
-        if rank in taken:
+        if rank in names_by_rank:
             raise BadInput(
-                f"Rank {rank} is in several files: {taken[rank]} and {candidate.name}.",
+                f"Rank {rank} is in several files: {names_by_rank[rank]} and {candidate.name}.",
                 remedy="Keep one trace of each rank and of one job; pass another job by itself.",
             )
-        taken[rank] = candidate.name
-    unknown = sorted(c.name for c, rank in zip(found, ranks, strict=True) if rank is None)
-    free = (number for number in range(len(found) + len(taken)) if number not in taken)
+        names_by_rank[rank] = candidate.name
+    unknown = sorted(c.name for c, rank in zip(candidates, ranks, strict=True) if rank is None)
+    free = (
+        number
+        for number in range(len(candidates) + len(names_by_rank))
+        if number not in names_by_rank
+    )
     by_order = dict(zip(unknown, free, strict=False))
     files = [
-        RankFile(by_order[c.name] if rank is None else rank, c.place, c.name)
-        for c, rank in zip(found, ranks, strict=True)
+        RankFile(by_order[c.name] if rank is None else rank, c.location, c.name)
+        for c, rank in zip(candidates, ranks, strict=True)
     ]
     notes = []
-    if unknown and len(found) > 1:
+    if unknown and len(candidates) > 1:
         shown = ", ".join(f"{n} as rank {by_order[n]}" for n in unknown[:3])
-        more = " …" if len(unknown) > 3 else ""
+        ellipsis = " …" if len(unknown) > 3 else ""
         notes.append(
-            f"Neither file nor name says the rank of {len(unknown)} of {len(found)} traces; they "
-            f"are numbered in the order of their names: {shown}{more}."
+            f"Neither file nor name says the rank of {len(unknown)} of {len(candidates)} traces; "
+            f"they are numbered in the order of their names: {shown}{ellipsis}."
         )
     return RankFiles(name, tuple(sorted(files, key=lambda file: file.rank)), tuple(notes))

@@ -15,20 +15,20 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class FoundJob:
+class LocatedJob:
     """A job and where it came from."""
 
-    found: RankFiles
+    rank_files: RankFiles
     job: Job
 
 
 def job_at(
-    place: str,
+    location: str,
     *,
     scheduler: str | None = None,
     n_processes: int | None = None,
     progress: Progress | None = None,
-) -> FoundJob:
+) -> LocatedJob:
     """The job of the rank traces at a folder, a zip or a URL.
 
     Raises:
@@ -36,27 +36,27 @@ def job_at(
         NotARun: no trace lies there.
         Cancelled: `progress` asked for it; no process is left.
     """
-    found = find_ranks(place)
-    return FoundJob(found, job_of(found, scheduler, n_processes, progress))
+    rank_files = find_ranks(location)
+    return LocatedJob(rank_files, job_of(rank_files, scheduler, n_processes, progress))
 
 
 def job_of(
-    found: RankFiles,
+    rank_files: RankFiles,
     scheduler: str | None = None,
     n_processes: int | None = None,
     progress: Progress | None = None,
 ) -> Job:
     """The job of ranks that were found; as `job_at`."""
-    each: Iterator[RankSummary] = (
-        summaries_on(scheduler, found.files)
+    reduced: Iterator[RankSummary] = (
+        summaries_on(scheduler, rank_files.files)
         if scheduler
-        else summaries_here(found.files, n_processes)
+        else summaries_here(rank_files.files, n_processes)
     )
     summaries = []
-    with closing(each):  # type: ignore[type-var]
-        for summary in each:
+    with closing(reduced):  # type: ignore[type-var]
+        for summary in reduced:
             summaries.append(summary)
             if progress is not None:
-                progress(len(summaries), len(found.files))
+                progress(len(summaries), len(rank_files.files))
     job = combine(summaries)
-    return replace(job, notes=(*found.notes, *job.notes))
+    return replace(job, notes=(*rank_files.notes, *job.notes))

@@ -18,10 +18,10 @@ _RANKS_PER_PROCESS = 64
 _WORTH_PROCESSES = 4
 
 
-def processes_for(n_files: int, asked: int | None) -> int:
+def processes_for(n_files: int, requested: int | None) -> int:
     """How many processes to use: as asked, else one for each CPU that this process may use."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
-    return max(1, min(asked or available or os.cpu_count() or 1, n_files))
+    return max(1, min(requested or available or os.cpu_count() or 1, n_files))
 
 
 def summaries_here(
@@ -60,17 +60,17 @@ def _as_done(
     pool: ProcessPoolExecutor, files: Sequence[RankFile], *, ahead: int
 ) -> Iterator[RankSummary]:
     """No more than `ahead` ranks are handed out: answers that nobody took yet stay few."""
-    left = iter(files)
+    remaining = iter(files)
     pending: set[Future[RankSummary]] = set()
     while True:
-        for file in left:
+        for file in remaining:
             pending.add(pool.submit(summary_of, file))
             if len(pending) >= ahead:
                 break
         if not pending:
             return
-        done, pending = wait(pending, return_when=FIRST_COMPLETED)
-        for future in done:
+        finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+        for future in finished:
             yield future.result()
 
 

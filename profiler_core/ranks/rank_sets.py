@@ -24,11 +24,11 @@ def rank_sets(records: Iterable[tuple[T, RunRecord]]) -> list[dict[int, T]]:
     Runs that are of no such job, or not clearly of one, are in none.
     """
     jobs: dict[tuple[object, ...], list[tuple[int, str, T]]] = {}
-    for one, record in records:
+    for run, record in records:
         if record.world_size > 1:
             key = (record.workload, record.variant, record.world_size, repr(record.sweep))
-            jobs.setdefault(key, []).append((record.rank, record.capture_id, one))
-    found = []
+            jobs.setdefault(key, []).append((record.rank, record.capture_id, run))
+    sets = []
     for job in jobs.values():
         parts = [job]
         if not _distinct(job):
@@ -36,12 +36,12 @@ def rank_sets(records: Iterable[tuple[T, RunRecord]]) -> list[dict[int, T]]:
             for member in job:
                 by_id.setdefault(member[1], []).append(member)
             parts = list(by_id.values())
-        found += [
-            {rank: one for rank, _, one in sorted(part, key=lambda member: member[0])}
+        sets += [
+            {rank: run for rank, _, run in sorted(part, key=lambda member: member[0])}
             for part in parts
             if len(part) > 1 and _distinct(part)
         ]
-    return found
+    return sets
 
 
 def _distinct(members: list[tuple[int, str, T]]) -> bool:
@@ -50,8 +50,8 @@ def _distinct(members: list[tuple[int, str, T]]) -> bool:
 
 def ranks_beside(run: Path) -> Mapping[int, Path]:
     """The run directories of the job that a run directory is a rank of, by rank; empty: of none."""
-    own = record_in(run)
-    if own is None or own.world_size < 2:
+    record = record_in(run)
+    if record is None or record.world_size < 2:
         return {}
     return next((s for s in sets_in(run.parent) if run in s.values()), {})
 

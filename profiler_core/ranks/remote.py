@@ -17,9 +17,9 @@ from profiler_core.ingest.formats import trace_endings
 _NO_TRACES = ("run.json", "capture.json", "sources.json", "trace_stacks.json", "meta.json")
 
 
-def is_url(place: str) -> bool:
+def is_url(location: str) -> bool:
     """True for `scheme://…`."""
-    return "://" in place
+    return "://" in location
 
 
 def listed(url: str, most: int) -> list[tuple[str, str]]:
@@ -30,12 +30,12 @@ def listed(url: str, most: int) -> list[tuple[str, str]]:
     """
     with _explained(url):
         system, root = fsspec.core.url_to_fs(url)
-        found = system.find(root) if system.isdir(root) else [root]
-        kept = sorted(path for path in found if _is_named_like_a_trace(path))[:most]
+        paths = system.find(root) if system.isdir(root) else [root]
+        trace_paths = sorted(path for path in paths if _is_named_like_a_trace(path))[:most]
         below = root.rstrip("/") + "/"
         return [
             (system.unstrip_protocol(path), path.removeprefix(below) or PurePosixPath(path).name)
-            for path in kept
+            for path in trace_paths
         ]
 
 

@@ -20,12 +20,16 @@ def summary_of(file: RankFile) -> RankSummary:
     """Reduce one rank; a trace that cannot be read is a summary with a `problem`, no error."""
     try:
         with ExitStack() as stack:
-            is_url = remote.is_url(file.place)
-            path = stack.enter_context(remote.fetched(file.place)) if is_url else Path(file.place)
-            found = summarise_rank(open_trace(path), file.rank)
+            is_url = remote.is_url(file.location)
+            path = (
+                stack.enter_context(remote.fetched(file.location))
+                if is_url
+                else Path(file.location)
+            )
+            summary = summarise_rank(open_trace(path), file.rank)
     except FusionscopeError as error:
         return _unreadable(file, error.problem.rstrip("."))
-    return RankSummary(**{**vars(found), "source": file.name})
+    return RankSummary(**{**vars(summary), "source": file.name})
 
 
 def _unreadable(file: RankFile, problem: str) -> RankSummary:

@@ -36,12 +36,12 @@ _taken: Dict[str, int] = {}
 class CompilerLogs:
     """Collects from `start` to `stop`; then torch logs as it did before.
 
-    `asked` is what the text log was switched to, in the words of TORCH_LOGS, where that was done
-    here.
+    `switched_on` is the TORCH_LOGS value that the text log was set to by this object; None where
+    the environment had set one.
     """
 
     def __init__(self, directory: Path, handover: Optional[Handover], is_only_rank: bool) -> None:
-        self.asked: Optional[str] = None
+        self.switched_on: Optional[str] = None
         self._directory = directory
         # What the ranks write to one stderr is mixed line by line, so each keeps its own.
         can_copy = handover is not None and is_only_rank and handover.is_own_stderr()
@@ -78,12 +78,12 @@ class CompilerLogs:
         Args:
             had_compiled: it did so before the Recorder started.
         """
-        found = []
+        sentences = []
         if had_compiled and (self._stderr is None or not os.environ.get("TORCH_LOGS")):
-            found.append(_BEFORE)
+            sentences.append(_BEFORE)
         if not list((self._directory / names.TORCH_TRACE).glob("*.log")):
-            found.append(_NO_STRUCTURED)
-        return found
+            sentences.append(_NO_STRUCTURED)
+        return sentences
 
     def files(self) -> List[Path]:
         """The collected files."""
@@ -101,10 +101,10 @@ class CompilerLogs:
         before = (
             (dict(state.log_qname_to_level), set(state.artifact_names)) if state else ({}, set())
         )
-        wanted = wanted_logs(tuple(log_names()))
-        levels = {name: logging.INFO if name == "dynamic" else True for name in wanted}
+        collected = wanted_logs(tuple(log_names()))
+        levels = {name: logging.INFO if name == "dynamic" else True for name in collected}
         torch._logging.set_logs(modules=levels)
-        self.asked = torch_logs(wanted)
+        self.switched_on = torch_logs(collected)
         self._restore = before
         for logger in _torch_loggers():
             for handler in logger.handlers:
@@ -156,28 +156,28 @@ class CompilerLogs:
 
 def _append_rest(source: Path, target: Path, keep: Optional[bytes]) -> None:
     """Append what no earlier Recorder of this process took; of that, only lines with `keep`."""
-    taken = _taken.get(str(source), 0)
+    offset = _taken.get(str(source), 0)
     with source.open("rb") as file, target.open("ab") as out:
         if keep is not None:
-            while file.tell() < taken:
+            while file.tell() < offset:
                 line = file.readline()
                 if keep in line:
                     out.write(line)
-        file.seek(taken)
+        file.seek(offset)
         shutil.copyfileobj(file, out, 1 << 20)
         _taken[str(source)] = file.tell()
 
 
 def _torch_loggers() -> List[logging.Logger]:
     """Those of torch that have handlers: all others hand their records up to one of them."""
-    found = []
+    loggers = []
     for name, logger in list(logging.root.manager.loggerDict.items()):
         is_torchs = name == "torch" or name.startswith("torch.")
         if not is_torchs or name == _TRACE_LOGGER or not isinstance(logger, logging.Logger):
             continue
         if logger.handlers and not logger.propagate:
-            found.append(logger)
-    return found
+            loggers.append(logger)
+    return loggers
 
 
 def _set_back(levels: Dict[str, Any], artifacts: set[str]) -> None:

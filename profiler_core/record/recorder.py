@@ -15,8 +15,8 @@ from typing import Any, Callable, Dict, Optional, Type, Union
 from profiler_core.capture import handover
 from profiler_core.errors import BadInput
 from profiler_core.record.logs import CompilerLogs
-from profiler_core.record.place import place, ranks
 from profiler_core.record.plan import Plan
+from profiler_core.record.run_location import ranks, run_location
 from profiler_core.record.session import Session
 
 _n_recorders = 0  # started in this process
@@ -118,41 +118,43 @@ class Recorder:
                 "A Recorder is recording already ({}).".format(_active.directory),
                 remedy="Close it before you start another.",
             )
-        own = ranks()
-        where = place(
+        process_ranks = ranks()
+        location = run_location(
             self._out.expanduser().absolute(),
             self._workload,
             self._variant,
-            own,
+            process_ranks,
             self._job,
             _n_recorders,
         )
         handed = handover.handed_over()
-        logs = CompilerLogs(where.directory, handed, own.world_size == 1)
+        logs = CompilerLogs(location.directory, handed, process_ranks.world_size == 1)
         label = " ".join(filter(None, (self._workload, self._variant)))
-        run_id = where.capture_id + (".rank{}".format(own.rank) if own.rank else "")
+        run_id = location.capture_id + (
+            ".rank{}".format(process_ranks.rank) if process_ranks.rank else ""
+        )
         record = {
             "run_id": run_id,
-            "capture_id": where.capture_id,
+            "capture_id": location.capture_id,
             "role": None,
             "baseline_run_id": None,
             "name": self._name or label,
             "workload": self._workload,
             "variant": self._variant,
-            "rank": own.rank,
-            "world_size": own.world_size,
+            "rank": process_ranks.rank,
+            "world_size": process_ranks.world_size,
             "spec": self._spec,
         }
         try:
-            self._session = Session(self._plan, where, own, record, logs, self._device)
+            self._session = Session(self._plan, location, process_ranks, record, logs, self._device)
         except OSError as error:
             raise BadInput(
                 "A run cannot be written into {}: {}.".format(self._out, error.strerror),
                 remedy="Pass another folder to Recorder, or to fusionscope run --out.",
             ) from error
-        self.directory = where.directory
+        self.directory = location.directory
         if handed is not None:
-            handed.add_run(where.directory)
+            handed.add_run(location.directory)
         self._after_step = self._session.after_step
         _n_recorders += 1
         _active = self
@@ -176,14 +178,14 @@ class Recorder:
             return
         self._after_step = None
         if isinstance(error, KeyboardInterrupt):
-            session.end("cancelled", session.told_end("Stopped by Ctrl-C"))
+            session.end("cancelled", session.end_sentence("Stopped by Ctrl-C"))
         elif isinstance(error, (SystemExit, GeneratorExit)):
-            session.end("failed", session.told_end("The script left the loop"))
+            session.end("failed", session.end_sentence("The script left the loop"))
         elif error is not None:
             session.end("failed", session.describe(error, sys.argv[0] or None))
         else:
             remedy = "Give the loop more steps, or ask for less (rounds=, round_steps=, steps=)."
-            session.end("failed", "{} {}".format(session.told_end("The loop ended"), remedy))
+            session.end("failed", "{} {}".format(session.end_sentence("The loop ended"), remedy))
         self._let_go()
 
     @property
@@ -217,7 +219,7 @@ class Recorder:
         session = self._session
         if session is not None and self._after_step is not None:
             self._after_step = None
-            session.end("failed", session.told_end("The process was ended by SIGTERM"))
+            session.end("failed", session.end_sentence("The process was ended by SIGTERM"))
             self._let_go()
         os.kill(os.getpid(), number)  # the default action is back
 
@@ -225,15 +227,20 @@ class Recorder:
 def _last_line(session: Session) -> str:
     record = session.record
     rounds = record["measurement"].get("rounds", ())
-    words = [
+    parts = [
         "fusionscope:",
         record["name"],
         "recorded" if record["status"] == "finished" else record["status"],
     ]
     if rounds:
-        step_ms = statistics.median(one["wall_ns"] / one["n_steps"] for one in rounds) / 1e6
-        words.append("({:.3f} ms a step, {} rounds)".format(step_ms, len(rounds)))
-    words.append("in {}".format(session.directory))
+        step_ms = (
+            statistics.median(
+                timed_round["wall_ns"] / timed_round["n_steps"] for timed_round in rounds
+            )
+            / 1e6
+        )
+        parts.append("({:.3f} ms a step, {} rounds)".format(step_ms, len(rounds)))
+    parts.append("in {}".format(session.directory))
     if record["error"]:
-        words.append("– {}".format(record["error"]))
-    return " ".join(words)
+        parts.append("– {}".format(record["error"]))
+    return " ".join(parts)

@@ -20,8 +20,8 @@ from profiler_core.capture.sources import collect_sources
 from profiler_core.capture.telemetry.sampling import Sampled, Telemetry, telemetry_of
 from profiler_core.record.compiling import InductorSettings, counts, did_compile
 from profiler_core.record.logs import CompilerLogs
-from profiler_core.record.place import Place, Ranks
 from profiler_core.record.plan import Plan
+from profiler_core.record.run_location import Ranks, RunLocation
 from profiler_core.record.stages.order import stages_of
 from profiler_core.record.stages.stage import Recording, Stage
 
@@ -32,22 +32,22 @@ class Session:
     def __init__(
         self,
         plan: Plan,
-        place: Place,
+        location: RunLocation,
         ranks: Ranks,
         record: Dict[str, Any],
         logs: CompilerLogs,
         device: Optional[str],
     ) -> None:
-        self.directory = place.directory
+        self.directory = location.directory
         self.n_steps = 0
         self._plan = plan
         self._ranks = ranks
-        self._asked_device = device
+        self._requested_device = device
         self._telemetry: Optional[Telemetry] = None
         self._stage: Optional[Stage] = None
         self._left: List[Stage] = []
         self._recording: Optional[Recording] = None
-        self._writer = RunWriter(place.directory, record)
+        self._writer = RunWriter(location.directory, record)
         self._heartbeat = Heartbeat([self._writer])
         self._settings = InductorSettings()
         self._logs = logs
@@ -109,15 +109,15 @@ class Session:
         _problem_of(lambda: self._writer.end(status, sentence))
         self._heartbeat.__exit__()
 
-    def told_end(self, happened: str) -> str:
+    def end_sentence(self, happened: str) -> str:
         """What ended the loop before the recording was done, as a sentence."""
         steps = "1 step" if self.n_steps == 1 else "{} steps".format(self.n_steps)
         doing = self._stage.doing if self._stage is not None else "the first step"
         n_rounds = len(self._measurement.get("rounds", ()))
-        kept = {0: "No timed round is", 1: "One timed round is"}.get(
+        rounds_kept = {0: "No timed round is", 1: "One timed round is"}.get(
             n_rounds, "{} timed rounds are".format(n_rounds)
         )
-        return "{} after {}, in {}. {} kept.".format(happened, steps, doing, kept)
+        return "{} after {}, in {}. {} kept.".format(happened, steps, doing, rounds_kept)
 
     def describe(self, error: BaseException, user_file: Optional[str]) -> str:
         """What the user's code raised, as a sentence."""
@@ -131,12 +131,12 @@ class Session:
 
     def _first_step(self) -> None:
         self._measurement["first_call_ns"] = time.perf_counter_ns() - self._before
-        device = _device(self._asked_device)
+        device = _device(self._requested_device)
         self.record["environment"].update(environment.environment(device))
         self.record["environment"].update(environment.settings())
         self.record["environment"].update(code_version(Path(sys.argv[0] or ".").absolute().parent))
-        if self._logs.asked is not None:
-            self.record["environment"]["torch_logs"] = self._logs.asked
+        if self._logs.switched_on is not None:
+            self.record["environment"]["torch_logs"] = self._logs.switched_on
         uuids = [None] * (device.index or 0) + [self.record["environment"].get("gpu_uuid")]
         self._telemetry = telemetry_of(str(device), uuids)
         self._measurement.update(self._telemetry.facts())
@@ -222,12 +222,12 @@ def _problem_of(work: Callable[[], Any]) -> Optional[str]:
     return None
 
 
-def _device(asked: Optional[str]) -> Any:
+def _device(requested: Optional[str]) -> Any:
     """Where the steps ran: as asked, else the current GPU if this process holds memory on it."""
     import torch
 
-    device = torch.device(asked) if asked is not None else torch.device("cpu")
-    if asked is None and torch.cuda.is_available() and torch.cuda.is_initialized():
+    device = torch.device(requested) if requested is not None else torch.device("cpu")
+    if requested is None and torch.cuda.is_available() and torch.cuda.is_initialized():
         index = torch.cuda.current_device()
         if torch.cuda.memory_allocated(index) > 0:
             device = torch.device("cuda", index)

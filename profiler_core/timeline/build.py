@@ -91,7 +91,7 @@ def _write(trace: Trace, folder: Path) -> None:
         **columns,
         "series_ts": series_ts,
         "series_cum": series_cum,
-        **_places(columns["table"], columns["row"], trace),
+        **_positions(columns["table"], columns["row"], trace),
         **_text_columns(names.texts()),
     }
     for name, array in files.items():
@@ -138,7 +138,7 @@ def _series(
         The series; the starts (n_events); and the sums, one more for each series than it has
         events: `cum[i]` is the busy time before event i, the last one that of all.
     """
-    found: list[Series] = []
+    series: list[Series] = []
     starts: list[NDArray[np.int64]] = []
     sums: list[NDArray[np.int64]] = []
     n_before = 0
@@ -147,25 +147,25 @@ def _series(
         ts, dur = (columns[c][lane.first : lane.last] for c in ("ts", "dur"))
         for key in np.flatnonzero(np.bincount(category)).tolist():
             chosen = np.flatnonzero(category == key)
-            found.append(Series(number, key, n_before, n_before + chosen.size))
+            series.append(Series(number, key, n_before, n_before + chosen.size))
             starts.append(ts[chosen])
             sums.append(np.concatenate((np.zeros(1, np.int64), np.cumsum(dur[chosen]))))
             n_before += chosen.size
     empty = [np.zeros(0, np.int64)]
-    return tuple(found), np.concatenate(starts or empty), np.concatenate(sums or empty)
+    return tuple(series), np.concatenate(starts or empty), np.concatenate(sums or empty)
 
 
-def _places(
+def _positions(
     table: NDArray[np.uint8], row: NDArray[np.uint32], trace: Trace
 ) -> dict[str, NDArray[Any]]:
     """For each table: where its rows stand in the event columns. Links name table and row."""
-    found: dict[str, NDArray[Any]] = {}
+    columns: dict[str, NDArray[Any]] = {}
     for number, name in enumerate(TABLES):
-        place = np.zeros(getattr(trace, name).height, np.uint32)
+        positions = np.zeros(getattr(trace, name).height, np.uint32)
         chosen = np.flatnonzero(table == number)
-        place[row[chosen]] = chosen
-        found[f"place_{name}"] = place
-    return found
+        positions[row[chosen]] = chosen
+        columns[f"place_{name}"] = positions
+    return columns
 
 
 def _text_columns(texts: tuple[str, ...]) -> dict[str, NDArray[Any]]:

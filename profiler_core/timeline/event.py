@@ -60,13 +60,13 @@ class Event:
 
 def event(trace: Trace, index: Index, table: str, row: int) -> Event | None:
     """The event in this row of this table; None where there is none. Some ms at 5 M events."""
-    place = index.place(table, row)
-    if place is None:
+    position = index.position(table, row)
+    if position is None:
         return None
     facts = getattr(trace, table).row(row, named=True)
-    lane = index.lane_of(place)
+    lane = index.lane_of(position)
     track = index.layout.tracks[index.layout.lanes[lane].track]
-    ts_ns, dur_ns = int(index.ts[place]), int(index.dur[place])
+    ts_ns, dur_ns = int(index.ts[position]), int(index.dur[position])
     launch, launched = None, None
     if table == "device":
         launch = _launch_of(trace, facts["correlation"])
@@ -79,8 +79,8 @@ def event(trace: Trace, index: Index, table: str, row: int) -> Event | None:
         table=table,
         row=row,
         lane=lane,
-        name=index.name_text(int(index.name[place])),
-        category=index.layout.categories[int(index.category[place])],
+        name=index.name_text(int(index.name[position])),
+        category=index.layout.categories[int(index.category[position])],
         ts_ns=ts_ns,
         dur_ns=dur_ns,
         track=track,
@@ -98,7 +98,7 @@ def event(trace: Trace, index: Index, table: str, row: int) -> Event | None:
         bytes=facts.get("bytes"),
         n_launched=None if launched is None else launched.height,
         launched_ns=None if launched is None else int(launched["dur_ns"].sum()),
-        links=_links(index, place, lane, launch, launched),
+        links=_links(index, position, lane, launch, launched),
     )
 
 
@@ -155,12 +155,12 @@ def _innermost_with_shapes(
         return {k: str(facts[k]) for k in ("input_dims", "input_types") if facts[k] is not None}
     if operators is None:
         return {}
-    told = operators.filter(pl.col("input_dims").is_not_null())
-    if not told.height and facts.get("external_id") is not None:
-        told = trace.ops.filter(pl.col("external_id") == facts["external_id"])
-    if not told.height:
+    with_shapes = operators.filter(pl.col("input_dims").is_not_null())
+    if not with_shapes.height and facts.get("external_id") is not None:
+        with_shapes = trace.ops.filter(pl.col("external_id") == facts["external_id"])
+    if not with_shapes.height:
         return {}
-    row = told.row(-1, named=True)
+    row = with_shapes.row(-1, named=True)
     return {key: row[key] for key in ("input_dims", "input_types") if row[key] is not None}
 
 
@@ -175,23 +175,23 @@ def _step_at(index: Index, moment_ns: object) -> StepRange | None:
 
 def _links(
     index: Index,
-    place: int,
+    position: int,
     lane: int,
     launch: dict[str, Any] | None,
     launched: pl.DataFrame | None,
 ) -> tuple[Link, ...]:
     if launch is not None:
-        call = index.place("runtime", launch["row"])
+        call = index.position("runtime", launch["row"])
         if call is None:
             return ()
         end = int(index.ts[call]) + int(index.dur[call])
-        return (Link(index.lane_of(call), end, lane, int(index.ts[place])),)
+        return (Link(index.lane_of(call), end, lane, int(index.ts[position])),)
     if launched is None:
         return ()
     links: list[Link] = []
     columns = ("row", "ts_ns", "launch_row", "launch_ts_ns", "launch_dur_ns")
     for row, ts_ns, call_row, call_ts, call_dur in launched.select(columns).head(MAX_LINKS).rows():
-        target, call = index.place("device", row), index.place("runtime", call_row)
+        target, call = index.position("device", row), index.position("runtime", call_row)
         if target is not None and call is not None:
             links.append(
                 Link(index.lane_of(call), call_ts + call_dur, index.lane_of(target), ts_ns)

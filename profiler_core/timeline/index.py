@@ -32,24 +32,24 @@ class Index:
     series_cum: NDArray[np.int64]
     name_bytes: NDArray[np.uint8]
     name_start: NDArray[np.int64]
-    places: dict[str, NDArray[np.uint32]]
+    positions: dict[str, NDArray[np.uint32]]
 
     def name_text(self, number: int) -> str:
         """The text of a name."""
         start, stop = self.name_start[number : number + 2].tolist()
         return self.name_bytes[start:stop].tobytes().decode("utf-8", "replace")
 
-    def place(self, table: str, row: int) -> int | None:
+    def position(self, table: str, row: int) -> int | None:
         """Where the row of a table stands in the event columns; None: there is no such row."""
-        places = self.places.get(table)
-        if places is None or not 0 <= row < places.size:
+        positions = self.positions.get(table)
+        if positions is None or not 0 <= row < positions.size:
             return None
-        return int(places[row])
+        return int(positions[row])
 
-    def lane_of(self, place: int) -> int:
+    def lane_of(self, position: int) -> int:
         """The lane of the event at this place of the event columns."""
         ends = np.array([lane.last for lane in self.layout.lanes])
-        return int(np.searchsorted(ends, place, side="right"))
+        return int(np.searchsorted(ends, position, side="right"))
 
 
 def open_index(folder: Path) -> Index:
@@ -76,16 +76,16 @@ def _opened(folder: Path, _stamp: int) -> Index:
         raise DamagedIndexError(f"{folder.name} has version {layout.version}, not {VERSION}.")
     for name, size in layout.sizes.items():
         try:
-            found = (folder / name).stat().st_size
+            n_bytes = (folder / name).stat().st_size
         except OSError as error:
             raise DamagedIndexError(f"{folder.name}: {name} is missing.") from error
-        if found != size:
-            raise DamagedIndexError(f"{folder.name}: {name} has {found} bytes, not {size}.")
+        if n_bytes != size:
+            raise DamagedIndexError(f"{folder.name}: {name} has {n_bytes} bytes, not {size}.")
     try:
         return Index(
             layout=layout,
             **{name: _column(folder, name) for name in _EVENT_COLUMNS},
-            places={table: _column(folder, f"place_{table}") for table in TABLES},
+            positions={table: _column(folder, f"place_{table}") for table in TABLES},
         )
     except (OSError, ValueError) as error:
         raise DamagedIndexError(f"{folder.name}: {error}") from error

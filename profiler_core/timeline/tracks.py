@@ -73,15 +73,15 @@ def tracks_of(trace: Trace, names: Names, categories: Names) -> Iterator[TrackEv
         names,
         categories,
     )
-    places = sorted(
+    stream_keys = sorted(
         {*_keys(device, "device", "stream"), *_keys(ranges, "device", "stream")},
         key=lambda key: tuple(-1 if part is None else part for part in key),
     )
-    for place in places:
+    for stream_key in stream_keys:
         for kind, table in (("ranges", ranges), ("stream", device)):
-            part = _at(table, ("device", "stream"), place)
+            part = _at(table, ("device", "stream"), stream_key)
             if part.height:
-                yield _track(part, "ranges" if kind == "ranges" else "stream", place, None)
+                yield _track(part, "ranges" if kind == "ranges" else "stream", stream_key, None)
 
     host = pl.concat(
         [
@@ -138,11 +138,11 @@ def _with_category(frame: pl.DataFrame, category: Callable[[pl.Expr], pl.Expr]) 
 
 def _numbered(frame: pl.DataFrame, table: str, names: Names, categories: Names) -> pl.DataFrame:
     """The columns that drawing needs, texts as numbers."""
-    place = [c for c in ("device", "stream", "pid", "tid") if c in frame.columns]
+    key_columns = [c for c in ("device", "stream", "pid", "tid") if c in frame.columns]
     if table == "ops":
-        place = ["pid", "tid"]  # its `stream` says nothing about where it ran
+        key_columns = ["pid", "tid"]  # its `stream` says nothing about where it ran
     return frame.with_row_index("row").select(
-        *place,
+        *key_columns,
         "ts_ns",
         pl.col("dur_ns").fill_null(0).clip(lower_bound=0),
         "row",
@@ -194,7 +194,7 @@ def _threads(trace: Trace, host: pl.DataFrame) -> list[tuple[_Key, str]]:
 def _track(
     part: pl.DataFrame,
     kind: TrackKind,
-    place: _Key | None,
+    stream_key: _Key | None,
     thread: _Key | None,
     label: str | None = None,
 ) -> TrackEvents:
@@ -202,7 +202,7 @@ def _track(
     ts = part["ts_ns"].to_numpy().astype(np.int64)
     dur = part["dur_ns"].to_numpy().astype(np.int64)
     depths = packed_depths if kind == "stream" else nested_depths
-    device, stream = place or (None, None)
+    device, stream = stream_key or (None, None)
     pid, tid = thread or (None, None)
     return TrackEvents(
         kind=kind,

@@ -124,12 +124,12 @@ def _drawn_as_events(ranges: dict[int, tuple[int, int]], width: int, max_events:
     if sum(sizes.values()) <= max_events:
         return list(sizes)
     drawn: list[int] = []
-    left = max_events
+    n_left = max_events
     for lane, size in sorted(sizes.items(), key=lambda item: item[1]):
-        if size > width // 8 or size > left:
+        if size > width // 8 or size > n_left:
             break
         drawn.append(lane)
-        left -= size
+        n_left -= size
     return sorted(drawn)
 
 
@@ -137,13 +137,13 @@ def _shares(
     index: Index, edges: NDArray[np.int64], lanes: list[int]
 ) -> tuple[list[tuple[int, int]], NDArray[np.uint8], NDArray[np.uint32]]:
     width = edges.size - 1
-    place = {lane: number for number, lane in enumerate(lanes)}
+    row_of_lane = {lane: number for number, lane in enumerate(lanes)}
     counts = np.zeros((len(lanes), width), np.uint32)
     pairs: list[tuple[int, int]] = []
     rows: list[NDArray[np.uint8]] = []
     per_ns = 255 / np.diff(edges)
     for number, series in enumerate(index.layout.series):
-        if series.lane not in place:
+        if series.lane not in row_of_lane:
             continue
         busy, n_started = busy_until(index, number, edges)
         in_pixel = np.diff(busy)
@@ -152,6 +152,6 @@ def _shares(
         # Rounded up to 1/255, so that a pixel with any work never looks idle.
         rows.append(np.minimum(np.ceil(in_pixel * per_ns), 255).astype(np.uint8))
         pairs.append((series.lane, series.category))
-        counts[place[series.lane]] += np.diff(n_started).astype(np.uint32)
+        counts[row_of_lane[series.lane]] += np.diff(n_started).astype(np.uint32)
     shares = np.stack(rows) if rows else np.zeros((0, width), np.uint8)
     return pairs, shares, counts

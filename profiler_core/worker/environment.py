@@ -31,7 +31,7 @@ _URL_WITH_PASSWORD = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 def child_environment(
     needs: Collection[Need] = (),
     *,
-    kept: Collection[str] = (),
+    kept_names: Collection[str] = (),
     is_own_machine: bool = False,
     inherited: Mapping[str, str] = os.environ,
 ) -> dict[str, str]:
@@ -39,7 +39,7 @@ def child_environment(
 
     Args:
         needs: what the module that is started must reach; the variables for it stay.
-        kept: names of further variables that stay, as the owner of the server decided.
+        kept_names: names of further variables that stay, as the owner of the server decided.
         is_own_machine: the child runs the code of the person whose variables these are: only what
             belongs to the server goes, and a HF_TOKEN stays, as it would in that person's shell.
         inherited: what this process has itself.
@@ -47,7 +47,7 @@ def child_environment(
     return {
         name: value
         for name, value in inherited.items()
-        if name in kept
+        if name in kept_names
         or any(_OF_NEED[need].fullmatch(name) for need in needs)
         or not (_OF_THE_SERVER.fullmatch(name) or (not is_own_machine and _is_secret(name, value)))
     }

@@ -89,18 +89,18 @@ def run_module(
 
 
 def run_program(
-    *words: str, within_s: float, environment: Mapping[str, str] | None = None
+    *command: str, within_s: float, environment: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run a program that no request can choose to its end: a browser that prints, say.
 
     Raises:
         DidNotRun: it could not be started, or was ended.
     """
-    return _run(words, environment or child_environment(), within_s)
+    return _run(command, environment or child_environment(), within_s)
 
 
 def run_detached(
-    module: str, *arguments: str, environment: Mapping[str, str], log: IO[bytes], held: int,
+    module: str, *arguments: str, environment: Mapping[str, str], log: IO[bytes], kept_fd: int,
     within_s: float,
 ) -> int:  # fmt: skip
     """Run a module that leaves a process behind it; returns the exit status of the first one.
@@ -110,7 +110,7 @@ def run_detached(
         arguments: words.
         environment: all of its variables.
         log: what it prints.
-        held: a file descriptor that it keeps.
+        kept_fd: a file descriptor that it keeps.
         within_s: the first process must end within so many seconds.
 
     Raises:
@@ -119,7 +119,7 @@ def run_detached(
     try:
         return subprocess.run(
             module_words(module, *arguments),
-            pass_fds=(held,),
+            pass_fds=(kept_fd,),
             # The Ctrl-C that stops the server must not reach it.
             start_new_session=True,
             stdin=subprocess.DEVNULL,
@@ -135,11 +135,11 @@ def run_detached(
 
 
 def _run(
-    words: Sequence[str], environment: Mapping[str, str], within_s: float
+    command: Sequence[str], environment: Mapping[str, str], within_s: float
 ) -> "subprocess.CompletedProcess[bytes]":
     try:
         return subprocess.run(
-            words,
+            command,
             cwd=working_directory(),
             env=dict(environment),
             stdin=subprocess.DEVNULL,

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from profiler_core.figures.sweep.axis import place, value_axis
+from profiler_core.figures.sweep.axis import value_axis, x_position
 from profiler_core.figures.sweep.measure import MEASURES, has_values, measure_figure
 from profiler_core.figures.sweep.speedup import speedup_figure
 from profiler_core.figures.theme import LIGHT
@@ -37,7 +37,7 @@ def test_values_lie_on_a_logarithmic_axis_with_their_own_ticks():
 
 def test_what_failed_far_away_does_not_press_the_rest_together():
     made = sweep({**TABLE, 10**12: {"eager": FAILED, "default": FAILED}})
-    places = [place(made, point) for point in made.points]
+    places = [x_position(made, point) for point in made.points]
     assert places[-1] - places[-2] == pytest.approx(math.log10(8))
     assert places == sorted(places)
 

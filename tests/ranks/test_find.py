@@ -78,7 +78,7 @@ def test_a_url_is_listed_and_nothing_of_it_is_read(a_trace_file, tmp_path):
     assert [(f.rank, f.name) for f in found.files] == [
         (0, "rank0/trace.json.gz"), (1, "rank1/trace.json.gz"),
     ]  # fmt: skip
-    assert found.files[0].place.startswith("memory://")
+    assert found.files[0].location.startswith("memory://")
 
 
 def test_a_run_directory_has_rank_0_in_itself_and_the_others_below(tmp_path, a_trace_file):

@@ -28,7 +28,7 @@ KINDS = ("eager", "compiled")
 def asked(folder, baseline=None):
     found = job_at(str(folder))
     before = find_ranks(str(baseline)) if baseline else None
-    return {a.key: a for a in ask_hta(found.found, found.job, before).analyses}
+    return {a.key: a for a in ask_hta(found.rank_files, found.job, before).analyses}
 
 
 @pytest.fixture(scope="module")
@@ -345,7 +345,7 @@ def test_without_hta_our_own_numbers_stand(jobs, monkeypatch, error):
 
     monkeypatch.setattr(builtins, "__import__", hidden)
     found = job_at(str(jobs["compiled"][0].parent))
-    answer = ask_hta(found.found, found.job)
+    answer = ask_hta(found.rank_files, found.job)
     assert answer.version is None
     assert "cannot be used here" in answer.problem
     own = {a.key: a for a in answer.analyses}

@@ -10,7 +10,7 @@ from profiler_core.errors import BadInput, Cancelled
 from profiler_core.ranks.cluster import summaries_on
 from profiler_core.ranks.find import find_ranks
 from profiler_core.ranks.job_at import job_at, job_of
-from profiler_core.ranks.kept import keep_job, kept_job, place_of
+from profiler_core.ranks.job_cache import cache_path, cached_job, keep_job
 from profiler_core.ranks.summary_of import summary_of
 
 N = 6
@@ -78,13 +78,13 @@ def test_an_unreadable_rank_is_a_sentence_and_the_others_stand(job_folder):
 def test_a_job_survives_packing_and_is_kept_until_a_file_changes(job_folder):
     found = find_ranks(str(job_folder))
     job = job_of(found, n_processes=1)
-    assert kept_job(found) is None
+    assert cached_job(found) is None
     keep_job(found, job)
-    assert kept_job(found) == job
-    place_of(found, "job").write_bytes(b"damaged")
-    assert kept_job(found) is None
+    assert cached_job(found) == job
+    cache_path(found, "job").write_bytes(b"damaged")
+    assert cached_job(found) is None
     (job_folder / "rank0.json.gz").touch()
-    assert place_of(find_ranks(str(job_folder)), "job").exists() is False
+    assert cache_path(find_ranks(str(job_folder)), "job").exists() is False
 
 
 def test_a_cluster_of_two_processes(job_folder, home):

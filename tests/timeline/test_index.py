@@ -48,14 +48,14 @@ def test_every_event_is_there_once_with_its_table_and_row(tmp_path):
     for table in ("device", "ops", "runtime", "annotations", "gpu_annotations"):
         frame = getattr(trace, table)
         for row in range(frame.height):
-            place = index.place(table, row)
+            place = index.position(table, row)
             assert index.ts[place] == frame["ts_ns"][row]
             assert index.dur[place] == frame["dur_ns"][row]
             assert index.name_text(index.name[place]) == frame["name"][row]
             lane = index.layout.lanes[index.lane_of(place)]
             assert lane.first <= place < lane.last
-    assert index.place("device", 3) is None
-    assert index.place("memory", 0) is None
+    assert index.position("device", 3) is None
+    assert index.position("memory", 0) is None
 
 
 def test_sums_run_through_each_series(tmp_path):

@@ -100,7 +100,7 @@ def test_where_hta_is_not_there_or_raises_the_page_has_our_numbers(home, monkeyp
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     monkeypatch.setenv("PYTHONPATH", str(home / "fake"))
-    monkeypatch.setattr("profiler_core.ranks.hta.process._kept_at", lambda *_: None)
+    monkeypatch.setattr("profiler_core.ranks.hta.process._cache_path", lambda *_: None)
     app = opened(**PAIR)
     text = text_of(app)
     for word in ("Rank 0 waits for", "219 GB/s", "44.3 ms", "Arrival at each collective"):

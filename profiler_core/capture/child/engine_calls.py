@@ -52,18 +52,18 @@ def counted(name: str, is_known: bool) -> Callable[[Any], Any]:
     """
 
     def wrap(call: Any) -> Any:
-        seen = {"calls": 0, "opaque": is_known}
+        state = {"calls": 0, "opaque": is_known}
 
         def run(*arguments: Any, **keywords: Any) -> Any:
             RAN.n_calls += 1
-            seen["calls"] += 1
-            if not is_known and seen["calls"] == 2:
+            state["calls"] += 1
+            if not is_known and state["calls"] == 2:
                 watch = _works_in_torch()
                 with watch:
                     answer = call(*arguments, **keywords)
-                seen["opaque"] = not watch.found
+                state["opaque"] = not watch.makes_tensors
                 return answer
-            if not seen["opaque"]:
+            if not state["opaque"]:
                 return call(*arguments, **keywords)
             with operator(name):
                 return call(*arguments, **keywords)
@@ -76,11 +76,11 @@ def counted(name: str, is_known: bool) -> Callable[[Any], Any]:
 
 
 def _works_in_torch() -> Any:
-    """A mode whose `found` says whether an operator ran that makes something new."""
+    """A mode whose `makes_tensors` says whether an operator ran that makes something new."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Watch(TorchDispatchMode):
-        found = False
+        makes_tensors = False
 
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -88,7 +88,7 @@ def _works_in_torch() -> Any:
             returns = func._schema.returns
             moves = func.overloadpacket.__name__ in ("_to_copy", "lift_fresh", "empty")
             if returns and returns[0].alias_info is None and not moves:
-                self.found = True
+                self.makes_tensors = True
             return func(*args, **(kwargs or {}))
 
     return Watch()

@@ -19,7 +19,7 @@ def environment(device: Any) -> Dict[str, Any]:
     """Versions, devices and settings. `device` is the torch.device of the run."""
     import torch
 
-    found: Dict[str, Any] = {
+    facts: Dict[str, Any] = {
         "torch": str(torch.__version__),
         "torch_git": getattr(torch.version, "git_version", None),
         "cuda": torch.version.cuda,
@@ -42,8 +42,8 @@ def environment(device: Any) -> Dict[str, Any]:
         "variables": variables(),
     }
     if device.type == "cuda":
-        found.update(gpu(device.index or 0))
-    return found
+        facts.update(gpu(device.index or 0))
+    return facts
 
 
 def settings() -> Dict[str, Any]:

@@ -48,24 +48,24 @@ def describe(
         return _answer("stated", error.problem, error.remedy)
     chain = list(_chain(error))
     text = _one_line(str(error)) or type(error).__name__
-    where = stage + _place(chain, user_file)
+    position = stage + _position(chain, user_file)
     if any(_is_memory(link) for link in chain):
         return _answer(
             "memory",
-            "Out of memory in {}: {}".format(where, _sentence(text)),
+            "Out of memory in {}: {}".format(position, _sentence(text)),
             "Use a smaller batch size, or free the device.",
         )
     if isinstance(error, SystemExit):
         return _answer(
             "user",
-            "The code called exit({}) in {}.".format(error.code, where),
+            "The code called exit({}) in {}.".format(error.code, position),
             "Let the function return instead.",
         )
     if compiled and any(_from_compiler(link) for link in chain):
         return _answer(
             "compile",
             "torch.compile failed in {}: {}: {}".format(
-                where, type(error).__name__, _sentence(text)
+                position, type(error).__name__, _sentence(text)
             ),
             "Install g++, or name a C++ compiler in CXX: Inductor compiles for the CPU with it."
             if _NO_COMPILER in text
@@ -74,12 +74,12 @@ def describe(
     if isinstance(error, FileNotFoundError) and not Path(str(error.filename or "/")).is_absolute():
         return _answer(
             "user",
-            "{} in {}: {}".format(type(error).__name__, where, _sentence(text)),
+            "{} in {}: {}".format(type(error).__name__, position, _sentence(text)),
             "It is looked for in {}; pass --directory where that is wrong.".format(Path.cwd()),
         )
     return _answer(
         "user",
-        "{} in {}: {}".format(type(error).__name__, where, _sentence(text)),
+        "{} in {}: {}".format(type(error).__name__, position, _sentence(text)),
         "Fix the line, or see the end of torch_logs.txt for the traceback.",
     )
 
@@ -89,10 +89,10 @@ def _answer(kind: str, problem: str, remedy: str) -> Dict[str, str]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: List[int] = []
+    seen_ids: List[int] = []
     link: Optional[BaseException] = error
-    while link is not None and id(link) not in seen:
-        seen.append(id(link))
+    while link is not None and id(link) not in seen_ids:
+        seen_ids.append(id(link))
         yield link
         link = link.__cause__ or link.__context__
 
@@ -110,14 +110,14 @@ def _from_compiler(error: BaseException) -> bool:
     return type(error).__module__.startswith(_TORCH_COMPILE_MODULES)
 
 
-def _place(chain: List[BaseException], user_file: Optional[str]) -> str:
+def _position(chain: List[BaseException], user_file: Optional[str]) -> str:
     if user_file is None:
         return ""
-    wanted = str(Path(user_file).absolute())
+    user_path = str(Path(user_file).absolute())
     for link in chain:
-        frames = [f for f in traceback.extract_tb(link.__traceback__) if f.filename == wanted]
+        frames = [f for f in traceback.extract_tb(link.__traceback__) if f.filename == user_path]
         if frames:
-            name = Path(wanted).name
+            name = Path(user_path).name
             return " ({}, line {}, in {})".format(name, frames[-1].lineno, frames[-1].name)
     return ""
 

@@ -93,8 +93,8 @@ def options_for(name: Optional[str], options: Dict[str, Any]) -> Dict[str, Any]:
     backend = declared(name)
     if backend is None:
         return {key: _value(value) for key, value in options.items()}
-    given = {**backend.defaults, **options}
-    return backend.converted({key: _value(value) for key, value in given.items()})
+    with_defaults = {**backend.defaults, **options}
+    return backend.converted({key: _value(value) for key, value in with_defaults.items()})
 
 
 def _value(value: Any) -> Any:

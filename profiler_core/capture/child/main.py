@@ -16,10 +16,10 @@ PACKAGE = "fusionscope_child"
 
 def load_package() -> None:
     """Make the folder of this file importable as `fusionscope_child`, and as nothing else."""
-    here = Path(__file__).resolve().parent
-    sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != here]
+    folder = Path(__file__).resolve().parent
+    sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != folder]
     spec = importlib.util.spec_from_file_location(
-        PACKAGE, str(here / "__init__.py"), submodule_search_locations=[str(here)]
+        PACKAGE, str(folder / "__init__.py"), submodule_search_locations=[str(folder)]
     )
     if spec is None or spec.loader is None:
         raise ImportError("the child's own files are incomplete")

@@ -121,10 +121,10 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
     obstacle = _obstacle(stored, reference, variant)
     if obstacle is not None:
         return dict(base, verdict="not comparable", reason=obstacle)
-    own: List[Named] = [list(answer.items()) for answer in stored["baseline"]]
+    baseline: List[Named] = [list(answer.items()) for answer in stored["baseline"]]
     notes = [stored["note"]] if stored["note"] else []
     if stored["precision"] != _numeric_key(variant):
-        own = _answers(bench, bench.step(variant.eager()))
+        baseline = _answers(bench, bench.step(variant.eager()))
         notes.append("measured against eager in {}".format(variant.precision))
     if step is None or stored["draws"] or not stored["repeatable"] or bench.request.training:
         step = _compiled_step(bench, variant, stored["draws"])
@@ -132,7 +132,7 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
     if precision == "fp32" and stored["tf32"]:
         precision = "tf32"
         notes.append("convolutions or matrix products may use TF32, so its rounding is allowed")
-    judgements = _judgements(bench, step, stored, precision, reference, own)
+    judgements = _judgements(bench, step, stored, precision, reference, baseline)
     if not judgements:
         return dict(base, verdict="not comparable", reason="there is nothing to compare")
     worst = max(judgements, key=_badness)
@@ -169,11 +169,13 @@ def _judgements(
     stored: Dict[str, Any],
     precision: str,
     reference: List[Named],
-    own: List[Named],
+    baseline: List[Named],
 ) -> List[Judgement]:
     """Of each shape in each pass; a model that changes from call to call has one pass."""
     return [
-        judge(reference[shape], own[shape], answer, precision, stored["kind"], stored["compared"])
+        judge(
+            reference[shape], baseline[shape], answer, precision, stored["kind"], stored["compared"]
+        )
         for _ in range(N_PASSES if stored["repeatable"] else 1)
         for shape, answer in enumerate(_answers(bench, step))
     ]
@@ -209,10 +211,10 @@ def _generator_states() -> List[Any]:
     return [torch.get_rng_state(), *on_gpu]
 
 
-def _badness(found: Judgement) -> float:
-    if found.rms_error is None or not found.tolerance:
-        return 0.0 if found.right else float("inf")
-    return found.rms_error / found.tolerance
+def _badness(judgement: Judgement) -> float:
+    if judgement.rms_error is None or not judgement.tolerance:
+        return 0.0 if judgement.right else float("inf")
+    return judgement.rms_error / judgement.tolerance
 
 
 def _numeric_key(variant: Variant) -> str:

@@ -51,8 +51,8 @@ def wrap(model: Any, kind: Optional[str], device: Any) -> Any:
             "Workload {} needs several ranks.".format(kind), "Pass --ranks 2 or more."
         )
     if kind == "ddp":
-        where = [device] if device.type == "cuda" else None
-        return torch.nn.parallel.DistributedDataParallel(model, device_ids=where)
+        device_ids = [device] if device.type == "cuda" else None
+        return torch.nn.parallel.DistributedDataParallel(model, device_ids=device_ids)
     shard = fully_shard()
     mesh = torch.distributed.device_mesh.init_device_mesh(
         device.type, (torch.distributed.get_world_size(),)

@@ -103,12 +103,12 @@ def profile(
     step: Step, clock: Clock, device: Any, path: str, schedule: Dict[str, int], stacks: bool
 ) -> Dict[str, Any]:
     """Write a Kineto trace of `active` steps (rounded up to whole cycles of shapes)."""
-    whole = {name: n + -n % step.n_shapes for name, n in schedule.items()}
+    whole_cycles = {name: n + -n % step.n_shapes for name, n in schedule.items()}
     clock.synchronize()
-    running = ProfiledPass(device, path, whole, stacks)
+    running = ProfiledPass(device, path, whole_cycles, stacks)
     running.start()
     try:
-        for index in range(sum(whole.values())):
+        for index in range(sum(whole_cycles.values())):
             step(index)
             running.stepped()
     except BaseException:

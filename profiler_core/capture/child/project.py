@@ -82,11 +82,11 @@ def load(path: str) -> Any:
 
 def _of_package(path: str, parts: List[str]) -> Any:
     module = importlib.import_module(".".join(parts))
-    found = getattr(module, "__file__", None)
-    if found is None or not Path(found).samefile(path):
+    module_file = getattr(module, "__file__", None)
+    if module_file is None or not Path(module_file).samefile(path):
         raise CannotRunError(
             "{} cannot be imported: another package is called {}, in {}.".format(
-                path, parts[0], found or "several places"
+                path, parts[0], module_file or "several places"
             ),
             "Rename one of the two packages.",
         )

@@ -150,12 +150,12 @@ class Worker:
         self, floor_steps: int, ceiling_steps: int, ceiling_seconds: float
     ) -> Dict[str, Any]:
         """Run until steady or at the ceiling."""
-        told = [0.0]
+        reported_at = [0.0]
 
-        def progress(done: int) -> None:
-            if time.monotonic() - told[0] > 0.25:
-                told[0] = time.monotonic()
-                self._channel.progress("{} warm-up steps".format(done), done, None)
+        def progress(n_steps: int) -> None:
+            if time.monotonic() - reported_at[0] > 0.25:
+                reported_at[0] = time.monotonic()
+                self._channel.progress("{} warm-up steps".format(n_steps), n_steps, None)
 
         n = self._step.n_shapes
         result = warm_up(

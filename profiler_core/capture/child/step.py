@@ -71,21 +71,21 @@ class Step:
                 for n, t in enumerate(_copies(self._run(shape)))
             ]
         loss = self._forward_backward(self._inputs[shape], scale=False)
-        named = [("loss", loss.detach().clone().cpu())]
+        tensors = [("loss", loss.detach().clone().cpu())]
         for name, parameter in self._model.named_parameters():
             if parameter.grad is not None:
-                named.append(("gradient of " + name, parameter.grad.detach().clone().cpu()))
+                tensors.append(("gradient of " + name, parameter.grad.detach().clone().cpu()))
         self._optimizer.zero_grad(set_to_none=True)
-        return named
+        return tensors
 
     def _trainable(self) -> List[Any]:
         parameters = getattr(self._model, "parameters", None)
-        found = [p for p in parameters() if p.requires_grad] if parameters else []
-        if not found:
+        trainable = [p for p in parameters() if p.requires_grad] if parameters else []
+        if not trainable:
             raise CannotRunError(
                 "The model has no parameters to train.", "Leave --training out, or return a model."
             )
-        return found
+        return trainable
 
     def _run_own(self, _: int) -> Any:
         self._mark()

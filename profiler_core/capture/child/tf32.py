@@ -31,15 +31,15 @@ def may_round_like_tf32(device: Any, call: Callable[[], Any]) -> bool:
         watched |= _CONVOLUTIONS
     if torch.get_float32_matmul_precision() != "highest":
         watched |= _PRODUCTS
-    seen: Set[str] = set()
+    called: Set[str] = set()
 
     class Watch(TorchDispatchMode):
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            seen.add(func.overloadpacket.__name__)
+            called.add(func.overloadpacket.__name__)
             return func(*args, **(kwargs or {}))
 
     with Watch():
         call()
-    return bool(seen & watched)
+    return bool(called & watched)

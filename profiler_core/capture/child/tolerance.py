@@ -62,33 +62,35 @@ def judge(
         reference_kind: "fp64" or "fp32".
         kind: "outputs", "loss and gradients" or "returned tensors".
     """
-    found, own = dict(candidate), dict(baseline)
+    answers, baseline_answers = dict(candidate), dict(baseline)
     for name, tensor in reference:
-        if name not in found:
+        if name not in answers:
             return _wrong(name, "{} is missing".format(name))
-        if tuple(found[name].shape) != tuple(tensor.shape):
+        if tuple(answers[name].shape) != tuple(tensor.shape):
             return _wrong(
                 name,
                 "{} has the shape {}, not {}".format(
-                    name, _sizes(found[name].shape), _sizes(tensor.shape)
+                    name, _sizes(answers[name].shape), _sizes(tensor.shape)
                 ),
             )
-    if len(found) != len(reference):
-        extra = next(name for name in found if name not in dict(reference))
+    if len(answers) != len(reference):
+        extra = next(name for name in answers if name not in dict(reference))
         return _wrong(extra, "{} is there, and should not be".format(extra))
     scales = _scales(reference, reference_kind)
-    own_errors = {name: _error(own[name], tensor, scales[name]) for name, tensor in reference}
-    finite = [error for error in own_errors.values() if error == error]
+    baseline_errors = {
+        name: _error(baseline_answers[name], tensor, scales[name]) for name, tensor in reference
+    }
+    finite = [error for error in baseline_errors.values() if error == error]
     pooled = (sum(error * error for error in finite) / len(finite)) ** 0.5 if finite else 0.0
     worst: Optional[Judgement] = None
     worst_ratio = -1.0
     for name, tensor in reference:
         if not bool(_finite(tensor)):
             continue  # infinities of the model itself, masks for example; checked by their place
-        error = _error(found[name], tensor, scales[name])
+        error = _error(answers[name], tensor, scales[name])
         if error != error:
             return _wrong(name, "{} has values that are not finite".format(name))
-        yardstick = max(own_errors[name], pooled)
+        yardstick = max(baseline_errors[name], pooled)
         tolerance = FACTOR * yardstick + slack_of(precision)
         if reference_kind == "fp32":
             tolerance = max(tolerance, _without_reference(precision, kind))

@@ -33,8 +33,8 @@ def build(request: Request) -> Built:
     path, name = split(request.workload)
     function = _load(path, name)
     if not request.shapes:
-        return _one(function, request, {})
-    parts = [_one(function, request, {"shape": shape}) for shape in request.shapes]
+        return _built(function, request, {})
+    parts = [_built(function, request, {"shape": shape}) for shape in request.shapes]
     if any(part.step is not None for part in parts):
         raise CannotRunError(
             "{} returns a step callable, which brings its own inputs.".format(name),
@@ -51,23 +51,25 @@ def _load(path: str, name: str) -> Callable[..., Any]:
     module = project.load(path)
     function = getattr(module, name, None)
     if not callable(function):
-        known = [
+        functions = [
             key
             for key, value in vars(module).items()
             if inspect.isfunction(value) and value.__module__ == module.__name__
         ]
         raise CannotRunError(
             "{} has no function '{}'.".format(path, name),
-            "Use one of its functions: {}.".format(", ".join(known) or "it has none"),
+            "Use one of its functions: {}.".format(", ".join(functions) or "it has none"),
         )
     return function  # type: ignore[no-any-return]
 
 
-def _one(function: Callable[..., Any], request: Request, more: Dict[str, Any]) -> Built:
-    offered: Dict[str, Any] = {"training": request.training, "seed": request.seed, **more}
+def _built(function: Callable[..., Any], request: Request, shape_argument: Dict[str, Any]) -> Built:
+    offered: Dict[str, Any] = {"training": request.training, "seed": request.seed, **shape_argument}
     if request.batch_size is not None:
         offered["batch_size"] = request.batch_size
-    returned = function(**_accepted(function, offered, request.options, required=list(more)))
+    returned = function(
+        **_accepted(function, offered, request.options, required=list(shape_argument))
+    )
     if isinstance(returned, tuple) and len(returned) in (2, 3) and callable(returned[0]):
         inputs = _as_inputs(returned[1])
         label = label_of([*inputs[0], *inputs[1].values()])

@@ -43,14 +43,14 @@ class Watch:
         self._limits = limits
         self._cycle = cycle
         self._since = now_ns
-        self._seen = compilations
+        self._n_compilations = compilations
         self._last_compilation = 0
 
     def add(self, step_ns: int, now_ns: Callable[[], int], compilations: int) -> None:
         """One step more; `compilations` is the number after it."""
         self.step_ns.append(step_ns)
-        if compilations != self._seen:
-            self._seen = compilations
+        if compilations != self._n_compilations:
+            self._n_compilations = compilations
             self._last_compilation = len(self.step_ns)
             self._since = now_ns()
 
@@ -98,10 +98,10 @@ def warm_up(
 
 def is_steady(step_ns: List[int], n_since_compilation: int, cycle: int) -> bool:
     """Were the last 5 steps of each shape compiled before, and do they agree within 5 %?"""
-    wanted = LAST_STEPS * cycle
-    if len(step_ns) < wanted or n_since_compilation < wanted:
+    n_compared = LAST_STEPS * cycle
+    if len(step_ns) < n_compared or n_since_compilation < n_compared:
         return False
     by_shape: Dict[int, List[int]] = {}
-    for place, duration in enumerate(step_ns[-wanted:]):
-        by_shape.setdefault(place % cycle, []).append(duration)
+    for index, duration in enumerate(step_ns[-n_compared:]):
+        by_shape.setdefault(index % cycle, []).append(duration)
     return all(max(times) <= AGREEMENT * min(times) for times in by_shape.values())

@@ -116,18 +116,18 @@ def label_of(values: Sequence[Any]) -> str:
     return ""
 
 
-def _shapes(request: Request, batch: int, rest: Shape) -> List[Shape]:
+def _shapes(request: Request, batch: int, item_shape: Shape) -> List[Shape]:
     if request.shapes:
         for shape in request.shapes:
-            if len(shape) != 1 + len(rest):
+            if len(shape) != 1 + len(item_shape):
                 raise CannotRunError(
                     "Shape {} has {} sizes, {} takes {}.".format(
-                        "x".join(map(str, shape)), len(shape), request.workload, 1 + len(rest)
+                        "x".join(map(str, shape)), len(shape), request.workload, 1 + len(item_shape)
                     ),
-                    "Write shapes like {}.".format("x".join(map(str, (batch, *rest)))),
+                    "Write shapes like {}.".format("x".join(map(str, (batch, *item_shape)))),
                 )
         return list(request.shapes)
-    return [(request.batch_size or batch, *rest)]
+    return [(request.batch_size or batch, *item_shape)]
 
 
 def _tensors(shapes: List[Shape]) -> List[Inputs]:

@@ -77,7 +77,7 @@ def measure(
     log = log_of(work)
     log.unlink(missing_ok=True)
     n_steps = 0
-    said: str | None = None
+    sentence: str | None = None
     child: Child | None = None
     try:
         child = start()
@@ -89,18 +89,18 @@ def measure(
         child.leave()
         watch.until(lambda: child.has_ended(_LOOK_EVERY_S) or None)  # it prints the table last
     except ChildFailure as failure:
-        said = failure.sentence
+        sentence = failure.sentence
     except OSError as error:
-        said = f"{tool.path} cannot be started: {error.strerror}."
+        sentence = f"{tool.path} cannot be started: {error.strerror}."
     finally:
         if child is not None:
             child.kill()
     output = log.read_bytes() if log.is_file() else b""
     n_kernels = len(_ROW.findall(output)) if _TABLE.search(output) else 0
     problem = None
-    if said is not None or not n_kernels:
+    if sentence is not None or not n_kernels:
         # ncu knows better than the child that it broke.
-        problem = trouble(output.decode("utf-8", "replace")) or said or _NOTHING
+        problem = trouble(output.decode("utf-8", "replace")) or sentence or _NOTHING
     else:
         _put(log, table)
     seconds = time.monotonic() - started
@@ -146,7 +146,7 @@ class _Watch:
             ChildFailure: the child failed, or nothing moves any more.
         """
         self._alive_at = time.monotonic()
-        while (found := poll()) is None:
+        while (answer := poll()) is None:
             self._look()
             self._see()
             if time.monotonic() - self._alive_at > self._standstill_s:
@@ -155,7 +155,7 @@ class _Watch:
                     f"Nsight Compute gave no sign of life for {self._standstill_s:.0f} s.",
                     "Measure a smaller model, or leave the counters out.",
                 )
-        return found
+        return answer
 
     def _see(self) -> None:
         size = self._log.stat().st_size if self._log.is_file() else 0

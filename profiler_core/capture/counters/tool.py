@@ -40,19 +40,21 @@ class Tool:
 
 def find_tool(elsewhere: Iterable[str] = _ELSEWHERE) -> Tool | None:
     """The ncu on the PATH, else the newest where installers put it; None: there is none."""
-    found = shutil.which("ncu")
-    if found is None:
-        known = [path for pattern in elsewhere for path in Path("/").glob(pattern.lstrip("/"))]
-        found = next((str(path) for path in sorted(known, key=_numbers, reverse=True)), None)
-    return None if found is None else Tool(found, _version(found))
+    path_of_ncu = shutil.which("ncu")
+    if path_of_ncu is None:
+        installed = [path for pattern in elsewhere for path in Path("/").glob(pattern.lstrip("/"))]
+        path_of_ncu = next(
+            (str(path) for path in sorted(installed, key=_numbers, reverse=True)), None
+        )
+    return None if path_of_ncu is None else Tool(path_of_ncu, _version(path_of_ncu))
 
 
 def _version(path: str) -> str | None:
     try:
-        said = run_program(path, "--version", within_s=_TIMEOUT_S)
+        completed = run_program(path, "--version", within_s=_TIMEOUT_S)
     except DidNotRun:
         return None
-    match = _VERSION.search(said.stdout.decode("utf-8", "replace"))
+    match = _VERSION.search(completed.stdout.decode("utf-8", "replace"))
     return match[1] if match else None
 
 

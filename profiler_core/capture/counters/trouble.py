@@ -41,12 +41,12 @@ _ERROR = re.compile(r"^==ERROR==\s*(.+?)\s*$", re.MULTILINE)
 _LONGEST = 300
 
 
-def trouble(said: str) -> str | None:
+def trouble(output: str) -> str | None:
     """The sentence for what ncu said; None: it complains of nothing."""
     for part, problem, remedy in _KNOWN:
-        if part in said:
+        if part in output:
             return f"{problem} {remedy}"
-    errors = _ERROR.findall(said)
+    errors = _ERROR.findall(output)
     if not errors:
         return None
     return f"Nsight Compute could not measure: {errors[0][:_LONGEST].rstrip('.')}."

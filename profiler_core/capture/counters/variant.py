@@ -8,7 +8,7 @@ from profiler_core.capture.counters.measure import measure, under_ncu
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child
 from profiler_core.capture.run_writer import RunWriter
-from profiler_core.capture.start_variant import Place, start_process
+from profiler_core.capture.start_variant import ProcessPaths, start_process
 from profiler_core.capture.variant_spec import VariantSpec
 
 
@@ -33,8 +33,8 @@ def count_variant(context: Context, variant: VariantSpec, writer: RunWriter, wor
     def start() -> Child:
         under, environment = under_ncu(tool, work)
         trace, out, err = (work / name for name in ("torch_trace", "ncu.out", "ncu.err"))
-        place = Place(writer.directory, work, trace, out, err, under, environment)
-        return start_process(context, variant, place)
+        paths = ProcessPaths(writer.directory, work, trace, out, err, under, environment)
+        return start_process(context, variant, paths)
 
     say(f"Measures what each kernel of {variant.label} moves, one by one")
     table = writer.directory / names.COUNTERS

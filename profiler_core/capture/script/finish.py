@@ -28,7 +28,7 @@ class Recorded:
 
 def finish(handed: Handover, exit_status: int) -> tuple[Recorded, ...]:
     """Every run of the command, readable: those whose process is gone are failed, and say why."""
-    found = []
+    recorded = []
     directories = handed.runs()
     for directory in directories:
         try:
@@ -42,8 +42,8 @@ def finish(handed: Handover, exit_status: int) -> tuple[Recorded, ...]:
             if len(directories) == 1:  # else it is not known whose the lines are
                 _keep_logs(handed, directory)
         pack(directory)
-        found.append(Recorded(directory, record))
-    return tuple(found)
+        recorded.append(Recorded(directory, record))
+    return tuple(recorded)
 
 
 def keep_logs_alone(handed: Handover, out: Path, name: str) -> Path | None:
@@ -73,7 +73,7 @@ def _keep_logs(handed: Handover, directory: Path) -> None:
 
 def _why(record: dict[str, Any], exit_status: int) -> str:
     n_rounds = len(record["measurement"].get("rounds", ()))
-    kept = {0: "no timed round is", 1: "one timed round is"}.get(
+    rounds_kept = {0: "no timed round is", 1: "one timed round is"}.get(
         n_rounds, f"{n_rounds} timed rounds are"
     )
     how = f"the command ended with status {exit_status}"
@@ -81,8 +81,8 @@ def _why(record: dict[str, Any], exit_status: int) -> str:
         with contextlib.suppress(ValueError):
             how = f"killed by {signal.Signals(exit_status - _SIGNALLED).name}"
     return (
-        f"The process was gone before the recording was done ({how}); {kept} kept. The system "
-        "kills so where memory runs out; torchrun, where another rank failed."
+        f"The process ended before the recording was complete ({how}); {rounds_kept} kept. The "
+        "system kills a process when memory runs out, and torchrun does when another rank failed."
     )
 
 

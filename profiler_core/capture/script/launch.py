@@ -44,11 +44,11 @@ def script_environment(
         inherited: what this process has; a TORCH_LOGS in it is kept, and ours added.
     """
     variables = {key: value for key, value in inherited.items() if key not in _REMOVED}
-    theirs = variables.get("TORCH_LOGS", "").split(",")
-    ours = (torch_logs(known_logs, further_logs) or "").split(",")
-    named = {word.lstrip("+-") for word in theirs}
-    words = [*theirs, *(word for word in ours if word.lstrip("+-") not in named)]
-    variables["TORCH_LOGS"] = ",".join(filter(None, words))
+    user_logs = variables.get("TORCH_LOGS", "").split(",")
+    own_logs = (torch_logs(known_logs, further_logs) or "").split(",")
+    user_names = {word.lstrip("+-") for word in user_logs}
+    log_words = [*user_logs, *(word for word in own_logs if word.lstrip("+-") not in user_names)]
+    variables["TORCH_LOGS"] = ",".join(filter(None, log_words))
     variables["TORCH_TRACE"] = str(Handover(folder).torch_trace)  # 2.3 on, unknown before
     variables["INDUCTOR_PROVENANCE"] = "1"  # kernel -> source line, 2.8 on
     path = [str(IMPORTABLE), variables.get("PYTHONPATH", "")]
@@ -93,16 +93,16 @@ def run_command(
         raise BadInput(
             f"{command[0]} cannot be executed.", remedy=f"Write python {command[0]} for a script."
         ) from None
-    with _passing_on(process), handed.stderr.open("rb") as kept:
+    with _passing_on(process), handed.stderr.open("rb") as stderr_log:
         while process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_LOOK_EVERY_S)
-            _copy(kept)
+            _copy(stderr_log)
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
-def _copy(kept: BinaryIO) -> None:
-    while data := kept.read(_COPIED_BYTES):
+def _copy(file: BinaryIO) -> None:
+    while data := file.read(_COPIED_BYTES):
         sys.stderr.buffer.write(data)
         sys.stderr.buffer.flush()
 

@@ -37,7 +37,7 @@ def run_sweep(
     listener: Callable[[ProgressLine], None] | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
     point_done: Callable[[Point, FinishedCapture], None] | None = None,
-    known: dict[str | None, Interpreter] | None = None,
+    interpreters: dict[str | None, Interpreter] | None = None,
 ) -> FinishedSweep:
     """Capture every point into a folder of its own below `out`.
 
@@ -48,7 +48,7 @@ def run_sweep(
         listener: gets each line as it comes, with the number of the point in its text.
         is_cancelled: asked several times a second; True ends the point and leaves the rest out.
         point_done: told of each point when it has ended.
-        known: interpreters that were asked already, as for `run_capture`.
+        interpreters: those that were asked already, as for `run_capture`.
 
     Raises:
         BadInput: a point makes no sense; then none was started.
@@ -57,9 +57,11 @@ def run_sweep(
     points = points_of(spec)
     sweep_id = new_capture_id(spec)
     out = out.expanduser().resolve()
-    done: list[tuple[Point, FinishedCapture]] = []
+    captured: list[tuple[Point, FinishedCapture]] = []
     progress = ProgressLog(() if progress_file is None else (progress_file,), listener)
-    known = {} if known is None else known  # asking one takes as long as it imports torch
+    interpreters = (
+        {} if interpreters is None else interpreters
+    )  # asking one takes as long as it imports torch
     stopped = False
     for point in points:
         if is_cancelled():
@@ -73,16 +75,16 @@ def run_sweep(
             listener=None if listener is None else _numbered(listener, point),
             is_cancelled=is_cancelled,
             point=(sweep_id, point),
-            known=known,
+            interpreters=interpreters,
         )
-        done.append((point, finished))
+        captured.append((point, finished))
         if point_done is not None:
             point_done(point, finished)
         if finished.is_cancelled:
             stopped = True
             break
     swept = FinishedSweep(
-        sweep_id, out, tuple(done), len(points), stopped, time.monotonic() - started
+        sweep_id, out, tuple(captured), len(points), stopped, time.monotonic() - started
     )
     if not stopped:
         _say_the_end(swept, progress)
@@ -104,10 +106,12 @@ def _say_the_end(swept: FinishedSweep, progress: ProgressLog) -> None:
     """The last word of the whole, after the last word of its last point."""
     runs = [run for _, finished in swept.points for run in finished.runs]
     failed = [run for run in runs if run.status == "failed"]
-    what = f"{len(swept.points)} points"
+    points_text = f"{len(swept.points)} points"
     if len(failed) == len(runs):
-        progress.say("failed", f"Every variant of all {what} failed: {failed[0].error}")
+        progress.say("failed", f"Every variant of all {points_text} failed: {failed[0].error}")
     elif failed:
-        progress.say("finished", f"Finished {what}; {len(failed)} of {len(runs)} runs failed")
+        progress.say(
+            "finished", f"Finished {points_text}; {len(failed)} of {len(runs)} runs failed"
+        )
     else:
-        progress.say("finished", f"Finished {what} after {swept.seconds:.0f} s")
+        progress.say("finished", f"Finished {points_text} after {swept.seconds:.0f} s")

@@ -61,10 +61,10 @@ def _whole(label: str) -> Callable[[str], int]:
     return read
 
 
-def _one_of(label: str, words: tuple[str, ...]) -> Callable[[str], str]:
+def _one_of(label: str, choices: tuple[str, ...]) -> Callable[[str], str]:
     def read(text: str) -> str:
-        if text not in words:
-            raise BadInput(f"'{text}' is no {label}.", remedy=f"Use {', '.join(words)}.")
+        if text not in choices:
+            raise BadInput(f"'{text}' is no {label}.", remedy=f"Use {', '.join(choices)}.")
         return text
 
     return read
@@ -82,7 +82,7 @@ def _number_or_text(text: str) -> Value:
 
 
 def _field(
-    name: str, made: Callable[[Value], Any] = lambda value: value
+    name: str, convert: Callable[[Value], Any] = lambda value: value
 ) -> Callable[[CaptureSpec, Value], CaptureSpec]:
     """Sets a field of the capture, which must not be given beside the sweep."""
 
@@ -93,7 +93,7 @@ def _field(
                 f"--{name.replace('_', '-')} is given beside a sweep of it.",
                 remedy="Leave one of the two out.",
             )
-        return replace(spec, **{name: made(value)})
+        return replace(spec, **{name: convert(value)})
 
     return apply
 
@@ -171,7 +171,7 @@ def _workload_option(name: str) -> Parameter:
         raise BadInput(f"'{name}' names no option.", remedy="Write it like option.layers=2,4,8.")
 
     def apply(spec: CaptureSpec, value: Value) -> CaptureSpec:
-        if any(known == key for known, _ in spec.options):
+        if any(option_key == key for option_key, _ in spec.options):
             raise BadInput(
                 f"--option {key} is given beside a sweep of it.", remedy="Leave one of the two out."
             )

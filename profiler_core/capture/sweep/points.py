@@ -28,7 +28,7 @@ class Point:
         """For people: `batch size 8`."""
         return f"{self.label} {self.value}"
 
-    def record(self, sweep_id: str, place: int) -> dict[str, object]:
+    def record(self, sweep_id: str, variant_index: int) -> dict[str, object]:
         """`sweep` of run.json for the variant at this place."""
         return {
             "id": sweep_id,
@@ -37,7 +37,7 @@ class Point:
             "value": self.value,
             "index": self.index,
             "values": list(self.values),
-            "series": self.series[place],
+            "series": self.series[variant_index],
         }
 
 
@@ -49,21 +49,29 @@ def points_of(spec: CaptureSpec) -> tuple[Point, ...]:
     """
     if spec.sweep is None:
         return ()
-    asked = spec.sweep
-    swept = parameter(asked.parameter)
-    values = tuple(swept.read(text) for text in asked.values)
+    sweep = spec.sweep
+    swept = parameter(sweep.parameter)
+    values = tuple(swept.read(text) for text in sweep.values)
     if len(set(values)) < len(values):
         raise BadInput(
-            f"The sweep of {swept.label} has the same value twice: {', '.join(asked.values)}.",
+            f"The sweep of {swept.label} has the same value twice: {', '.join(sweep.values)}.",
             remedy="Name each value once.",
         )
     alone = replace(spec, sweep=None)
     series = tuple(swept.series(variant) for variant in spec.variants)
     points = []
     for index, value in enumerate(values):
-        one = swept.apply(alone, value)
+        point_spec = swept.apply(alone, value)
         name = f"{alone.title}, {swept.label} {value}"
         points.append(
-            Point(swept.name, swept.label, value, index, values, replace(one, name=name), series)
+            Point(
+                swept.name,
+                swept.label,
+                value,
+                index,
+                values,
+                replace(point_spec, name=name),
+                series,
+            )
         )
     return tuple(points)

@@ -43,8 +43,10 @@ class AmdGpu:
     @property
     def name(self) -> str | None:
         """As the driver calls it."""
-        found = self._field("", lambda a: a.amdsmi_get_gpu_asic_info(self._handle), "market_name")
-        return None if found is None else str(found)
+        product_name = self._field(
+            "", lambda a: a.amdsmi_get_gpu_asic_info(self._handle), "market_name"
+        )
+        return None if product_name is None else str(product_name)
 
     def facts(self) -> dict[str, Any]:
         """What does not change while a capture runs: driver, power limit, highest clocks."""
@@ -108,7 +110,11 @@ class AmdGpu:
         )
         if listed is None:
             return None
-        return {str(one["pid"]): _number(one.get("mem")) for one in listed if "pid" in one}
+        return {
+            str(process["pid"]): _number(process.get("mem"))
+            for process in listed
+            if "pid" in process
+        }
 
     def _energy(self) -> int | None:
         """The accumulator counts in steps of counter_resolution µJ."""
@@ -126,14 +132,14 @@ class AmdGpu:
         kinds = self._amdsmi.AmdSmiTemperatureType
         metric = self._amdsmi.AmdSmiTemperatureMetric.CURRENT
         for kind in (kinds.HOTSPOT, kinds.EDGE):  # MI300 has no edge sensor, older cards no hotspot
-            found = _number(
+            temperature = _number(
                 self._ask(
                     "temperature_c",
                     partial(_temperature_of, handle=self._handle, kind=kind, metric=metric),
                 )
             )
-            if found is not None:
-                return found
+            if temperature is not None:
+                return temperature
         return None
 
     def _power(self, amdsmi: Any) -> Any:
@@ -147,18 +153,18 @@ class AmdGpu:
 
     def _number(self, field: str, ask: Callable[[Any], Any], *names: str) -> Any:
         for name in names:
-            found = _number(self._field(field, ask, name))
-            if found is not None:
+            value = _number(self._field(field, ask, name))
+            if value is not None:
                 self.reasons.pop(field, None)
-                return found
+                return value
         return None
 
     def _field(self, field: str, ask: Callable[[Any], Any], name: str) -> Any | None:
         answer = self._ask(field, ask)
-        found = None if answer is None else answer.get(name)
-        if answer is not None and found in (None, "N/A") and field:
+        value = None if answer is None else answer.get(name)
+        if answer is not None and value in (None, "N/A") and field:
             self.reasons[field] = f"amdsmi says N/A for {name}"
-        return None if found == "N/A" else found
+        return None if value == "N/A" else value
 
     def _ask(self, field: str, ask: Callable[[Any], Any]) -> Any | None:
         reason = ""

@@ -51,7 +51,7 @@ class GpuReader:
             "gpu": device.name,
             "period_s": period_s,
         }
-        self._said: dict[str, str] = {}
+        self._written_reasons: dict[str, str] = {}
         self._pcie: tuple[int | None, int | None] | None = None
 
     def __call__(self, t_ns: int) -> dict[str, Any]:
@@ -61,9 +61,9 @@ class GpuReader:
             (row["pcie_tx_kbps"], row["pcie_rx_kbps"]), self._pcie = self._pcie, None
         if self._sampler is not None:
             row["sampler"], self._sampler = self._sampler, None
-        if self._device.reasons != self._said:
-            self._said = dict(self._device.reasons)
-            row["reasons"] = self._said
+        if self._device.reasons != self._written_reasons:
+            self._written_reasons = dict(self._device.reasons)
+            row["reasons"] = self._written_reasons
         return row
 
     def read_pcie(self, wait: Wait) -> None:
@@ -88,10 +88,10 @@ def gpu_series(
     series: list[Series] = []
     beside: list[Loop] = []
     rarely = max(1, round(OTHERS_EVERY_S / period_s))
-    for place, device in enumerate(devices):
-        every = rarely if place else 1
+    for index, device in enumerate(devices):
+        every = rarely if index else 1
         reader = GpuReader(device, source, period_s * every)
         series.append(Series(reader, tuple(paths), every))
-        if not place:
+        if not index:
             beside.append(reader.read_pcie)
     return series, beside

@@ -36,10 +36,10 @@ class HostReader:
         """A row; None once the process is gone."""
         pids = self._family()
         ticks, rss, threads = 0, 0, 0
-        for place, pid in enumerate(pids):
+        for index, pid in enumerate(pids):
             fields = self._stat(f"{pid}/stat")
             if fields is None:
-                if not place:
+                if not index:
                     return None
                 continue  # a worker that ended meanwhile
             ticks += int(fields[11]) + int(fields[12])  # utime, stime
@@ -63,14 +63,14 @@ class HostReader:
 
     def _family(self) -> list[int]:
         """The process, then its descendants as far as the kernel lists children."""
-        found = [self._pid]
-        for pid in found:
+        pids = [self._pid]
+        for pid in pids:
             try:
                 listed = (self._proc / f"{pid}/task/{pid}/children").read_text("ascii")
             except OSError:
                 continue
-            found.extend(int(word) for word in listed.split())
-        return found
+            pids.extend(int(child_pid) for child_pid in listed.split())
+        return pids
 
     def _busiest(self, pids: list[int]) -> int | None:
         """Sum over the rows of what the thread that ran most since the last row ran, ns."""
@@ -96,10 +96,10 @@ class HostReader:
     def _host_busy(self) -> int | None:
         """All cores together: everything but idle and waiting for I/O."""
         try:
-            words = (self._proc / "stat").read_text("ascii").split("\n", 1)[0].split()[1:]
+            fields = (self._proc / "stat").read_text("ascii").split("\n", 1)[0].split()[1:]
         except OSError:
             return None
-        numbers = [int(word) for word in words[:8]]  # guest time is in user time already
+        numbers = [int(field) for field in fields[:8]]  # guest time is in user time already
         return (sum(numbers) - numbers[3] - numbers[4]) * self._tick_ns
 
     def _stat(self, path: str) -> list[str] | None:

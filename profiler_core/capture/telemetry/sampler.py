@@ -87,8 +87,8 @@ class Sampler:
     def run(self, wait: Wait) -> None:
         """Sample until `wait(seconds)` says True."""
         dues = [
-            _Due(one, files=[path.open("a", encoding="utf-8") for path in one.paths])
-            for one in self._series
+            _Due(series, files=[path.open("a", encoding="utf-8") for path in series.paths])
+            for series in self._series
         ]
         try:
             self._run(dues, wait)

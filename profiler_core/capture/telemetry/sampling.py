@@ -55,11 +55,12 @@ class Telemetry:
         beside: list[Loop] = []
         if self.gpu is not None and self._gpus.source is not None:
             devices = (self.gpu, *(d for d in self._gpus.devices if d.index != self.gpu.index))
-            paths = [one.directory / names.NVML for one in sampled]
+            paths = [target.directory / names.NVML for target in sampled]
             series, beside = gpu_series(devices, self._gpus.source, paths, period_s)
         if not host_or_reason():
             series += [
-                Series(HostReader(one.pid), (one.directory / names.HOST,)) for one in sampled
+                Series(HostReader(target.pid), (target.directory / names.HOST,))
+                for target in sampled
             ]
         return Sampler(series, period_s, beside=beside) if series and sampled else nullcontext()
 

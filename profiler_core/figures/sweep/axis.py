@@ -18,68 +18,74 @@ _ROOM = 0.12  # beyond the first and the last value, of their span
 _STRIP = 0.11  # of the height, below the plot, for the marks of what failed
 
 
-def place(sweep: Sweep, point: SweepPoint) -> float:
+def x_position(sweep: Sweep, point: SweepPoint) -> float:
     """Where a point lies: at the logarithm of its size, or one after another where it has none.
 
     A value at which nothing was measured lies no further off than measured ones lie from each
     other: one that is far too large would else press all the others together.
     """
-    return _places(sweep)[sweep.points.index(point)]
+    return _x_positions(sweep)[sweep.points.index(point)]
 
 
-def _places(sweep: Sweep) -> list[float]:
+def _x_positions(sweep: Sweep) -> list[float]:
     sizes = [math.log10(point.x) for point in sweep.points if point.x is not None]
     if len(sizes) < len(sweep.points):
         return [float(n) for n in range(len(sweep.points))]
-    measured = [any(one.step_time_ns is not None for one in p.variants) for p in sweep.points]
-    known = [size for size, is_measured in zip(sizes, measured, strict=True) if is_measured]
-    furthest = max((b - a for a, b in pairwise(known)), default=1.0)
-    places = sizes[:1]
+    measured = [
+        any(variant.step_time_ns is not None for variant in p.variants) for p in sweep.points
+    ]
+    measured_sizes = [
+        size for size, is_measured in zip(sizes, measured, strict=True) if is_measured
+    ]
+    furthest = max((b - a for a, b in pairwise(measured_sizes)), default=1.0)
+    positions = sizes[:1]
     for n, (before, after) in enumerate(pairwise(sizes)):
-        whole = measured[n] and measured[n + 1]
-        places.append(places[-1] + (after - before if whole else min(after - before, furthest)))
-    return places
+        both_measured = measured[n] and measured[n + 1]
+        positions.append(
+            positions[-1] + (after - before if both_measured else min(after - before, furthest))
+        )
+    return positions
 
 
 def value_axis(sweep: Sweep) -> dict[str, Any]:
     """The swept values, each with its own tick.
 
-    The axis is linear in `place`, so that shapes keep their own words on it.
+    The axis is linear in `x_position`, so that shapes keep their own words on it.
     """
-    places = [place(sweep, point) for point in sweep.points]
-    span = (places[-1] - places[0]) or 1.0
+    positions = [x_position(sweep, point) for point in sweep.points]
+    span = (positions[-1] - positions[0]) or 1.0
     room = span * _ROOM if sweep.points[0].x is not None else 0.5
     return {
-        "tickvals": places,
+        "tickvals": positions,
         "ticktext": [plotly_text(clipped(value_text(p), _LONGEST_TICK)) for p in sweep.points],
-        "range": [places[0] - room, places[-1] + room],
+        "range": [positions[0] - room, positions[-1] + room],
         "title": {"text": plotly_text(sweep.label)},
         "showgrid": False,
     }
 
 
-def mark_failures(figure: go.Figure, sweep: Sweep, palette: Palette, *, named: bool) -> None:
+def mark_failures(figure: go.Figure, sweep: Sweep, palette: Palette, *, with_names: bool) -> None:
     """A cross for each value at which a variant failed, in a strip of its own below the plot.
 
     Call it last: it makes room below the axis of the measure.
     """
-    failed = [(point, _who(point)) for point in sweep.points]
-    failed = [(point, said) for point, said in failed if said]
+    failed = [(point, _failure_lines(point)) for point in sweep.points]
+    failed = [(point, lines) for point, lines in failed if lines]
     if not failed:
         return
     figure.add_scatter(
-        x=[place(sweep, point) for point, _ in failed],
+        x=[x_position(sweep, point) for point, _ in failed],
         y=[0.5] * len(failed),
         yaxis="y2",
-        mode="markers+text" if named else "markers",
+        mode="markers+text" if with_names else "markers",
         marker={"symbol": "x-thin", "size": 9, "line": {"width": 2, "color": palette.worse}},
         text=[f" {plotly_text(_short(point))} " for point, _ in failed],
         textposition=[_text_place(sweep, point) for point, _ in failed],
         textfont={"size": 12, "color": palette.worse},
         hovertext=[
             f"<b>{plotly_text(sweep.label)} {plotly_text(value_text(point))}</b><br>"
-            + "<br>".join(plotly_text(clipped(line, 110)) for line in said)
-            for point, said in failed
+            + "<br>".join(plotly_text(clipped(line, 110)) for line in lines)
+            for point, lines in failed
         ],
         hoverinfo="text",
         showlegend=False,
@@ -105,18 +111,20 @@ def _text_place(sweep: Sweep, point: SweepPoint) -> str:
     return "middle left" if is_right else "middle right"
 
 
-def _who(point: SweepPoint) -> list[str]:
+def _failure_lines(point: SweepPoint) -> list[str]:
     """A line for each variant that did not finish."""
     return [
-        f"{one.series}: {one.error or one.status}"
-        for one in point.variants
-        if short_failure(one) is not None
+        f"{variant.series}: {variant.error or variant.status}"
+        for variant in point.variants
+        if short_failure(variant) is not None
     ]
 
 
 def _short(point: SweepPoint) -> str:
     """What happened, in few words; with how many, where it was not all."""
-    whats = [what for one in point.variants if (what := short_failure(one)) is not None]
-    what = whats[0] if len(set(whats)) == 1 else "failed"
+    reasons = [
+        reason for variant in point.variants if (reason := short_failure(variant)) is not None
+    ]
+    reason = reasons[0] if len(set(reasons)) == 1 else "failed"
     n = len(point.variants)
-    return what if len(whats) == n else f"{len(whats)} of {n} {what}"
+    return reason if len(reasons) == n else f"{len(reasons)} of {n} {reason}"

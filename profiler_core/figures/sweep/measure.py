@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
 from profiler_core.analysis.sweep.words import value_text
 from profiler_core.figures.names import plotly_text
-from profiler_core.figures.sweep.axis import decades, mark_failures, place, value_axis
+from profiler_core.figures.sweep.axis import decades, mark_failures, value_axis, x_position
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_bytes, format_count, format_duration
@@ -30,26 +30,26 @@ class SweepMeasure:
     logarithmic: bool = True
 
 
-def _compile_ns(_: Sweep, one: VariantAtPoint) -> float | None:
-    return None if one.compile.seconds is None else one.compile.seconds * 1e9
+def _compile_ns(_: Sweep, variant: VariantAtPoint) -> float | None:
+    return None if variant.compile.seconds is None else variant.compile.seconds * 1e9
 
 
 MEASURES = (
     SweepMeasure(
         "Step time",
-        lambda _, one: one.step_time_ns,
+        lambda _, variant: variant.step_time_ns,
         format_duration,
         lambda _: "Without the profiler, the median over the rounds.",
     ),
     SweepMeasure(
         "Samples a second",
-        lambda _, one: one.samples_per_s,
+        lambda _, variant: variant.samples_per_s,
         format_count,
         lambda _: "Batch size over step time.",
     ),
     SweepMeasure(
         "Peak memory",
-        lambda sweep, one: sweep.peak_bytes(one),
+        lambda sweep, variant: sweep.peak_bytes(variant),
         format_bytes,
         lambda sweep: (
             "The most that the allocator held from the device."
@@ -69,21 +69,23 @@ MEASURES = (
 
 def has_values(sweep: Sweep, measure: SweepMeasure) -> bool:
     """Is there anything to draw?"""
-    return any(measure.value(sweep, one) is not None for p in sweep.points for one in p.variants)
+    return any(
+        measure.value(sweep, variant) is not None for p in sweep.points for variant in p.variants
+    )
 
 
 def measure_figure(sweep: Sweep, measure: SweepMeasure, palette: Palette) -> go.Figure:
     """A line for each variant that has the measure; bars where the values are words."""
     figure = new_figure(palette)
-    known: list[float] = []
+    drawn: list[float] = []
     for number, label in enumerate((sweep.baseline, *(s.label for s in sweep.series))):
         points = [
             (point, value)
             for point in sweep.points
-            for one in point.variants
-            if one.series == label and (value := measure.value(sweep, one)) is not None
+            for variant in point.variants
+            if variant.series == label and (value := measure.value(sweep, variant)) is not None
         ]
-        known += [value for _, value in points]
+        drawn += [value for _, value in points]
         hover = [
             f"<b>{plotly_text(label)}</b> at {plotly_text(sweep.label)} "
             f"{plotly_text(value_text(point))}<br>{measure.text(value)}"
@@ -95,11 +97,11 @@ def measure_figure(sweep: Sweep, measure: SweepMeasure, palette: Palette) -> go.
         showlegend=False,
         margin={"t": 10, "r": 12},
         xaxis=value_axis(sweep),
-        yaxis=_axis(measure, known, may_be_log=_has_distance(sweep)),
+        yaxis=_axis(measure, drawn, may_be_log=_has_distance(sweep)),
         hovermode="closest",
         bargap=0.5,
     )
-    mark_failures(figure, sweep, palette, named=False)
+    mark_failures(figure, sweep, palette, with_names=False)
     return figure
 
 
@@ -112,7 +114,7 @@ def _draw(
     palette: Palette,
 ) -> None:
     """A line where values have a distance, bars beside each other where they are words."""
-    x, y = [place(sweep, point) for point, _ in points], [value for _, value in points]
+    x, y = [x_position(sweep, point) for point, _ in points], [value for _, value in points]
     shared = {"x": x, "y": y, "hovertext": hover, "hoverinfo": "text", "showlegend": False}
     if not _has_distance(sweep):
         figure.add_bar(**shared, marker={"color": color})
@@ -133,9 +135,9 @@ def _has_distance(sweep: Sweep) -> bool:
     return sweep.points[0].x is not None
 
 
-def _axis(measure: SweepMeasure, known: list[float], *, may_be_log: bool) -> dict[str, object]:
+def _axis(measure: SweepMeasure, values: list[float], *, may_be_log: bool) -> dict[str, object]:
     """Factors where the values span several, else from zero; the ticks carry their unit."""
-    low, high = min(known, default=0.0), max(known, default=1.0)
+    low, high = min(values, default=0.0), max(values, default=1.0)
     if may_be_log and measure.logarithmic and low > 0 and high / low >= _LOG_FROM:
         ticks = decades(low, high)
         room = (math.log10(high) - math.log10(low)) * 0.15

@@ -8,7 +8,7 @@ from profiler_core.analysis.sweep.crossing import Crossing
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
 from profiler_core.analysis.sweep.words import place_text, value_text
 from profiler_core.figures.names import clipped, plotly_text
-from profiler_core.figures.sweep.axis import mark_failures, place, value_axis
+from profiler_core.figures.sweep.axis import mark_failures, value_axis, x_position
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 
@@ -24,19 +24,19 @@ def speedup_figure(sweep: Sweep, palette: Palette) -> go.Figure:
     lows: list[float] = []
     for number, series in enumerate(sweep.series, start=1):
         points = [
-            (point, one, one.ratio)
+            (point, variant, variant.ratio)
             for point in sweep.points
-            for one in point.variants[1:]
-            if one.series == series.label and one.ratio is not None
+            for variant in point.variants[1:]
+            if variant.series == series.label and variant.ratio is not None
         ]
         if not points:
             continue
         color = palette.run(number)
-        ends = [one.interval or (ratio, ratio) for _, one, ratio in points]
+        ends = [variant.interval or (ratio, ratio) for _, variant, ratio in points]
         lows += [low for low, _ in ends]
         highs += [high for _, high in ends]
         figure.add_scatter(
-            x=[place(sweep, point) + _aside(sweep, number) for point, _, _ in points],
+            x=[x_position(sweep, point) + _aside(sweep, number) for point, _, _ in points],
             y=[ratio for _, _, ratio in points],
             error_y={
                 "type": "data",
@@ -51,12 +51,12 @@ def speedup_figure(sweep: Sweep, palette: Palette) -> go.Figure:
             name=plotly_text(series.label),
             line={"color": color, "width": 2},
             marker={
-                "color": [color if one.verdict == "faster" else palette.surface
-                          for _, one, _ in points],
+                "color": [color if variant.verdict == "faster" else palette.surface
+                          for _, variant, _ in points],
                 "size": _MARK_PX,
                 "line": {"width": 2, "color": color},
             },
-            hovertext=[_hover(sweep, point, one, ratio) for point, one, ratio in points],
+            hovertext=[_hover(sweep, point, variant, ratio) for point, variant, ratio in points],
             hoverinfo="text",
             showlegend=False,
         )  # fmt: skip
@@ -75,7 +75,7 @@ def speedup_figure(sweep: Sweep, palette: Palette) -> go.Figure:
         },
         hovermode="closest",
     )
-    mark_failures(figure, sweep, palette, named=True)
+    mark_failures(figure, sweep, palette, with_names=True)
     return figure
 
 
@@ -92,17 +92,17 @@ def _mark_crossings(figure: go.Figure, sweep: Sweep, palette: Palette) -> None:
         at = series.crossing.at
         if at is None:
             continue
-        where, color = _between(sweep, series.crossing, at), palette.run(number)
+        x, color = _between(sweep, series.crossing, at), palette.run(number)
         figure.add_shape(
-            type="line", x0=where, x1=where, yref="y domain", y0=0, y1=1, layer="below",
+            type="line", x0=x, x1=x, yref="y domain", y0=0, y1=1, layer="below",
             line={"color": color, "width": 1.5, "dash": "dash"},
         )  # fmt: skip
         if number > 1:
             continue  # words of several lines would lie over each other; the headlines have them
-        ends = (place(sweep, sweep.points[0]), place(sweep, sweep.points[-1]))
+        ends = (x_position(sweep, sweep.points[0]), x_position(sweep, sweep.points[-1]))
         figure.add_annotation(
-            x=where, yref="y domain", y=1, yanchor="bottom",
-            xanchor="left" if where < sum(ends) / 2 else "right",
+            x=x, yref="y domain", y=1, yanchor="bottom",
+            xanchor="left" if x < sum(ends) / 2 else "right",
             text=f"{plotly_text(clipped(series.label, _LONGEST_NAME))} passes 1 at about "
             f"{place_text(at, sweep.name)}",
             showarrow=False,
@@ -110,25 +110,25 @@ def _mark_crossings(figure: go.Figure, sweep: Sweep, palette: Palette) -> None:
         )  # fmt: skip
 
 
-def _between(sweep: Sweep, found: Crossing, at: float) -> float:
+def _between(sweep: Sweep, crossing: Crossing, at: float) -> float:
     """The place of `at` on the axis: as far between its neighbours as on the scale of sizes."""
-    left, right = (sweep.point(index) for index in found.between or ())
-    low, high = math.log10(left.x or 1.0), math.log10(right.x or 1.0)
+    lower, upper = (sweep.point(index) for index in crossing.between or ())
+    low, high = math.log10(lower.x or 1.0), math.log10(upper.x or 1.0)
     share = (math.log10(at) - low) / (high - low)
-    start, end = place(sweep, left), place(sweep, right)
+    start, end = x_position(sweep, lower), x_position(sweep, upper)
     return start + share * (end - start)
 
 
-def _hover(sweep: Sweep, point: SweepPoint, one: VariantAtPoint, ratio: float) -> str:
-    low, high = one.interval or (None, None)
+def _hover(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint, ratio: float) -> str:
+    low, high = variant.interval or (None, None)
     rows = [
-        f"<b>{plotly_text(one.series)}</b> at {plotly_text(sweep.label)} "
+        f"<b>{plotly_text(variant.series)}</b> at {plotly_text(sweep.label)} "
         f"{plotly_text(value_text(point))}",
         f"{ratio:.2f} times as fast"
         + ("" if low is None or high is None else f", 95 % interval {low:.2f} to {high:.2f}"),
     ]
-    if one.verdict == "wrong_numerics":
+    if variant.verdict == "wrong_numerics":
         rows.append("its results are wrong")
-    if one.variant != one.series:
-        rows.append(plotly_text(one.variant))
+    if variant.variant != variant.series:
+        rows.append(plotly_text(variant.variant))
     return "<br>".join(rows)

@@ -36,9 +36,9 @@ def temporal_breakdown(material: Material) -> list[Figure]:
     """Idle, compute and the rest of the span from the first to the last device event."""
     from hta.analyzers.breakdown_analysis import BreakdownAnalysis
 
-    found = BreakdownAnalysis.get_temporal_breakdown(hta_trace(material.frames), visualize=False)
+    table = BreakdownAnalysis.get_temporal_breakdown(hta_trace(material.frames), visualize=False)
     figures = []
-    for row in found.to_dict("records"):
+    for row in table.to_dict("records"):
         own = material.own[int(row["rank"])]
         of = f"rank {int(row['rank'])}"
         figures += [
@@ -58,12 +58,12 @@ def idle_time(material: Material) -> list[Figure]:
 
     trace, figures = hta_trace(material.frames), []
     for rank in material.ranks:
-        found, _ = BreakdownAnalysis.get_idle_time_breakdown(
+        table, _ = BreakdownAnalysis.get_idle_time_breakdown(
             trace, _CONSECUTIVE_NS, rank=rank, visualize=False
         )
         own = material.own[rank]
-        for given, part in found.groupby("stream"):
-            stream = 0 if given == STREAM_ZERO else int(given)
+        for hta_stream, part in table.groupby("stream"):
+            stream = 0 if hta_stream == STREAM_ZERO else int(hta_stream)
             host = part.loc[part["idle_category"] == "host_wait", "idle_time"].sum()
             of = f"rank {rank}, stream {stream}"
             figures += [
@@ -77,14 +77,14 @@ def overlap(material: Material) -> list[Figure]:
     """Share of the communication that ran beside compute."""
     from hta.analyzers.communication_analysis import CommunicationAnalysis
 
-    found = CommunicationAnalysis.get_comm_comp_overlap(hta_trace(material.frames), visualize=False)
+    table = CommunicationAnalysis.get_comm_comp_overlap(hta_trace(material.frames), visualize=False)
     figures = []
-    for row in found.to_dict("records"):
+    for row in table.to_dict("records"):
         own = material.own[int(row["rank"])]
         share = own.overlap_ns / own.communication_ns if own.communication_ns else None
         value = row["comp_comm_overlap_pctg"]
-        given = None if pd.isna(value) else value / 100
-        figures.append(Figure(f"rank {int(row['rank'])}", "share", given, share))
+        hta_share = None if pd.isna(value) else value / 100
+        figures.append(Figure(f"rank {int(row['rank'])}", "share", hta_share, share))
     return [figure for figure in figures if figure.hta is not None or figure.own is not None]
 
 
@@ -95,14 +95,14 @@ def kernel_breakdown(material: Material) -> list[Figure]:
     kinds, _ = BreakdownAnalysis.get_gpu_kernel_breakdown(
         hta_trace(material.frames), visualize=False, include_memory_kernels=True
     )
-    own: dict[str, int] = {}
+    own_times: dict[str, int] = {}
     for numbers in material.own.values():
         for kind, ns in numbers.kinds_ns.items():
-            own[kind] = own.get(kind, 0) + ns
-    said = dict(zip(kinds["kernel_type"], kinds["sum"], strict=True))
+            own_times[kind] = own_times.get(kind, 0) + ns
+    hta_times = dict(zip(kinds["kernel_type"], kinds["sum"], strict=True))
     return [
-        Figure(kind.lower(), "ns", said.get(kind, 0), own.get(kind, 0))
-        for kind in sorted({*said, *own}, key=lambda kind: -own.get(kind, 0))
+        Figure(kind.lower(), "ns", hta_times.get(kind, 0), own_times.get(kind, 0))
+        for kind in sorted({*hta_times, *own_times}, key=lambda kind: -own_times.get(kind, 0))
     ]
 
 
@@ -110,12 +110,12 @@ def queue_length(material: Material) -> list[Figure]:
     """The most device events of a stream that were launched and had not started."""
     from hta.analyzers.trace_counters import TraceCounters
 
-    found = TraceCounters.get_queue_length_summary(hta_trace(material.frames), material.ranks)
-    if found is None:
+    table = TraceCounters.get_queue_length_summary(hta_trace(material.frames), material.ranks)
+    if table is None:
         return []
     figures = []
-    for (rank, given), row in found.iterrows():
-        stream = 0 if given == STREAM_ZERO else int(given)
+    for (rank, hta_stream), row in table.iterrows():
+        stream = 0 if hta_stream == STREAM_ZERO else int(hta_stream)
         longest = material.own[int(rank)].longest_queue.get(stream)
         most = row[("queue_length", "max")]
         figures.append(Figure(f"rank {rank}, stream {stream}", "count", most, longest))
@@ -126,15 +126,15 @@ def memory_bandwidth(material: Material) -> list[Figure]:
     """The highest bandwidth of copies and memsets of one kind at one time."""
     from hta.analyzers.trace_counters import TraceCounters
 
-    found = TraceCounters.get_memory_bw_summary(hta_trace(material.frames), material.ranks)
-    if found is None:
+    table = TraceCounters.get_memory_bw_summary(hta_trace(material.frames), material.ranks)
+    if table is None:
         return []
     return [
         Figure(
             f"rank {rank}: {kind}", "GB/s",
             row[("memory_bw_gbps", "max")], material.own[int(rank)].bandwidth.get(kind),
         )
-        for (rank, kind), row in found.iterrows()
+        for (rank, kind), row in table.iterrows()
     ]  # fmt: skip
 
 
@@ -143,12 +143,12 @@ def critical_path(material: Material) -> list[Figure]:
     from hta.analyzers.critical_path_analysis import CriticalPathAnalysis
 
     rank = material.ranks[0]
-    found = CriticalPathAnalysis.critical_path_analysis(
+    result = CriticalPathAnalysis.critical_path_analysis(
         hta_trace(material.frames), rank, "ProfilerStep", 0
     )
-    if found is None or not found[1]:
+    if result is None or not result[1]:
         return []
-    edges = found[0].get_critical_path_breakdown()
+    edges = result[0].get_critical_path_breakdown()
     by = edges.groupby("bound_by")["duration"].sum().sort_values(ascending=False)
     name = f"rank {rank}, first step"
     figures = [Figure(f"{name}: {kind.replace('_', ' ')}", "ns", ns, None)
@@ -162,11 +162,11 @@ def straggler(material: Material) -> list[Figure]:
 
     if len(material.ranks) < 2:
         return []
-    (found, *_) = StragglerAnalysis.get_potential_stragglers(
+    (late_rank, *_) = StragglerAnalysis.get_potential_stragglers(
         hta_trace(material.frames), num_candidates=1
     )
     own = material.job.straggler
-    return [Figure("late rank", "rank", found, own.rank if own else None)]
+    return [Figure("late rank", "rank", late_rank, own.rank if own else None)]
 
 
 def trace_diff(material: Material) -> list[Figure]:
@@ -188,25 +188,25 @@ def trace_diff(material: Material) -> list[Figure]:
         LabeledTrace(t=hta_trace(side), label=label)
         for side, label in zip(sides, ("baseline", "candidate"), strict=True)
     ]
-    found = TraceDiff.compare_traces(
+    table = TraceDiff.compare_traces(
         *labelled, control_rank=rank, test_rank=rank, control_iteration=int(step),
         test_iteration=int(step), device_type=DeviceType.GPU,
     )  # fmt: skip
     figures = []
     for side, label in zip(sides, ("baseline", "candidate"), strict=True):
         frame = side.traces[rank]
-        mine = frame[(frame["iteration"] == step) & (frame["stream"] != -1)]
+        events = frame[(frame["iteration"] == step) & (frame["stream"] != -1)]
         of = f"{label}, rank {rank}, step {step}"
-        counts = found[f"{label}_counts"].sum()
+        counts = table[f"{label}_counts"].sum()
         figures += [
-            Figure(f"{of}: device events", "count", counts, len(mine)),
+            Figure(f"{of}: device events", "count", counts, len(events)),
             Figure(
                 f"{of}: their time", "ns",
-                found[f"{label}_total_duration"].sum(), int(mine["dur"].sum()),
+                table[f"{label}_total_duration"].sum(), int(events["dur"].sum()),
             ),
         ]  # fmt: skip
-    gone = int(((found["baseline_counts"] > 0) & (found["candidate_counts"] == 0)).sum())
-    new = int(((found["baseline_counts"] == 0) & (found["candidate_counts"] > 0)).sum())
+    gone = int(((table["baseline_counts"] > 0) & (table["candidate_counts"] == 0)).sum())
+    new = int(((table["baseline_counts"] == 0) & (table["candidate_counts"] > 0)).sum())
     return [
         *figures,
         Figure("names only in the baseline", "count", gone, None),
@@ -303,11 +303,11 @@ def own_figures(key: str, material: Material) -> list[Figure]:
         return own_counter_figures(material.counted)
     if key == "straggler" and material.job.straggler is not None:
         return [Figure("late rank", "rank", None, material.job.straggler.rank)]
-    found: list[Figure] = []
+    figures: list[Figure] = []
     for rank, numbers in own.items():
         of = f"rank {rank}"
         if key == "temporal_breakdown":
-            found += [
+            figures += [
                 Figure(f"{of}: idle", "ns", None, numbers.span_ns - numbers.busy_ns),
                 Figure(f"{of}: compute", "ns", None, numbers.compute_ns),
                 Figure(
@@ -316,17 +316,17 @@ def own_figures(key: str, material: Material) -> list[Figure]:
             ]
         elif key == "overlap" and numbers.communication_ns:
             share = numbers.overlap_ns / numbers.communication_ns
-            found.append(Figure(of, "share", None, share))
+            figures.append(Figure(of, "share", None, share))
         elif key == "kernel_breakdown":
-            found += [Figure(f"{of}: {k.lower()}", "ns", None, v)
+            figures += [Figure(f"{of}: {k.lower()}", "ns", None, v)
                       for k, v in numbers.kinds_ns.items()]  # fmt: skip
         elif key == "idle_time":
-            found += [Figure(f"{of}, stream {s}: gaps", "ns", None, v)
+            figures += [Figure(f"{of}, stream {s}: gaps", "ns", None, v)
                       for s, v in numbers.gap_ns.items()]  # fmt: skip
         elif key == "queue_length":
-            found += [Figure(f"{of}, stream {s}", "count", None, v)
+            figures += [Figure(f"{of}, stream {s}", "count", None, v)
                       for s, v in numbers.longest_queue.items()]  # fmt: skip
         elif key == "memory_bandwidth":
-            found += [Figure(f"{of}: {k}", "GB/s", None, v)
+            figures += [Figure(f"{of}: {k}", "GB/s", None, v)
                       for k, v in numbers.bandwidth.items()]  # fmt: skip
-    return found
+    return figures

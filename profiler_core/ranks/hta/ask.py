@@ -27,7 +27,7 @@ MOST_RANKS = 4  # HTA holds all of them in pandas frames at once
 _NAMES = ("HolisticTraceAnalysis", "traceinsight")  # one project, two names on the index
 
 
-def ask_hta(found: RankFiles, job: Job, baseline: RankFiles | None = None) -> HtaAnswer:
+def ask_hta(rank_files: RankFiles, job: Job, baseline: RankFiles | None = None) -> HtaAnswer:
     """HTA's answers on the first ranks of a job, each beside our own.
 
     Raises:
@@ -35,13 +35,13 @@ def ask_hta(found: RankFiles, job: Job, baseline: RankFiles | None = None) -> Ht
     """
     frames, counter_frames = Frames(), Frames()
     own, sums = {}, {}
-    for file in chosen_ranks(found, job):
+    for file in chosen_ranks(rank_files, job):
         trace = _trace(file)
         if trace.has_device_events:
             add_rank(frames, file.rank, trace)
             own[file.rank] = own_numbers(trace)
         if has_ranges(trace):
-            ranges = read_ranges(Path(file.place), trace)
+            ranges = read_ranges(Path(file.location), trace)
             add_counted(counter_frames, file.rank, trace, ranges)
             sums[file.rank] = counted(trace, ranges)
     before = _first_of(baseline) if baseline is not None else None
@@ -49,8 +49,8 @@ def ask_hta(found: RankFiles, job: Job, baseline: RankFiles | None = None) -> Ht
     version, problem = installed()
     if not frames.traces and not sums:
         return HtaAnswer(version, "No rank has GPU events.", (), ())
-    asked = [a for a in ANALYSES if frames.traces or a.key == "cupti_counters"]
-    analyses = [_one(entry, material, problem) for entry in asked]
+    applicable = [a for a in ANALYSES if frames.traces or a.key == "cupti_counters"]
+    analyses = [_analysed(entry, material, problem) for entry in applicable]
     return HtaAnswer(version, problem, tuple(sorted({*own, *sums})), tuple(analyses))
 
 
@@ -68,14 +68,14 @@ def _first_of(baseline: RankFiles) -> Frames | None:
     return None
 
 
-def chosen_ranks(found: RankFiles, job: Job) -> list[RankFile]:
+def chosen_ranks(rank_files: RankFiles, job: Job) -> list[RankFile]:
     """The first ranks that could be read, and the one that the others wait for."""
     late = job.straggler.rank if job.straggler else None
-    read = {row.rank for row in job.ranks} or {file.rank for file in found.files}
-    local = [f for f in found.files if f.rank in read and not remote.is_url(f.place)]
+    read = {row.rank for row in job.ranks} or {file.rank for file in rank_files.files}
+    local = [f for f in rank_files.files if f.rank in read and not remote.is_url(f.location)]
     first = [file for file in local if file.rank != late]
-    named = [file for file in local if file.rank == late]
-    return sorted([*first[: MOST_RANKS - len(named)], *named], key=lambda file: file.rank)
+    late_files = [file for file in local if file.rank == late]
+    return sorted([*first[: MOST_RANKS - len(late_files)], *late_files], key=lambda file: file.rank)
 
 
 def installed() -> tuple[str | None, str | None]:
@@ -95,22 +95,24 @@ def installed() -> tuple[str | None, str | None]:
     return "HTA of unknown version", None
 
 
-def _one(asked: Analysis, material: Material, problem: str | None) -> HtaAnalysis:
-    status, sentence, figures = _answered(asked, material, problem)
-    return HtaAnalysis(asked.key, asked.title, asked.call, status, asked.meaning, sentence, figures)
+def _analysed(analysis: Analysis, material: Material, problem: str | None) -> HtaAnalysis:
+    status, sentence, figures = _answered(analysis, material, problem)
+    return HtaAnalysis(
+        analysis.key, analysis.title, analysis.call, status, analysis.meaning, sentence, figures
+    )
 
 
 def _answered(
-    asked: Analysis, material: Material, problem: str | None
+    analysis: Analysis, material: Material, problem: str | None
 ) -> tuple[Status, str, tuple[Figure, ...]]:
     if problem is not None:
-        figures = tuple(own_figures(asked.key, material))
+        figures = tuple(own_figures(analysis.key, material))
         return "failed" if figures else "absent", problem, figures
     try:
         with _quiet(), _pandas_3():
-            return judged(tuple(asked.ask(material)), asked.absent)
+            return judged(tuple(analysis.ask(material)), analysis.absent)
     except Exception as error:  # HTA asserts, divides and indexes as it goes: anything may come
-        figures = tuple(own_figures(asked.key, material))
+        figures = tuple(own_figures(analysis.key, material))
         sentence = f"HTA failed here ({type(error).__name__}: {str(error)[:160]})"
         sentence += ": our own number stands." if figures else "."
         return "failed", sentence, figures
@@ -157,4 +159,4 @@ def _pandas_3() -> Iterator[None]:
 
 
 def _trace(file: RankFile) -> Trace:
-    return open_trace(Path(file.place))
+    return open_trace(Path(file.location))

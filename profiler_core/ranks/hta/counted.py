@@ -105,26 +105,28 @@ def counter_figures(frames: Frames, own: Mapping[int, Counted]) -> list[Figure]:
     from hta.analyzers.cupti_counter_analysis import CuptiCounterAnalysis
 
     figures: list[Figure] = []
-    for rank, mine in own.items():
-        found = CuptiCounterAnalysis.get_counter_data_with_operators(hta_trace(frames), [rank])
-        if not found:  # it found fewer or more launches than ranges
-            figures += own_counter_figures({rank: mine})
+    for rank, counts in own.items():
+        tables = CuptiCounterAnalysis.get_counter_data_with_operators(hta_trace(frames), [rank])
+        if not tables:  # it found fewer or more launches than ranges
+            figures += own_counter_figures({rank: counts})
             continue
-        table = found[0]
+        table = tables[0]
         of = f"rank {rank}"
-        figures.append(Figure(f"{of}: kernels with counters", "count", len(table), mine.n_kernels))
+        figures.append(
+            Figure(f"{of}: kernels with counters", "count", len(table), counts.n_kernels)
+        )
         figures += [
             Figure(f"{of}: {name}", "count", table[name].sum(), total)
-            for name, total in mine.totals.items()
+            for name, total in counts.totals.items()
         ]
         grouped = table.groupby("top_level_op")
-        for operator, counter in _told(mine):
+        for operator, counter in _largest_counters(counts):
             part = (
                 grouped.get_group(operator)[counter].sum() if operator in grouped.groups else None
             )
             figures.append(
                 Figure(f"{of}, {operator}: {counter}", "count", part,
-                       mine.by_operator[operator][counter])
+                       counts.by_operator[operator][counter])
             )  # fmt: skip
     return figures
 
@@ -132,21 +134,23 @@ def counter_figures(frames: Frames, own: Mapping[int, Counted]) -> list[Figure]:
 def own_counter_figures(own: Mapping[int, Counted]) -> list[Figure]:
     """Our sums alone."""
     figures = []
-    for rank, mine in own.items():
+    for rank, counts in own.items():
         of = f"rank {rank}"
-        figures.append(Figure(f"{of}: kernels with counters", "count", None, mine.n_kernels))
-        figures += [Figure(f"{of}: {n}", "count", None, total) for n, total in mine.totals.items()]
+        figures.append(Figure(f"{of}: kernels with counters", "count", None, counts.n_kernels))
         figures += [
-            Figure(f"{of}, {operator}: {name}", "count", None, mine.by_operator[operator][name])
-            for operator, name in _told(mine)
+            Figure(f"{of}: {n}", "count", None, total) for n, total in counts.totals.items()
+        ]
+        figures += [
+            Figure(f"{of}, {operator}: {name}", "count", None, counts.by_operator[operator][name])
+            for operator, name in _largest_counters(counts)
         ]
     return figures
 
 
-def _told(mine: Counted) -> list[tuple[str, str]]:
+def _largest_counters(counts: Counted) -> list[tuple[str, str]]:
     """(operator, counter) worth a line: the largest counter, of the operators that have most."""
-    largest = max(mine.totals, key=lambda name: mine.totals[name], default=None)
+    largest = max(counts.totals, key=lambda name: counts.totals[name], default=None)
     if largest is None:
         return []
-    ordered = sorted(mine.by_operator, key=lambda op: -mine.by_operator[op][largest])
+    ordered = sorted(counts.by_operator, key=lambda op: -counts.by_operator[op][largest])
     return [(op, largest) for op in ordered[:_MOST_OPERATORS] if op]

@@ -56,14 +56,16 @@ class Frames:
     def alias(self, name: str, category: str) -> str:
         """A name that HTA puts into the right one of its kinds; the same in every job."""
         if category == "communication":
-            given = f"ncclKernel_{name.removeprefix('ncclDevKernel_').removeprefix('ncclKernel_')}"
+            hta_name = (
+                f"ncclKernel_{name.removeprefix('ncclDevKernel_').removeprefix('ncclKernel_')}"
+            )
         elif category in ("memcpy", "memset") or not _MISREAD.search(name):
-            given = name
+            hta_name = name
         else:
             digest = hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
-            given = f"computation {digest}"
-        self.real_names[given] = name
-        return given
+            hta_name = f"computation {digest}"
+        self.real_names[hta_name] = name
+        return hta_name
 
 
 def add_rank(frames: Frames, rank: int, trace: Trace) -> None:
@@ -113,10 +115,12 @@ def add_rank(frames: Frames, rank: int, trace: Trace) -> None:
 
 def _device(frames: Frames, work: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     names = work.select(pl.col("name").cast(pl.String), pl.col("category").cast(pl.String))
-    given = [frames.symbol(frames.alias(name, category)) for name, category in names.iter_rows()]
+    symbol_ids = [
+        frames.symbol(frames.alias(name, category)) for name, category in names.iter_rows()
+    ]
     cats = {cat: frames.symbol(cat) for cat in (KERNEL, MEMCPY, MEMSET)}
     return (
-        work.with_columns(pl.Series("id", given, dtype=pl.Int64))
+        work.with_columns(pl.Series("id", symbol_ids, dtype=pl.Int64))
         .join(steps.select("step", "iteration"), on="step", how="left", maintain_order="left")
         .select(
             pl.col("cat").cast(pl.String).replace_strict(cats, return_dtype=pl.Int64).alias("cat"),
@@ -239,8 +243,8 @@ def hta_trace(frames: Frames) -> Any:
     """HTA's own Trace object around the frames, as if its loader had made them."""
     from hta.common.trace import Trace as HtaTrace
 
-    made = HtaTrace(trace_files={}, trace_dir="/")
-    made.traces = frames.traces
-    made.symbol_table.add_symbols(frames.symbols)
-    made.is_parsed = True
-    return made
+    trace = HtaTrace(trace_files={}, trace_dir="/")
+    trace.traces = frames.traces
+    trace.symbol_table.add_symbols(frames.symbols)
+    trace.is_parsed = True
+    return trace

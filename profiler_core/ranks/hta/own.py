@@ -76,10 +76,10 @@ def _kinds(
         return union_ns(pl.concat([parts[name] for name in names]).sort("ts_ns"))
 
     everything = union(*parts)
-    found = {}
+    kinds_ns = {}
     for name in parts:
-        others = [other for other in parts if other != name]
-        found[name] = everything - union(*others)
+        other_kinds = [kind for kind in parts if kind != name]
+        kinds_ns[name] = everything - union(*other_kinds)
     for first, second, third in (
         ("COMPUTATION", "COMMUNICATION", "MEMORY"),
         ("COMPUTATION", "MEMORY", "COMMUNICATION"),
@@ -87,10 +87,10 @@ def _kinds(
     ):
         # In first or second but not in third, less what is in only one of them.
         outside = everything - union(third)
-        found[f"{first} overlapping {second}"] = outside - found[first] - found[second]
-    rest = everything - sum(found.values())
-    found["COMPUTATION overlapping COMMUNICATION overlapping MEMORY"] = rest
-    return {name: ns for name, ns in found.items() if ns}
+        kinds_ns[f"{first} overlapping {second}"] = outside - kinds_ns[first] - kinds_ns[second]
+    remainder = everything - sum(kinds_ns.values())
+    kinds_ns["COMPUTATION overlapping COMMUNICATION overlapping MEMORY"] = remainder
+    return {name: ns for name, ns in kinds_ns.items() if ns}
 
 
 def _queues(work: pl.DataFrame) -> dict[int, int]:
@@ -111,7 +111,7 @@ def _bandwidth(copies: pl.DataFrame) -> dict[str, float]:
     dur = pl.col("dur_ns").clip(1)
     rate = (pl.col("bytes") / dur).fill_null(0.0)
     kind = pl.col("name").cast(pl.String)
-    named = copies.select(
+    rates = copies.select(
         pl.when(kind.str.starts_with("Memset"))
         .then(pl.lit("Memset"))
         .when(kind.str.starts_with("Memcpy"))
@@ -124,8 +124,8 @@ def _bandwidth(copies: pl.DataFrame) -> dict[str, float]:
     )
     events = pl.concat(
         [
-            named.select("kind", at="start", change="rate"),
-            named.select("kind", at="end", change=-pl.col("rate")),
+            rates.select("kind", at="start", change="rate"),
+            rates.select("kind", at="end", change=-pl.col("rate")),
         ]
     ).sort("kind", "at", "change")
     running = events.with_columns(pl.col("change").cum_sum().over("kind").alias("now"))

@@ -7,7 +7,7 @@ import msgspec
 from profiler_core.errors import BadInput
 from profiler_core.ranks.find import RankFiles
 from profiler_core.ranks.hta.answer import HtaAnswer
-from profiler_core.ranks.kept import place_of, write
+from profiler_core.ranks.job_cache import cache_path, write
 from profiler_core.worker.environment import Need
 from profiler_core.worker.process import DidNotRun
 from profiler_core.worker.worker import ask
@@ -17,35 +17,37 @@ _NEEDS: tuple[Need, ...] = ("remote",)  # a place may be a URL
 
 
 def hta_answer(
-    place: str, found: RankFiles, baseline: tuple[str, RankFiles] | None = None
+    location: str, rank_files: RankFiles, baseline: tuple[str, RankFiles] | None = None
 ) -> HtaAnswer:
     """HTA's answers, from the cache where these files were asked about before.
 
     Raises:
         BadInput: the process was ended, took too long, or could not read a trace.
     """
-    kept = _kept_at(found, baseline)
-    if kept is not None and kept.is_file():
+    cached = _cache_path(rank_files, baseline)
+    if cached is not None and cached.is_file():
         try:
-            return msgspec.json.decode(kept.read_bytes(), type=HtaAnswer)
+            return msgspec.json.decode(cached.read_bytes(), type=HtaAnswer)
         except msgspec.DecodeError:
-            kept.unlink(missing_ok=True)
-    answer = _asked([place, *([baseline[0]] if baseline else [])])
-    if kept is not None and answer.version is not None:  # installed later, it is asked again
-        write(kept, msgspec.json.encode(answer))
+            cached.unlink(missing_ok=True)
+    answer = _run_hta([location, *([baseline[0]] if baseline else [])])
+    if cached is not None and answer.version is not None:  # installed later, it is asked again
+        write(cached, msgspec.json.encode(answer))
     return answer
 
 
-def _kept_at(found: RankFiles, baseline: tuple[str, RankFiles] | None) -> Path | None:
-    other = place_of(baseline[1], "x") if baseline else None
-    return place_of(found, f"{other.stem[:12] if other else 'alone'}.hta.json")
+def _cache_path(rank_files: RankFiles, baseline: tuple[str, RankFiles] | None) -> Path | None:
+    baseline_path = cache_path(baseline[1], "x") if baseline else None
+    return cache_path(
+        rank_files, f"{baseline_path.stem[:12] if baseline_path else 'alone'}.hta.json"
+    )
 
 
-def _asked(places: list[str]) -> HtaAnswer:
+def _run_hta(locations: list[str]) -> HtaAnswer:
     try:
         return ask(
             "profiler_core.ranks.hta",
-            *places,
+            *locations,
             kind=HtaAnswer,
             needs=_NEEDS,
             within_s=_LIMIT_S,

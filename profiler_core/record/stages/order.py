@@ -8,8 +8,8 @@ from profiler_core import run_directory as names
 from profiler_core.capture.child.warmup import ON_CPU, ON_GPU, WITH_RANKS, Limits
 from profiler_core.capture.round_plan import CPU_CAP_SECONDS, TIMING_CAP_SECONDS, RoundPlan
 from profiler_core.capture.telemetry.sampler import PERIOD_S, WHILE_TIMED_PERIOD_S
-from profiler_core.record.place import Ranks
 from profiler_core.record.plan import Plan
+from profiler_core.record.run_location import Ranks
 from profiler_core.record.stages.profiled import Profiled
 from profiler_core.record.stages.stage import Skip, Stage
 from profiler_core.record.stages.steady import Memory, Snapshot, Telemetry
@@ -29,7 +29,7 @@ def stages_of(plan: Plan, ranks: Ranks, is_cuda: bool) -> List[Stage]:
         "warmup": plan.profile_warmup,
         "active": plan.steps,
     }
-    found: List[Stage] = [
+    stages: List[Stage] = [
         Skip(plan.skip_steps),
         WarmUp(limits),
         Timing(
@@ -41,14 +41,14 @@ def stages_of(plan: Plan, ranks: Ranks, is_cuda: bool) -> List[Stage]:
         Memory(),
     ]
     if is_alone:
-        found.append(Telemetry(plan.telemetry_seconds, PERIOD_S))
+        stages.append(Telemetry(plan.telemetry_seconds, PERIOD_S))
     if plan.profile:
-        found.append(Profiled(names.TRACE, schedule, False, PERIOD_S))
+        stages.append(Profiled(names.TRACE, schedule, False, PERIOD_S))
     if plan.stacks:
-        found.append(Profiled(names.TRACE_STACKS, schedule, True, PERIOD_S))
+        stages.append(Profiled(names.TRACE_STACKS, schedule, True, PERIOD_S))
     if plan.memory_snapshot:
-        found.append(Snapshot(names.MEMORY_SNAPSHOT))
-    return found
+        stages.append(Snapshot(names.MEMORY_SNAPSHOT))
+    return stages
 
 
 def _limits(plan: Plan, usual: Limits) -> Limits:

@@ -38,8 +38,8 @@ class Recording:
 
     def is_profiled(self) -> bool:
         """Does a profiler of the script's own run?"""
-        asked = getattr(self.torch.autograd, "_profiler_enabled", None)
-        return asked is not None and bool(asked())
+        is_enabled = getattr(self.torch.autograd, "_profiler_enabled", None)
+        return is_enabled is not None and bool(is_enabled())
 
     def note(self, sentence: str) -> None:
         """Something that a reader of the run has to know."""

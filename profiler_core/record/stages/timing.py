@@ -75,7 +75,7 @@ class Timing(Stage):
         self._recording.clock.synchronize()
         wall_ns = (time.perf_counter_ns() if self._events else self._stamps[-1]) - self._stamps[0]
         pairs = zip(self._events, self._events[1:])
-        step_ns = [round(one.elapsed_time(other) * 1e6) for one, other in pairs] or [
+        step_ns = [round(start.elapsed_time(end) * 1e6) for start, end in pairs] or [
             after - before for before, after in zip(self._stamps, self._stamps[1:])
         ]
         measurement = self._recording.measurement

@@ -8,7 +8,7 @@ import streamlit as st
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.ranks.find import RankFiles, find_ranks, has_ranks
-from profiler_core.ranks.kept import kept_job, place_of
+from profiler_core.ranks.job_cache import cache_path, cached_job
 from profiler_core.ranks.rank_sets import ranks_beside
 from profiler_core.session.cache import SHARED
 from profiler_core.store import server_path
@@ -85,7 +85,7 @@ def _reasons(without: list[tuple[str, Entry]]) -> tuple[str, ...]:
 
 
 def _job(found: RankFiles, place: str, label: str) -> Job:
-    kept = place_of(found, "job")
+    kept = cache_path(found, "job")
     if kept is None or not kept.is_file():
         shown = st.empty()
         for progress in _readers().read(Path(place)):
@@ -94,7 +94,7 @@ def _job(found: RankFiles, place: str, label: str) -> Job:
         shown.empty()
 
     def loaded() -> Job:
-        job = kept_job(found)
+        job = cached_job(found)
         if job is None:
             raise BadInput(f"The ranks of {label} could not be kept.", remedy="Reload the page.")
         return job

@@ -79,12 +79,12 @@ def _watch(name: str) -> None:
             return extract(graph, arguments)
         compiled = extract(graph, arguments)
 
-        def run(*own: Any) -> Any:
+        def run(*inputs: Any) -> Any:
             RAN.n_calls += 1
             if not engine_calls.is_profiled():
-                return compiled(*own)
+                return compiled(*inputs)
             with engine_calls.operator(name):
-                answer = compiled(*own)
+                answer = compiled(*inputs)
                 wait()  # its own time: the host would be gone long before
             return answer
 

@@ -15,8 +15,8 @@ class _TensorRT(Backend):
         """Precisions are a set there."""
         if "enabled_precisions" not in options:
             return options
-        given = options["enabled_precisions"]
-        precisions = set(given if isinstance(given, list) else [given])
+        requested = options["enabled_precisions"]
+        precisions = set(requested if isinstance(requested, list) else [requested])
         return dict(options, enabled_precisions=precisions)
 
 

@@ -15,32 +15,32 @@ from profiler_core.ranks.find import RankFiles
 _VERSION = 2  # of the file; older ones are made anew
 
 
-def kept_job(found: RankFiles) -> Job | None:
+def cached_job(rank_files: RankFiles) -> Job | None:
     """The job of these very files; None where it was not put together yet, or is damaged."""
-    path = place_of(found, "job")
+    path = cache_path(rank_files, "job")
     try:
         return msgspec.msgpack.decode(path.read_bytes(), type=Job) if path is not None else None
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-def keep_job(found: RankFiles, job: Job) -> None:
+def keep_job(rank_files: RankFiles, job: Job) -> None:
     """Keep it. Nothing is kept of a store, which says too little of when a file changed."""
-    path = place_of(found, "job")
+    path = cache_path(rank_files, "job")
     if path is not None:
         write(path, msgspec.msgpack.encode(job))
 
 
-def place_of(found: RankFiles, ending: str) -> Path | None:
+def cache_path(rank_files: RankFiles, ending: str) -> Path | None:
     """Where something derived from these files alone is kept; None for those of a store."""
     digest = hashlib.blake2b(str(_VERSION).encode(), digest_size=16)
-    for file in found.files:
-        if remote.is_url(file.place):
+    for file in rank_files.files:
+        if remote.is_url(file.location):
             return None
-        status = Path(file.place).stat()
-        said = (file.rank, file.place, file.name, status.st_size, status.st_mtime_ns)
-        digest.update(repr(said).encode())
-    digest.update(repr(found.notes).encode())
+        status = Path(file.location).stat()
+        identity = (file.rank, file.location, file.name, status.st_size, status.st_mtime_ns)
+        digest.update(repr(identity).encode())
+    digest.update(repr(rank_files.notes).encode())
     return cache_directory() / "ranks" / f"{digest.hexdigest()}.{ending}"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from profiler_core.record.place import Ranks, place, ranks
+from profiler_core.record.run_location import Ranks, ranks, run_location
 
 TWO = [Ranks(rank, 2, True) for rank in range(2)]
 
@@ -14,29 +14,33 @@ def bare(monkeypatch):
 
 
 def test_a_process_alone_has_a_name_of_its_own_each_time(tmp_path):
-    found = [place(tmp_path, "My Train!", "eager", Ranks(0, 1, True), None, 0) for _ in range(2)]
+    found = [
+        run_location(tmp_path, "My Train!", "eager", Ranks(0, 1, True), None, 0) for _ in range(2)
+    ]
     assert found[0].directory != found[1].directory
     assert "-my-train-eager-" in found[0].directory.name
     assert found[0].directory == tmp_path / found[0].capture_id
 
 
 def test_ranks_of_one_host_meet_by_their_parent(tmp_path):
-    first, second = (place(tmp_path, "w", "eager", own, None, 0) for own in TWO)
+    first, second = (run_location(tmp_path, "w", "eager", own, None, 0) for own in TWO)
     assert first.capture_id == second.capture_id
     assert second.directory == first.directory / "ranks" / "1"
 
 
 def test_the_second_recording_of_a_job_lies_beside_the_first(tmp_path):
-    first, second = (place(tmp_path, "w", "eager", TWO[0], None, n) for n in range(2))
+    first, second = (run_location(tmp_path, "w", "eager", TWO[0], None, n) for n in range(2))
     assert first.directory != second.directory
 
 
 def test_ranks_of_several_hosts_meet_by_what_their_launcher_says(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "4711")
     monkeypatch.setenv("MASTER_PORT", "29500")
-    found = {place(tmp_path, "w", "x", Ranks(r, 4, False), None, 0).capture_id for r in range(4)}
+    found = {
+        run_location(tmp_path, "w", "x", Ranks(r, 4, False), None, 0).capture_id for r in range(4)
+    }
     monkeypatch.setenv("MASTER_PORT", "29501")
-    other = place(tmp_path, "w", "x", Ranks(0, 4, False), None, 0).capture_id
+    other = run_location(tmp_path, "w", "x", Ranks(0, 4, False), None, 0).capture_id
     assert len(found) == 1
     assert other not in found
 
@@ -44,7 +48,7 @@ def test_ranks_of_several_hosts_meet_by_what_their_launcher_says(tmp_path, monke
 def test_a_job_that_is_named_twice_gets_a_second_folder(tmp_path):
     places = []
     for _ in range(2):
-        places.append([place(tmp_path, "w", "x", own, "nightly", 0) for own in TWO])
+        places.append([run_location(tmp_path, "w", "x", own, "nightly", 0) for own in TWO])
         for one in places[-1]:
             one.directory.mkdir(parents=True)
             (one.directory / "run.json").write_text("{}")

@@ -41,7 +41,7 @@ class Ranks(NamedTuple):
     is_one_host: bool
 
 
-class Place(NamedTuple):
+class RunLocation(NamedTuple):
     """capture_id: of the whole job. directory: of this rank."""
 
     capture_id: str
@@ -58,39 +58,43 @@ def ranks() -> Ranks:
     return Ranks(rank, world_size, _whole("LOCAL_WORLD_SIZE", world_size) == world_size)
 
 
-def place(
-    out: Path, workload: str, variant: str, own: Ranks, job: Optional[str], n_before: int
-) -> Place:
+def run_location(
+    out: Path, workload: str, variant: str, process_ranks: Ranks, job: Optional[str], n_before: int
+) -> RunLocation:
     """The run directory of this rank.
 
     Args:
         out: the folder for runs.
         workload: what is run.
         variant: how.
-        own: of this process.
+        process_ranks: the rank of this process and the number of ranks.
         job: what the user calls the job; None to find out.
         n_before: how many Recorders this process had before this one.
     """
     title = "-".join(filter(None, (_slug(workload), _slug(variant))))
-    if own.world_size == 1 and job is None:
+    if process_ranks.world_size == 1 and job is None:
         capture_id = "{}-{}-{}".format(_stamp(time.time()), title, secrets.token_hex(2))
-        return Place(capture_id, out / capture_id)
+        return RunLocation(capture_id, out / capture_id)
     if job is not None:
         head, shared = _slug(job), job
-    elif own.is_one_host and Path("/proc/self/stat").is_file():
+    elif process_ranks.is_one_host and Path("/proc/self/stat").is_file():
         started = process_started_at(os.getppid())
         head, shared = _stamp(started), "{} {}".format(os.getppid(), started)
     else:
         head, shared = "job", ""
-    said = [os.environ.get(name, "") for name in _SHARED] if job is None else []
-    token = hashlib.sha256(" ".join([shared, *said, str(n_before)]).encode()).hexdigest()[:6]
+    launcher_values = [os.environ.get(name, "") for name in _SHARED] if job is None else []
+    token = hashlib.sha256(
+        " ".join([shared, *launcher_values, str(n_before)]).encode()
+    ).hexdigest()[:6]
     capture_id = "{}-{}-{}".format(head, title, token)
     folder = out / capture_id
     number = 1
-    while (_of_rank(folder, own.rank) / names.RUN_JSON).exists():  # the same job once more
+    while (
+        _of_rank(folder, process_ranks.rank) / names.RUN_JSON
+    ).exists():  # the same job once more
         number += 1
         folder = out / "{}-{}".format(capture_id, number)
-    return Place(folder.name, _of_rank(folder, own.rank))
+    return RunLocation(folder.name, _of_rank(folder, process_ranks.rank))
 
 
 def _of_rank(folder: Path, rank: int) -> Path:
