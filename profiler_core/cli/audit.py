@@ -18,13 +18,16 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the entries."""
-    found = history.entries(
+    entries = history.entries(
         max(1, arguments.limit), person=arguments.person, action=arguments.action
     )
     if arguments.json:
-        write_json({"entries": found})
+        write_json({"entries": entries})
         return 0
-    rows = [[one.at, one.person, one.action, one.subject, one.detail_text] for one in found]
+    rows = [
+        [entry.at, entry.person, entry.action, entry.subject, entry.detail_text]
+        for entry in entries
+    ]
     if rows:
         print(table(["when", "who", "did", "what", ""], rows, n_text=5))
     else:

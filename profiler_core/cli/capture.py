@@ -42,14 +42,14 @@ def run(arguments: argparse.Namespace) -> int:
     if spec.sweep is not None:
         return capture_sweep(spec, arguments)
     show, is_cancelled = Printer(sys.stderr).show, cancel_flag()
-    known = ask_first(spec, show, is_cancelled)
+    preparation = ask_first(spec, show, is_cancelled)
     finished = run_capture(
         spec,
         arguments.out or home.runs_directory(),
         progress_file=arguments.progress,
         listener=show,
         is_cancelled=is_cancelled,
-        interpreters=known,
+        interpreters=preparation,
     )
     if arguments.json:
         write_json(capture_answer(finished))

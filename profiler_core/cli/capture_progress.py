@@ -42,11 +42,11 @@ class Printer:
 
 def cancel_flag() -> Callable[[], bool]:
     """True once SIGINT or SIGTERM came. The launcher looks at it several times a second."""
-    asked: list[int] = []
+    signals: list[int] = []
 
     def remember(number: int, _: FrameType | None) -> None:
-        asked.append(number)
+        signals.append(number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, remember)
-    return lambda: bool(asked)
+    return lambda: bool(signals)

@@ -33,14 +33,14 @@ def capture_sweep(spec: CaptureSpec, arguments: argparse.Namespace) -> int:
             print(f"{point.text}\n{capture_text(finished)}\n", flush=True)
 
     show, is_cancelled = Printer(sys.stderr).show, cancel_flag()
-    known = ask_first(spec, show, is_cancelled)
+    preparation = ask_first(spec, show, is_cancelled)
     swept = run_sweep(
         spec,
         arguments.out or home.runs_directory(),
         progress_file=arguments.progress,
         listener=show,
         is_cancelled=is_cancelled,
-        interpreters=known,
+        interpreters=preparation,
         point_done=point_done,
     )
     _show(swept, as_json=arguments.json)
@@ -91,7 +91,7 @@ def _analysed(folders: Sequence[Path]) -> tuple[str, dict[str, Any] | None]:
     except ModuleNotFoundError as missing:
         return f"{missing.name} is not installed here: see `sweep {folders[0]}` elsewhere.", None
     try:
-        found = sweep_of(folders)
+        sweep = sweep_of(folders)
     except FusionscopeError as error:  # the captures stand without it
         return f"{error.problem} {error.remedy}", None
-    return sweep_text(found), sweep_answer(found)
+    return sweep_text(sweep), sweep_answer(sweep)

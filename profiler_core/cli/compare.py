@@ -146,7 +146,7 @@ def _row(name: str, pair: TwoNumbers, form: Callable[[float | None], str]) -> li
 
 
 def _change(pair: TwoNumbers) -> str:
-    ours, theirs = pair
-    if ours is None or theirs is None or ours == theirs:
+    before, after = pair
+    if before is None or after is None or before == after:
         return ""
-    return "new" if ours == 0 else "gone" if theirs == 0 else format_change(theirs / ours)
+    return "new" if before == 0 else "gone" if after == 0 else format_change(after / before)

@@ -78,7 +78,7 @@ def counters_answer(report: CountersReport) -> dict[str, Any]:
         **_measured(report.total),
         "matched_time_share": report.matched_time_share,
         "n_steps": None if joined is None else joined.n_counted_steps,
-        "kernels": [_kernel(one) for one in report.kernels],
+        "kernels": [_kernel(kernel) for kernel in report.kernels],
         "notes": report.notes,
     }
 
@@ -88,12 +88,12 @@ def _measured(of: Measured) -> dict[str, Any]:
     return {**{name: getattr(of, name) for name in names}, "dram_bytes_per_s": of.dram_bytes_per_s}
 
 
-def _kernel(one: KernelCounters) -> dict[str, Any]:
+def _kernel(kernel: KernelCounters) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "n": one.measured.n,
-        **_measured(one.measured),
-        "estimated_bytes": one.estimated_bytes,
+        "name": kernel.name,
+        "n": kernel.measured.n,
+        **_measured(kernel.measured),
+        "estimated_bytes": kernel.estimated_bytes,
     }
 
 
@@ -112,19 +112,19 @@ def _text(report: CountersReport) -> str:
         )
     rows = [
         [
-            one.name,
-            format_count(one.measured.n),
-            format_duration(one.measured.time_ns),
-            format_bytes(one.measured.dram_read_bytes),
-            format_bytes(one.measured.dram_write_bytes),
-            format_bytes(one.estimated_bytes),
+            kernel.name,
+            format_count(kernel.measured.n),
+            format_duration(kernel.measured.time_ns),
+            format_bytes(kernel.measured.dram_read_bytes),
+            format_bytes(kernel.measured.dram_write_bytes),
+            format_bytes(kernel.estimated_bytes),
         ]
-        for one in report.kernels[:_MOST_KERNELS]
+        for kernel in report.kernels[:_MOST_KERNELS]
     ]
     head = ["kernel", "n", "time", "DRAM read", "DRAM written", "by shapes"]
     lines += ["", table(head, rows)]
-    more = len(report.kernels) - _MOST_KERNELS
-    if more > 0:
-        lines.append(f"and {more} more (--json)")
+    n_left_out = len(report.kernels) - _MOST_KERNELS
+    if n_left_out > 0:
+        lines.append(f"and {n_left_out} more (--json)")
     lines += [f"note: {note}" for note in report.notes]
     return "\n".join(lines)

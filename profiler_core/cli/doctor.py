@@ -70,8 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _rows(findings: list[Finding]) -> list[list[str]]:
     """One row a finding, and further ones where what was found is longer than the terminal."""
-    taken = len("partly") + max(len(finding.what) for finding in findings) + 4
-    width = max(_NARROWEST, shutil.get_terminal_size((_WIDTH, 24)).columns - taken)
+    other_columns = len("partly") + max(len(finding.what) for finding in findings) + 4
+    width = max(_NARROWEST, shutil.get_terminal_size((_WIDTH, 24)).columns - other_columns)
     rows = []
     for finding in findings:
         lines = textwrap.wrap(finding.detail, width) or [""]
@@ -132,8 +132,8 @@ def _gpu_telemetry(gpus: Gpus, has_gpu: bool) -> Finding:
     if gpus.devices:
         drivers = {str(device.facts().get("driver") or "unknown") for device in gpus.devices}
         library = _LIBRARIES.get(gpus.source or "", str(gpus.source))
-        found = f"{library}, driver {', '.join(sorted(drivers))}"
-        return Finding("telemetry of the GPU", "yes", found)
+        version = f"{library}, driver {', '.join(sorted(drivers))}"
+        return Finding("telemetry of the GPU", "yes", version)
     remedy = (
         "Install beside Fusionscope nvidia-ml-py for NVIDIA's GPUs, or for AMD's the amdsmi that "
         "comes with ROCm."
@@ -163,7 +163,7 @@ def _counters(has_gpu: bool) -> Finding:
 
 def _workloads(facts: dict[str, Any]) -> list[Finding]:
     findings = []
-    for name, what in BUILT_IN_WORKLOADS.items():
+    for name, description in BUILT_IN_WORKLOADS.items():
         package = _NEEDS.get(name)
         if name == "fsdp" and not (facts.get("abilities") or {}).get("fully_shard", True):
             findings.append(
@@ -180,7 +180,7 @@ def _workloads(facts: dict[str, Any]) -> list[Finding]:
                 )
             )  # fmt: skip
         elif package is None or facts[package]:
-            findings.append(Finding(f"workload {name}", "yes", what))
+            findings.append(Finding(f"workload {name}", "yes", description))
         else:
             findings.append(
                 Finding(
@@ -193,5 +193,5 @@ def _workloads(facts: dict[str, Any]) -> list[Finding]:
 
 def _torchvision_problem(facts: dict[str, Any]) -> str | None:
     """Why an installed torchvision is of no use: most often it is built for another torch."""
-    found: dict[str, Any] = facts.get("torchvision_found") or {}
-    return found.get("problem")
+    torchvision: dict[str, Any] = facts.get("torchvision_found") or {}
+    return torchvision.get("problem")

@@ -16,43 +16,50 @@ _TOP = 5  # findings in the text; --json has all
 _WIDTH = 100
 
 
-def explanation_answer(one: Explanation) -> Mapping[str, Any]:
+def explanation_answer(explanation: Explanation) -> Mapping[str, Any]:
     """`waterfall`, `fusion` and `findings` of docs/json.md."""
     return {
-        "waterfall": None if one.waterfall is None else waterfall_json(one.waterfall),
-        "fusion": None if one.ledger is None else fusion_json(one.ledger, one.measured),
-        "findings": None if one.findings is None else [finding_json(f) for f in one.findings],
+        "waterfall": None
+        if explanation.waterfall is None
+        else waterfall_json(explanation.waterfall),
+        "fusion": None
+        if explanation.ledger is None
+        else fusion_json(explanation.ledger, explanation.measured),
+        "findings": None
+        if explanation.findings is None
+        else [finding_json(f) for f in explanation.findings],
     }
 
 
-def explanation_text(one: Explanation, c: CandidateComparison) -> list[str]:
+def explanation_text(explanation: Explanation, c: CandidateComparison) -> list[str]:
     """Paragraphs for the terminal: the waterfall, what fusion covers, the first findings."""
     parts = []
-    if one.waterfall is not None:
-        parts.append(_waterfall(one.waterfall, c))
-    if one.ledger is not None:
-        matched = sum(1 for _ in one.ledger.of_kind("matched"))
+    if explanation.waterfall is not None:
+        parts.append(_waterfall(explanation.waterfall, c))
+    if explanation.ledger is not None:
+        matched = sum(1 for _ in explanation.ledger.of_kind("matched"))
         parts.append(
             f"Fusion: {matched} {'group places' if matched == 1 else 'groups place'} "
-            f"{format_share(one.ledger.coverage_baseline)} of {c.baseline_label}'s and "
-            f"{format_share(one.ledger.coverage_candidate)} of {c.label}'s time (--json has them)."
+            f"{format_share(explanation.ledger.coverage_baseline)} of {c.baseline_label}'s and "
+            f"{format_share(explanation.ledger.coverage_candidate)} of {c.label}'s time "
+            "(--json has them)."
         )
-    parts.extend(findings_text(one.findings))
+    parts.extend(findings_text(explanation.findings))
     return parts
 
 
-def findings_text(found: Sequence[Finding] | None) -> list[str]:
+def findings_text(findings: Sequence[Finding] | None) -> list[str]:
     """The first findings in one paragraph; none where nothing stands out."""
-    if not found:
+    if not findings:
         return []
     lines = []
-    for finding in found[:_TOP]:
+    for finding in findings[:_TOP]:
         stake = stake_text(finding)[0] if finding.at_stake_ns is not None else "–"
         evidence = shorten(finding.evidence.replace("\n", " "), _WIDTH)
         lines.append(f"{stake:>9}  {finding.title}\n{'':11}{evidence}")
-    more = len(found) - _TOP
-    if more > 0:
-        lines.append(f"{'':11}and {more} more (--json)")
+    n_left_out = len(findings) - _TOP
+    if n_left_out > 0:
+        lines.append(f"{'':11}and {n_left_out} more (--json)")
     return ["\n".join(["at stake a step, what stands out", *lines])]
 
 

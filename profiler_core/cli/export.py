@@ -82,9 +82,9 @@ def _text(exported: Exported) -> str:
     size = format_bytes(exported.path.stat().st_size)
     lines = [f"{exported.path} ({format_count(exported.n_events)} events, {size})"]
     lines += [
-        f"  {one.label}: {format_count(one.n_kernels)} kernels, "
-        f"{format_duration(one.kernel_time_ns)}"
-        for one in exported.runs
+        f"  {side.label}: {format_count(side.n_kernels)} kernels, "
+        f"{format_duration(side.kernel_time_ns)}"
+        for side in exported.runs
     ]
     lines += [*exported.notes, "Open it in ui.perfetto.dev: the file stays on your machine."]
     return "\n".join(lines)

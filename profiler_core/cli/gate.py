@@ -69,23 +69,23 @@ def run(arguments: argparse.Namespace) -> int:
     apply_reading_options(arguments)
     limits = _limits(arguments)
     pair = comparison_of(_baseline(arguments.baseline), [arguments.candidate]).pairs[0]
-    found = pair.gate(limits, [_repeat(path) for path in arguments.same])
+    gate = pair.gate(limits, [_repeat(path) for path in arguments.same])
     baseline, candidate = pair.labels
     record = pair.candidate.record
     name = record.workload or record.name or candidate
     if arguments.junit is not None:
-        _write(arguments.junit, junit_xml(found, name), "w")
+        _write(arguments.junit, junit_xml(gate, name), "w")
     summary = arguments.summary or os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
-        _write(Path(summary), summary_markdown(found, name), "a")
+        _write(Path(summary), summary_markdown(gate, name), "a")
     if arguments.json:
-        write_json({"baseline": baseline, "candidate": candidate, **gate_json(found)})
+        write_json({"baseline": baseline, "candidate": candidate, **gate_json(gate)})
     else:
-        print(_text(found, baseline, candidate))
+        print(_text(gate, baseline, candidate))
         if os.environ.get("GITHUB_ACTIONS") == "true":
-            for command in annotations(found):
+            for command in annotations(gate):
                 print(command)
-    return _EXIT[found.outcome]
+    return _EXIT[gate.outcome]
 
 
 def _is_default(quantity: object) -> bool:
@@ -93,8 +93,8 @@ def _is_default(quantity: object) -> bool:
 
 
 def _limits(arguments: argparse.Namespace) -> list[Limit]:
-    given = [(q, text) for q in QUANTITIES if (text := getattr(arguments, q.key)) is not None]
-    return [parse_limit(q, text) for q, text in given or [(QUANTITIES[0], _DEFAULT)]]
+    options = [(q, text) for q in QUANTITIES if (text := getattr(arguments, q.key)) is not None]
+    return [parse_limit(q, text) for q, text in options or [(QUANTITIES[0], _DEFAULT)]]
 
 
 def _baseline(name: str) -> Path:
@@ -132,7 +132,7 @@ def _write(path: Path, text: str, mode: str) -> None:
         ) from error
 
 
-def _text(found: Gate, baseline: str, candidate: str) -> str:
+def _text(gate: Gate, baseline: str, candidate: str) -> str:
     rows = [
         [
             check.quantity.label,
@@ -141,13 +141,13 @@ def _text(found: Gate, baseline: str, candidate: str) -> str:
             value_text(check.quantity.kind, check.candidate),
             check.limit,
         ]
-        for check in found.checks
+        for check in gate.checks
     ]
-    parts = [found.outcome.upper(), table(["", "", baseline, candidate, "limit"], rows, n_text=2)]
-    parts.append("\n".join(f"{c.quantity.label}: {c.sentence}" for c in found.checks))
-    if found.noise is not None:
-        turns = "timed in turns" if found.interleaved else "not timed in turns"
-        parts.append(f"Noise floor of the step time {found.noise.floor * 100:.1f} %, {turns}.")
-    if found.notes:
-        parts.append("\n".join(found.notes))
+    parts = [gate.outcome.upper(), table(["", "", baseline, candidate, "limit"], rows, n_text=2)]
+    parts.append("\n".join(f"{c.quantity.label}: {c.sentence}" for c in gate.checks))
+    if gate.noise is not None:
+        turns = "timed in turns" if gate.interleaved else "not timed in turns"
+        parts.append(f"Noise floor of the step time {gate.noise.floor * 100:.1f} %, {turns}.")
+    if gate.notes:
+        parts.append("\n".join(gate.notes))
     return "\n\n".join(parts)

@@ -22,10 +22,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     def action(name: str, does: Action, help_text: str) -> argparse.ArgumentParser:
-        made = actions.add_parser(name, help=help_text, description=help_text)
-        made.add_argument("--json", action="store_true", help="see docs/json.md")
-        made.set_defaults(does=does)
-        return made
+        parser = actions.add_parser(name, help=help_text, description=help_text)
+        parser.add_argument("--json", action="store_true", help="see docs/json.md")
+        parser.set_defaults(does=does)
+        return parser
 
     listed = action("list", _list, "recorded runs, the newest first")
     for name in history.FILTERS:
@@ -42,19 +42,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     export.add_argument("run", metavar="RUN_ID")
     export.add_argument("-o", "--output", type=Path, help="default: RUN_ID.zip here")
 
-    for name, does, what in (
+    for name, does, argument_help in (
         ("tag", _tag, "put tags on a run"),
         ("untag", _untag, "take tags off a run"),
     ):
-        marked = action(name, does, what)
+        marked = action(name, does, argument_help)
         marked.add_argument("run", metavar="RUN_ID")
         marked.add_argument("tag", nargs="+")
 
-    kept = action("baseline", _baseline, "list the baselines, or keep a run under a name")
-    kept.add_argument("name", nargs="?", metavar="NAME")
-    kept.add_argument("run", nargs="?", metavar="RUN_ID_OR_DIRECTORY")
-    kept.add_argument("--note", default="")
-    kept.add_argument("--remove", action="store_true", help="forget NAME; the run stays")
+    baseline = action("baseline", _baseline, "list the baselines, or keep a run under a name")
+    baseline.add_argument("name", nargs="?", metavar="NAME")
+    baseline.add_argument("run", nargs="?", metavar="RUN_ID_OR_DIRECTORY")
+    baseline.add_argument("--note", default="")
+    baseline.add_argument("--remove", action="store_true", help="forget NAME; the run stays")
 
     deleted = action("delete", _delete, "delete runs with their numbers and files, for good")
     deleted.add_argument("run", nargs="+", metavar="RUN_ID")
@@ -81,20 +81,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> dict[str, object]:
     chosen: dict[str, Any] = {name: tuple(getattr(arguments, name)) for name in history.FILTERS}
-    wanted = history.RunFilter(**chosen, commit=arguments.commit, since=arguments.since)
-    found = history.runs(wanted, limit=arguments.limit)
-    return {"runs": [_run(one) for one in found], "text": runs_table(found)}
+    run_filter = history.RunFilter(**chosen, commit=arguments.commit, since=arguments.since)
+    recorded = history.runs(run_filter, limit=arguments.limit)
+    return {"runs": [_run(recorded_run) for recorded_run in recorded], "text": runs_table(recorded)}
 
 
 def _import(arguments: argparse.Namespace) -> dict[str, object]:
-    found: list[RecordedRun] = []
+    recorded: list[RecordedRun] = []
     notes: list[str] = []
     for path in arguments.path:
-        runs, said = history.receive(path, tags=tuple(arguments.tag))
-        found += runs
-        notes += said
-    text = "\n".join([runs_table(found), *notes])
-    return {"runs": [_run(one) for one in found], "notes": notes, "text": text}
+        runs, file_notes = history.receive(path, tags=tuple(arguments.tag))
+        recorded += runs
+        notes += file_notes
+    text = "\n".join([runs_table(recorded), *notes])
+    return {"runs": [_run(recorded_run) for recorded_run in recorded], "notes": notes, "text": text}
 
 
 def _export(arguments: argparse.Namespace) -> dict[str, object]:
@@ -136,12 +136,15 @@ def _baseline(arguments: argparse.Namespace) -> dict[str, object]:
         if (Path(run_id) / "run.json").is_file():
             run_id = history.record(Path(run_id)).run_id
         history.set_baseline(arguments.name, run_id, note=arguments.note)
-    found = history.baselines()
+    baselines = history.baselines()
     if arguments.name is not None and not arguments.remove and arguments.run is None:
         history.baseline(arguments.name)
-        found = tuple(one for one in found if one.name == arguments.name)
-    text = "\n".join(f"{one.name}  {one.run_id}  {one.set_at}  {one.person}" for one in found)
-    return {"baselines": found, "text": text or "No baseline is kept yet."}
+        baselines = tuple(baseline for baseline in baselines if baseline.name == arguments.name)
+    text = "\n".join(
+        f"{baseline.name}  {baseline.run_id}  {baseline.set_at}  {baseline.person}"
+        for baseline in baselines
+    )
+    return {"baselines": baselines, "text": text or "No baseline is kept yet."}
 
 
 def _delete(arguments: argparse.Namespace) -> dict[str, object]:
@@ -158,30 +161,38 @@ def _retention(arguments: argparse.Namespace) -> dict[str, object]:
         raise BadInput("A rule keeps at least 1.", remedy="Pass 1 or more.")
     if rules == history.Rules():
         raise BadInput("No rule says what may go.", remedy="Pass --keep-captures or --keep-days.")
-    found = history.outdated(rules)
-    n_deleted = history.delete_files(found) if arguments.apply else 0
-    said = (
+    outdated = history.outdated(rules)
+    n_deleted = history.delete_files(outdated) if arguments.apply else 0
+    sentence = (
         f"The files of {n_deleted} runs were deleted; their numbers are kept."
         if arguments.apply
-        else f"The files of {len(found)} runs may go; --apply deletes them."
+        else f"The files of {len(outdated)} runs may go; --apply deletes them."
     )
     return {
         "rules": rules,
-        "runs": [_run(one) for one in found],
+        "runs": [_run(recorded_run) for recorded_run in outdated],
         "n_deleted": n_deleted,
-        "text": "\n".join([*([runs_table(found)] if found else []), said]),
+        "text": "\n".join([*([runs_table(outdated)] if outdated else []), sentence]),
     }
 
 
 def _reconcile(_: argparse.Namespace) -> dict[str, object]:
-    done = history.reconcile()
-    lines = [f"{len(done.recorded)} runs were recorded."]
-    lines += [f"{place}: {sentence}" for place, sentence in done.problems]
-    return {"recorded": done.recorded, "problems": done.problems, "text": "\n".join(lines)}
+    reconciled = history.reconcile()
+    lines = [f"{len(reconciled.recorded)} runs were recorded."]
+    lines += [f"{directory}: {sentence}" for directory, sentence in reconciled.problems]
+    return {
+        "recorded": reconciled.recorded,
+        "problems": reconciled.problems,
+        "text": "\n".join(lines),
+    }
 
 
-def _run(one: RecordedRun) -> dict[str, object]:
+def _run(recorded: RecordedRun) -> dict[str, object]:
     """The keys of a run in docs/json.md; the environment stays in run.json."""
     left_out = ("rounds", "spec", "environment", "metrics")
-    plain = {name: getattr(one, name) for name in one.__dataclass_fields__ if name not in left_out}
-    return {**plain, "metrics": one.metrics, "n_rounds": len(one.rounds)}
+    plain = {
+        name: getattr(recorded, name)
+        for name in recorded.__dataclass_fields__
+        if name not in left_out
+    }
+    return {**plain, "metrics": recorded.metrics, "n_rounds": len(recorded.rounds)}

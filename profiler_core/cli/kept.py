@@ -6,12 +6,12 @@ from types import ModuleType
 from profiler_core.errors import BadInput
 
 
-def the_history(what: str, instead: str) -> ModuleType:
+def the_history(subject: str, instead: str) -> ModuleType:
     """`store.history`, imported at this moment.
 
     Args:
-        what: that is kept there, to begin a sentence with.
-        instead: an imperative clause: what works without.
+        subject: what is kept there, as the first words of a sentence.
+        instead: an imperative clause: what works without the history.
 
     Raises:
         BadInput: SQLAlchemy or Alembic is not installed.
@@ -20,6 +20,6 @@ def the_history(what: str, instead: str) -> ModuleType:
         return importlib.import_module("profiler_core.store.history")
     except ImportError as error:
         raise BadInput(
-            f"{what} lies in the history, which cannot be opened here: {error}.",
+            f"{subject} lies in the history, which cannot be opened here: {error}.",
             remedy=f"{instead}, or install SQLAlchemy and Alembic.",
         ) from error

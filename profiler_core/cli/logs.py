@@ -113,14 +113,14 @@ def _headline(report: CompilationReport) -> str:
         (len(log.limit_hits), "recompile limit hit"),
         (len(log.compilations), "compilation"),
     )
-    said = ", ".join(f"{format_count(n)} {word}{'' if n == 1 else 's'}" for n, word in counts)
-    lines = [f"PyTorch {version} · {' and '.join(log.sources) or 'no'} log · {said}"]
+    counted = ", ".join(f"{format_count(n)} {word}{'' if n == 1 else 's'}" for n, word in counts)
+    lines = [f"PyTorch {version} · {' and '.join(log.sources) or 'no'} log · {counted}"]
     if report.compile_time:
-        taken = report.compile_time
+        compile_time = report.compile_time
         again = (
             f", {format_duration(report.recompile_ns)} of it again" if report.recompile_ns else ""
         )
-        lines.append(f"Compiling took {format_duration(taken.seconds * 1e9)}{again}.")
+        lines.append(f"Compiling took {format_duration(compile_time.seconds * 1e9)}{again}.")
     if report.break_even_steps is not None:
         lines.append(f"It has paid for itself after {format_count(report.break_even_steps)} steps.")
     cost = report.break_cost
@@ -166,16 +166,16 @@ def _breaks(report: CompilationReport) -> str:
         return ""
     rows = [
         [
-            _frame(one.place),
-            one.cause.label,
-            one.found.reason[:60],
-            format_count(one.found.n),
-            format_duration(one.cost_ns),
+            _frame(graph_break.place),
+            graph_break.cause.label,
+            graph_break.found.reason[:60],
+            format_count(graph_break.found.n),
+            format_duration(graph_break.cost_ns),
         ]
-        for one in report.breaks[:_SHOWN]
+        for graph_break in report.breaks[:_SHOWN]
     ]
     listed = table(["place", "kind", "reason", "met", "cost a step"], rows, n_text=3)
-    return "\n\n".join([listed, _remedies([one.cause for one in report.breaks])])
+    return "\n\n".join([listed, _remedies([graph_break.cause for graph_break in report.breaks])])
 
 
 def _recompiles(report: CompilationReport) -> str:
@@ -183,19 +183,20 @@ def _recompiles(report: CompilationReport) -> str:
         return ""
     rows = [
         [
-            f"{one.found.function} ({place_text(one.found.file, one.found.line)})",
-            one.cause.label,
-            one.found.reasons[0].guard[:60] if one.found.reasons else "",
-            one.found.compile_id or "",
-            format_count(one.step),
-            format_duration(one.cost_ns),
+            f"{recompile.found.function} "
+            f"({place_text(recompile.found.file, recompile.found.line)})",
+            recompile.cause.label,
+            recompile.found.reasons[0].guard[:60] if recompile.found.reasons else "",
+            recompile.found.compile_id or "",
+            format_count(recompile.step),
+            format_duration(recompile.cost_ns),
         ]
-        for one in report.recompiles[:_SHOWN]
+        for recompile in report.recompiles[:_SHOWN]
     ]
     head = ["function", "kind", "guard that failed", "compile id", "step", "took"]
-    more = len(report.recompiles) - _SHOWN
-    listed = table(head, rows, n_text=3) + (f"\n… and {more} more" if more > 0 else "")
-    return "\n\n".join([listed, _remedies([one.cause for one in report.recompiles])])
+    n_left_out = len(report.recompiles) - _SHOWN
+    listed = table(head, rows, n_text=3) + (f"\n… and {n_left_out} more" if n_left_out > 0 else "")
+    return "\n\n".join([listed, _remedies([recompile.cause for recompile in report.recompiles])])
 
 
 def _remedies(causes: list[Cause]) -> str:
@@ -215,10 +216,10 @@ def _cudagraphs(report: CompilationReport) -> str:
         )
     stakes = {stake.event: stake.at_stake_ns for stake in coverage.stakes} if coverage else {}
     for event, cause in report.cudagraphs[:_SHOWN]:
-        place = f" ({place_text(event.file, event.line)})" if event.file else ""
+        location = f" ({place_text(event.file, event.line)})" if event.file else ""
         stake = stakes.get(event)
         worth = f" Up to {format_duration(stake)} a step." if stake else ""
-        lines.append(f"{event.kind}: {event.reason}{place}. {cause.change}{worth}")
+        lines.append(f"{event.kind}: {event.reason}{location}. {cause.change}{worth}")
     return "\n".join(lines)
 
 

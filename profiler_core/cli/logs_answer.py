@@ -56,55 +56,55 @@ def logs_answer(report: CompilationReport) -> dict[str, Any]:
 
 
 def _break(report: BreakReport) -> dict[str, Any]:
-    found = report.found
+    graph_break = report.found
     return {
-        "file": found.file,
-        "line": found.line,
-        "function": found.function,
-        "reason": found.reason,
+        "file": graph_break.file,
+        "line": graph_break.line,
+        "function": graph_break.function,
+        "reason": graph_break.reason,
         "kind": report.cause.key,
-        "gb_id": found.gb_id,
-        "n": found.n,
-        "compile_ids": found.compile_ids,
+        "gb_id": graph_break.gb_id,
+        "n": graph_break.n,
+        "compile_ids": graph_break.compile_ids,
         "cost_ns": report.cost_ns,
         "remedy": report.cause.change,
         "what": report.cause.what,
         "url": report.url,
-        "explanation": found.explanation or None,
-        "hints": found.hints,
+        "explanation": graph_break.explanation or None,
+        "hints": graph_break.hints,
         "user_place": _place(report.place),
-        "ranks": found.ranks,
+        "ranks": graph_break.ranks,
     }
 
 
 def _skip(report: SkipReport) -> dict[str, Any]:
-    found = report.found
+    skip = report.found
     return {
-        "file": found.file,
-        "line": found.line,
-        "function": found.function,
-        "function_line": found.function_line,
-        "reason": found.reason,
+        "file": skip.file,
+        "line": skip.line,
+        "function": skip.function,
+        "function_line": skip.function_line,
+        "reason": skip.reason,
         "kind": report.cause.key,
-        "gb_id": found.gb_id,
-        "n": found.n,
-        "compile_ids": found.compile_ids,
+        "gb_id": skip.gb_id,
+        "n": skip.n,
+        "compile_ids": skip.compile_ids,
         "remedy": report.change,
         "url": report.url,
         "user_place": _place(report.place) if report.place else None,
-        "ranks": found.ranks,
+        "ranks": skip.ranks,
     }
 
 
 def _recompile(report: RecompileReport) -> dict[str, Any]:
-    found = report.found
-    first = found.reasons[0] if found.reasons else None
+    recompile = report.found
+    first = recompile.reasons[0] if recompile.reasons else None
     return {
-        "file": found.file,
-        "line": found.line,
-        "function": found.function,
-        "compile_id": found.compile_id,
-        "reasons": [reason.guard for reason in found.reasons],
+        "file": recompile.file,
+        "line": recompile.line,
+        "function": recompile.function,
+        "compile_id": recompile.compile_id,
+        "reasons": [reason.guard for reason in recompile.reasons],
         "kind": report.cause.key,
         "cost_ns": report.cost_ns,
         "step": report.step,
@@ -113,28 +113,28 @@ def _recompile(report: RecompileReport) -> dict[str, Any]:
         "url": report.cause.url,
         "guard_code": first.code or None if first else None,
         "guard_line": first.line if first else None,
-        "rank": found.rank,
+        "rank": recompile.rank,
     }
 
 
-def _compilation(found: Compilation) -> dict[str, Any]:
+def _compilation(compilation: Compilation) -> dict[str, Any]:
     return {
-        "compile_id": found.compile_id,
-        "direction": found.direction,
-        "seconds": None if found.dur_ns is None else found.dur_ns / 1e9,
-        "function": found.function,
-        "file": found.file,
-        "line": found.line,
-        "start_ns": found.start_ns,
-        "phase_ns": found.phase_ns,
-        "cache": found.cache,
-        "guard_count": found.guard_count,
-        "graph_op_count": found.graph_op_count,
-        "graph_node_count": found.graph_node_count,
-        "restart_reasons": found.restart_reasons,
-        "fail_type": found.fail_type,
-        "fail_reason": found.fail_reason,
-        "rank": found.rank,
+        "compile_id": compilation.compile_id,
+        "direction": compilation.direction,
+        "seconds": None if compilation.dur_ns is None else compilation.dur_ns / 1e9,
+        "function": compilation.function,
+        "file": compilation.file,
+        "line": compilation.line,
+        "start_ns": compilation.start_ns,
+        "phase_ns": compilation.phase_ns,
+        "cache": compilation.cache,
+        "guard_count": compilation.guard_count,
+        "graph_op_count": compilation.graph_op_count,
+        "graph_node_count": compilation.graph_node_count,
+        "restart_reasons": compilation.restart_reasons,
+        "fail_type": compilation.fail_type,
+        "fail_reason": compilation.fail_reason,
+        "rank": compilation.rank,
     }
 
 

@@ -77,23 +77,23 @@ def memory_answer(opened: Run) -> dict[str, object]:
 def _notes(opened: Run) -> tuple[str, ...]:
     """What the files cannot tell, and which cannot be read."""
     problems = opened.problems("trace", "stacks", "memory snapshot")
-    return (*opened.memory.notes, *(one.problem for one in problems))
+    return (*opened.memory.notes, *(problem.problem for problem in problems))
 
 
-def _segments(found: Segments) -> dict[str, object]:
+def _segments(segments: Segments) -> dict[str, object]:
     return {
-        "device": found.device,
-        "reserved_bytes": found.reserved_bytes,
-        "allocated_bytes": found.allocated_bytes,
-        "free_bytes": found.free_bytes,
-        "split_free_bytes": found.split_free_bytes,
-        "whole_free_bytes": found.whole_free_bytes,
-        "private_free_bytes": found.private_free_bytes,
-        "largest_free_bytes": found.largest_free_bytes,
-        "rounding_bytes": found.rounding_bytes,
-        "n_segments": len(found.segments),
-        "n_free_blocks": found.n_free_blocks,
-        "pools": found.pools,
+        "device": segments.device,
+        "reserved_bytes": segments.reserved_bytes,
+        "allocated_bytes": segments.allocated_bytes,
+        "free_bytes": segments.free_bytes,
+        "split_free_bytes": segments.split_free_bytes,
+        "whole_free_bytes": segments.whole_free_bytes,
+        "private_free_bytes": segments.private_free_bytes,
+        "largest_free_bytes": segments.largest_free_bytes,
+        "rounding_bytes": segments.rounding_bytes,
+        "n_segments": len(segments.segments),
+        "n_free_blocks": segments.n_free_blocks,
+        "pools": segments.pools,
     }
 
 
@@ -156,21 +156,21 @@ def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
     return "\n\n".join([*parts, *_notes(opened)])
 
 
-def _segments_text(found: Segments) -> str:
+def _segments_text(segments: Segments) -> str:
     rows = [
-        ["reserved", format_bytes(found.reserved_bytes), ""],
-        ["allocated", format_bytes(found.allocated_bytes), ""],
+        ["reserved", format_bytes(segments.reserved_bytes), ""],
+        ["allocated", format_bytes(segments.allocated_bytes), ""],
         [
             "free, locked in by neighbours",
-            format_bytes(found.split_free_bytes),
-            format_share(found.fragmented_fraction),
+            format_bytes(segments.split_free_bytes),
+            format_share(segments.fragmented_fraction),
         ],
-        ["free, whole segments", format_bytes(found.whole_free_bytes), ""],
-        ["free, in private pools", format_bytes(found.private_free_bytes), ""],
-        ["largest free block", format_bytes(found.largest_free_bytes), ""],
+        ["free, whole segments", format_bytes(segments.whole_free_bytes), ""],
+        ["free, in private pools", format_bytes(segments.private_free_bytes), ""],
+        ["largest free block", format_bytes(segments.largest_free_bytes), ""],
     ]
     pools = [
         [f"pool {pool.name}", format_bytes(pool.reserved_bytes), f"{pool.n_segments} segments"]
-        for pool in found.pools
+        for pool in segments.pools
     ]
     return table(["when the snapshot was taken", "", ""], [*rows, *pools])

@@ -64,20 +64,20 @@ def run(arguments: argparse.Namespace) -> int:
     """
     keys = [_key(path) for path in _runs(arguments.paths)]
     page = _page(arguments.page)
-    found = running.find()
+    server = running.find()
     process = None
-    if found is None:
+    if server is None:
         process = _start(arguments.port)
     try:
-        if found is None and process is not None:
-            found = _wait(process)
-        assert found is not None  # noqa: S101 - _wait raises where there is none
+        if server is None and process is not None:
+            server = _wait(process)
+        assert server is not None  # noqa: S101 - _wait raises where there is none
         query = {"baseline": keys[0], "candidate": keys[1:]} if keys else {}
-        address = f"{found.url}{page}{'?' if query else ''}{urlencode(query, doseq=True)}"
+        address = f"{server.url}{page}{'?' if query else ''}{urlencode(query, doseq=True)}"
         token = browser_links.new_token()
         print(browser_links.link(address, token), flush=True)
         if arguments.no_browser or not browser_links.show_in_browser(address, token):
-            print(_tunnel(found.port), flush=True)
+            print(_tunnel(server.port), flush=True)
         if process is not None:
             # SIGTERM ends it as Ctrl-C does, so that no dashboard is left behind.
             signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -148,14 +148,14 @@ def _wait(process: "subprocess.Popen[bytes]") -> Running:
     """
     deadline = time.monotonic() + _START_TIMEOUT_S
     while process.poll() is None and time.monotonic() < deadline:
-        found = running.find()
-        if found is not None:
-            return found
+        server = running.find()
+        if server is not None:
+            return server
         time.sleep(_POLL_S)
     log = home.home_directory() / "server.log"
-    said = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
+    last_line = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
     raise BadInput(
-        f"The dashboard did not start{': ' + said[0] if said else '.'}",
+        f"The dashboard did not start{': ' + last_line[0] if last_line else '.'}",
         remedy=f"Look into {log}, or name another --port.",
     )
 
@@ -184,6 +184,6 @@ def _tunnel(port: int) -> str:
     # "client-address client-port server-address server-port", as sshd sets it
     words = os.environ.get("SSH_CONNECTION", "").split()
     host = words[2] if len(words) == 4 else socket.gethostname()
-    other = f" -p {words[3]}" if len(words) == 4 and words[3] != "22" else ""
-    line = f"ssh -N -L {port}:localhost:{port}{other} {getpass.getuser()}@{host}"
+    port_option = f" -p {words[3]}" if len(words) == 4 and words[3] != "22" else ""
+    line = f"ssh -N -L {port}:localhost:{port}{port_option} {getpass.getuser()}@{host}"
     return f"From another machine, run this there and open the address:\n  {line}"

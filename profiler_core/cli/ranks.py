@@ -50,35 +50,39 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it. Returns 3 where no rank could be read, else 0."""
-    places = [arguments.baseline, *arguments.places] if arguments.baseline else arguments.places
-    places = [part for place in places for part in _jobs_at(place)]
+    sources = [arguments.baseline, *arguments.places] if arguments.baseline else arguments.places
+    sources = [part for source in sources for part in _jobs_at(source)]
     jobs = [
         job_at(
-            place,
+            source,
             scheduler=arguments.scheduler,
             n_processes=arguments.processes,
-            progress=None if arguments.json else _Shown(place),
+            progress=None if arguments.json else _Shown(source),
         )
-        for place in places
+        for source in sources
     ]
-    compared = measures(tuple(found.job for found in jobs)) if len(jobs) > 1 else ()
-    asked = _asked(places, jobs) if arguments.hta else None
+    compared = measures(tuple(job_read.job for job_read in jobs)) if len(jobs) > 1 else ()
+    hta = _asked(sources, jobs) if arguments.hta else None
     if arguments.json:
-        write_json({**_answer(places, jobs, compared), "hta": asked})
+        write_json({**_answer(sources, jobs, compared), "hta": hta})
     else:
-        print("\n\n".join(_text(place, found) for place, found in zip(places, jobs, strict=True)))
+        print(
+            "\n\n".join(
+                _text(source, job_read) for source, job_read in zip(sources, jobs, strict=True)
+            )
+        )
         if compared:
-            print("\n" + _comparison_text(places, compared))
-        if asked is not None:
-            print("\n" + _hta_text(asked))
-    return 0 if all(found.job.ranks for found in jobs) else 3
+            print("\n" + _comparison_text(sources, compared))
+        if hta is not None:
+            print("\n" + _hta_text(hta))
+    return 0 if all(job_read.job.ranks for job_read in jobs) else 3
 
 
-def _asked(places: list[str], jobs: list[LocatedJob]) -> HtaAnswer:
+def _asked(sources: list[str], jobs: list[LocatedJob]) -> HtaAnswer:
     """HTA on the last job, against the first where there are several."""
-    baseline = (places[0], jobs[0].rank_files) if len(jobs) > 1 else None
+    baseline = (sources[0], jobs[0].rank_files) if len(jobs) > 1 else None
     try:
-        return hta_answer(places[-1], jobs[-1].rank_files, baseline)
+        return hta_answer(sources[-1], jobs[-1].rank_files, baseline)
     except FusionscopeError as error:  # our own numbers stand
         return HtaAnswer(None, f"{error.problem} {error.remedy}", (), ())
 
@@ -86,18 +90,22 @@ def _asked(places: list[str], jobs: list[LocatedJob]) -> HtaAnswer:
 def _hta_text(answer: HtaAnswer) -> str:
     rows = [
         [
-            one.title,
-            one.status,
+            analysis.title,
+            analysis.status,
             figure.label,
             *(_figure(figure, v) for v in (figure.hta, figure.own)),
         ]
-        for one in answer.analyses
-        for figure in one.figures
+        for analysis in answer.analyses
+        for figure in analysis.figures
     ]
     source = answer.version or answer.problem or ""
-    said = [one.sentence for one in answer.analyses if one.status in ("failed", "differs")]
+    sentences = [
+        analysis.sentence
+        for analysis in answer.analyses
+        if analysis.status in ("failed", "differs")
+    ]
     head = ["second opinion", "", "", "HTA", "ours"]
-    return "\n".join([source, table(head, rows, n_text=3), *dict.fromkeys(said)])
+    return "\n".join([source, table(head, rows, n_text=3), *dict.fromkeys(sentences)])
 
 
 def _figure(figure: Figure, value: float | None) -> str:
@@ -106,13 +114,13 @@ def _figure(figure: Figure, value: float | None) -> str:
     return f"{value:.4g}"
 
 
-def _jobs_at(place: str) -> list[str]:
+def _jobs_at(source: str) -> list[str]:
     """The jobs of a folder or a zip of several, the baseline first; any other place is one job."""
-    path = Path(place).expanduser()
-    if is_url(place) or not path.exists() or (path / run_directory.RUN_JSON).is_file():
-        return [place]
+    path = Path(source).expanduser()
+    if is_url(source) or not path.exists() or (path / run_directory.RUN_JSON).is_file():
+        return [source]
     inside = runs_inside(path) if path.is_dir() else runs_packed(path)
-    return [str(job) for job in sorted(inside, key=_comes_later)] or [place]
+    return [str(job) for job in sorted(inside, key=_comes_later)] or [source]
 
 
 def _comes_later(job: Path) -> bool:
@@ -126,28 +134,32 @@ def _comes_later(job: Path) -> bool:
 class _Shown:
     """Progress on one line of the terminal; silent where nobody watches."""
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def __init__(self, source: str) -> None:
+        self._place = source
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, n_read: int, total: int) -> None:
         if sys.stderr.isatty() and total > 1:
-            end = "\n" if done == total else ""
-            print(f"\r{self._place}: {done} of {total} ranks", end=end, file=sys.stderr)
+            end = "\n" if n_read == total else ""
+            print(f"\r{self._place}: {n_read} of {total} ranks", end=end, file=sys.stderr)
 
 
-def ranks_answer(place: str) -> dict[str, object]:
+def ranks_answer(source: str) -> dict[str, object]:
     """What `ranks PLACE --json` prints, without a second opinion."""
-    places = _jobs_at(place)
-    jobs = [job_at(one) for one in places]
-    return _answer(places, jobs, measures(tuple(found.job for found in jobs)) if jobs[1:] else ())
+    sources = _jobs_at(source)
+    jobs = [job_at(job_source) for job_source in sources]
+    return _answer(
+        sources, jobs, measures(tuple(job_read.job for job_read in jobs)) if jobs[1:] else ()
+    )
 
 
 def _answer(
-    places: list[str], jobs: list[LocatedJob], compared: tuple[Measure, ...]
+    sources: list[str], jobs: list[LocatedJob], compared: tuple[Measure, ...]
 ) -> dict[str, object]:
     """The keys of `ranks` in docs/json.md."""
     return {
-        "jobs": [_job_answer(place, found) for place, found in zip(places, jobs, strict=True)],
+        "jobs": [
+            _job_answer(source, job_read) for source, job_read in zip(sources, jobs, strict=True)
+        ],
         "comparison": [
             {"key": m.key, "label": m.label, "unit": m.unit, "values": list(m.values)}
             for m in compared
@@ -155,8 +167,8 @@ def _answer(
     }
 
 
-def _job_answer(place: str, found: LocatedJob) -> dict[str, object]:
-    job = found.job
+def _job_answer(source: str, job_read: LocatedJob) -> dict[str, object]:
+    job = job_read.job
     ranks = [
         {
             **{name: getattr(row, name) for name in row.__dataclass_fields__},
@@ -165,7 +177,7 @@ def _job_answer(place: str, found: LocatedJob) -> dict[str, object]:
         for row in job.ranks
     ]
     return {
-        "source": place,
+        "source": source,
         "headline": headline(job),
         **{name: getattr(job, name) for name in job.__dataclass_fields__ if name != "ranks"},
         "overlap_share": overlap_share(job),
@@ -173,9 +185,9 @@ def _job_answer(place: str, found: LocatedJob) -> dict[str, object]:
     }
 
 
-def _text(place: str, found: LocatedJob) -> str:
-    job = found.job
-    said = f"{headline(job)}. {evidence(job)}".strip()
+def _text(source: str, job_read: LocatedJob) -> str:
+    job = job_read.job
+    verdict = f"{headline(job)}. {evidence(job)}".strip()
     rows = [
         [
             f"rank {row.rank}",
@@ -191,7 +203,7 @@ def _text(place: str, found: LocatedJob) -> str:
     ]  # fmt: skip
     head = ["", "step", "compute", "exposed comm.", "exposed copy", "idle", "communication",
             "overlap", "waited", "made others wait"]  # fmt: skip
-    parts = [f"{place} · {len(job.ranks)} ranks · {job.n_steps} steps\n{said}"]
+    parts = [f"{source} · {len(job.ranks)} ranks · {job.n_steps} steps\n{verdict}"]
     if rows:
         parts.append(table(head, rows))
     if len(job.ranks) > len(rows):
@@ -225,18 +237,18 @@ def _bandwidth(value: float | None) -> str:
     return "–" if value is None else f"{format_bytes(value)}/s"
 
 
-def _comparison_text(places: list[str], compared: tuple[Measure, ...]) -> str:
-    names = [Path(place).name or place for place in places]
+def _comparison_text(sources: list[str], compared: tuple[Measure, ...]) -> str:
+    names = [Path(source).name or source for source in sources]
     rows = []
-    for one in compared:
-        first = one.values[0]
+    for measure in compared:
+        first = measure.values[0]
         cells = []
-        for number, value in enumerate(one.values):
+        for number, value in enumerate(measure.values):
             change = ""
-            if number and first and value is not None and one.unit in ("ns", "bytes_per_s"):
+            if number and first and value is not None and measure.unit in ("ns", "bytes_per_s"):
                 change = f" ({format_change(value / first)})"
-            cells.append(f"{measure_text(one, value)}{change}")
-        rows.append([one.label, *cells])
+            cells.append(f"{measure_text(measure, value)}{change}")
+        rows.append([measure.label, *cells])
     return table(["", *names], rows)
 
 

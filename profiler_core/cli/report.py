@@ -58,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
             )
     contents = gather(comparison_of(arguments.baseline, arguments.candidates))
     if arguments.review is not None:
-        kept = the_history(f"The review {arguments.review}", "Leave --review out")
-        review = kept.review(arguments.review)
+        history = the_history(f"The review {arguments.review}", "Leave --review out")
+        review = history.review(arguments.review)
         contents = replace(contents, review=review, review_url=arguments.review_url or "")
     if arguments.redact:
         contents = redacted(contents)

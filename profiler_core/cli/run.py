@@ -128,14 +128,14 @@ def _answer(
 
 def _text(runs: tuple[Recorded, ...], logs: Path | None, exit_status: int) -> str:
     if not runs:
-        kept = f"\nThe compiler's logs are kept: fusionscope logs {logs}" if logs else ""
-        what = "The script made no recording. Add to it:"
+        logs_line = f"\nThe compiler's logs are kept: fusionscope logs {logs}" if logs else ""
+        reason = "The script made no recording. Add to it:"
         if exit_status:  # it may have a Recorder that was never reached
-            what = (
+            reason = (
                 f"The command ended with exit status {exit_status} before anything was recorded. "
                 "If there is no Recorder in the script, add one:"
             )
-        return f"\n{what}\n{_WHAT_TO_ADD}{kept}"
+        return f"\n{reason}\n{_WHAT_TO_ADD}{logs_line}"
     rows = [
         [
             run.record["name"],
@@ -152,9 +152,9 @@ def _text(runs: tuple[Recorded, ...], logs: Path | None, exit_status: int) -> st
         table(["recording", "rank", "status", "step time", "rounds", "first call"], rows, n_text=3),
     ]
     parts += [f"{run.record['name']}: {run.record['error']}" for run in runs if run.record["error"]]
-    shown = [run for run in runs if not run.record["rank"]]
-    parts += [str(run.directory) for run in shown]
-    parts.append(f"See it: fusionscope open {' '.join(str(run.directory) for run in shown)}")
+    displayed = [run for run in runs if not run.record["rank"]]
+    parts += [str(run.directory) for run in displayed]
+    parts.append(f"See it: fusionscope open {' '.join(str(run.directory) for run in displayed)}")
     return "\n".join(parts)
 
 

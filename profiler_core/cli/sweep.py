@@ -52,22 +52,22 @@ def sweep_answer(sweep: Sweep) -> dict[str, Any]:
         },
         "series": [
             {
-                "label": one.label,
+                "label": series.label,
                 "crossing": {
-                    "kind": one.crossing.kind,
-                    "paying": [_value(sweep, index) for index in one.crossing.paying],
-                    "not_paying": [_value(sweep, index) for index in one.crossing.not_paying],
+                    "kind": series.crossing.kind,
+                    "paying": [_value(sweep, index) for index in series.crossing.paying],
+                    "not_paying": [_value(sweep, index) for index in series.crossing.not_paying],
                     "between": (
                         None
-                        if one.crossing.between is None
-                        else [_value(sweep, index) for index in one.crossing.between]
+                        if series.crossing.between is None
+                        else [_value(sweep, index) for index in series.crossing.between]
                     ),
-                    "at": one.crossing.at,
+                    "at": series.crossing.at,
                 },
-                "headline": headline(sweep, one),
-                "evidence": evidence(sweep, one),
+                "headline": headline(sweep, series),
+                "evidence": evidence(sweep, series),
             }
-            for one in sweep.series
+            for series in sweep.series
         ],
         "points": [
             {
@@ -75,7 +75,7 @@ def sweep_answer(sweep: Sweep) -> dict[str, Any]:
                 "value": point.value,
                 "batch_size": point.batch_size,
                 "directory": point.path,
-                "variants": [_variant(one) for one in point.variants],
+                "variants": [_variant(series) for series in point.variants],
             }
             for point in sweep.points
         ],
@@ -88,8 +88,8 @@ def _value(sweep: Sweep, index: int) -> Any:
     return sweep.point(index).value
 
 
-def _variant(one: VariantAtPoint) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+def _variant(variant: VariantAtPoint) -> dict[str, Any]:
+    return {name: getattr(variant, name) for name in variant.__dataclass_fields__}
 
 
 def sweep_text(sweep: Sweep) -> str:
@@ -97,9 +97,11 @@ def sweep_text(sweep: Sweep) -> str:
     parts = [" · ".join([*sweep.facts, f"sweep of {sweep.label}"])]
     if not sweep.series:
         parts.append(f"{without_candidate(sweep)}\n\n{_baselines(sweep)}")
-    for one in sweep.series:
-        said = "\n".join(line for line in (headline(sweep, one), evidence(sweep, one)) if line)
-        parts.append(f"{said}\n\n{_table(sweep, one)}")
+    for series in sweep.series:
+        sentences = "\n".join(
+            line for line in (headline(sweep, series), evidence(sweep, series)) if line
+        )
+        parts.append(f"{sentences}\n\n{_table(sweep, series)}")
     parts += ["\n".join(failures(sweep))] if failures(sweep) else []
     return "\n\n".join(parts)
 
@@ -132,48 +134,48 @@ def _table(sweep: Sweep, series: SweepSeries) -> str:
         "break-even",
     ]
     rows = [
-        _row(sweep, point, one)
+        _row(sweep, point, variant)
         for point in sweep.points
-        for one in point.variants[1:]
-        if one.series == series.label
+        for variant in point.variants[1:]
+        if variant.series == series.label
     ]
-    shown = [n for n in range(len(head)) if n in (0, 2, 3, 4) or any(row[n] for row in rows)]
-    cells = [[row[n] for n in shown] for row in rows]
-    return table([head[n] for n in shown], cells, n_text=2 if 1 in shown else 1)
+    columns = [n for n in range(len(head)) if n in (0, 2, 3, 4) or any(row[n] for row in rows)]
+    cells = [[row[n] for n in columns] for row in rows]
+    return table([head[n] for n in columns], cells, n_text=2 if 1 in columns else 1)
 
 
-def _row(sweep: Sweep, point: SweepPoint, one: VariantAtPoint) -> list[str]:
+def _row(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> list[str]:
     base = point.baseline
-    low, high = one.interval or (None, None)
+    low, high = variant.interval or (None, None)
     return [
         value_text(point),
-        _state(base, one),
+        _state(base, variant),
         format_duration(base.step_time_ns),
-        format_duration(one.step_time_ns),
-        "–" if one.ratio is None else f"{one.ratio:.2f}",
+        format_duration(variant.step_time_ns),
+        "–" if variant.ratio is None else f"{variant.ratio:.2f}",
         "" if low is None else f"{low:.2f} to {high:.2f}",
-        "" if one.samples_per_s is None else format_count(one.samples_per_s),
+        "" if variant.samples_per_s is None else format_count(variant.samples_per_s),
         _bytes(sweep.peak_bytes(base)),
-        _bytes(sweep.peak_bytes(one)),
-        "" if one.compile.seconds is None else format_duration(one.compile.seconds * 1e9),
-        _break_even(one),
+        _bytes(sweep.peak_bytes(variant)),
+        "" if variant.compile.seconds is None else format_duration(variant.compile.seconds * 1e9),
+        _break_even(variant),
     ]
 
 
-def _state(base: VariantAtPoint, one: VariantAtPoint) -> str:
+def _state(base: VariantAtPoint, variant: VariantAtPoint) -> str:
     """What went wrong, and with whom where it was not both."""
-    ours, theirs = short_failure(base), short_failure(one)
-    if ours == theirs:
-        return ours or ""
-    said = ((base, ours), (one, theirs))
-    return ", ".join(f"{v.series} {failure}" for v, failure in said if failure is not None)
+    base_failure, variant_failure = short_failure(base), short_failure(variant)
+    if base_failure == variant_failure:
+        return base_failure or ""
+    failed = ((base, base_failure), (variant, variant_failure))
+    return ", ".join(f"{v.series} {failure}" for v, failure in failed if failure is not None)
 
 
 def _bytes(n: int | None) -> str:
     return "" if n is None else format_bytes(n)
 
 
-def _break_even(one: VariantAtPoint) -> str:
-    if one.compile.break_even_steps is not None:
-        return f"{format_count(one.compile.break_even_steps)} steps"
-    return never_earned_back(one.verdict, one.interval) or ""
+def _break_even(variant: VariantAtPoint) -> str:
+    if variant.compile.break_even_steps is not None:
+        return f"{format_count(variant.compile.break_even_steps)} steps"
+    return never_earned_back(variant.verdict, variant.interval) or ""

@@ -21,23 +21,23 @@ def sweep_at(path: Path) -> Sweep:
     """
     if not path.is_dir():
         raise NotARun(f"{path} is no folder.", remedy="Pass the folder of one of its points.")
-    own = _place_of(path)
-    if own is not None:
+    point = _place_of(path)
+    if point is not None:
         around = path.resolve().parent
         if (path / run_directory.RUN_JSON).is_file():
             around = around.parent
-        return sweep_of(_points(around).get(own.id, []))
-    found = _points(path)
-    if len(found) == 1:
-        return sweep_of(next(iter(found.values())))
-    if not found:
+        return sweep_of(_points(around).get(point.id, []))
+    sweeps = _points(path)
+    if len(sweeps) == 1:
+        return sweep_of(next(iter(sweeps.values())))
+    if not sweeps:
         raise NotARun(
             f"{path} holds no sweep.",
             remedy="Capture one: capture WORKLOAD --sweep batch-size=1,8,32.",
         )
     raise NotARun(
-        f"{path} holds {len(found)} sweeps: {', '.join(sorted(found))}.",
-        remedy=f"Pass a folder of one of them, for example {max(found.values())[0]}.",
+        f"{path} holds {len(sweeps)} sweeps: {', '.join(sorted(sweeps))}.",
+        remedy=f"Pass a folder of one of them, for example {max(sweeps.values())[0]}.",
     )
 
 
@@ -61,12 +61,12 @@ def _sides(folder: Path) -> tuple[Side, ...]:
 
 def _points(folder: Path) -> dict[str, list[Path]]:
     """Id of a sweep -> the folders of its points, oldest first; others are passed over."""
-    found: dict[str, list[Path]] = {}
+    folders: dict[str, list[Path]] = {}
     for path in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
-        place = _place_of(path)
-        if place is not None and not (path / run_directory.RUN_JSON).is_file():
-            found.setdefault(place.id, []).append(path)
-    return found
+        point = _place_of(path)
+        if point is not None and not (path / run_directory.RUN_JSON).is_file():
+            folders.setdefault(point.id, []).append(path)
+    return folders
 
 
 def _place_of(folder: Path) -> SweepPlace | None:
@@ -75,9 +75,9 @@ def _place_of(folder: Path) -> SweepPlace | None:
     for run in runs:
         if (run / run_directory.RUN_JSON).is_file():
             try:
-                place = open_run(run).record.sweep
+                point = open_run(run).record.sweep
             except FusionscopeError:  # damaged: another run of the point may say it
                 continue
-            if place is not None:
-                return place
+            if point is not None:
+                return point
     return None

@@ -35,14 +35,14 @@ def run(arguments: argparse.Namespace) -> int:
         NothingToAnalyse: nothing was sampled, and why.
     """
     opened = Run.open(arguments.path)
-    samples, found = opened.samples, opened.telemetry
-    if found is None or (samples.gpus is None and samples.hosts is None):
+    samples, telemetry = opened.samples, opened.telemetry
+    if telemetry is None or (samples.gpus is None and samples.hosts is None):
         remedy = _REMEDY_RANKS if opened.record.world_size > 1 else _REMEDY
-        raise NothingToAnalyse(_why(arguments.path, opened, found), remedy=remedy)
+        raise NothingToAnalyse(_why(arguments.path, opened, telemetry), remedy=remedy)
     if arguments.json:
-        write_json(_answer(opened, found, samples))
+        write_json(_answer(opened, telemetry, samples))
     else:
-        print(_text(opened, found, samples))
+        print(_text(opened, telemetry, samples))
     return 0
 
 
@@ -51,22 +51,22 @@ _REMEDY = "Capture on a machine with NVML or amdsmi, or pass an nvml.jsonl."
 _REMEDY_RANKS = "Capture the model with one rank, or pass an nvml.jsonl."
 
 
-def _why(path: Path, opened: Run, found: RunTelemetry | None) -> str:
-    if found is not None and found.reasons:
-        return " ".join(found.reasons.values())
+def _why(path: Path, opened: Run, telemetry: RunTelemetry | None) -> str:
+    if telemetry is not None and telemetry.reasons:
+        return " ".join(telemetry.reasons.values())
     missing = without_samples(opened.record)
     return f"{path} holds no samples of a GPU or a process{f': {missing}' if missing else '.'}"
 
 
-def _answer(opened: Run, found: RunTelemetry, samples: RunSamples) -> dict[str, object]:
+def _answer(opened: Run, telemetry: RunTelemetry, samples: RunSamples) -> dict[str, object]:
     """The keys of `telemetry` in docs/json.md."""
-    known = phases(opened.record.measurement)
+    measured_phases = phases(opened.record.measurement)
     times = [s.t_ns for s in samples.gpus.samples] if samples.gpus else []
     return {
         "name": opened.record.name,
         "workload": opened.record.workload,
         "variant": opened.record.variant,
-        **{name: getattr(found, name) for name in found.__dataclass_fields__},
+        **{name: getattr(telemetry, name) for name in telemetry.__dataclass_fields__},
         "phases": [
             {
                 "kind": phase.kind,
@@ -74,12 +74,14 @@ def _answer(opened: Run, found: RunTelemetry, samples: RunSamples) -> dict[str, 
                 "end_ns": phase.end_ns,
                 "n_steps": phase.n_steps,
             }
-            for phase in known
+            for phase in measured_phases
         ],
-        "n_samples_by_phase": _by_phase([phase_of(t, known) for t in times]),
+        "n_samples_by_phase": _by_phase([phase_of(t, measured_phases) for t in times]),
         "gpu_indexes": samples.gpus.indexes if samples.gpus else (),
         "n_skipped": sum(
-            one.tally.n_skipped for one in (samples.gpus, samples.hosts) if one is not None
+            samples_of_kind.tally.n_skipped
+            for samples_of_kind in (samples.gpus, samples.hosts)
+            if samples_of_kind is not None
         ),
     }
 
@@ -89,13 +91,13 @@ def _by_phase(kinds: list[PhaseKind | None]) -> dict[str, int]:
     return {**counted, "none": kinds.count(None)}
 
 
-def _text(opened: Run, found: RunTelemetry, samples: RunSamples) -> str:
-    title = " · ".join(part for part in (opened.record.name, found.gpu) if part)
-    rows = [[one.label, one.value or "–", one.note] for one in readings(found)]
-    notes = [clock_sentence(found), jitter_sentence(found.jitter)]
+def _text(opened: Run, telemetry: RunTelemetry, samples: RunSamples) -> str:
+    title = " · ".join(part for part in (opened.record.name, telemetry.gpu) if part)
+    rows = [[one.label, one.value or "–", one.note] for one in readings(telemetry)]
+    notes = [clock_sentence(telemetry), jitter_sentence(telemetry.jitter)]
     skipped = sum(one.tally.n_skipped for one in (samples.gpus, samples.hosts) if one)
     if skipped:
         notes.append(f"{format_count(skipped)} lines are no samples and were left out.")
     listed = table(["measured", "value", ""], rows, n_text=3)
-    head = f"{title}\n{phase_sentence(found)}"
+    head = f"{title}\n{phase_sentence(telemetry)}"
     return "\n\n".join([head, listed, "\n".join(note for note in notes if note)])

@@ -22,10 +22,12 @@ def as_it_stands(record: RunRecord, folder: Path, *, may_be_alive: bool) -> RunR
     if record.status != "running" or (may_be_alive and _is_alive(folder, record)):
         return record
     n_rounds = len(record.measurement.rounds) if record.measurement is not None else 0
-    kept = {0: "no timed round is", 1: "one timed round is"}.get(
+    rounds_sentence = {0: "no timed round is", 1: "one timed round is"}.get(
         n_rounds, f"{n_rounds} timed rounds are"
     )
-    sentence = f"Its process ended without a word, killed or with the machine; {kept} kept."
+    sentence = (
+        f"Its process ended without a word, killed or with the machine; {rounds_sentence} kept."
+    )
     return msgspec.structs.replace(record, status="lost", error=record.error or sentence)
 
 

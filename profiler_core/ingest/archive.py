@@ -79,7 +79,7 @@ def unpack(file: Path, folder: Path, limits: Limits) -> None:
         BadInput: see `opened`.
         OSError: the disk is full.
     """
-    left = limits.max_archive_bytes
+    n_bytes_left = limits.max_archive_bytes
     with opened(file, file.name, limits) as archive:
         for member in members(archive):
             target = folder / PurePosixPath(member.filename)
@@ -87,8 +87,8 @@ def unpack(file: Path, folder: Path, limits: Limits) -> None:
             with archive.open(member) as source, target.open("xb") as sink:
                 # Counted here too: the sizes in an archive's directory are only claims.
                 while block := source.read(_BLOCK_BYTES):
-                    left -= len(block)
-                    if left < 0:
+                    n_bytes_left -= len(block)
+                    if n_bytes_left < 0:
                         raise _too_large(file.name, limits)
                     sink.write(block)
 

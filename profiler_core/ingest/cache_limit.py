@@ -74,8 +74,8 @@ def limit_bytes() -> int:
     if chosen is not None:
         return chosen
     root = cache_directory()
-    taken = sum(entry.n_bytes for entry in _entries(root))
-    room = shutil.disk_usage(root).free + taken if root.is_dir() else 2 * _USUAL_LIMIT_BYTES
+    used_bytes = sum(entry.n_bytes for entry in _entries(root))
+    room = shutil.disk_usage(root).free + used_bytes if root.is_dir() else 2 * _USUAL_LIMIT_BYTES
     return min(_USUAL_LIMIT_BYTES, room // 2)
 
 

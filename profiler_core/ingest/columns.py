@@ -64,13 +64,13 @@ class Source(Protocol):
     def table(self) -> Callable[[str], pl.DataFrame]: ...  # noqa: D102
 
 
-def write(folder: Path, trace: Source, more: Mapping[str, Any] | None = None) -> None:
+def write(folder: Path, trace: Source, metadata: Mapping[str, Any] | None = None) -> None:
     """Put the columns of `trace` at `folder`, replacing a damaged one.
 
     Args:
         folder: where they are to lie.
         trace: what was read.
-        more: metadata beside that of the trace.
+        metadata: entries added to the trace's metadata.
 
     Raises:
         OSError: the disk is full or not writable.
@@ -86,7 +86,7 @@ def write(folder: Path, trace: Source, more: Mapping[str, Any] | None = None) ->
             n_events=trace.tally.n_events,
             skipped=dict(trace.tally.skipped),
             repairs=dict(trace.tally.repairs),
-            metadata={**trace.metadata, **(more or {})},
+            metadata={**trace.metadata, **(metadata or {})},
             tables=tables,
         )
         (scratch / _META).write_bytes(msgspec.json.encode(meta))

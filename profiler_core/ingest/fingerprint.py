@@ -37,12 +37,12 @@ def fingerprint(path: Path) -> str:
     return digest.hexdigest()
 
 
-def columns_folder(path: Path, what: str, version: int) -> Path:
+def columns_folder(path: Path, kind: str, version: int) -> Path:
     """Where in the cache the columns of a file lie, or will lie once it is read.
 
     Args:
         path: the file.
-        what: the folder of its kind, "traces" or "snapshots".
+        kind: the folder of its kind, "traces" or "snapshots".
         version: of the columns' schema; old ones are not found any more.
 
     Raises:
@@ -55,7 +55,7 @@ def columns_folder(path: Path, what: str, version: int) -> Path:
             f"{path} cannot be read: {error.strerror}.",
             remedy="Check the path and its permissions.",
         ) from error
-    return cache_directory() / what / f"v{version}-{key}"
+    return cache_directory() / kind / f"v{version}-{key}"
 
 
 def fingerprint_in(folder: Path) -> str:

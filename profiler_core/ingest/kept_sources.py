@@ -18,9 +18,9 @@ def read_kept_sources(path: Path) -> dict[str, dict[int, str]]:
         files = json.loads(path.read_bytes()).get("files", {})
     except (ValueError, AttributeError, RecursionError):
         return {}
-    kept: dict[str, dict[int, str]] = {}
+    sources: dict[str, dict[int, str]] = {}
     for name, value in files.items() if isinstance(files, dict) else ():
         lines = value.get("lines") if isinstance(value, dict) else None
         if isinstance(lines, dict):
-            kept[name] = {int(n): str(text) for n, text in lines.items() if n.isdigit()}
-    return kept
+            sources[name] = {int(n): str(text) for n, text in lines.items() if n.isdigit()}
+    return sources

@@ -25,9 +25,9 @@ def chosen(kind: TraceFormat, key: str) -> dict[str, str | int]:
     """The options for the file with this fingerprint; empty where everything is by the rule."""
     if not kind.options:
         return {}
-    kept = _kept(kind, key)
+    stored = _kept(kind, key)
     values = {
-        option.name: _converted(option, os.environ.get(variable(option))) or kept.get(option.name)
+        option.name: _converted(option, os.environ.get(variable(option))) or stored.get(option.name)
         for option in kind.options
     }
     return {name: value for name, value in values.items() if value is not None}
@@ -40,13 +40,13 @@ def keep(kind: TraceFormat, key: str, options: Mapping[str, str | int | None]) -
         OSError: the home cannot be written.
     """
     file = _file(kind, key)
-    kept = {name: value for name, value in options.items() if value is not None}
-    if not kept:
+    chosen_options = {name: value for name, value in options.items() if value is not None}
+    if not chosen_options:
         file.unlink(missing_ok=True)
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     aside = file.with_name(f"{file.name}.{os.getpid()}")
-    aside.write_bytes(msgspec.json.encode(kept))
+    aside.write_bytes(msgspec.json.encode(chosen_options))
     aside.replace(file)
 
 

@@ -24,5 +24,5 @@ def rank_said(path: Path) -> RankSaid:
 
 def rank_in_name(name: str) -> int | None:
     """The rank that a path names: `…/rank_3.json`, `…/ranks/3/trace.json.gz`."""
-    found = list(_IN_NAME.finditer(str(PurePosixPath(name.replace("\\", "/")))))
-    return int(found[-1][1] or found[-1][2]) if found else None
+    matches = list(_IN_NAME.finditer(str(PurePosixPath(name.replace("\\", "/")))))
+    return int(matches[-1][1] or matches[-1][2]) if matches else None

@@ -41,16 +41,16 @@ def rank_trace(path: Path, name: str) -> RankTrace | None:
     is_broken = kind is None and named is not None and name.lower().endswith(trace_endings())
     if not is_trace and not is_broken:
         return None
-    said = _rank_said(path, status.st_mtime_ns, status.st_size) if is_trace else RankSaid()
-    rank = named if said.rank is None else said.rank
-    return RankTrace(path, name, not is_broken, rank, said.rank, said.world_size)
+    header = _rank_said(path, status.st_mtime_ns, status.st_size) if is_trace else RankSaid()
+    rank = named if header.rank is None else header.rank
+    return RankTrace(path, name, not is_broken, rank, header.rank, header.world_size)
 
 
-def usable(found: list[RankTrace]) -> list[RankTrace]:
+def usable(files: list[RankTrace]) -> list[RankTrace]:
     """Without the unreadable ones of ranks that another file has; empty where none is a trace."""
-    traces = [one for one in found if one.is_trace]
-    taken = {one.rank for one in traces}
-    return [one for one in found if one.is_trace or (traces and one.rank not in taken)]
+    traces = [file for file in files if file.is_trace]
+    ranks = {file.rank for file in traces}
+    return [file for file in files if file.is_trace or (traces and file.rank not in ranks)]
 
 
 def ranks_in(folder: Path) -> Mapping[int, RankTrace]:
@@ -59,17 +59,19 @@ def ranks_in(folder: Path) -> Mapping[int, RankTrace]:
     Looked at are the folder's files, and those of its folders that are named by a rank. Each of
     two or more traces must say its rank, or its name must, and no two may say the same.
     """
-    found = usable([one for path, name in _candidates(folder) if (one := rank_trace(path, name))])
-    by_rank = {one.rank: one for one in found if one.rank is not None}
-    if len(by_rank) < 2 or len(by_rank) < len(found):
+    traces = usable(
+        [trace for path, name in _candidates(folder) if (trace := rank_trace(path, name))]
+    )
+    by_rank = {trace.rank: trace for trace in traces if trace.rank is not None}
+    if len(by_rank) < 2 or len(by_rank) < len(traces):
         return {}
     return {rank: by_rank[rank] for rank in sorted(by_rank)}
 
 
 def world_size_of(ranks: Mapping[int, RankTrace]) -> int:
     """As the files say; else as many as the highest rank tells."""
-    said = [one.world_size for one in ranks.values() if one.world_size]
-    return max([*said, max(ranks) + 1])
+    world_sizes = [trace.world_size for trace in ranks.values() if trace.world_size]
+    return max([*world_sizes, max(ranks) + 1])
 
 
 def _candidates(folder: Path) -> Iterator[tuple[Path, str]]:

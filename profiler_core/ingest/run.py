@@ -30,15 +30,15 @@ from profiler_core.model.run import RunFiles, RunRecord
 _REMEDY = "Pass a run directory, a .zip of one, or a trace."
 
 
-def open_run(path: Path, *more: Path) -> RunFiles:
+def open_run(path: Path, *other_paths: Path) -> RunFiles:
     """Look at what lies at `path`; with `more`, at several loose files that belong together.
 
     Raises:
         NotARun: nothing we know lies there, or more than one run does.
         BadInput: an archive is damaged or hostile.
     """
-    if more:
-        return _by_content(path.parent, [path, *more], path.name)
+    if other_paths:
+        return _by_content(path.parent, [path, *other_paths], path.name)
     if not path.exists():
         raise NotARun(f"{path} does not exist.", remedy=_REMEDY)
     try:

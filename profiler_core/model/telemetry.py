@@ -85,8 +85,8 @@ class HostSamples:
 
 def reasons_of(samples: tuple[GpuSample, ...]) -> Mapping[str, str]:
     """What was said last about each key that stayed null."""
-    said: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for sample in samples:
         if sample.reasons is not None:
-            said = sample.reasons
-    return said
+            reasons = sample.reasons
+    return reasons

@@ -64,8 +64,8 @@ def gather(comparison: Comparison, *, now: datetime | None = None) -> Contents:
         sides=comparison.sides,
         explanations=tuple(pair.explanation for pair in comparison.pairs),
         compilations=tuple(
-            comparison.compilation_of(place) if run.compiler_spoke else None
-            for place, run in enumerate(comparison.runs)
+            comparison.compilation_of(index) if run.compiler_spoke else None
+            for index, run in enumerate(comparison.runs)
         ),
         kernels=comparison.kernels,
         kernel_runs=comparison.traced,

@@ -42,13 +42,13 @@ def markdown(contents: Contents) -> str:
     lines += review_lines(contents.review, contents.review_url, plain)
     notes = contents.left_out
     if notes:
-        more = [f"- and {len(notes) - _NOTES} more."] if len(notes) > _NOTES else []
+        more_notes = [f"- and {len(notes) - _NOTES} more."] if len(notes) > _NOTES else []
         lines += [
             "",
             "<details><summary>What these numbers leave out</summary>",
             "",
             *(f"- {plain(note)}" for note in notes[:_NOTES]),
-            *more,
+            *more_notes,
             "",
             "</details>",
         ]
@@ -64,20 +64,20 @@ def plain(text: str, longest: int = _LONGEST) -> str:
     return _ACTIVE.sub(_harmless, escape(flat, quote=False)).replace("www.", "www&#46;")
 
 
-def _harmless(found: re.Match[str]) -> str:
+def _harmless(match: re.Match[str]) -> str:
     """An entity for what would be active even behind a backslash, else a backslash."""
-    character = found.group()
+    character = match.group()
     return f"&#{ord(character)};" if character in "@#:" else f"\\{character}"
 
 
 def _title(contents: Contents) -> str:
     """The workload, and what is so."""
     record, lead = contents.comparison.baseline.run.record, contents.lead
-    what = record.workload or record.name or "Comparison"
+    subject = record.workload or record.name or "Comparison"
     if lead is None:
-        return f"{what}: {', '.join(contents.labels[1:])} against {contents.labels[0]}"
+        return f"{subject}: {', '.join(contents.labels[1:])} against {contents.labels[0]}"
     first, _ = split_headline(verdict_sentence(lead).headline, (lead.label, lead.baseline_label))
-    return f"{what}: {first}"
+    return f"{subject}: {first}"
 
 
 def _table(contents: Contents) -> list[str]:
@@ -102,10 +102,10 @@ def _cell(measure: Measure, run: int) -> str:
 
 
 def _why(contents: Contents, number: int) -> list[str]:
-    one, label = contents.explanations[number], plain(contents.labels[number + 1], 60)
+    explanation, label = contents.explanations[number], plain(contents.labels[number + 1], 60)
     lines = []
-    if one.waterfall is not None:
-        rows = sorted(one.waterfall.rows, key=lambda row: -abs(row.delta_ns))
+    if explanation.waterfall is not None:
+        rows = sorted(explanation.waterfall.rows, key=lambda row: -abs(row.delta_ns))
         changes = [
             f"{plain(row.label)} {'≈ ' if row.estimated else ''}{format_difference(row.delta_ns)}"
             for row in rows
@@ -113,11 +113,11 @@ def _why(contents: Contents, number: int) -> list[str]:
         ]
         if changes:
             lines += ["", f"**Where the difference comes from:** {'; '.join(changes[:_CHANGES])}."]
-    if one.findings:
+    if explanation.findings:
         lines += ["", f"**What to do next in {label}**", ""]
         lines += [
-            f"{place}. {_finding(finding)}"
-            for place, finding in enumerate(one.findings[:_FINDINGS], start=1)
+            f"{number_in_list}. {_finding(finding)}"
+            for number_in_list, finding in enumerate(explanation.findings[:_FINDINGS], start=1)
         ]
     return lines
 

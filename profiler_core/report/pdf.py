@@ -67,10 +67,10 @@ def pdf(html: str) -> bytes:
                 remedy="Write it as .html and print it from a browser.",
             ) from error
         if not printed.is_file() or not printed.stat().st_size:
-            said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
+            log_lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
             raise BadInput(
                 f"{browser} did not print the report (exit status {ended.returncode}"
-                f"{': ' + said[-1][:200] if said else ''}).",
+                f"{': ' + log_lines[-1][:200] if log_lines else ''}).",
                 remedy="Write it as .html and print it from a browser.",
             )
         return printed.read_bytes()
@@ -88,9 +88,9 @@ def find_browser() -> str:
             return named
         raise BadInput(f"CHROMIUM={named} is no file.", remedy="Unset it or name a browser.")
     for name in _NAMES:
-        found = shutil.which(name)
-        if found:
-            return found
+        executable = shutil.which(name)
+        if executable:
+            return executable
     for path in _ELSEWHERE:
         if Path(path).is_file():
             return path

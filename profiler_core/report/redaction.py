@@ -100,9 +100,9 @@ class _Redactor:
                 self._of(k): HIDDEN if k in _MACHINE_KEYS else self._of(v) for k, v in value.items()
             }
         if isinstance(value, tuple):
-            return tuple(self._of(one) for one in value)
+            return tuple(self._of(item) for item in value)
         if isinstance(value, list):
-            return [self._of(one) for one in value]
+            return [self._of(item) for item in value]
         if isinstance(value, msgspec.Struct):
             named = {f: self._of(getattr(value, f)) for f in value.__struct_fields__}
             return msgspec.structs.replace(value, **named)

@@ -23,15 +23,15 @@ def review_lines(review: Review | None, url: str, plain: Callable[[str], str]) -
         title = f"[{title}]({quote(url, safe=':/?&=%#-_.~')})"
     lines = ["", f"**Review {title}: {plain(review.verdict or 'no verdict yet')}**"]
     lines += ["", plain(review.summary)] if review.summary else []
-    said = [(note, one.title) for one in review.findings for note in review.notes_on(one)]
-    said += [(note, "the whole") for note in review.general_notes]
-    lines += [""] if said or review.sign_offs else []
+    notes = [(note, one.title) for one in review.findings for note in review.notes_on(one)]
+    notes += [(note, "the whole") for note in review.general_notes]
+    lines += [""] if notes or review.sign_offs else []
     lines += [
         f"- {plain(note.text)} ({plain(note.person)} on {plain(about)})"
-        for note, about in said[:_MOST_NOTES]
+        for note, about in notes[:_MOST_NOTES]
     ]
-    if len(said) > _MOST_NOTES:
-        lines.append(f"- and {len(said) - _MOST_NOTES} more notes.")
+    if len(notes) > _MOST_NOTES:
+        lines.append(f"- and {len(notes) - _MOST_NOTES} more notes.")
     lines += [
         f"- Signed by {plain(one.person)}: {plain(one.decision)}"
         + (f", {plain(one.note)}" if one.note else "")

@@ -17,9 +17,11 @@ Row = dict[str, Any]
 
 def tables(contents: Contents) -> Mapping[str, pl.DataFrame]:
     """The tables that have at least one row, by name."""
-    made = {name: make(contents) for name, make in _TABLES.items()}
+    rows_by_name = {name: make(contents) for name, make in _TABLES.items()}
     return {
-        name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in made.items() if rows
+        name: pl.DataFrame(rows, infer_schema_length=None)
+        for name, rows in rows_by_name.items()
+        if rows
     }
 
 
@@ -56,10 +58,10 @@ def _measures(contents: Contents) -> list[Row]:
 
 def _rounds(contents: Contents) -> list[Row]:
     return [
-        {"run": side.label, **msgspec.to_builtins(one)}
+        {"run": side.label, **msgspec.to_builtins(timed_round)}
         for side in contents.sides
         if side.run.record.measurement is not None
-        for one in side.run.record.measurement.rounds
+        for timed_round in side.run.record.measurement.rounds
     ]
 
 
@@ -74,9 +76,9 @@ def _waterfall(contents: Contents) -> list[Row]:
             "delta_ns": row.delta_ns,
             "estimated": row.estimated,
         }
-        for number, one in enumerate(contents.explanations)
-        if one.waterfall is not None
-        for row in one.waterfall.rows
+        for number, explanation in enumerate(contents.explanations)
+        if explanation.waterfall is not None
+        for row in explanation.waterfall.rows
     ]
 
 
@@ -84,7 +86,7 @@ def _groups(contents: Contents) -> list[Row]:
     return [
         {
             "candidate": contents.labels[number + 1],
-            "group": place,
+            "group": index,
             "kind": group.kind,
             "phase": group.phase,
             "title": group.title,
@@ -99,9 +101,9 @@ def _groups(contents: Contents) -> list[Row]:
             "evidence": ", ".join(group.evidence),
             "confidence": group.confidence,
         }
-        for number, one in enumerate(contents.explanations)
-        if one.ledger is not None
-        for place, group in enumerate(one.ledger.groups)
+        for number, explanation in enumerate(contents.explanations)
+        if explanation.ledger is not None
+        for index, group in enumerate(explanation.ledger.groups)
     ]
 
 
@@ -117,8 +119,8 @@ def _findings(contents: Contents) -> list[Row]:
             "at_most": finding.is_bound,
             "one_off_ns": finding.one_off_ns,
         }
-        for number, one in enumerate(contents.explanations)
-        for finding in one.findings or ()
+        for number, explanation in enumerate(contents.explanations)
+        for finding in explanation.findings or ()
     ]
 
 
@@ -159,18 +161,18 @@ def _breaks(contents: Contents) -> list[Row]:
     return [
         {
             "run": label,
-            "file": one.place.file,
-            "line": one.place.line,
-            "function": one.place.function,
-            "reason": one.found.reason,
-            "cause": one.cause.label,
-            "n": one.found.n,
-            "cost_ns": one.cost_ns,
-            "remedy": one.cause.change,
+            "file": graph_break.place.file,
+            "line": graph_break.place.line,
+            "function": graph_break.place.function,
+            "reason": graph_break.found.reason,
+            "cause": graph_break.cause.label,
+            "n": graph_break.found.n,
+            "cost_ns": graph_break.cost_ns,
+            "remedy": graph_break.cause.change,
         }
         for label, report in zip(contents.labels, contents.compilations, strict=True)
         if report is not None
-        for one in report.breaks
+        for graph_break in report.breaks
     ]
 
 
@@ -178,19 +180,19 @@ def _recompiles(contents: Contents) -> list[Row]:
     return [
         {
             "run": label,
-            "file": one.found.file,
-            "line": one.found.line,
-            "function": one.found.function,
-            "compile_id": one.found.compile_id,
-            "guard": one.found.reasons[0].guard if one.found.reasons else None,
-            "cause": one.cause.label,
-            "step": one.step,
-            "cost_ns": one.cost_ns,
-            "remedy": one.cause.change,
+            "file": recompile.found.file,
+            "line": recompile.found.line,
+            "function": recompile.found.function,
+            "compile_id": recompile.found.compile_id,
+            "guard": recompile.found.reasons[0].guard if recompile.found.reasons else None,
+            "cause": recompile.cause.label,
+            "step": recompile.step,
+            "cost_ns": recompile.cost_ns,
+            "remedy": recompile.cause.change,
         }
         for label, report in zip(contents.labels, contents.compilations, strict=True)
         if report is not None
-        for one in report.recompiles
+        for recompile in report.recompiles
     ]
 
 

@@ -119,10 +119,10 @@ class Cache:
     def _make(self, key: Hashable, make: Callable[[], T]) -> T:
         with self._lock:
             flight = self._flights.get(key)
-            mine = flight is None
+            is_leader = flight is None
             if flight is None:
                 flight = self._flights[key] = _Flight()
-        if not mine:  # another thread was faster between the two looks
+        if not is_leader:  # another thread was faster between the two looks
             return self.get(key, make)
         try:
             value = make()
@@ -181,16 +181,16 @@ def approximate_bytes(value: object, depth: int = _DEEPEST) -> int:
 
 
 def _sampled(parts: Iterable[object], n: int, depth: int) -> int:
-    shown = list(islice(parts, _SAMPLED))
-    if not shown:
+    sample = list(islice(parts, _SAMPLED))
+    if not sample:
         return 0
-    size = sum(approximate_bytes(part, depth - 1) for part in shown)
-    return round(size * n / len(shown))
+    size = sum(approximate_bytes(part, depth - 1) for part in sample)
+    return round(size * n / len(sample))
 
 
 def _fields(value: Any) -> list[object]:
     if isinstance(value, msgspec.Struct):
         return [getattr(value, name) for name in value.__struct_fields__]
     if dataclasses.is_dataclass(value):
-        return [getattr(value, one.name) for one in dataclasses.fields(value)]
+        return [getattr(value, record_field.name) for record_field in dataclasses.fields(value)]
     return []

@@ -97,7 +97,7 @@ class Comparison:
     @property
     def traced(self) -> tuple[int, ...]:
         """Places of the runs that have a trace that can be read."""
-        return tuple(place for place, side in enumerate(self.sides) if side.summary is not None)
+        return tuple(index for index, side in enumerate(self.sides) if side.summary is not None)
 
     @property
     def kernels(self) -> tuple[KernelRow, ...]:
@@ -125,24 +125,24 @@ class Comparison:
             notes += self.numbers.baseline.summary.notes
         return tuple(dict.fromkeys((*self.problems, *notes)))
 
-    def compilation_of(self, place: int) -> CompilationReport | None:
+    def compilation_of(self, index: int) -> CompilationReport | None:
         """What the compiler of one run did, beside the other runs; None without logs.
 
         Args:
-            place: among the runs; 0 is the baseline.
+            index: position among the runs; 0 is the baseline.
         """
-        log = self._runs[place].compile_log
+        log = self._runs[index].compile_log
         if log is None:
             return None
-        steps = self.numbers.candidates[place - 1].compile.break_even_steps if place else None
-        others: tuple[Other, ...] = ()
+        steps = self.numbers.candidates[index - 1].compile.break_even_steps if index else None
+        other_runs: tuple[Other, ...] = ()
         if log.frame_skips:  # nobody else asks what was lost
             runs = [
                 (label, run.record, run.compile_log)
                 for label, run in zip(self._labels, self._runs, strict=True)
             ]
-            others = others_of(runs, place)
-        return self._runs[place].compilation_beside(others, steps)
+            other_runs = others_of(runs, index)
+        return self._runs[index].compilation_beside(other_runs, steps)
 
     def check(self) -> "Comparison":
         """The same, where every run has at least something to compare.

@@ -34,13 +34,13 @@ def in_order(members: Sequence[Member]) -> tuple[int, ...]:
     baseline is the one whose role says so; without roles the one called eager, else the first one
     that can be shown.
     """
-    others = other_ranks([(member.path, member.record) for member in members])
-    places = [place for place in range(len(members)) if place not in others]
-    if not places:
+    on_other_ranks = other_ranks([(member.path, member.record) for member in members])
+    indices = [index for index in range(len(members)) if index not in on_other_ranks]
+    if not indices:
         return ()
-    baseline = min(places, key=lambda place: (_baseline_rank(members[place]), place))
+    baseline = min(indices, key=lambda index: (_baseline_rank(members[index]), index))
     candidates = sorted(
-        (place for place in places if place != baseline), key=lambda place: _timed(members[place])
+        (index for index in indices if index != baseline), key=lambda index: _timed(members[index])
     )
     return (baseline, *candidates)
 
@@ -48,11 +48,11 @@ def in_order(members: Sequence[Member]) -> tuple[int, ...]:
 def other_ranks(runs: Sequence[tuple[Path, RunRecord]]) -> set[int]:
     """Places of the runs that are ranks of a job whose lowest rank is here, too."""
     single = [
-        (place, record)
-        for place, (path, record) in enumerate(runs)
+        (index, record)
+        for index, (path, record) in enumerate(runs)
         if not (path / RANKS).is_dir()  # else it holds the other ranks of its job itself
     ]
-    return {place for ranks in rank_sets(single) for place in list(ranks.values())[1:]}
+    return {index for ranks in rank_sets(single) for index in list(ranks.values())[1:]}
 
 
 def runs_of(folder: Path) -> list[Path]:
@@ -88,7 +88,7 @@ def runs_in(folder: Path) -> list[Path]:
             files = open_run(path)
             timed = files.record.measurement is not None and bool(files.record.measurement.rounds)
             members.append(Member(path, files.record, timed or files.trace is not None))
-    return [members[place].path for place in in_order(members)]
+    return [members[index].path for index in in_order(members)]
 
 
 def is_run(path: Path) -> bool:

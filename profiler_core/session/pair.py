@@ -115,21 +115,21 @@ class Pair:
                 f"There is no fusion ledger: {why}",
                 remedy="Choose two runs with traces of the same kind of device.",
             )
-        left, right = self.baseline.material, self.candidate.material
+        baseline, right = self.baseline.material, self.candidate.material
         return self._comparison.answer(
-            ("ledger", self._number), lambda: pair_ledger(self._comparison.numbers, left, right)
+            ("ledger", self._number), lambda: pair_ledger(self._comparison.numbers, baseline, right)
         )
 
     @property
     def explanation(self) -> Explanation:
         """Waterfall with groups, ledger and findings; what fails is a note in it."""
-        left, right = self.baseline.material, self.candidate.material
+        baseline, right = self.baseline.material, self.candidate.material
         return self._comparison.answer(
             ("explanation", self._number),
             lambda: explain(
                 self._comparison.numbers,
                 self._number,
-                left,
+                baseline,
                 right,
                 make_ledger=lambda: self.ledger,
                 make_report=lambda: self.compilation,

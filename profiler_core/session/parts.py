@@ -242,8 +242,8 @@ class RunParts:
 def _paths(files: RunFiles) -> list[Path]:
     """All files of a run."""
     values = [getattr(files, name) for name in files.__struct_fields__ if name != "path"]
-    every = [value if isinstance(value, tuple) else (value,) for value in values]
-    return [path for paths in every for path in paths if isinstance(path, Path)]
+    paths_by_field = [value if isinstance(value, tuple) else (value,) for value in values]
+    return [path for paths in paths_by_field for path in paths if isinstance(path, Path)]
 
 
 def _state(path: Path) -> object:

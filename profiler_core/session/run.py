@@ -47,9 +47,9 @@ class Run(RunParts):
     """A run directory or a bare trace. Answers do not change: for changed files open it again."""
 
     @classmethod
-    def open(cls, path: Path, *more: Path, reading: Reading | None = None) -> "Run":
+    def open(cls, path: Path, *other_paths: Path, reading: Reading | None = None) -> "Run":
         """What lies at a path; with `more`, loose files that belong together. As `open_run`."""
-        return cls(open_run(path, *more), reading=reading)
+        return cls(open_run(path, *other_paths), reading=reading)
 
     # What is known of it
 
@@ -91,8 +91,8 @@ class Run(RunParts):
     def point(self) -> Side:
         """Its numbers as a point of a sweep: the trace is read only where nothing was measured."""
         side = make_side(self._files, None, compiling=self.compiling)
-        known = side.memory.peak_reserved_bytes is not None and side.step_time_ns is not None
-        return side if known or self._files.trace is None else self.side
+        is_complete = side.memory.peak_reserved_bytes is not None and side.step_time_ns is not None
+        return side if is_complete or self._files.trace is None else self.side
 
     @property
     def material(self) -> Material:
@@ -106,7 +106,7 @@ class Run(RunParts):
             counters=counters.counters,
             problems=(
                 *counters.problems,
-                *(one.problem for one in self.problems("stacks", "generated code")),
+                *(problem.problem for problem in self.problems("stacks", "generated code")),
             ),
         )
 
@@ -123,25 +123,25 @@ class Run(RunParts):
         return self.compilation_beside((), None)
 
     def compilation_beside(
-        self, others: Sequence[Other], break_even_steps: int | None
+        self, other_runs: Sequence[Other], break_even_steps: int | None
     ) -> CompilationReport | None:
         """The same beside other runs; None without logs.
 
         Args:
-            others: runs of the same workload, to tell what skipped frames lost.
+            other_runs: runs of the same workload, to tell what skipped frames lost.
             break_even_steps: of the comparison with the baseline; None: none is known.
         """
         log, trace = self.compile_log, self.trace
         if log is None:
             return None
         return self._answer(
-            ("compilation", tuple(others), break_even_steps),
+            ("compilation", tuple(other_runs), break_even_steps),
             lambda: compilation_report(
                 log,
                 trace=trace,
                 measurement=self.record.measurement,
                 break_even_steps=break_even_steps,
-                others=others,
+                others=other_runs,
             ),
         )
 

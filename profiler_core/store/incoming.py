@@ -55,16 +55,16 @@ def incoming_directory(upload_id: str) -> Path:
     return uploads_directory() / ".incoming" / upload_id
 
 
-def place_for(upload_id: str, place: int) -> Path:
+def place_for(upload_id: str, position: int) -> Path:
     """The path to receive into; `keep` makes it a received file, deleting it forgets it."""
-    if not 0 <= place < MOST_FILES:
+    if not 0 <= position < MOST_FILES:
         raise BadInput(
             f"More than {MOST_FILES} files were dropped at once.",
             remedy="Drop fewer, or one .zip of them.",
         )
     directory = incoming_directory(upload_id)
     directory.mkdir(parents=True, exist_ok=True)
-    return directory / f"{place}.part"
+    return directory / f"{position}.part"
 
 
 def keep(partial: Path, name: str) -> None:
@@ -74,16 +74,16 @@ def keep(partial: Path, name: str) -> None:
     partial.replace(partial.with_suffix(".data"))
 
 
-def received(upload_id: str, places: tuple[int, ...]) -> tuple[IncomingFile, ...]:
+def received(upload_id: str, positions: tuple[int, ...]) -> tuple[IncomingFile, ...]:
     """The files at these places that arrived whole, in the order of their names."""
     directory = incoming_directory(upload_id)
-    found = []
-    for place in sorted(set(places)):
-        path, note = directory / f"{place}.data", directory / f"{place}.json"
+    files = []
+    for position in sorted(set(positions)):
+        path, note = directory / f"{position}.data", directory / f"{position}.json"
         if path.is_file() and note.is_file():
             name = msgspec.json.decode(note.read_bytes(), type=_Note).name
-            found.append(IncomingFile(place, name, path))
-    return tuple(sorted(found, key=lambda file: file.name))
+            files.append(IncomingFile(position, name, path))
+    return tuple(sorted(files, key=lambda file: file.name))
 
 
 def forget(upload_id: str) -> None:
@@ -106,6 +106,6 @@ def forget_old(now_s: float | None = None) -> int:
 
 def displayable(name: str) -> str:
     """A name as it may be shown: no control characters, not endless, never empty."""
-    kept = "".join(c if c.isprintable() else " " for c in name.replace("\\", "/"))
-    parts = [part for part in kept.split("/") if part.strip() and part not in (".", "..")]
+    printable = "".join(c if c.isprintable() else " " for c in name.replace("\\", "/"))
+    parts = [part for part in printable.split("/") if part.strip() and part not in (".", "..")]
     return "/".join(parts)[-_LONGEST_NAME:].strip() or "unnamed"

@@ -79,8 +79,8 @@ class Comparable:
             return self.path.name
         for entry in self.entries:
             if entry.run.workload:
-                place = entry.run.sweep  # the points of a sweep differ in nothing else
-                at = "" if place is None else f", {place.label or place.name} {place.value}"
+                point = entry.run.sweep  # the points of a sweep differ in nothing else
+                at = "" if point is None else f", {point.label or point.name} {point.value}"
                 return f"{entry.run.workload}{at}"
         return " and ".join(entry.run.name or entry.path.name for entry in self.entries[:2])
 
@@ -169,12 +169,12 @@ def comparisons() -> tuple[Comparable, ...]:
         if (group := _comparable(prefix, folder, root)) is not None
     ]
     alone = [g.baseline for g in groups if g.path == g.baseline.path]
-    others = other_ranks([(entry.path, entry.run) for entry in alone])
-    hidden = {alone[place].key for place in others}
+    rank_indices = other_ranks([(entry.path, entry.run) for entry in alone])
+    hidden = {alone[index].key for index in rank_indices}
     groups = [g for g in groups if g.path != g.baseline.path or g.key not in hidden]
-    mine = [group for group in groups if group.origin != "sample"]
+    own_groups = [group for group in groups if group.origin != "sample"]
     samples = [group for group in groups if group.origin == "sample"]
-    return (*sorted(mine, key=lambda group: group.created_at, reverse=True), *samples)
+    return (*sorted(own_groups, key=lambda group: group.created_at, reverse=True), *samples)
 
 
 def _roots() -> dict[str, Path]:
@@ -188,10 +188,10 @@ def _roots() -> dict[str, Path]:
 def _folders(directory: Path, root: Path) -> Iterator[Path]:
     """Folders in `directory`, by name; links that lead out of `root` are not followed."""
     try:
-        found = sorted(directory.iterdir())
+        paths = sorted(directory.iterdir())
     except OSError:
         return
-    for path in found:
+    for path in paths:
         if not path.name.startswith((".", "_")) and path.is_dir() and _inside(path, root):
             yield path
 
@@ -199,18 +199,18 @@ def _folders(directory: Path, root: Path) -> Iterator[Path]:
 def _comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
     origin = _PREFIX[prefix]
     key = f"{prefix}/{encode_part(folder.name)}"
-    found = [
+    members = [
         _entry(f"{key}/{encode_part(path.name)}", path, origin)
         for path in _folders(folder, root)
         if _is_run(path, root)
     ]
-    if not found and _is_run(folder, root):
-        found = [_entry(key, folder, origin)]
-    if not found:
+    if not members and _is_run(folder, root):
+        members = [_entry(key, folder, origin)]
+    if not members:
         return None
-    order = in_order([Member(entry.path, entry.run, entry.is_readable) for entry in found])
-    baseline, *candidates = (found[place] for place in order)
-    created = max((e.run.created_at or "" for e in found), default="")
+    order = in_order([Member(entry.path, entry.run, entry.is_readable) for entry in members])
+    baseline, *candidates = (members[index] for index in order)
+    created = max((e.run.created_at or "" for e in members), default="")
     return Comparable(key, origin, folder, baseline, tuple(candidates), created)
 
 

@@ -19,16 +19,16 @@ _KEPT = 100  # the last ones; an address that is older must be opened again
 def opened_paths() -> tuple[Path, ...]:
     """The paths, the newest last; a damaged file allows nothing."""
     try:
-        said = msgspec.json.decode((home_directory() / _FILE).read_bytes(), type=list[str])
+        stored = msgspec.json.decode((home_directory() / _FILE).read_bytes(), type=list[str])
     except (OSError, msgspec.MsgspecError):
         return ()
-    return tuple(path for path in map(Path, said) if path.is_absolute())
+    return tuple(path for path in map(Path, stored) if path.is_absolute())
 
 
 def allow(paths: Sequence[Path]) -> None:
     """Let these paths be looked at, links followed."""
-    known = {str(path): None for path in opened_paths()}
+    paths_by_name = {str(path): None for path in opened_paths()}
     for path in paths:
-        known.pop(str(path.resolve()), None)
-        known[str(path.resolve())] = None
-    write_private(home_directory() / _FILE, msgspec.json.encode(list(known)[-_KEPT:]))
+        paths_by_name.pop(str(path.resolve()), None)
+        paths_by_name[str(path.resolve())] = None
+    write_private(home_directory() / _FILE, msgspec.json.encode(list(paths_by_name)[-_KEPT:]))

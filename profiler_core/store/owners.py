@@ -48,8 +48,8 @@ def _size(folder: Path) -> int:
     total = 0
     for path in folder.rglob("*"):
         try:
-            found = path.lstat()
-            total += found.st_size if S_ISREG(found.st_mode) else 0
+            status = path.lstat()
+            total += status.st_size if S_ISREG(status.st_mode) else 0
         except FileNotFoundError:  # deleted while we count
             continue
     return total

@@ -66,11 +66,11 @@ def find() -> Running | None:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{running.url}{_HEALTH}", timeout=_TIMEOUT_S) as answer:
-            said = json.load(answer)
+            answer_json = json.load(answer)
     except (OSError, ValueError):
         return None
-    same = isinstance(said, dict) and said.get("instance") == running.instance
-    return running if same else None
+    is_same = isinstance(answer_json, dict) and answer_json.get("instance") == running.instance
+    return running if is_same else None
 
 
 def _announced() -> Running | None:

@@ -70,9 +70,9 @@ def runs_below(path: Path) -> tuple[Path, ...]:
         packed = () if path.is_dir() else runs_packed(path)
         if len(packed) < 2:
             raise
-        shown = ", ".join(job.name for job in packed[:4])
+        job_names = ", ".join(job.name for job in packed[:4])
         raise NotARun(
-            f"{path.name} holds {len(packed)} jobs ({shown}), not one.",
+            f"{path.name} holds {len(packed)} jobs ({job_names}), not one.",
             remedy="Upload it, or unpack it and open its folder: then they are compared.",
         ) from error
     return (path,)

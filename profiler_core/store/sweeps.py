@@ -48,36 +48,38 @@ class SweepGroup:
 
 def place_of(group: Comparable) -> SweepPlace | None:
     """Which point of a sweep this comparison is; None: of none, or nobody knows of which."""
-    place = group.baseline.run.sweep
-    return place if place is not None and place.id else None
+    point = group.baseline.run.sweep
+    return point if point is not None and point.id else None
 
 
 def sweeps(groups: Sequence[Comparable]) -> tuple[SweepGroup, ...]:
     """The sweeps among these comparisons, in the order of their newest point."""
-    found: dict[str, list[tuple[SweepPlace, Comparable]]] = {}
+    points_by_key: dict[str, list[tuple[SweepPlace, Comparable]]] = {}
     for group in groups:
-        place = place_of(group)
-        if place is not None:
-            found.setdefault(key_of(group, place), []).append((place, group))
-    made = []
-    for key, points in found.items():
+        point = place_of(group)
+        if point is not None:
+            points_by_key.setdefault(key_of(group, point), []).append((point, group))
+    sweep_groups = []
+    for key, points in points_by_key.items():
         points.sort(key=_index)
-        place, first = points[0]
-        made.append(SweepGroup(key, first.origin, place, tuple(group for _, group in points)))
-    return tuple(sorted(made, key=lambda sweep: sweep.created_at, reverse=True))
+        point, first = points[0]
+        sweep_groups.append(
+            SweepGroup(key, first.origin, point, tuple(group for _, group in points))
+        )
+    return tuple(sorted(sweep_groups, key=lambda sweep: sweep.created_at, reverse=True))
 
 
-def key_of(group: Comparable, place: SweepPlace) -> str:
+def key_of(group: Comparable, point: SweepPlace) -> str:
     """The key of the sweep to which a comparison belongs, as in the URL."""
-    return f"{group.key.partition('/')[0]}/{encode_part(place.id)}"
+    return f"{group.key.partition('/')[0]}/{encode_part(point.id)}"
 
 
 def sweep_of_entry(entry: Entry) -> str | None:
     """The key of the sweep that a run of the library belongs to; None: to none."""
-    place, prefix = entry.run.sweep, entry.key.partition("/")[0]
-    if place is None or not place.id or prefix not in ("run", "upload", "sample"):
+    point, prefix = entry.run.sweep, entry.key.partition("/")[0]
+    if point is None or not point.id or prefix not in ("run", "upload", "sample"):
         return None
-    return f"{prefix}/{encode_part(place.id)}"
+    return f"{prefix}/{encode_part(point.id)}"
 
 
 def _index(point: tuple[SweepPlace, Comparable]) -> tuple[int, str]:

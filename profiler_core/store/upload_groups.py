@@ -50,8 +50,11 @@ class RunParts:
     @property
     def trace(self) -> Part | None:
         """Its trace, if it has one."""
-        places = stored_names(Role.TRACE)
-        return next((self.files[place] for place in places if place in self.files), None)
+        trace_names = stored_names(Role.TRACE)
+        return next(
+            (self.files[stored_name] for stored_name in trace_names if stored_name in self.files),
+            None,
+        )
 
 
 @dataclass(frozen=True)
@@ -78,17 +81,17 @@ def group(parts: Iterable[Part]) -> Groups:
     ranked, loose = _by_jobs(loose)
     runs = recorded + ranked
     leading = _leading(loose, is_alone=not runs)
-    made = [RunParts(name) for name in display_names([part.name for part in leading])]
-    for run, part in zip(made, leading, strict=True):
+    bare_runs = [RunParts(name) for name in display_names([part.name for part in leading])]
+    for run, part in zip(bare_runs, leading, strict=True):
         _put(run, part)
-    others = [part for part in loose if part not in leading]
-    notes = [note for part in others if (note := _left_out(part)) is not None]
-    readable = [part for part in others if part.role not in (None, Role.NOT_READ)]
-    if readable and not made:
+    other_parts = [part for part in loose if part not in leading]
+    notes = [note for part in other_parts if (note := _left_out(part)) is not None]
+    readable = [part for part in other_parts if part.role not in (None, Role.NOT_READ)]
+    if readable and not bare_runs:
         alone = RunParts(display_names([readable[0].name])[0])
-        made = [runs.pop() if len(runs) == 1 else alone]
-    given, unclear = _shared_out(readable, made)
-    return Groups((*runs, *made), (*notes, *given), unclear)
+        bare_runs = [runs.pop() if len(runs) == 1 else alone]
+    assignment_notes, unclear = _shared_out(readable, bare_runs)
+    return Groups((*runs, *bare_runs), (*notes, *assignment_notes), unclear)
 
 
 def _by_records(parts: list[Part]) -> tuple[list[RunParts], list[Part]]:
@@ -97,11 +100,11 @@ def _by_records(parts: list[Part]) -> tuple[list[RunParts], list[Part]]:
     loose = parts
     records = [part for part in parts if part.role is Role.RECORD]
     by_folder: dict[str, RunParts] = {}
-    places = places_beside([(_folder(record.name), record.path) for record in records])
+    rank_folders = places_beside([(_folder(record.name), record.path) for record in records])
     # Shorter folders first: a run comes before its ranks; among those of one job the lowest rank.
-    for record in sorted(records, key=lambda part: _order(part, places)):
+    for record in sorted(records, key=lambda part: _order(part, rank_folders)):
         folder = _folder(record.name)
-        of_rank = places.get(folder) or place_below(folder, by_folder)
+        of_rank = rank_folders.get(folder) or place_below(folder, by_folder)
         if of_rank is None:
             run, below = RunParts(_last(folder) or "run"), ""
             by_folder[folder] = run
@@ -110,18 +113,18 @@ def _by_records(parts: list[Part]) -> tuple[list[RunParts], list[Part]]:
             run, below = by_folder[of_rank[0]], f"{of_rank[1]}/"
         run.files[below + names.RUN_JSON] = record
         inside = [p for p in loose if p is not record and _is_below(p.name, folder)]
-        taken = {id(record)} | {
+        used = {id(record)} | {
             id(part) for part in inside if _put(run, part, by_name=True, below=below)
         }
-        loose = [part for part in loose if id(part) not in taken]
+        loose = [part for part in loose if id(part) not in used]
     return runs, loose
 
 
 def _by_jobs(parts: list[Part]) -> tuple[list[RunParts], list[Part]]:
     """A run for each job of several ranks among the traces, and the files that are in none."""
     runs = _ranked([part for part in parts if part.role is Role.TRACE])
-    taken = {id(part) for run in runs for part in run.files.values()}
-    return runs, [part for part in parts if id(part) not in taken]
+    used = {id(part) for run in runs for part in run.files.values()}
+    return runs, [part for part in parts if id(part) not in used]
 
 
 def _leading(parts: list[Part], *, is_alone: bool) -> list[Part]:
@@ -159,8 +162,8 @@ def _shared_out(parts: list[Part], runs: list[RunParts]) -> tuple[list[str], tup
     return notes, tuple(unclear)
 
 
-def _order(record: Part, places: Mapping[str, tuple[str, str]]) -> tuple[int, bool, str]:
-    return record.name.count("/"), _folder(record.name) in places, record.name
+def _order(record: Part, rank_folders: Mapping[str, tuple[str, str]]) -> tuple[int, bool, str]:
+    return record.name.count("/"), _folder(record.name) in rank_folders, record.name
 
 
 def _ranked(traces: list[Part]) -> list[RunParts]:
@@ -225,20 +228,20 @@ def _put(run: RunParts, part: Part, *, by_name: bool = False, below: str = "") -
     bare = _last(part.name).removesuffix(".gz")
     ending = ".gz" if part.role is not Role.RECORD and _is_gzipped(part.path) else ""
     if by_name and bare in _BY_NAME:
-        place = _BY_NAME[bare] + ending
+        stored_name = _BY_NAME[bare] + ending
     elif part.kind is None or part.kind.stored_as is None:
         return False
     elif part.kind.several:
         stem = part.kind.stored_as
         n_there = sum(name.startswith(f"{below}{stem}/") for name in run.files)
-        place = f"{stem}/{n_there}{part.kind.endings[0]}{ending}"
+        stored_name = f"{stem}/{n_there}{part.kind.endings[0]}{ending}"
     else:
-        place = part.kind.stored_as + ending
-    place = below + place
+        stored_name = part.kind.stored_as + ending
+    stored_name = below + stored_name
     bare_places = {name.removesuffix(".gz") for name in run.files}
-    if place.removesuffix(".gz") in bare_places:
+    if stored_name.removesuffix(".gz") in bare_places:
         return False
-    run.files[place] = part
+    run.files[stored_name] = part
     return True
 
 
@@ -247,9 +250,9 @@ def _is_gzipped(path: Path) -> bool:
         return packing_of(file.read(8)) is Packing.GZIP
 
 
-def display_names(found: list[str]) -> list[str]:
+def display_names(paths: list[str]) -> list[str]:
     """Short, distinct names: without endings, with folders only where they tell more."""
-    bare = [_without_endings(name) for name in found]
+    bare = [_without_endings(name) for name in paths]
     short = [_last(name) for name in bare]
     folder = [_last(_folder(name)) or _last(name) for name in bare]
     for candidate in (short, folder):
@@ -261,8 +264,8 @@ def display_names(found: list[str]) -> list[str]:
 
 
 def _without_endings(name: str) -> str:
-    known = (*PACKED_ENDINGS, *endings())
-    while ending := next((e for e in known if name.lower().endswith(e) and name != e), None):
+    all_endings = (*PACKED_ENDINGS, *endings())
+    while ending := next((e for e in all_endings if name.lower().endswith(e) and name != e), None):
         name = name[: -len(ending)]
     return name or "unnamed"
 

@@ -36,35 +36,35 @@ def jobs_among(traces: Sequence[tuple[str, Path]]) -> list[dict[int, int]]:
     """
     ranked = []
     for index, (name, path) in enumerate(traces):
-        said = rank_said(path)
-        is_told = said.rank is not None and (said.world_size or 0) > 1
-        rank = said.rank if is_told else rank_in_name(name)
+        header = rank_said(path)
+        is_told = header.rank is not None and (header.world_size or 0) > 1
+        rank = header.rank if is_told else rank_in_name(name)
         if rank is not None:
             ranked.append(RankedPart(index, name, rank, is_told))
-    told = [one for one in ranked if one.is_told]
-    jobs = _buckets(told, lambda one: str(PurePosixPath(one.name).parent))
-    taken = {index for job in jobs for index in job.values()}
-    rest = [one for one in ranked if one.index not in taken]
-    return jobs + _buckets(rest, lambda one: _NUMBER.sub(r"\1#", one.name))
+    with_rank = [part for part in ranked if part.is_told]
+    jobs = _buckets(with_rank, lambda part: str(PurePosixPath(part.name).parent))
+    assigned = {index for job in jobs for index in job.values()}
+    rest = [part for part in ranked if part.index not in assigned]
+    return jobs + _buckets(rest, lambda part: _NUMBER.sub(r"\1#", part.name))
 
 
 def _buckets(parts: Iterable[RankedPart], key: Callable[[RankedPart], str]) -> list[dict[int, int]]:
-    found: dict[str, list[RankedPart]] = {}
+    buckets: dict[str, list[RankedPart]] = {}
     for part in parts:
-        found.setdefault(key(part), []).append(part)
+        buckets.setdefault(key(part), []).append(part)
     return [
-        {one.rank: one.index for one in sorted(bucket, key=lambda one: one.rank)}
-        for bucket in found.values()
-        if len(bucket) > 1 and len({one.rank for one in bucket}) == len(bucket)
+        {member.rank: member.index for member in sorted(bucket, key=lambda member: member.rank)}
+        for bucket in buckets.values()
+        if len(bucket) > 1 and len({member.rank for member in bucket}) == len(bucket)
     ]
 
 
 def place_below(folder: str, runs: Iterable[str]) -> tuple[str, str] | None:
     """(folder of the run, "ranks/<r>") for the folder of a rank of one of these runs."""
-    found = _OF_RUN.match(folder)
-    if found is None or found["run"] not in set(runs):
+    match = _OF_RUN.match(folder)
+    if match is None or match["run"] not in set(runs):
         return None
-    return found["run"], f"{RANKS}/{found['rank']}"
+    return match["run"], f"{RANKS}/{match['rank']}"
 
 
 def places_beside(records: Iterable[tuple[str, Path]]) -> dict[str, tuple[str, str]]:
@@ -76,18 +76,18 @@ def places_beside(records: Iterable[tuple[str, Path]]) -> dict[str, tuple[str, s
     Args:
         records: (folder as uploaded, the file) of each run.json.
     """
-    found = [(folder, record_at(path)) for folder, path in records]
-    with_ranks = {match["run"] for folder, _ in found if (match := _OF_RUN.match(folder))}
+    records_read = [(folder, record_at(path)) for folder, path in records]
+    with_ranks = {match["run"] for folder, _ in records_read if (match := _OF_RUN.match(folder))}
     beside: dict[str, list[tuple[str, RunRecord]]] = {}
-    for folder, record in found:
+    for folder, record in records_read:
         if record is not None and folder not in with_ranks and not _OF_RUN.match(folder):
             beside.setdefault(str(PurePosixPath(folder).parent), []).append((folder, record))
-    places: dict[str, tuple[str, str]] = {}
+    rank_folders: dict[str, tuple[str, str]] = {}
     for runs in beside.values():
         for job in rank_sets(runs):
-            (_, lead), *others = job.items()
-            places |= {folder: (lead, f"{RANKS}/{rank}") for rank, folder in others}
-    return places
+            (_, lead), *followers = job.items()
+            rank_folders |= {folder: (lead, f"{RANKS}/{rank}") for rank, folder in followers}
+    return rank_folders
 
 
 def job_name(names: Sequence[str]) -> str:

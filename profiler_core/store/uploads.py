@@ -62,12 +62,12 @@ class _NewRun:
     is_compiled: bool | None = None  # None: no trace to tell by
 
 
-def accept(upload_id: str, places: tuple[int, ...], say: Say, owner: str = "") -> Accepted:
+def accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str = "") -> Accepted:
     """Make runs of the received files at these places.
 
     Args:
         upload_id: which upload.
-        places: of its files.
+        positions: numbers of its files in the order of upload.
         say: told what is done.
         owner: whose upload it is; empty: nobody's.
 
@@ -76,7 +76,7 @@ def accept(upload_id: str, places: tuple[int, ...], say: Say, owner: str = "") -
     """
     work = incoming.incoming_directory(upload_id)
     try:
-        files = incoming.received(upload_id, places)
+        files = incoming.received(upload_id, positions)
         if not files:
             raise BadInput("No file arrived whole.", remedy="Drop the files again.")
         notes: list[str] = []
@@ -85,13 +85,13 @@ def accept(upload_id: str, places: tuple[int, ...], say: Say, owner: str = "") -
         notes += grouped.notes
         if not grouped.runs:
             raise _nothing_usable(files, parts)
-        made = [
+        new_runs = [
             _NewRun(run, _lay_out(run, work / "runs" / str(n)))
             for n, run in enumerate(grouped.runs, start=1)
         ]
-        made = _readable(made, notes, say)
-        notes += _give_to_the_compiled_run(grouped.unclear, made)
-        ordered = _write_records(upload_id, made)
+        new_runs = _readable(new_runs, notes, say)
+        notes += _give_to_the_compiled_run(grouped.unclear, new_runs)
+        ordered = _write_records(upload_id, new_runs)
         if owner:
             write_owner(work / "runs", owner)
         target = uploads_directory() / upload_id
@@ -125,22 +125,22 @@ def _members(
     """The files of an archive, each unpacked to a numbered file: no path of it is ever used."""
     unpacked.mkdir(exist_ok=True)
     limits = configured()
-    left = limits.max_archive_bytes
+    n_bytes_left = limits.max_archive_bytes
     folder = file.name.removesuffix(".zip")
     with archive.opened(file.path, file.name, limits) as opened:
-        found = archive.members(opened)
-        total = sum(member.file_size for member in found)
-        done = 0
-        for member in found:
+        members = archive.members(opened)
+        total = sum(member.file_size for member in members)
+        n_unpacked = 0
+        for member in members:
             path = unpacked / f"{file.place}-{opened.infolist().index(member)}"
-            say(f"Unpacking {file.name}", done, total)
+            say(f"Unpacking {file.name}", n_unpacked, total)
             try:
                 with opened.open(member) as source, path.open("xb") as sink:
                     # Counted here too: the sizes in an archive's directory are only claims.
                     while block := source.read(_BLOCK_BYTES):
-                        left -= len(block)
-                        done += len(block)
-                        if left < 0:
+                        n_bytes_left -= len(block)
+                        n_unpacked += len(block)
+                        if n_bytes_left < 0:
                             raise BadInput(
                                 f"{file.name} unpacks to more than this server takes.",
                                 remedy="Pack only the run.",
@@ -162,8 +162,8 @@ def _members(
 
 
 def _lay_out(run: RunParts, directory: Path) -> Path:
-    for place, part in run.files.items():
-        _move(part, directory / place)
+    for stored_name, part in run.files.items():
+        _move(part, directory / stored_name)
     return directory
 
 
@@ -172,53 +172,53 @@ def _move(part: Part, target: Path) -> None:
     part.path.replace(target)
 
 
-def _give_to_the_compiled_run(logs: tuple[Part, ...], made: list[_NewRun]) -> list[str]:
+def _give_to_the_compiled_run(logs: tuple[Part, ...], new_runs: list[_NewRun]) -> list[str]:
     """A compiler's log with a name of its own belongs to the one run that was compiled.
 
     Returns:
         A sentence for each log: whose it was taken to be, or why it was left out.
     """
-    compiled = [run for run in made if run.is_compiled]
+    compiled = [run for run in new_runs if run.is_compiled]
     if len(compiled) != 1:
-        return [not_clear(log, len(made)) for log in logs]
+        return [not_clear(log, len(new_runs)) for log in logs]
     (run,) = compiled
     notes = []
     for log in logs:
         before = set(run.parts.files)
         refused = give(log, run.parts)
-        for place in set(run.parts.files) - before:
-            _move(log, run.directory / place)
-        taken = f"{log.name} was taken as the log of {run.parts.name}, the only compiled run."
-        notes += refused or [taken]
+        for stored_name in set(run.parts.files) - before:
+            _move(log, run.directory / stored_name)
+        note = f"{log.name} was taken as the log of {run.parts.name}, the only compiled run."
+        notes += refused or [note]
     return notes
 
 
-def _readable(made: list[_NewRun], notes: list[str], say: Say) -> list[_NewRun]:
+def _readable(new_runs: list[_NewRun], notes: list[str], say: Say) -> list[_NewRun]:
     """Read every trace once, so that the pages find its columns; drop what is none after all."""
-    kept: list[_NewRun] = []
+    readable: list[_NewRun] = []
     problems: list[BadInput] = []
-    for run in made:
+    for run in new_runs:
         trace = run.parts.trace
         if trace is None:
-            kept.append(run)
+            readable.append(run)
             continue
-        place = next(p for p, part in run.parts.files.items() if part is trace)
+        stored_name = next(p for p, part in run.parts.files.items() if part is trace)
         try:
             progress = partial(say, f"Reading {run.parts.name}")
-            read = open_trace(run.directory / place, progress, name=trace.name)
+            read = open_trace(run.directory / stored_name, progress, name=trace.name)
         except BadInput as problem:
             problems.append(problem)
             notes.append(problem.problem)
             if run.parts.n_ranks > 1:  # the others may be read
-                kept.append(run)
+                readable.append(run)
                 continue
             shutil.rmtree(run.directory)
             continue
         run.is_compiled = _is_compiled(read)
-        kept.append(run)
-    if not kept:
+        readable.append(run)
+    if not readable:
         raise problems[-1]
-    return kept
+    return readable
 
 
 def _is_compiled(trace: Trace) -> bool:
@@ -233,14 +233,14 @@ def _is_compiled(trace: Trace) -> bool:
     )
 
 
-def _write_records(upload_id: str, made: list[_NewRun]) -> list[_NewRun]:
+def _write_records(upload_id: str, new_runs: list[_NewRun]) -> list[_NewRun]:
     """Write run.json where none came along. Returns the runs, the baseline first.
 
     The baseline is the first eager one; else the first by name. A run.json that came along
     keeps its own word.
     """
-    loose = [run for run in made if not run.parts.has_record]
-    brought = [run for run in made if run.parts.has_record]
+    loose = [run for run in new_runs if not run.parts.has_record]
+    brought = [run for run in new_runs if run.parts.has_record]
     own_baseline = next((run for run in brought if _role(run) == "baseline"), None)
     # A snapshot does not tell whether it is of a compiled run; its name may.
     eager_first = sorted(
@@ -255,14 +255,14 @@ def _write_records(upload_id: str, made: list[_NewRun]) -> list[_NewRun]:
             schema_version=names.SCHEMA_VERSION,
             run_id=f"{upload_id}.{run.directory.name}",
             capture_id=upload_id,
-            role=None if len(made) == 1 else "baseline" if is_baseline else "candidate",
-            baseline_run_id=None if is_baseline or len(made) == 1 else baseline_id,
+            role=None if len(new_runs) == 1 else "baseline" if is_baseline else "candidate",
+            baseline_run_id=None if is_baseline or len(new_runs) == 1 else baseline_id,
             created_at=now,
             name=run.parts.name,
             world_size=run.parts.n_ranks,
         )
         (run.directory / names.RUN_JSON).write_bytes(msgspec.json.encode(record))
-    return [baseline, *(run for run in made if run is not baseline)]
+    return [baseline, *(run for run in new_runs if run is not baseline)]
 
 
 def _role(run: _NewRun) -> str | None:
@@ -283,10 +283,10 @@ def _nothing_usable(files: tuple[incoming.IncomingFile, ...], parts: list[Part])
             return empty_file(file.name, NotARun)
         text = f"{file.name} is neither a trace, nor a log, nor a run."
     else:
-        shown = ", ".join(file.name for file in files[:4]) + (" …" if len(files) > 4 else "")
+        file_names = ", ".join(file.name for file in files[:4]) + (" …" if len(files) > 4 else "")
         n_empty = sum(is_empty(file.path) for file in files)
         empty = f" ({n_empty} of them empty)" if n_empty else ""
-        text = f"None of the {len(files)} files is a trace, a log or a run{empty}: {shown}."
+        text = f"None of the {len(files)} files is a trace, a log or a run{empty}: {file_names}."
     return NotARun(text, remedy=f"Drop one of these: {accepted_sentence()}")
 
 
@@ -303,9 +303,9 @@ def _read(report: Report) -> Accepted:
     parser.add_argument("upload_id")
     parser.add_argument("places", nargs="+", type=int)
     parser.add_argument("--owner", default="")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        return accept(asked.upload_id, tuple(asked.places), say, asked.owner)
+        return accept(arguments.upload_id, tuple(arguments.places), say, arguments.owner)
     except OSError as error:
         raise BadInput(
             f"The files could not be kept: {error.strerror}.",

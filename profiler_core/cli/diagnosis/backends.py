@@ -32,12 +32,12 @@ def _family(name: str) -> str:
 
 
 def _engine(name: str, engine: dict[str, str | None]) -> Finding:
-    what, key = f"backend {name}", f"backend_{name}"
+    question, key = f"backend {name}", f"backend_{name}"
     if engine["problem"] is not None:
         why = engine["problem"] or "not installed"
-        return Finding(what, "no", why, f"Install {engine['install']}.", key=key)
+        return Finding(question, "no", why, f"Install {engine['install']}.", key=key)
     backend = declared(name)
     options = backend.options[:_N_OPTIONS] if backend is not None else ()
     takes = ", ".join(option.key.rstrip(".") for option in options)
     detail = engine["version"] or "version unknown"
-    return Finding(what, "yes", f"{detail}, options: {takes}" if takes else detail, key=key)
+    return Finding(question, "yes", f"{detail}, options: {takes}" if takes else detail, key=key)

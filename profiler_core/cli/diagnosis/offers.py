@@ -25,24 +25,24 @@ _TELLS = {
 
 def offers(interpreter: Interpreter) -> list[Finding]:
     """What its torch offers; nothing for an interpreter that was not asked for it."""
-    found: dict[str, Any] | None = interpreter.facts.get("abilities")
-    if found is None:
+    abilities: dict[str, Any] | None = interpreter.facts.get("abilities")
+    if abilities is None:
         return []
     has_gpu = bool(interpreter.gpus)
     return [
-        _compile(found, interpreter.facts),
-        _trace(found, has_gpu),
+        _compile(abilities, interpreter.facts),
+        _trace(abilities, has_gpu),
         _text_logs(interpreter),
-        _structured_log(found, interpreter),
-        _sources(found),
-        _warm(found),
-        _memory(found, has_gpu),
-        _ranks(found),
+        _structured_log(abilities, interpreter),
+        _sources(abilities),
+        _warm(abilities),
+        _memory(abilities, has_gpu),
+        _ranks(abilities),
     ]
 
 
-def _compile(found: dict[str, Any], facts: dict[str, Any]) -> Finding:
-    why = found["compile_error"]
+def _compile(abilities: dict[str, Any], facts: dict[str, Any]) -> Finding:
+    why = abilities["compile_error"]
     if why is None:
         return Finding("torch.compile", "yes", f"works on Python {facts['python']}")
     return Finding(
@@ -51,18 +51,18 @@ def _compile(found: dict[str, Any], facts: dict[str, Any]) -> Finding:
     )  # fmt: skip
 
 
-def _trace(found: dict[str, Any], has_gpu: bool) -> Finding:
-    if not found["kineto"]:
+def _trace(abilities: dict[str, Any], has_gpu: bool) -> Finding:
+    if not abilities["kineto"]:
         return Finding(
             "trace", "no", "this torch is built without Kineto: times and logs, and no kernels",
             "Install a build of torch with Kineto.",
         )  # fmt: skip
-    if has_gpu and not found["cuda_trace"]:
+    if has_gpu and not abilities["cuda_trace"]:
         return Finding(
             "trace", "partly", "its profiler sees operators and no CUDA kernels",
             "Install a build of torch whose profiler is built with CUPTI.",
         )  # fmt: skip
-    if not has_gpu and not found["cpu_kernel_names"]:
+    if not has_gpu and not abilities["cpu_kernel_names"]:
         return Finding(
             "trace", "partly", "Inductor's kernels for the CPU have no names in it",
             "Use torch 2.1 or newer.",
@@ -88,8 +88,8 @@ def _text_logs(interpreter: Interpreter) -> Finding:
     return Finding("compile logs", "partly", f"{detail}; {' '.join(_sentences(lost))}", newer)
 
 
-def _structured_log(found: dict[str, Any], interpreter: Interpreter) -> Finding:
-    if not found["structured_log"]:
+def _structured_log(abilities: dict[str, Any], interpreter: Interpreter) -> Finding:
+    if not abilities["structured_log"]:
         return Finding(
             "structured log", "no",
             "this torch writes no TORCH_TRACE (2.3 is the first): compile seconds come from the "
@@ -104,10 +104,10 @@ def _structured_log(found: dict[str, Any], interpreter: Interpreter) -> Finding:
     )
 
 
-def _sources(found: dict[str, Any]) -> Finding:
-    if found["provenance"]:
+def _sources(abilities: dict[str, Any]) -> Finding:
+    if abilities["provenance"]:
         return Finding("source lines of kernels", "yes", "by Inductor's provenance tracking")
-    if not found["structured_log"]:
+    if not abilities["structured_log"]:
         return Finding(
             "source lines of kernels", "no", "they come from the structured log",
             "Use torch 2.8 or newer.",
@@ -120,8 +120,8 @@ def _sources(found: dict[str, Any]) -> Finding:
     )  # fmt: skip
 
 
-def _warm(found: dict[str, Any]) -> Finding:
-    if found["graph_cache"]:
+def _warm(abilities: dict[str, Any]) -> Finding:
+    if abilities["graph_cache"]:
         return Finding("warm compile time", "yes", "with Inductor's cache of compiled graphs")
     return Finding(
         "warm compile time", "partly",
@@ -130,13 +130,13 @@ def _warm(found: dict[str, Any]) -> Finding:
     )  # fmt: skip
 
 
-def _memory(found: dict[str, Any], has_gpu: bool) -> Finding:
+def _memory(abilities: dict[str, Any], has_gpu: bool) -> Finding:
     if not has_gpu:
         return Finding(
             "memory", "partly", "on the CPU: what the trace says, and no snapshot",
             "Use a machine with a GPU, and a torch that sees it, for a snapshot.",
         )  # fmt: skip
-    if not found["memory_history"]:
+    if not abilities["memory_history"]:
         return Finding(
             "memory", "partly", "peaks, and no snapshot with Python's frames",
             "Use torch 2.1 or newer.",
@@ -144,13 +144,13 @@ def _memory(found: dict[str, Any], has_gpu: bool) -> Finding:
     return Finding("memory", "yes", "peaks, and a snapshot with Python's frames")
 
 
-def _ranks(found: dict[str, Any]) -> Finding:
-    if not found["distributed"]:
+def _ranks(abilities: dict[str, Any]) -> Finding:
+    if not abilities["distributed"]:
         return Finding(
             "several ranks", "no", "this torch is built without torch.distributed",
             "Install a build with torch.distributed.",
         )  # fmt: skip
-    if not found["fully_shard"]:
+    if not abilities["fully_shard"]:
         return Finding(
             "several ranks", "partly", "DDP, and no fully_shard (FSDP2)",
             "Use torch 2.4 or newer for the workload fsdp.",

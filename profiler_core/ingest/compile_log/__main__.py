@@ -13,11 +13,11 @@ from profiler_core.ingest.compile_log.reader import read_compile_log_files
 from profiler_core.model.compilation import CompileLog
 
 
-def _read(asked: dict[str, Any]) -> CompileLog:
+def _read(request: dict[str, Any]) -> CompileLog:
     return read_compile_log_files(
-        [Path(path) for path in asked["paths"]],
-        torch_version=asked["torch_version"],
-        asked=frozenset(asked["asked"]),
+        [Path(path) for path in request["paths"]],
+        torch_version=request["torch_version"],
+        asked=frozenset(request["asked"]),
     )
 
 

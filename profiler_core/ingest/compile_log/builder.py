@@ -106,9 +106,9 @@ class CompileLogBuilder:
 
     def add_repeat(self, file: str, line: int, compile_id: str | None, rank: int | None) -> None:
         """A repeat of which only the place is known: it belongs to the break met there before."""
-        known = self._by_place.get((file, line))
+        repeated = self._by_place.get((file, line))
         unknown = ParsedBreak(file, line, "", "", "", (), "", None, (), skipped=False)
-        self.add_break(known or unknown, compile_id, rank)
+        self.add_break(repeated or unknown, compile_id, rank)
 
     def frame_given_up(
         self, compile_id: str, rank: int | None, function: str | None, line: int | None
@@ -173,8 +173,8 @@ class CompileLogBuilder:
             repairs=dict(self.repairs),
         )
 
-    def _has_room(self, kept: Sized) -> bool:
-        if len(kept) < MAX_EVENTS:
+    def _has_room(self, events: Sized) -> bool:
+        if len(events) < MAX_EVENTS:
             return True
         self.repairs["event beyond 200 000 of its kind counted, not kept"] += 1
         return False

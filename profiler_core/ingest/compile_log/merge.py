@@ -61,11 +61,13 @@ def _breaks(
     """Where the structured log has breaks, the text adds places that it does not know."""
     if led_by_text:
         return _told_apart(structured.compilations, text)
-    known = {(b.file, b.line) for b in structured.graph_breaks}
-    known |= {(s.file or "", s.line or 0) for s in structured.frame_skips}
-    added = tuple(b for b in text.graph_breaks if (b.file, b.line) not in known)
-    more = tuple(s for s in text.frame_skips if (s.file or "", s.line or 0) not in known)
-    return structured.graph_breaks + added, structured.frame_skips + more
+    structured_lines = {(b.file, b.line) for b in structured.graph_breaks}
+    structured_lines |= {(s.file or "", s.line or 0) for s in structured.frame_skips}
+    added = tuple(b for b in text.graph_breaks if (b.file, b.line) not in structured_lines)
+    added_skips = tuple(
+        s for s in text.frame_skips if (s.file or "", s.line or 0) not in structured_lines
+    )
+    return structured.graph_breaks + added, structured.frame_skips + added_skips
 
 
 def _told_apart(
@@ -78,29 +80,29 @@ def _told_apart(
     without_code = {c.compile_id: c for c in compilations if c.has_guarded_code is False}
     resumes = {(c.file, c.line) for c in compilations if c.function and RESUME.match(c.function)}
     breaks, skips = [], list(text.frame_skips)
-    for found in text.graph_breaks:
-        given_up = [without_code[i] for i in found.compile_ids if i in without_code]
-        if given_up and all(s.compile_ids != found.compile_ids for s in skips):
+    for graph_break in text.graph_breaks:
+        given_up = [without_code[i] for i in graph_break.compile_ids if i in without_code]
+        if given_up and all(s.compile_ids != graph_break.compile_ids for s in skips):
             skips.append(
                 FrameSkip(
                     function=given_up[0].function,
                     function_line=given_up[0].line,
-                    file=found.file,
-                    line=found.line,
-                    reason=found.reason,
-                    hints=found.hints,
-                    stack=found.stack,
+                    file=graph_break.file,
+                    line=graph_break.line,
+                    reason=graph_break.reason,
+                    hints=graph_break.hints,
+                    stack=graph_break.stack,
                     n=len(given_up),
                     compile_ids=tuple(c.compile_id for c in given_up),
-                    ranks=found.ranks,
+                    ranks=graph_break.ranks,
                 )
             )
         if (
-            len(given_up) < len(found.compile_ids)
+            len(given_up) < len(graph_break.compile_ids)
             or not given_up
-            or (found.file, found.line) in resumes
+            or (graph_break.file, graph_break.line) in resumes
         ):
-            breaks.append(found)
+            breaks.append(graph_break)
     return tuple(breaks), tuple(skips)
 
 
@@ -108,14 +110,14 @@ def _recompiles(lead: tuple[Recompile, ...], add: tuple[Recompile, ...]) -> tupl
     """Add what the lead does not have: another rank's, or all where it cannot show any."""
     if not lead:
         return add
-    known = Counter(_recompile_key(recompile) for recompile in lead)
+    unmatched = Counter(_recompile_key(recompile) for recompile in lead)
     added = []
     for recompile in add:
         key = _recompile_key(recompile)
         if recompile.compile_id is None:
             continue  # it cannot be told from those the lead has
-        if known[key] > 0:
-            known[key] -= 1
+        if unmatched[key] > 0:
+            unmatched[key] -= 1
         else:
             added.append(recompile)
     return lead + tuple(added)
@@ -132,10 +134,11 @@ def _limit_hits(lead: tuple[LimitHit, ...], add: tuple[LimitHit, ...]) -> tuple[
     for hit in lead:
         twin = next(
             (
-                other
-                for other in remaining
-                if (other.function, other.file, other.line) == (hit.function, hit.file, hit.line)
-                and other.compile_id in (None, hit.compile_id)
+                candidate
+                for candidate in remaining
+                if (candidate.function, candidate.file, candidate.line)
+                == (hit.function, hit.file, hit.line)
+                and candidate.compile_id in (None, hit.compile_id)
             ),
             None,
         )
@@ -168,5 +171,5 @@ def _failures(
     return tuple(merged + remaining)
 
 
-def _same_place(one: CompileFailure, other: CompileFailure) -> bool:
-    return None in (one.line, other.line) or one.line == other.line
+def _same_place(failure: CompileFailure, other: CompileFailure) -> bool:
+    return None in (failure.line, other.line) or failure.line == other.line

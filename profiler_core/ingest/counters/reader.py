@@ -79,16 +79,16 @@ def read_run_counters(run: RunFiles) -> RunCounters:
 
 def _frame(table: RawTable) -> pl.DataFrame:
     """Rows with a kernel's name, in the columns of the model."""
-    place = {name: index for index, name in reversed(list(enumerate(table.header)))}
-    found: dict[str, tuple[int, float]] = {}
+    position = {name: index for index, name in reversed(list(enumerate(table.header)))}
+    sources: dict[str, tuple[int, float]] = {}
     for column, candidates in METRICS.items():
         for metric, factor in candidates:
-            scale = _scale(table, place.get(metric))
+            scale = _scale(table, position.get(metric))
             if scale is not None:
-                found[column] = (place[metric], factor * scale)
+                sources[column] = (position[metric], factor * scale)
                 break
-    texts = {column: place[name] for column, name in TEXTS.items() if name in place}
-    indices = sorted({*texts.values(), *(index for index, _ in found.values())})
+    texts = {column: position[name] for column, name in TEXTS.items() if name in position}
+    indices = sorted({*texts.values(), *(index for index, _ in sources.values())})
     rows = _split(table, indices)
     name_of = dict(zip(indices, rows.columns, strict=True))
     columns = []
@@ -98,8 +98,8 @@ def _frame(table: RawTable) -> pl.DataFrame:
             if column in ("grid", "block"):  # "(1568, 1, 1)" -> "[1568,1,1]", as in a trace
                 value = value.str.replace_all(r"[ ,]+", ",").str.replace_all(r"[()]", "")
                 value = pl.format("[{}]", value)
-        elif column in found:
-            index, factor = found[column]
+        elif column in sources:
+            index, factor = sources[column]
             value = _number(pl.col(name_of[index])) * factor
         else:
             value = pl.lit(None)

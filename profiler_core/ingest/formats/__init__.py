@@ -91,8 +91,8 @@ def trace_endings() -> tuple[str, ...]:
 @cache
 def endings() -> tuple[str, ...]:
     """The endings of all kinds' names without packing, the longest first."""
-    every = {ending for kind in file_kinds() for ending in kind.endings}
-    return tuple(sorted(every, key=lambda ending: (-len(ending), ending)))
+    unsorted = {ending for kind in file_kinds() for ending in kind.endings}
+    return tuple(sorted(unsorted, key=lambda ending: (-len(ending), ending)))
 
 
 @cache
@@ -104,8 +104,8 @@ def usual_words() -> frozenset[str]:
 @cache
 def accepted() -> tuple[str, ...]:
     """What may be opened and uploaded, in the plural: traces first."""
-    others = [k for k in file_kinds() if k.role not in (Role.TRACE, *_NOT_LISTED)]
-    return tuple(kind.plural for kind in (*trace_formats(), *others))
+    other_kinds = [k for k in file_kinds() if k.role not in (Role.TRACE, *_NOT_LISTED)]
+    return tuple(kind.plural for kind in (*trace_formats(), *other_kinds))
 
 
 def forget() -> None:
@@ -117,7 +117,7 @@ def forget() -> None:
         function.cache_clear()
 
 
-def _check_distinct(what: str, values: list[str]) -> None:
+def _check_distinct(attribute: str, values: list[str]) -> None:
     twice = [value for value, n in Counter(values).items() if n > 1]
     if twice:
-        raise ValueError(f"Two kinds of files have the same {what}: {', '.join(twice)}.")
+        raise ValueError(f"Two kinds of files have the same {attribute}: {', '.join(twice)}.")

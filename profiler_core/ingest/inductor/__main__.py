@@ -12,8 +12,8 @@ from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.model.inductor import InductorLog
 
 
-def _read(asked: dict[str, Any]) -> InductorLog:
-    return read_inductor([Path(path) for path in asked["paths"]])
+def _read(request: dict[str, Any]) -> InductorLog:
+    return read_inductor([Path(path) for path in request["paths"]])
 
 
 if __name__ == "__main__":

@@ -86,8 +86,8 @@ def read_calls(code: str) -> tuple[GeneratedCall, ...]:
         if row.lstrip().startswith("#"):
             if source := _SOURCE.search(row):
                 comment = (_names(source["nodes"]), _names(source["aten"] or ""))
-            elif found := _HANDLE.search(row):
-                handle = found["handle"]
+            elif match := _HANDLE.search(row):
+                handle = match["handle"]
             continue
         if partition := _RUN_PARTITION.search(row):
             body.steps.append(partition[2] or f"partition_{partition[1]}")
@@ -103,19 +103,19 @@ def read_kernels(code: str) -> dict[str, KernelDefinition]:
     """Generated kernels by name, each with the node mapping of the comment above it."""
     kernels: dict[str, KernelDefinition] = {}
     end = 0
-    for found in _DEFINITION.finditer(code):
-        head = code[end : found.start()]
+    for definition in _DEFINITION.finditer(code):
+        head = code[end : definition.start()]
         head = (
             head[head.rfind("\n\n") + 1 :]
             if "# kernel path" not in head
             else head[head.rfind("# kernel path") :]
         )
-        stop = code.find("\n''', ", found.end())
-        stop = code.find("\n", stop + 1) if stop >= 0 else found.end()
-        end = max(stop, found.end())
-        kernels[found["name"]] = KernelDefinition(
-            name=found["name"],
-            source=(head.strip("\n") + "\n" + code[found.start() : end]).strip("\n"),
+        stop = code.find("\n''', ", definition.end())
+        stop = code.find("\n", stop + 1) if stop >= 0 else definition.end()
+        end = max(stop, definition.end())
+        kernels[definition["name"]] = KernelDefinition(
+            name=definition["name"],
+            source=(head.strip("\n") + "\n" + code[definition.start() : end]).strip("\n"),
             nodes=tuple((m["source"], _names(m["nodes"])) for m in _MAPPING.finditer(head)),
             inputs=tuple((m["name"], m["type"]) for m in _FRAGMENT.finditer(head)),
         )
@@ -133,11 +133,11 @@ def read_buffers(
     """
     buffers: dict[str, tuple[tuple[int, ...], str]] = dict(results or {})
     for row in code.splitlines():
-        if made := _EMPTY.search(row) or _RANDOM.search(row):
-            shape = _sizes(made["shape"])
-            dtype = _DTYPES.get((made["dtype"] or "").removeprefix("torch."))
+        if match := _EMPTY.search(row) or _RANDOM.search(row):
+            shape = _sizes(match["shape"])
+            dtype = _DTYPES.get((match["dtype"] or "").removeprefix("torch."))
             if shape is not None and dtype:
-                buffers[made["name"]] = (shape, dtype)
+                buffers[match["name"]] = (shape, dtype)
         elif (again := _REUSE.match(row)) and again["old"] in buffers:
             buffers[again["name"]] = buffers[again["old"]]
     return buffers
@@ -147,22 +147,22 @@ def _call(
     row: str, number: int, comment: tuple[tuple[str, ...], tuple[str, ...]], handle: str | None
 ) -> GeneratedCall | None:
     kind: CallKind
-    if (found := _TRITON.search(row)) and not found["name"].startswith("runner"):
-        kind = "template" if found["name"].startswith("triton_tem") else "triton"
-        name = found["name"]
-    elif found := _CPP.match(row):
-        kind, name = "cpp", found["name"]
-    elif found := _LIBRARY.search(row):
-        kind, name = "library", found["name"]
+    if (match := _TRITON.search(row)) and not match["name"].startswith("runner"):
+        kind = "template" if match["name"].startswith("triton_tem") else "triton"
+        name = match["name"]
+    elif match := _CPP.match(row):
+        kind, name = "cpp", match["name"]
+    elif match := _LIBRARY.search(row):
+        kind, name = "library", match["name"]
         if _NO_KERNEL.search(name.rsplit(".", 1)[-1]) or _NO_KERNEL.search(name.split(".")[-2]):
             return None
-    elif found := _COPY.match(row):
+    elif match := _COPY.match(row):
         kind, name = "library", "aten.copy_"
     elif handle is not None and "(" in row and not _PREPARES.match(row):
-        found, kind, name = None, "library", handle.rsplit(":", 1)[0]
+        match, kind, name = None, "library", handle.rsplit(":", 1)[0]
     else:
         return None
-    arguments = tuple(re.findall(r"\b[A-Za-z_]\w*\b", found["arguments"])) if found else ()
+    arguments = tuple(re.findall(r"\b[A-Za-z_]\w*\b", match["arguments"])) if match else ()
     result = re.match(r"\s*(\w+) = ", row)
     return GeneratedCall(
         index=0, name=name, kind=kind, line=number, handle=handle,

@@ -54,8 +54,8 @@ def placeholder_shapes(text: str) -> dict[str, tuple[tuple[int, ...], str]]:
 
 def placeholder_names(text: str) -> tuple[str, ...]:
     """Names in the signature of a dynamo graph, which keep the case that the body's lose."""
-    found = _SIGNATURE.search(text)
-    return tuple(_ARGUMENT.findall(found["arguments"])) if found else ()
+    signature = _SIGNATURE.search(text)
+    return tuple(_ARGUMENT.findall(signature["arguments"])) if signature else ()
 
 
 def parse_type(annotation: str | None) -> tuple[tuple[int, ...] | None, str | None]:
@@ -74,20 +74,20 @@ def _nodes(text: str) -> Iterator[GraphNode]:
     line = 0
     for row in text.splitlines():
         if not row.strip() or row.lstrip().startswith("#"):
-            if found := _FILE.match(row):
-                file, line = found["file"], int(found["line"])
-                function, code = found["function"], found["code"] or ""
+            if match := _FILE.match(row):
+                file, line = match["file"], int(match["line"])
+                function, code = match["function"], match["code"] or ""
             elif _NO_FILE.match(row):
                 file, line, function, code = "", 0, "", ""
             continue
-        found = _ASSIGNED.match(row)
-        if found is None:
+        match = _ASSIGNED.match(row)
+        if match is None:
             continue
-        name, annotation, value = found["name"], found["type"], found["value"]
+        name, annotation, value = match["name"], match["type"], match["value"]
         value = value.split(";  ", 1)[0]
-        if found["infix"]:
+        if match["infix"]:
             # `out += identity;  out_1 = out`: the node is the name that is bound next.
-            target, value = found["infix"], f"{name}, {value}"
+            target, value = match["infix"], f"{name}, {value}"
             if bound := _BOUND_NEXT.search(row):
                 name, annotation = bound["name"], bound["type"] or annotation
         else:

@@ -22,8 +22,8 @@ def likest(texts: Sequence[str], graph: str) -> int | None:
     nodes = _nodes(graph)
     best, most = None, 0.0
     for index, text in enumerate(texts):
-        others = _nodes(text)
-        shared = len(nodes & others) / max(1, len(nodes | others))
+        candidate = _nodes(text)
+        shared = len(nodes & candidate) / max(1, len(nodes | candidate))
         if shared and shared >= most:
             best, most = index, shared
     return best

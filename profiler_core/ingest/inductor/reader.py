@@ -135,8 +135,8 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
     skipped: Counter[str] = Counter()
     n_records = n_unreadable = 0
     last_id = ""
-    wanted = (record for path in paths for record in records(path, _WANTED, skipped, skipped))
-    for record in wanted:
+    selected = (record for path in paths for record in records(path, _WANTED, skipped, skipped))
+    for record in selected:
         if record.payload is None:
             continue
         kind = record.kind.removeprefix(_ARTIFACT)
@@ -167,7 +167,7 @@ def _build(graph: _Graph) -> CompiledGraph:
     post_of = _string_lists(graph.mappings.get("cppCodeToPost"))
     stacks_of = _string_lists(graph.stacks)
     post_nodes = read_graph(graph.post)
-    known = {node.name for node in post_nodes}
+    post_names = {node.name for node in post_nodes}
     kernels = read_kernels(graph.code)
     aten_of = {name: dict(kernel.nodes) for name, kernel in kernels.items()}
     calls: list[GeneratedCall] = []
@@ -179,8 +179,8 @@ def _build(graph: _Graph) -> CompiledGraph:
             post = tuple(
                 node
                 for source in call.source_nodes
-                for node in ((source,) if source in known else mapping.get(source, ()))
-                if node in known
+                for node in ((source,) if source in post_names else mapping.get(source, ()))
+                if node in post_names
             )
         calls.append(
             msgspec.structs.replace(
@@ -215,11 +215,11 @@ def _build(graph: _Graph) -> CompiledGraph:
 
 def _traced(compilations: Mapping[str, _Compilation]) -> Iterator[CompiledGraph]:
     """Graphs that went to another compiler than Inductor: nodes, and no generated code."""
-    for compile_id, one in compilations.items():
-        if one.graphs or not one.dynamo:
+    for compile_id, compilation in compilations.items():
+        if compilation.graphs or not compilation.dynamo:
             continue
-        nodes = read_graph(one.dynamo)
-        backward = one.aot.get(_BACKWARD, "")
+        nodes = read_graph(compilation.dynamo)
+        backward = compilation.aot.get(_BACKWARD, "")
         directions: list[Direction] = ["forward", "backward"] if backward else ["inference"]
         for direction in directions:
             aot = backward if direction == "backward" else ""
@@ -229,7 +229,7 @@ def _traced(compilations: Mapping[str, _Compilation]) -> Iterator[CompiledGraph]
                 calls=(),
                 dynamo_nodes=nodes,
                 aot_nodes=read_graph(aot),
-                placeholders=placeholder_names(one.dynamo),
+                placeholders=placeholder_names(compilation.dynamo),
             )
 
 
@@ -254,19 +254,19 @@ def _post_to_pre(
 ) -> dict[str, tuple[str, ...]]:
     """For torch < 2.9: a call's source nodes are dynamo nodes, so the sources of its nodes."""
     names = {node.name for node in read_graph(dynamo)}
-    found: dict[str, dict[str, None]] = {}
+    pre_nodes: dict[str, dict[str, None]] = {}
     for call in calls:
         definition = kernels.get(call.name)
         for source, nodes in definition.nodes if definition else ():
             for node in nodes if source in names else ():
-                found.setdefault(node, {})[source] = None
+                pre_nodes.setdefault(node, {})[source] = None
         if call.kind == "library" and len(call.post_nodes) == 0:
             continue
         for node in call.post_nodes if call.kind == "library" else ():
             for source in call.source_nodes:
                 if source in names:
-                    found.setdefault(node, {})[source] = None
-    return {node: tuple(sources) for node, sources in found.items()}
+                    pre_nodes.setdefault(node, {})[source] = None
+    return {node: tuple(sources) for node, sources in pre_nodes.items()}
 
 
 def _direction(graph: _Graph) -> Direction:

@@ -65,15 +65,15 @@ class Chunks:
         """
         self._read_head()
         n_chunks = 0
-        wanted = self._sizes[0]
+        n_bytes = self._sizes[0]
         exhausted = False
         while not exhausted:
-            exhausted = not self._fill(wanted)
+            exhausted = not self._fill(n_bytes)
             if exhausted:
                 break
             cut = self._last_border()
             if cut is None:
-                wanted = len(self._buffer) * 2
+                n_bytes = len(self._buffer) * 2
                 self._check_piece()
                 continue
             end, start = cut
@@ -81,7 +81,7 @@ class Chunks:
             self._buffer = self._buffer[start:]
             yield chunk, False
             n_chunks += 1
-            wanted = self._sizes[min(n_chunks, len(self._sizes) - 1)]
+            n_bytes = self._sizes[min(n_chunks, len(self._sizes) - 1)]
         yield bytes(self._buffer), True
 
     def _fill(self, n_bytes: int) -> bool:
@@ -119,9 +119,9 @@ class Chunks:
         """Read up to the array's opening bracket."""
         searched = 0
         while True:
-            more = self._fill(len(self._buffer) + 1)
+            has_more = self._fill(len(self._buffer) + 1)
             text = self._buffer.removeprefix(_BYTE_ORDER_MARK).lstrip(_WHITE)
-            if not text and more:
+            if not text and has_more:
                 self._buffer.clear()
                 continue
             if not text:
@@ -136,14 +136,14 @@ class Chunks:
                     f"{self._source} is not JSON: it starts with {quoted(bytes(text[:12]))}.",
                     remedy="Pass a Kineto trace (.json, .json.gz, .json.zst or a .zip of one).",
                 )
-            found = _ARRAY.search(self._buffer, max(0, searched - 64))
-            if found:
-                head = bytes(self._buffer[: found.start()])
+            opening = _ARRAY.search(self._buffer, max(0, searched - 64))
+            if opening:
+                head = bytes(self._buffer[: opening.start()])
                 self.metadata = repair.metadata(head.rstrip(_WHITE + b",") + b"}")
-                self._buffer = self._buffer[found.end() :]
+                self._buffer = self._buffer[opening.end() :]
                 return
             searched = len(self._buffer)
-            if not more or searched > self._limits.max_piece_bytes:
+            if not has_more or searched > self._limits.max_piece_bytes:
                 raise NotATrace(
                     f"{self._source} is JSON but no trace: it has no traceEvents"
                     f"{_keys_of(bytes(self._buffer))}.",

@@ -109,10 +109,10 @@ class Decoder:
 
 
 def _rename_bytes(text: bytearray) -> None:
-    place = text.find(_BYTES)
-    while place >= 0:
-        text[place + 5] = ord("$")
-        place = text.find(_BYTES, place + len(_BYTES))
+    position = text.find(_BYTES)
+    while position >= 0:
+        text[position + 5] = ord("$")
+        position = text.find(_BYTES, position + len(_BYTES))
 
 
 def _drop_words(text: bytearray) -> None:
@@ -123,15 +123,15 @@ def _drop_words(text: bytearray) -> None:
     """
     dropped = 0
     for key in _WORDY_KEYS:
-        place = text.find(key)
-        while place >= 0:
-            begin = place + len(key)
+        position = text.find(key)
+        while position >= 0:
+            begin = position + len(key)
             word = _WORD.match(text, begin)
             if word is None or dropped == _MOST_WORDS:  # a text that may be a number, or many
                 return
             text[begin - 1 : word.end()] = b"null"
             dropped += 1
-            place = text.find(key, begin)
+            position = text.find(key, begin)
 
 
 @contextmanager
@@ -171,10 +171,10 @@ def _nanoseconds(field: str, *, typed: bool) -> str:
         return f"TRY_CAST(TRY_CAST({field} AS DECIMAL(22, 3)) * 1000 AS BIGINT) AS {field}_ns"
     # Whole and fraction apart: their difference is exact, and a thousand times the fraction is
     # within half a nanosecond of the truth up to _EXACT_UP_TO_NS; the product of both is not.
-    whole = f"floor({field})"
+    microseconds = f"floor({field})"
     return (
-        f"TRY_CAST({whole} AS BIGINT) * 1000 "
-        f"+ TRY_CAST(round(({field} - {whole}) * 1000) AS BIGINT) AS {field}_ns"
+        f"TRY_CAST({microseconds} AS BIGINT) * 1000 "
+        f"+ TRY_CAST(round(({field} - {microseconds}) * 1000) AS BIGINT) AS {field}_ns"
     )
 
 

@@ -58,12 +58,12 @@ def count_quoted_numbers(piece: bytes) -> int:
 def mend_piece(data: bytes) -> tuple[bytes, Counter[str]]:
     """A piece of many events with the repairs that need no look at single events."""
     text, n_bytes = to_text(data)
-    made: Counter[str] = Counter({NOT_UTF8: n_bytes} if n_bytes else {})
+    repairs: Counter[str] = Counter({NOT_UTF8: n_bytes} if n_bytes else {})
     for name, repair in ((ESCAPE, _escapes), (CONTROL, _controls), (CONSTANT, _constants)):
         text, n_places = repair(text)
         if n_places:
-            made[name] += n_places
-    return text.encode(), made
+            repairs[name] += n_places
+    return text.encode(), repairs
 
 
 def _escapes(text: str) -> tuple[str, int]:

@@ -59,10 +59,10 @@ def read_ranges(path: Path, trace: Trace) -> pl.DataFrame:
     try:
         read = msgspec.json.decode(bytes(data), type=_File | list[_Event])
         events = read.traceEvents if isinstance(read, _File) else read
-        found = sorted(
+        range_events = sorted(
             (event for event in events if event.cat == CATEGORY), key=lambda event: float(event.ts)
         )
-        counters = [msgspec.json.decode(event.args, type=dict[str, Any]) for event in found]
+        counters = [msgspec.json.decode(event.args, type=dict[str, Any]) for event in range_events]
     except (msgspec.MsgspecError, ValueError, TypeError) as error:
         raise BadInput(
             f"The counters of {path.name} cannot be read: {str(error)[:200]}.",
@@ -72,11 +72,14 @@ def read_ranges(path: Path, trace: Trace) -> pl.DataFrame:
     if ranges.height != len(counters):
         raise BadInput(f"{path.name} changed while it was read.", remedy="Open it again.")
     names = dict.fromkeys(
-        key for one in counters for key, value in one.items() if _is_number(value)
+        key for values in counters for key, value in values.items() if _is_number(value)
     )
     return ranges.select(
         "ts_ns", "dur_ns", pl.col("name").cast(pl.String),
-        *(pl.Series(n, [_number(one.get(n)) for one in counters], dtype=pl.Float64) for n in names),
+        *(
+            pl.Series(name, [_number(values.get(name)) for values in counters], dtype=pl.Float64)
+            for name in names
+        ),
     )  # fmt: skip
 
 

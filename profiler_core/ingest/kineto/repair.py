@@ -116,33 +116,33 @@ class Mender:
             self._read_tail(mend_text.to_text(bytes(self._tail))[0])
 
     def _events(self, text: str, *, is_last: bool) -> Iterator[Event]:
-        place, commas = 0, 0
+        position, commas = 0, 0
         while True:
-            place = _skip_white(text, place)
-            if place == len(text):
+            position = _skip_white(text, position)
+            if position == len(text):
                 return
-            character = text[place]
+            character = text[position]
             if character == ",":
                 commas += 1
-                place += 1
+                position += 1
                 if commas > 1:
                     self.repairs["doubled comma"] += 1
             elif character == "{":
                 commas = 0
-                event, place = self._event(text, place, is_last=is_last)
+                event, position = self._event(text, position, is_last=is_last)
                 if event is not None:
                     yield event
-            elif character == "]" and _AFTER_END.match(text, place + 1):
+            elif character == "]" and _AFTER_END.match(text, position + 1):
                 if commas:
                     self.repairs[mend_text.COMMA] += 1
                 self.ended = True
-                self._tail += text[place + 1 :].encode(errors="replace")
+                self._tail += text[position + 1 :].encode(errors="replace")
                 return
             elif character == "]":
                 self.repairs[STRAY_BRACKET] += 1
-                place += 1
+                position += 1
             else:
-                place = self._garbage(text, place, is_last=is_last)
+                position = self._garbage(text, position, is_last=is_last)
 
     def _event(self, text: str, start: int, *, is_last: bool) -> tuple[Event | None, int]:
         """(the event at `start` or None, where to go on)."""
@@ -165,14 +165,14 @@ class Mender:
         return event, end.end()
 
     def _mended(self, text: str) -> Event | None:
-        made: Counter[str] = Counter()
+        mends: Counter[str] = Counter()
         for name, repair in ((None, None), *mend_text.EVENT_REPAIRS):
             if repair is not None:
                 text, n_places = repair(text)
                 if not n_places:
                     continue
                 if name:
-                    made[name] += n_places
+                    mends[name] += n_places
             for decoder in (self._decoder, self._lenient):
                 before = self.repairs.copy()
                 try:
@@ -183,18 +183,18 @@ class Mender:
                 if not isinstance(event, dict):
                     return None
                 if decoder is self._lenient:
-                    made[mend_text.CONTROL] += 1
-                self.repairs += made
+                    mends[mend_text.CONTROL] += 1
+                self.repairs += mends
                 return event
         return None
 
-    def _garbage(self, text: str, place: int, *, is_last: bool) -> int:
+    def _garbage(self, text: str, position: int, *, is_last: bool) -> int:
         """Skip what is no event at all, up to the next one or the end of the array."""
         self.skipped[UNREADABLE] += 1
-        following = _EVENT_START.search(text, place)
+        following = _EVENT_START.search(text, position)
         if following is not None:
             return following.start()
-        end = text.find("]", place) if is_last else -1
+        end = text.find("]", position) if is_last else -1
         return end if end >= 0 else len(text)
 
     def _read_tail(self, text: str) -> None:
@@ -205,12 +205,12 @@ class Mender:
             self.repairs[NOT_CLOSED] += 1
             return
         try:
-            found, end = self._lenient.raw_decode('{"_":0' + text)
+            fields, end = self._lenient.raw_decode('{"_":0' + text)
         except (ValueError, RecursionError):
             self.repairs["unreadable text after the events"] += 1
             return
-        found.pop("_", None)
-        self.metadata = _plain(found)
+        fields.pop("_", None)
+        self.metadata = _plain(fields)
         self._further(text[end - len('{"_":0') :])
 
     def _further(self, text: str) -> None:
@@ -218,10 +218,10 @@ class Mender:
             self.repairs[FURTHER_DOCUMENT] += 1
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            self.repairs[DUPLICATE_KEY] += len(pairs) - len(found)
-        return found
+        fields = dict(pairs)
+        if len(fields) < len(pairs):
+            self.repairs[DUPLICATE_KEY] += len(pairs) - len(fields)
+        return fields
 
     def _constant(self, _name: str) -> None:
         self.repairs[mend_text.CONSTANT] += 1
@@ -235,18 +235,18 @@ def metadata(head: bytes) -> dict[str, Any]:
         pass
     text, _ = mend_text.mend_piece(head)
     try:
-        found = json.loads(text, strict=False, parse_constant=lambda _: None)
+        fields = json.loads(text, strict=False, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return {}
-    return _plain(found) if isinstance(found, dict) else {}
+    return _plain(fields) if isinstance(fields, dict) else {}
 
 
-def _plain(found: dict[str, Any]) -> dict[str, Any]:
+def _plain(fields: dict[str, Any]) -> dict[str, Any]:
     """Only what JSON can hold again: the decimals of the patient parser become floats."""
-    plain: dict[str, Any] = json.loads(json.dumps(found, default=float))
+    plain: dict[str, Any] = json.loads(json.dumps(fields, default=float))
     return plain
 
 
-def _skip_white(text: str, place: int) -> int:
-    match = _WHITE.match(text, place)
-    return match.end() if match else place
+def _skip_white(text: str, position: int) -> int:
+    match = _WHITE.match(text, position)
+    return match.end() if match else position

@@ -71,7 +71,8 @@ class Dealer:
         self._texts = pl.Categories.random()
         # polars forgets a list of categories together with the last series that uses it.
         self._kept_alive = [
-            pl.Series([""], dtype=pl.Categorical(kept)) for kept in (self._names, self._texts)
+            pl.Series([""], dtype=pl.Categorical(categories))
+            for categories in (self._names, self._texts)
         ]
 
     def deal(self, wide: pl.DataFrame) -> Rows:
@@ -141,10 +142,10 @@ class Dealer:
         """The ranges (ph X) that have a start and a length."""
         ranges = wide.filter(pl.col("ph") == "X")
         if ranges.height < wide.height:
-            others = wide.filter(
+            unread = wide.filter(
                 pl.col("ph").is_null() | ~pl.col("ph").is_in(("X", *_QUIET_PHASES))
             )
-            rows.skipped += _count_unread_phases(others)
+            rows.skipped += _count_unread_phases(unread)
         if ranges["ts_ns"].null_count() or ranges["dur_ns"].null_count():
             rows.skipped += _count_unusable(ranges)
             ranges = ranges.filter(pl.col("ts_ns").is_not_null(), pl.col("dur_ns").is_not_null())
@@ -188,9 +189,9 @@ _TABLE_OF = {category: table for category, (table, _) in _PLACES.items()}
 _NAME_OF = {category: name for category, (_, name) in _PLACES.items() if category != name}
 
 
-def _count_unread_phases(others: pl.DataFrame) -> Counter[str]:
+def _count_unread_phases(unread: pl.DataFrame) -> Counter[str]:
     counted: Counter[str] = Counter()
-    for row in others.group_by("ph", pl.col("name").is_null().alias("nameless")).len().rows():
+    for row in unread.group_by("ph", pl.col("name").is_null().alias("nameless")).len().rows():
         phase, nameless, n = row
         if phase is None:
             counted["empty event" if nameless else "no phase (ph)"] += n

@@ -83,8 +83,8 @@ def _integer(value: Any, allowed: range) -> int | None:
     number = _decimal(value)
     if number is None or abs(number) > 1 << 64:
         return None
-    whole = int(number.to_integral_value(ROUND_HALF_UP))
-    return whole if whole in allowed else None
+    rounded = int(number.to_integral_value(ROUND_HALF_UP))
+    return rounded if rounded in allowed else None
 
 
 def _identifier(value: Any) -> int | None:

@@ -27,12 +27,15 @@ def confine(n_bytes: int) -> None:
         import resource
     except ImportError:
         return
-    ours = _virtual_bytes() + max(_MEMORY_AT_LEAST, _MEMORY_PER_BYTE * n_bytes)
-    for what, most in ((resource.RLIMIT_AS, ours), (resource.RLIMIT_CPU, _PROCESSOR_SECONDS)):
-        _, hard = resource.getrlimit(what)
-        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    memory_bytes = _virtual_bytes() + max(_MEMORY_AT_LEAST, _MEMORY_PER_BYTE * n_bytes)
+    for resource_kind, most in (
+        (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_CPU, _PROCESSOR_SECONDS),
+    ):
+        _, hard = resource.getrlimit(resource_kind)
+        soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
         try:
-            resource.setrlimit(what, (wanted, hard))
+            resource.setrlimit(resource_kind, (soft, hard))
         except (ValueError, OSError):  # macOS refuses RLIMIT_AS
             continue
 

@@ -73,11 +73,11 @@ def check_opcodes(data: bytes, name: str) -> None:
 def _next(data: bytes, at: int, code: int, name: str) -> int:
     """Where the opcode after the one at `at` stands; it is none of the plain ones."""
     if code in _COUNTED:
-        width, what = _COUNTED[code]
+        width, content = _COUNTED[code]
         length = int.from_bytes(data[at + 1 : at + 1 + width], "little")
-        if what == "an integer" and length > _LONGEST_INTEGER_BYTES:
+        if content == "an integer" and length > _LONGEST_INTEGER_BYTES:
             raise BadInput(f"{name} holds an integer of {length} bytes.", remedy=REMEDY)
-        return _after(data, at + 1 + width, length, what, name)
+        return _after(data, at + 1 + width, length, content, name)
     if code == _FRAME:
         length = int.from_bytes(data[at + 1 : at + 9], "little")
         _after(data, at + 9, length, "a frame", name)  # it is only announced: its content follows
@@ -94,10 +94,10 @@ def _next(data: bytes, at: int, code: int, name: str) -> int:
     raise BadInput(_refusal(data, at, code, name), remedy=REMEDY)
 
 
-def _after(data: bytes, start: int, length: int, what: str, name: str) -> int:
+def _after(data: bytes, start: int, length: int, content: str, name: str) -> int:
     if start + length > len(data):
         raise BadInput(
-            f"{name} announces {what} of {length} bytes where {max(0, len(data) - start)} are "
+            f"{name} announces {content} of {length} bytes where {max(0, len(data) - start)} are "
             "left.",
             remedy=REMEDY,
         )
@@ -105,14 +105,14 @@ def _after(data: bytes, start: int, length: int, what: str, name: str) -> int:
 
 
 def _refusal(data: bytes, at: int, code: int, name: str) -> str:
-    known = _NAMES.get(code)
-    if known is None:
+    opcode = _NAMES.get(code)
+    if opcode is None:
         return f"{name} is damaged: byte {at} is no instruction of a pickle."
-    if known in _IMPORTS:
-        return f"{name} asks to import {_imported(data, at, known)}, and a snapshot is plain data."
-    if _PLAIN.fullmatch(data[at : at + 1] + bytes(8)[: _argument(known)]):
-        return f"{name} ends early, inside {known}."
-    return f"{name} holds the instruction {known} at byte {at}, and a snapshot is plain data."
+    if opcode in _IMPORTS:
+        return f"{name} asks to import {_imported(data, at, opcode)}, and a snapshot is plain data."
+    if _PLAIN.fullmatch(data[at : at + 1] + bytes(8)[: _argument(opcode)]):
+        return f"{name} ends early, inside {opcode}."
+    return f"{name} holds the instruction {opcode} at byte {at}, and a snapshot is plain data."
 
 
 def _argument(opcode: str) -> int:
@@ -127,8 +127,8 @@ def _imported(data: bytes, at: int, opcode: str) -> str:
         "INST": lambda: ".".join(_lines(data, at + 1)),
         "STACK_GLOBAL": lambda: ".".join(_strings_before(data, at)),
     }
-    said = readers[opcode]() if opcode in readers else ""
-    return f"“{said}”" if said else "something"
+    module = readers[opcode]() if opcode in readers else ""
+    return f"“{module}”" if module else "something"
 
 
 def _lines(data: bytes, start: int) -> list[str]:
@@ -141,10 +141,10 @@ _SHORT_STRING = re.compile(rb"\x8c(.)", re.DOTALL)
 
 def _strings_before(data: bytes, at: int) -> list[str]:
     """The last two short strings before `at`, each a run of printable characters."""
-    found = []
+    strings = []
     start = max(0, at - 200)
     for match in _SHORT_STRING.finditer(data, start, at):
         text = data[match.end() : match.end() + match.group(1)[0]]
         if match.end() + len(text) <= at and text.isascii() and text.decode().isprintable():
-            found.append(text.decode())
-    return found[-2:]
+            strings.append(text.decode())
+    return strings[-2:]

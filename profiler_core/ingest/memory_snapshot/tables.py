@@ -34,13 +34,13 @@ def tables_of(snapshot: Any, name: str, most_items: int = MOST_ITEMS) -> dict[st
 
 def settings_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
     """The plain values of allocator_settings."""
-    found = snapshot.get("allocator_settings")
+    settings = snapshot.get("allocator_settings")
     plain = (bool, int, float, str)
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         return {}
     return {
         key: value
-        for key, value in list(found.items())[:100]
+        for key, value in list(settings.items())[:100]
         if isinstance(key, str) and isinstance(value, plain)
     }
 
@@ -135,13 +135,13 @@ class _Reader:
         """The number of these frames; equal ones have the same number."""
         if frames is None:
             return None
-        known = id(frames)  # the objects live as long as the reading
-        if known not in self._stack_of:
+        frames_id = id(frames)  # the objects live as long as the reading
+        if frames_id not in self._stack_of:
             listed = self._list(frames, "frames")[:MOST_FRAMES]
-            self._stack_of[known] = self._new_stack(
+            self._stack_of[frames_id] = self._new_stack(
                 tuple(self._frame(self._dict(frame, "a frame")) for frame in listed)
             )
-        return self._stack_of[known]
+        return self._stack_of[frames_id]
 
     def _new_stack(self, frames: tuple[tuple[str, str, int], ...]) -> int | None:
         if not frames:
@@ -177,9 +177,9 @@ class _Reader:
         for column, value in values.items():
             rows[column].append(value)
 
-    def _list(self, value: Any, what: str) -> list[Any]:
+    def _list(self, value: Any, subject: str) -> list[Any]:
         if not isinstance(value, (list, tuple)):
-            raise self._wrong(what, "a list", value)
+            raise self._wrong(subject, "a list", value)
         self._left -= len(value)
         if self._left < 0:
             raise BadInput(
@@ -189,9 +189,9 @@ class _Reader:
             )
         return value if isinstance(value, list) else list(value)
 
-    def _dict(self, value: Any, what: str) -> dict[str, Any]:
+    def _dict(self, value: Any, subject: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self._wrong(what, "a dict", value)
+            raise self._wrong(subject, "a dict", value)
         return value
 
     def _number(self, owner: Mapping[str, Any], key: str, within: tuple[int, int]) -> int | None:
@@ -211,9 +211,9 @@ class _Reader:
         # Pickles may hold lone surrogates, which no file and no browser takes.
         return value if value is None else value[:4096].encode("utf-8", "replace").decode()
 
-    def _wrong(self, what: str, wanted: str, met: object) -> BadInput:
+    def _wrong(self, subject: str, expected: str, met: object) -> BadInput:
         return BadInput(
-            f"{self._name} is no memory snapshot: {what} should be {wanted} and is "
+            f"{self._name} is no memory snapshot: {subject} should be {expected} and is "
             f"{type(met).__name__}.",
             remedy=REMEDY,
         )

@@ -47,5 +47,5 @@ def plain_objects(data: bytes, name: str) -> Any:
         OverflowError,
         RecursionError,
     ) as error:
-        what = " ".join(str(error).split())[:200]
-        raise BadInput(f"{name} is damaged: {what}.", remedy=REMEDY) from error
+        reason = " ".join(str(error).split())[:200]
+        raise BadInput(f"{name} is damaged: {reason}.", remedy=REMEDY) from error

@@ -29,17 +29,17 @@ _EXPORTS = ("META_DATA_EXPORT", "EXPORT_META_DATA")  # the second up to 2022
 def started_ns(database: Database) -> int:
     """Epoch ns at time 0 of the file; 0 where it does not say (before 2021)."""
     for frame in database.frames(_START, {"start": integer("utcEpochNs")}):
-        found = frame["start"].drop_nulls()
-        return int(found[0]) if found.len() else 0
+        starts = frame["start"].drop_nulls()
+        return int(starts[0]) if starts.len() else 0
     return 0
 
 
 def versions(database: Database) -> tuple[str | None, str | None]:
     """(of Nsight Systems that exported, of the schema); None: the file does not say."""
     for table in _EXPORTS:
-        said = database.pairs(table, "name", "value")
-        if said:
-            return said.get("EXPORT_PRODUCT_VERSION"), said.get("EXPORT_SCHEMA_VERSION")
+        values = database.pairs(table, "name", "value")
+        if values:
+            return values.get("EXPORT_PRODUCT_VERSION"), values.get("EXPORT_SCHEMA_VERSION")
     return None, None
 
 
@@ -51,10 +51,10 @@ def device_properties(database: Database, process: Process | None) -> list[dict[
     if not any(database.has(_GPUS, column) for column in _PROPERTIES.values()):
         gpus = _of_2020(database) or gpus
     by_id = {gpu["id"]: gpu for gpu in gpus}
-    asked = {"gpu": integer("gpuId"), "cuda": integer("cudaId"), "pid": integer("pid")}
+    columns = {"gpu": integer("gpuId"), "cuda": integer("cudaId"), "pid": integer("pid")}
     listed = [
         (row["cuda"], by_id[row["gpu"]])
-        for frame in database.frames(_DEVICES, asked)
+        for frame in database.frames(_DEVICES, columns)
         for row in frame.iter_rows(named=True)
         if row["gpu"] in by_id and (process is None or row["pid"] == process.pid)
     ]
@@ -80,5 +80,5 @@ def _of_2020(database: Database) -> list[dict[str, Any]]:
 
 
 def _entry(number: int | None, gpu: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: gpu[name] for name in ("name", *_PROPERTIES) if gpu[name] is not None}
-    return {"id": number, **known}
+    properties = {name: gpu[name] for name in ("name", *_PROPERTIES) if gpu[name] is not None}
+    return {"id": number, **properties}

@@ -99,9 +99,9 @@ class Database:
         if table not in self.tables:
             return 0
         with suppress(*_DAMAGE):
-            found = self._connection.execute(f'SELECT max(_rowid_) FROM "{table}"').fetchone()  # noqa: S608
-            if found and isinstance(found[0], int):
-                return max(0, min(found[0], self._most_rows()))
+            row = self._connection.execute(f'SELECT max(_rowid_) FROM "{table}"').fetchone()  # noqa: S608
+            if row and isinstance(row[0], int):
+                return max(0, min(row[0], self._most_rows()))
         return 0
 
     def totals(self, table: str, key: str) -> list[tuple[object, int, float]]:
@@ -161,11 +161,11 @@ class Database:
 
     def pairs(self, table: str, key: str, value: str) -> dict[str, str]:
         """A small table of names and values, at most some thousand of them."""
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for frame in self.frames(table, {"key": text(key), "value": text(value)}):
-            found.update(frame.drop_nulls().head(10_000).iter_rows())
+            values.update(frame.drop_nulls().head(10_000).iter_rows())
             break
-        return found
+        return values
 
     def _protect(self) -> None:
         connection, limits = self._connection, self._limits
@@ -249,8 +249,8 @@ def _frame(rows: list[tuple[object, ...]], fields: Mapping[str, Field]) -> pl.Da
         pass  # a value of another type, which no export has: slower, one at a time
     columns = []
     for (name, dtype), values in zip(schema.items(), zip(*rows, strict=True), strict=True):
-        wanted = str if dtype == pl.String() else int
-        fitting = [value if isinstance(value, wanted) else None for value in values]
+        python_type = str if dtype == pl.String() else int
+        fitting = [value if isinstance(value, python_type) else None for value in values]
         columns.append(pl.Series(name, fitting, dtype=dtype))
     return pl.DataFrame(columns)
 

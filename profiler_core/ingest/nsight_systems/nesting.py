@@ -28,15 +28,15 @@ class Nest:
         """Position of the innermost range around each moment; -1: none. An end is outside."""
         opened = np.searchsorted(self._starts, moments, side="right")
         depth = opened - np.searchsorted(self._closed, moments, side="right") - 1
-        found = np.full(len(moments), -1, dtype=np.int64)
+        spans = np.full(len(moments), -1, dtype=np.int64)
         for level in np.unique(depth[depth >= 0]):
             of_level = self._of_depth.get(int(level))
             if of_level is None:
                 continue
-            asked = np.flatnonzero(depth == level)
-            place = np.searchsorted(of_level, opened[asked], side="left") - 1
-            known = place >= 0
-            found[asked[known]] = of_level[place[known]]
-        around = np.flatnonzero(found >= 0)
-        found[around[self._ends[found[around]] <= moments[around]]] = -1
-        return found
+            moments_here = np.flatnonzero(depth == level)
+            position = np.searchsorted(of_level, opened[moments_here], side="left") - 1
+            has_span = position >= 0
+            spans[moments_here[has_span]] = of_level[position[has_span]]
+        around = np.flatnonzero(spans >= 0)
+        spans[around[self._ends[spans[around]] <= moments[around]]] = -1
+        return spans

@@ -48,8 +48,8 @@ def gpu_processes(database: Database) -> list[Process]:
             if isinstance(key, int) and key > 0:
                 n_events[key] += n
                 time_ns[key] += length
-    found = [Process(key, n, round(time_ns[key])) for key, n in n_events.items()]
-    return sorted(found, key=lambda process: (-process.device_time_ns, process.global_pid))
+    processes = [Process(key, n, round(time_ns[key])) for key, n in n_events.items()]
+    return sorted(processes, key=lambda process: (-process.device_time_ns, process.global_pid))
 
 
 def choose(processes: list[Process], pid: int | None, name: str) -> Process | None:
@@ -60,14 +60,14 @@ def choose(processes: list[Process], pid: int | None, name: str) -> Process | No
     """
     if pid is None:
         return processes[0] if len(processes) > 1 else None
-    asked = next((process for process in processes if process.pid == pid), None)
-    if asked is None:
-        known = ", ".join(str(process.pid) for process in processes[:12]) or "none"
+    chosen = next((process for process in processes if process.pid == pid), None)
+    if chosen is None:
+        pids = ", ".join(str(process.pid) for process in processes[:12]) or "none"
         raise BadInput(
-            f"No process {pid} of {name} used a GPU; those that did: {known}.",
+            f"No process {pid} of {name} used a GPU; those that did: {pids}.",
             remedy="Pass one of these to --process, or leave it out.",
         )
-    return asked if len(processes) > 1 else None
+    return chosen if len(processes) > 1 else None
 
 
 def of_process(process: Process | None) -> str:

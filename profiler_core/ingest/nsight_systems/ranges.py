@@ -55,10 +55,12 @@ def read_ranges(database: Database, strings: Strings, process: Process | None) -
     pieces = []
     for frame in database.frames(RANGES, _FIELDS, where):
         kind = pl.col("kind").fill_null(_PUSH_POP)
-        known = frame.filter(kind.is_in((_PUSH_POP, _START_END)))
+        with_end = frame.filter(kind.is_in((_PUSH_POP, _START_END)))
         named = with_operators(
-            known.with_columns(
-                text=pl.select(pl.coalesce(known["text"], strings.of(known["text_id"]))).to_series()
+            with_end.with_columns(
+                text=pl.select(
+                    pl.coalesce(with_end["text"], strings.of(with_end["text_id"]))
+                ).to_series()
             )
         )
         pieces.append(
@@ -92,24 +94,24 @@ def nests(ranges: pl.DataFrame) -> dict[int, tuple[Ints, Nest]]:
         ~pl.col("is_crossing").fill_null(value=False),
         pl.col("tid").is_not_null(),
     )
-    found = {}
+    by_thread = {}
     for (tid,), part in sound.partition_by("tid", as_dict=True, maintain_order=True).items():
         starts = part["ts_ns"].to_numpy()
         rows = part["row"].to_numpy().astype(np.int64)
-        found[int(tid)] = (rows, Nest(starts, starts + part["dur_ns"].to_numpy()))
-    return found
+        by_thread[int(tid)] = (rows, Nest(starts, starts + part["dur_ns"].to_numpy()))
+    return by_thread
 
 
 def _without_false_crossings(ranges: pl.DataFrame) -> pl.DataFrame:
     """Clear `is_crossing` where a start/end range nests with all others of its thread."""
-    asked = ranges.with_row_index("row").filter(
+    asynchronous = ranges.with_row_index("row").filter(
         pl.col("is_crossing"), pl.col("dur_ns") >= 0, ~pl.col("elsewhere").fill_null(value=False)
     )
-    if not asked.height:
+    if not asynchronous.height:
         return ranges
     pushed = nests(ranges)
-    kept: list[int] = []
-    for (tid,), part in asked.partition_by("tid", as_dict=True, maintain_order=True).items():
+    nested_rows: list[int] = []
+    for (tid,), part in asynchronous.partition_by("tid", as_dict=True, maintain_order=True).items():
         starts, lengths = part["ts_ns"].to_numpy(), part["dur_ns"].to_numpy()
         alone = np.ones(len(starts), dtype=bool)
         if tid in pushed:
@@ -124,7 +126,7 @@ def _without_false_crossings(ranges: pl.DataFrame) -> pl.DataFrame:
                 open_until.pop()
             if is_alone and (not open_until or end <= open_until[-1]):
                 open_until.append(end)
-                kept.append(row)
+                nested_rows.append(row)
     nesting = np.zeros(ranges.height, dtype=bool)
-    nesting[kept] = True
+    nesting[nested_rows] = True
     return ranges.with_columns(is_crossing=pl.col("is_crossing") & ~pl.Series(nesting))

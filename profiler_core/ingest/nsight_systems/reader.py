@@ -122,16 +122,18 @@ def _unpacked(
         yield path, None
         return
     stream = Stream(path, limits, name)
-    with tempfile.NamedTemporaryFile(dir=scratch, prefix=".unpacked.", suffix=".sqlite") as whole:
+    with tempfile.NamedTemporaryFile(
+        dir=scratch, prefix=".unpacked.", suffix=".sqlite"
+    ) as unpacked:
         for block in stream:
-            whole.write(block)
-        whole.flush()
-        yield Path(whole.name), stream.damage
+            unpacked.write(block)
+        unpacked.flush()
+        yield Path(unpacked.name), stream.damage
 
 
 def _check_tables(database: Database, name: str) -> None:
-    known = {*DEVICE_TABLES, CALLS, RANGES}
-    if known.isdisjoint(database.tables) and "StringIds" not in database.tables:
+    readable_tables = {*DEVICE_TABLES, CALLS, RANGES}
+    if readable_tables.isdisjoint(database.tables) and "StringIds" not in database.tables:
         raise NotATrace(
             f"{name} is an SQLite file, but not one of Nsight Systems: it has no table StringIds.",
             remedy="Pass what nsys export --type sqlite report.nsys-rep wrote.",
@@ -170,8 +172,8 @@ class _Import:
         self._say()
         launches, operators = self._deal_calls(ranges, started)
         labels = find_labels(ranges, launches)
-        asked = self._choice.step_range
-        steps = find_steps(labels, ranges, launches, asked, self._name)
+        step_range = self._choice.step_range
+        steps = find_steps(labels, ranges, launches, step_range, self._name)
         self._deal_ranges(ranges, steps)
         for frame in other_events(self._database, self._strings, self._process):
             self._deal(frame)
@@ -196,13 +198,13 @@ class _Import:
 
     def _deal_device(self) -> pl.Series:
         """Returns the correlations of all device events."""
-        found = []
+        correlations = []
         for frame in device_events(self._database, self._strings, self._process):
             self._deal(frame)
-            found.append(frame["correlation"])
-        if not found:
+            correlations.append(frame["correlation"])
+        if not correlations:
             return pl.Series("correlation", [], dtype=pl.Int64)
-        return pl.concat(found).drop_nulls().unique()
+        return pl.concat(correlations).drop_nulls().unique()
 
     def _deal_calls(
         self, ranges: pl.DataFrame, started: pl.Series
@@ -211,9 +213,9 @@ class _Import:
         nest = _operators(ranges)
         launches, linked = [], []
         for frame in calls(self._database, self._strings, self._process):
-            own = frame.with_columns(external_id=_innermost(nest, frame))
-            self._deal(wide(own))
-            launching = own.filter(pl.col("correlation").is_in(started.implode()))
+            own_calls = frame.with_columns(external_id=_innermost(nest, frame))
+            self._deal(wide(own_calls))
+            launching = own_calls.filter(pl.col("correlation").is_in(started.implode()))
             launches.append(launching.select("ts_ns", "tid").drop_nulls())
             linked.append(launching.select("correlation", "external_id").drop_nulls("external_id"))
         schema = {"ts_ns": pl.Int64, "tid": pl.Int64}
@@ -255,17 +257,19 @@ class _Import:
         frame = self._dealer.assemble(name, self._spool.take(name))
         frame = frame.with_columns(pl.col("ts_ns") - origin_ns)
         if name == "device" and operators.height:
-            known = frame.drop("external_id").join(
+            with_operator = frame.drop("external_id").join(
                 operators, on="correlation", how="left", maintain_order="left"
             )
-            frame = known.select(list(TABLE_SCHEMAS[name]))
+            frame = with_operator.select(list(TABLE_SCHEMAS[name]))
         return frame
 
     def _metadata(
         self, ranges: pl.DataFrame, labels: list[Label], steps: Steps | None
     ) -> dict[str, Any]:
         product, schema = about.versions(self._database)
-        others = [p for p in self._processes if self._process is not None and p != self._process]
+        other_processes = [
+            p for p in self._processes if self._process is not None and p != self._process
+        ]
         return {
             "deviceProperties": about.device_properties(self._database, self._process),
             RECORDED_BY: about.TOOL,
@@ -275,7 +279,7 @@ class _Import:
                 "steps": None if steps is None else steps.label,
                 "ranges": most_repeated(labels),
                 "process": None if self._process is None else self._process.pid,
-                "other_processes": [p.pid for p in others],
+                "other_processes": [p.pid for p in other_processes],
                 "n_graph_replays": self._database.n_about(GRAPHS),
                 "missing": missing(self._database, ranges, steps),
             },
@@ -291,11 +295,11 @@ def _operators(ranges: pl.DataFrame) -> dict[int, tuple[Ints, Nest]]:
 
 def _innermost(operators: dict[int, tuple[Ints, Nest]], frame: pl.DataFrame) -> pl.Series:
     """The id of the innermost operator around each call, null where there is none."""
-    found = np.zeros(frame.height, dtype=np.int64)
+    external_ids = np.zeros(frame.height, dtype=np.int64)
     if operators and frame["ts_ns"].null_count() == 0:
         moments, threads = frame["ts_ns"].to_numpy(), frame["tid"].fill_null(-1).to_numpy()
         for tid, (ids, nest) in operators.items():
-            here = np.flatnonzero(threads == tid)
-            place = nest.innermost(moments[here])
-            found[here[place >= 0]] = ids[place[place >= 0]]
-    return pl.Series("external_id", found).replace(0, None)
+            rows_of_thread = np.flatnonzero(threads == tid)
+            operator = nest.innermost(moments[rows_of_thread])
+            external_ids[rows_of_thread[operator >= 0]] = ids[operator[operator >= 0]]
+    return pl.Series("external_id", external_ids).replace(0, None)

@@ -72,7 +72,7 @@ def find_steps(
     labels: list[Label],
     ranges: pl.DataFrame,
     launches: pl.DataFrame,
-    asked: str | None,
+    step_range: str | None,
     name: str,
 ) -> Steps | None:
     """The steps; None where no range can be taken for one.
@@ -81,20 +81,20 @@ def find_steps(
         labels: of `find_labels`.
         ranges: of `read_ranges`.
         launches: as for `find_labels`.
-        asked: the label that the user named, with * for anything; None: by the rule.
+        step_range: the label that the user named, where * matches anything; None: by the rule.
         name: of the file, for the message.
 
     Raises:
         BadInput: no range has the label that was asked for.
     """
-    if asked is not None:
-        wanted = [label for label in labels if _is_asked(label.text, asked)]
-        if not wanted:
+    if step_range is not None:
+        matching = [label for label in labels if _is_asked(label.text, step_range)]
+        if not matching:
             raise BadInput(
-                f"No NVTX range of {name} is called {asked!r}.",
+                f"No NVTX range of {name} is called {step_range!r}.",
                 remedy=f"Pass one of its own to --step-range: {_shown(labels)}.",
             )
-        chosen = min(wanted, key=lambda label: (-label.n_launches, label.depth, -len(label.rows)))
+        chosen = min(matching, key=lambda label: (-label.n_launches, label.depth, -len(label.rows)))
         return _made(chosen, ranges)
     repeated = [label for label in labels if len(label.rows) > 1 and label.n_launches]
     for has_word in (True, False):
@@ -147,17 +147,17 @@ def _labels_of_thread(
 def _made(label: Label, ranges: pl.DataFrame) -> Steps:
     texts = ranges["name"][label.rows].to_list()
     numbers = [_NUMBER.findall(text) for text in texts]
-    own = [found[-1] for found in numbers if found]
-    if len(own) < len(texts) or len(set(own)) < len(own):
-        own = [str(n) for n in range(len(texts))]
-    return Steps(label.text, label.rows, tuple(STEP + number for number in own))
+    step_numbers = [digits[-1] for digits in numbers if digits]
+    if len(step_numbers) < len(texts) or len(set(step_numbers)) < len(step_numbers):
+        step_numbers = [str(n) for n in range(len(texts))]
+    return Steps(label.text, label.rows, tuple(STEP + number for number in step_numbers))
 
 
-def _is_asked(label: str, asked: str) -> bool:
-    def matches(wanted: str) -> bool:
-        return re.fullmatch(re.escape(wanted).replace(r"\*", ".*"), label) is not None
+def _is_asked(label: str, step_range: str) -> bool:
+    def matches(pattern: str) -> bool:
+        return re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), label) is not None
 
-    return matches(asked) or matches(label_of(asked))
+    return matches(step_range) or matches(label_of(step_range))
 
 
 def _by_launches(launches: pl.DataFrame) -> list[int]:

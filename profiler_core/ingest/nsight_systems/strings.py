@@ -11,13 +11,13 @@ class Strings:
     def __init__(self, database: Database) -> None:
         fields = {"id": integer("id"), "value": text("value")}
         pieces = list(database.frames("StringIds", fields))
-        found = (
+        table = (
             pl.concat(pieces)
             if pieces
             else pl.DataFrame(schema={"id": pl.Int64, "value": pl.String})
         )
-        found = found.drop_nulls().unique("id", keep="first").sort("id")
-        self._ids, self._values = found["id"], found["value"]
+        table = table.drop_nulls().unique("id", keep="first").sort("id")
+        self._ids, self._values = table["id"], table["value"]
 
     def __len__(self) -> int:
         return self._ids.len()
@@ -26,10 +26,10 @@ class Strings:
         """The text of each id, null where there is none."""
         if not len(self):
             return pl.Series(ids.name, [None] * ids.len(), dtype=pl.String)
-        places = self._ids.search_sorted(ids.fill_null(-1)).clip(0, len(self) - 1)
-        found = pl.DataFrame(
-            {"asked": ids, "id": self._ids.gather(places), "value": self._values.gather(places)}
+        rows = self._ids.search_sorted(ids.fill_null(-1)).clip(0, len(self) - 1)
+        looked_up = pl.DataFrame(
+            {"asked": ids, "id": self._ids.gather(rows), "value": self._values.gather(rows)}
         )
-        return found.select(
+        return looked_up.select(
             pl.when(pl.col("asked") == pl.col("id")).then("value").alias(ids.name)
         ).to_series()

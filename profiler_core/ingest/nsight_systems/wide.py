@@ -11,12 +11,12 @@ def wide(frame: pl.DataFrame) -> pl.DataFrame:
     Args:
         frame: with ts_ns and dur_ns, null where the file has none.
     """
-    known = frame.with_columns(
+    with_columns = frame.with_columns(
         ph=pl.lit("X"), has_ts=pl.col("ts_ns").is_not_null(), has_dur=pl.col("dur_ns").is_not_null()
     )
-    return known.select(
+    return with_columns.select(
         pl.col(column).cast(dtype, strict=False)
-        if column in known.columns
+        if column in with_columns.columns
         else pl.lit(None, dtype).alias(column)
         for column, dtype in WIDE_SCHEMA.items()
     )

@@ -70,26 +70,26 @@ def read_run_samples(run: RunFiles) -> RunSamples:
 
 def _read(path: Path, kind: type[_Sample]) -> tuple[tuple[_Sample, ...], Tally]:
     decode = msgspec.json.Decoder(kind).decode
-    found: list[_Sample] = []
+    samples: list[_Sample] = []
     n_lines = n_bad = 0
     for line in _content(path).split(b"\n"):
         if not line.strip():
             continue
         n_lines += 1
         try:
-            found.append(decode(line))
+            samples.append(decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             n_bad += 1
     if not n_lines:
         raise empty_file(path.name, BadInput)
-    if not found:
+    if not samples:
         raise BadInput(
             f"{path.name} holds no sample: none of its {n_lines} lines is one.",
             remedy="Pass an nvml.jsonl of a capture, or samples with t_ns and gpu_index a line.",
         )
-    found.sort(key=lambda sample: sample.t_ns)
+    samples.sort(key=lambda sample: sample.t_ns)
     skipped = {"no sample": n_bad} if n_bad else {}
-    return tuple(found), Tally(n_lines, skipped)
+    return tuple(samples), Tally(n_lines, skipped)
 
 
 def _content(path: Path) -> bytes:

@@ -83,8 +83,8 @@ def parse_break(lines: Sequence[str]) -> ParsedBreak | None:
     """Read one record; None where its first line promises a break and no place follows."""
     if not lines:
         return None
-    place = PLACE.match(lines[0])
-    return _new_wording(lines, place) if place else _old_wording(lines)
+    match = PLACE.match(lines[0])
+    return _new_wording(lines, match) if match else _old_wording(lines)
 
 
 def parse_suppressed(first: str) -> tuple[str, int] | None:
@@ -95,7 +95,7 @@ def parse_suppressed(first: str) -> tuple[str, int] | None:
 
 def frames(lines: Sequence[str]) -> tuple[Frame, ...]:
     """The Python frames in `lines`, with their source line where it is printed."""
-    found: list[Frame] = []
+    stack: list[Frame] = []
     for index, text in enumerate(lines):
         match = FRAME.match(text)
         if match:
@@ -103,11 +103,11 @@ def frames(lines: Sequence[str]) -> tuple[Frame, ...]:
             code = (
                 "" if FRAME.match(following) or CARETS.fullmatch(following) else following.strip()
             )
-            found.append(Frame(match["file"], int(match["line"]), match["function"], code))
-    return tuple(found)
+            stack.append(Frame(match["file"], int(match["line"]), match["function"], code))
+    return tuple(stack)
 
 
-def _new_wording(lines: Sequence[str], place: re.Match[str]) -> ParsedBreak:
+def _new_wording(lines: Sequence[str], match: re.Match[str]) -> ParsedBreak:
     """2.6 and later: the place stands in the first line."""
     head, stack_lines = _split_stack(lines[1:])
     stack = frames(stack_lines)
@@ -120,7 +120,7 @@ def _new_wording(lines: Sequence[str], place: re.Match[str]) -> ParsedBreak:
     title = next((t for t in first_break if t.strip() and not t.startswith(GENERIC)), "")
     everything = "\n".join(body)
     skipped = SKIPPED_FRAME.search(everything)
-    file, line = place["file"], int(place["line"])
+    file, line = match["file"], int(match["line"])
     return ParsedBreak(
         file=file,
         line=line,

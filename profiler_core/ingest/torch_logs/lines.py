@@ -122,9 +122,9 @@ def _encoding(path: Path, head: bytes) -> str:
 
 def _clean(batch: list[str], repairs: Counter[str]) -> list[str]:
     """Strip what terminals add; the common line has none of it, so whole batches pass untouched."""
-    whole = "\n".join(batch)
+    text = "\n".join(batch)
     longest = max(map(len, batch))
-    if "\r" not in whole and "\x1b" not in whole and longest <= MAX_LINE_CHARS:
+    if "\r" not in text and "\x1b" not in text and longest <= MAX_LINE_CHARS:
         return batch
     if longest > MAX_LINE_CHARS:
         repairs["line cut at 64 kB"] += sum(len(line) > MAX_LINE_CHARS for line in batch)

@@ -37,11 +37,14 @@ def parse_cudagraph(lines: Sequence[str]) -> CudaGraphEvent | None:
     text = "\n".join(lines)
     skip = SKIP.match(text)
     if skip:
-        reason, place = _reason_and_place(skip["reason"])
+        reason, location = _reason_and_place(skip["reason"])
         reason = reason.removeprefix("skipping cudagraphs due to ")
         again = any(word in reason for word in LIMIT_WORDS)
         return CudaGraphEvent(
-            kind="re-record" if again else "skip", reason=reason, file=place.file, line=place.line
+            kind="re-record" if again else "skip",
+            reason=reason,
+            file=location.file,
+            line=location.line,
         )
     sizes = SIZES.match(text)
     if sizes:
@@ -50,12 +53,14 @@ def parse_cudagraph(lines: Sequence[str]) -> CudaGraphEvent | None:
         )
     split = PARTITION.match(text) or PARTITION_NODE.match(text)
     if split:
-        reason, place = _reason_and_place(split["reason"])
+        reason, location = _reason_and_place(split["reason"])
         if reason.startswith(NOT_ASKED):
             return None
-        if place.file is None:
-            place = _place(lines)
-        return CudaGraphEvent(kind="partition", reason=reason, file=place.file, line=place.line)
+        if location.file is None:
+            location = _place(lines)
+        return CudaGraphEvent(
+            kind="partition", reason=reason, file=location.file, line=location.line
+        )
     recording = RECORDING.match(text)
     if recording and recording["what"].startswith("cudagraph tree"):
         return CudaGraphEvent(kind="record", reason=recording["what"].strip())
@@ -121,9 +126,9 @@ class _Place(NamedTuple):
 
 
 def _reason_and_place(text: str) -> tuple[str, _Place]:
-    reason, found, where = text.partition("Found from :")
-    first_line = reason.partition("\n")[0] if not found else reason
-    return one_line(ADDRESS.sub("…", first_line)).rstrip(" ."), _place(where.split("\n"))
+    reason, separator, stack = text.partition("Found from :")
+    first_line = reason.partition("\n")[0] if not separator else reason
+    return one_line(ADDRESS.sub("…", first_line)).rstrip(" ."), _place(stack.split("\n"))
 
 
 def _place(lines: Sequence[str]) -> _Place:

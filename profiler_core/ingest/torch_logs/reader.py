@@ -37,10 +37,10 @@ def read_torch_logs(
         BadInput: a file cannot be read or is no text.
     """
     builder = CompileLogBuilder("text", torch_version=torch_version)
-    known = version_of(torch_version)
-    if known:
-        builder.since(known)
-        builder.until(known)
+    version = version_of(torch_version)
+    if version:
+        builder.since(version)
+        builder.until(version)
     reader = _Reader(builder)
     for path in paths:
         reader.read(path, chunk_bytes)
@@ -117,10 +117,10 @@ class _Reader:
         return True
 
     def _suppressed(self, record: Record) -> bool:
-        place = parse_suppressed(record.lines[0])
-        if place:
-            self._builder.add_repeat(*place, _compile_id(record), record.rank)
-        return place is not None
+        location = parse_suppressed(record.lines[0])
+        if location:
+            self._builder.add_repeat(*location, _compile_id(record), record.rank)
+        return location is not None
 
     def _recompile(self, record: Record) -> bool:
         parsed = _parse_recompile(tuple(record.lines))

@@ -58,11 +58,11 @@ def parse_recompile(lines: Sequence[str]) -> ParsedRecompile | None:
     """Read one record; None where the function or its place cannot be found."""
     header = HEADER.match(lines[0])
     if header is None:
-        whole = TUPLE.match("\n".join(lines))
-        if whole is None:
+        match = TUPLE.match("\n".join(lines))
+        if match is None:
             return None
-        reasons = (parse_guard(whole["reason"]),) if whole["reason"] else ()
-        return ParsedRecompile(whole["function"], whole["file"], int(whole["line"]), reasons)
+        reasons = (parse_guard(match["reason"]),) if match["reason"] else ()
+        return ParsedRecompile(match["function"], match["file"], int(match["line"]), reasons)
     return ParsedRecompile(
         header["function"], header["file"], int(header["line"]), tuple(_reasons(lines[1:]))
     )
@@ -115,17 +115,17 @@ def normalised_guard(text: str) -> str:
 
 
 def _reasons(lines: Sequence[str]) -> list[GuardFailure]:
-    found: list[str] = []
+    guards: list[str] = []
     for text in lines:
         stripped = text.strip()
         if not text.startswith("    - "):
             # A guard that holds a newline goes on without a bullet.
             skip = not stripped or stripped.startswith(("triggered by", "guard "))
-            if found and not skip and not stripped.startswith(("- ", "File ")):
-                found[-1] += "\n" + stripped
+            if guards and not skip and not stripped.startswith(("- ", "File ")):
+                guards[-1] += "\n" + stripped
             continue
         body = text[6:]
         if STACK_LINE.match(body):
             continue
-        found.append(body)
-    return [parse_guard(text) for text in found]
+        guards.append(body)
+    return [parse_guard(text) for text in guards]

@@ -71,10 +71,10 @@ def compilation(
     )
 
 
-def limit_of(done: Compilation) -> tuple[str | None, int | None] | None:
+def limit_of(ended: Compilation) -> tuple[str | None, int | None] | None:
     """Name and value of the recompile limit that ended this attempt; None: no limit ended it."""
-    reason = done.fail_reason or ""
-    if done.fail_type not in LIMIT_ERRORS and not reason.startswith(
+    reason = ended.fail_reason or ""
+    if ended.fail_type not in LIMIT_ERRORS and not reason.startswith(
         "Dynamo recompile limit exceeded"
     ):
         return None
@@ -91,13 +91,13 @@ def _time_ns(metrics: Mapping[str, Any], in_us: str, in_s: str) -> int | None:
 
 
 def _phases(metrics: Mapping[str, Any]) -> dict[str, int]:
-    found = {}
+    phase_ns = {}
     for scale, keys in ((1e9, SECONDS_KEYS), (1e3, MICROSECONDS_KEYS)):
         for key, name in keys.items():
             value = metrics.get(key)
             if isinstance(value, (int, float)) and 0 < value < math.inf:
-                found[name] = round(value * scale)
-    return found
+                phase_ns[name] = round(value * scale)
+    return phase_ns
 
 
 def _text(value: Any) -> str | None:

@@ -82,8 +82,8 @@ def read_torch_trace(
             remedy="Pass a dedicated_log_torch_trace_….log of a run with TORCH_TRACE set.",
         )
     log = builder.build()
-    known = version_of(log.torch_version)
-    span = (known, known) if known else (builder.at_least, builder.at_most)
+    version = version_of(log.torch_version)
+    span = (version, version) if version else (builder.at_least, builder.at_most)
     return structured_bounds(log, version=span)
 
 
@@ -229,43 +229,43 @@ class _Reader:
             return
         body: dict[str, Any] = record.body
         compile_id = record.compile_id or str(body.get("compile_id") or "")
-        done = compilation(body, compile_id, direction, self._rank_of(record))
+        ended = compilation(body, compile_id, direction, self._rank_of(record))
         version = body.get("pytorch_version")
         if isinstance(version, str):
             self._builder.torch_version = version
         if "duration_us" in body:
             self._builder.since((2, 7) if "is_runtime" in body else (2, 6))
         if direction == "forward":
-            done = self._ended(done, body)
+            ended = self._ended(ended, body)
         if len(self._done) < MAX_EVENTS:
-            self._done.append((self._key(compile_id), done))
-        if done.cudagraph_skip_reason:
-            reason = one_line(done.cudagraph_skip_reason).removeprefix(
+            self._done.append((self._key(compile_id), ended))
+        if ended.cudagraph_skip_reason:
+            reason = one_line(ended.cudagraph_skip_reason).removeprefix(
                 "skipping cudagraphs due to "
             )
             self._builder.add_cudagraph(CudaGraphEvent(kind="skip", reason=reason), compile_id)
 
-    def _ended(self, done: Compilation, body: dict[str, Any]) -> Compilation:
+    def _ended(self, ended: Compilation, body: dict[str, Any]) -> Compilation:
         """A forward compilation came to its end: was it the limit, a frame given up, an error?"""
-        compile_id, rank = done.compile_id, done.rank
+        compile_id, rank = ended.compile_id, ended.rank
         self._started.pop(compile_id, None)
-        if done.function:
-            function = original_function(done.function)
+        if ended.function:
+            function = original_function(ended.function)
             self._frames[compile_id.rpartition("/")[0]] = _Frame(
-                function, done.file or "", done.line or 0
+                function, ended.file or "", ended.line or 0
             )
         frame = self._frame_of(compile_id)
-        if not done.function and frame.function:
-            done = replace(done, function=frame.function, file=frame.file, line=frame.line)
-        limit = limit_of(done)
+        if not ended.function and frame.function:
+            ended = replace(ended, function=frame.function, file=frame.file, line=frame.line)
+        limit = limit_of(ended)
         if limit is not None:
             reasons = self._reasons.pop(compile_id, (None, ()))[1]
             self._limit_hit(compile_id, rank, reasons, *limit)
-        elif done.fail_type or done.has_guarded_code is False:
-            given_up = self._builder.frame_given_up(compile_id, rank, done.function, done.line)
-            if not given_up and done.fail_type:
-                self._builder.failures[_failure(done, body)] += 1
-        return done
+        elif ended.fail_type or ended.has_guarded_code is False:
+            given_up = self._builder.frame_given_up(compile_id, rank, ended.function, ended.line)
+            if not given_up and ended.fail_type:
+                self._builder.failures[_failure(ended, body)] += 1
+        return ended
 
     def _limit_hit(
         self,
@@ -308,11 +308,11 @@ class _Reader:
                 rank=self._rank_of(record),
             )
             self._done.append((self._key(compile_id), unfinished))
-        for key, done in self._done:
+        for key, ended in self._done:
             builder.compilations.append(
                 replace(
-                    done,
-                    phases=self._phases.phases(key, done.direction),
+                    ended,
+                    phases=self._phases.phases(key, ended.direction),
                     cache=dict(self._caches.get(key, {})),
                 )
             )
@@ -337,15 +337,15 @@ def _guards(text: str) -> tuple[GuardFailure, ...]:
     return tuple(parse_guard(str(reason).strip("\n")) for reason in reasons)
 
 
-def _failure(done: Compilation, body: dict[str, Any]) -> CompileFailure:
-    link = GB_LINK.search(done.fail_reason or "")
+def _failure(ended: Compilation, body: dict[str, Any]) -> CompileFailure:
+    link = GB_LINK.search(ended.fail_reason or "")
     file, line = body.get("fail_user_frame_filename"), body.get("fail_user_frame_lineno")
     return CompileFailure(
-        error=done.fail_type or "",
-        reason=one_line((done.fail_reason or "").partition("\n  ")[0]),
+        error=ended.fail_type or "",
+        reason=one_line((ended.fail_reason or "").partition("\n  ")[0]),
         suppressed=None,
-        function=done.function,
-        file=file if isinstance(file, str) else done.file,
-        line=line if isinstance(line, int) else done.line,
+        function=ended.function,
+        file=file if isinstance(file, str) else ended.file,
+        line=line if isinstance(line, int) else ended.line,
         gb_id=f"GB{link[1]}" if link else None,
     )

@@ -61,7 +61,7 @@ class TraceRecord(NamedTuple):
 
 def records(
     path: Path,
-    wanted: frozenset[str],
+    kinds: frozenset[str],
     repairs: Counter[str],
     skipped: Counter[str],
     size: int = CHUNK_BYTES,
@@ -70,7 +70,7 @@ def records(
 
     Args:
         path: plain or gzipped.
-        wanted: kinds whose payload is kept.
+        kinds: record kinds whose payload is kept.
         repairs: counts what was mended.
         skipped: counts records that were not read, by kind or reason.
         size: bytes read at a time; tests make it small.
@@ -91,7 +91,7 @@ def records(
             if current is not None:
                 yield _record(current, payload if keep else None, n_lines)
             current = _header(segment[:-1], skipped)
-            keep = current is not None and current[0] in wanted
+            keep = current is not None and current[0] in kinds
             payload, n_payload, n_lines = [], 0, 0
     if current is not None:
         yield _record(current, payload if keep else None, n_lines)
@@ -176,12 +176,12 @@ def _whole_lines(path: Path, repairs: Counter[str], size: int) -> Iterator[bytes
             if not newline:
                 continue
             cutting, text = False, b"\n" + after
-        whole, newline, rest_of = (rest + text).rpartition(b"\n")
+        complete, newline, rest_of = (rest + text).rpartition(b"\n")
         rest = rest_of
         if len(rest) > MAX_LINE_BYTES:
             rest, cutting = rest[:MAX_LINE_BYTES], True
             repairs["line cut at 16 MB"] += 1
         if newline:
-            yield whole + newline
+            yield complete + newline
     if rest:
         yield rest + b"\n"

@@ -31,28 +31,28 @@ def candidate_chapters(contents: Contents, number: int, charts: Charts) -> str:
         number: which candidate.
         charts: of the document.
     """
-    one = contents.explanations[number]
+    explanation = contents.explanations[number]
     labels = (contents.labels[0], contents.labels[number + 1])
     parts = []
-    if one.ledger is not None:
-        parts.append(_fusion(one.ledger, labels, charts, contents.time_word))
-    if one.waterfall is not None:
-        parts.append(_difference(one.waterfall, labels, charts))
-    if one.notes:
-        parts.append(bullets(one.notes))
+    if explanation.ledger is not None:
+        parts.append(_fusion(explanation.ledger, labels, charts, contents.time_word))
+    if explanation.waterfall is not None:
+        parts.append(_difference(explanation.waterfall, labels, charts))
+    if explanation.notes:
+        parts.append(bullets(explanation.notes))
     html = chapter(
         f"candidate-{number}",
         f"{labels[1]} against {labels[0]}",
         "What each operator became, and where the difference in step time comes from.",
         *parts,
     )
-    if one.findings:
+    if explanation.findings:
         html += chapter(
             f"findings-{number}",
             f"What to do next in {labels[1]}",
             "What stands out, by the time at stake in a step. Estimates may overlap and do not "
             "add up; ≤ is an upper bound.",
-            *(finding_html(finding) for finding in one.findings),
+            *(finding_html(finding) for finding in explanation.findings),
             flow=True,
         )
     return html
@@ -107,16 +107,18 @@ def _groups(groups: tuple[FoldedGroup, ...], labels: tuple[str, str]) -> str:
         ]
         for group in biggest
     ]
-    more = len(groups) - len(biggest)
-    below = paragraph(f"{more} smaller groups are left out here.", "muted") if more else ""
+    n_left_out = len(groups) - len(biggest)
+    below = (
+        paragraph(f"{n_left_out} smaller groups are left out here.", "muted") if n_left_out else ""
+    )
     heads = ["The biggest changes, a step", "kernels", *labels, "change"]
     return f"{table(heads, rows)}{below}"
 
 
 def _place(group: FoldedGroup) -> str:
-    place = group.first.sources[0][0] if group.first.sources else ""
+    source = group.first.sources[0][0] if group.first.sources else ""
     kind = "" if group.kind == "matched" else group.kind
-    words = " ".join(part for part in (kind, place, group.occurrence) if part)
+    words = " ".join(part for part in (kind, source, group.occurrence) if part)
     return f"<br><small>{escape(words)}</small>" if words else ""
 
 

@@ -89,45 +89,47 @@ def _details(report: CompilationReport, charts: Charts) -> str:
         stages = dict.fromkeys(node.stage for node in nodes if node.parent)
         keys = [(STAGE_LABELS[stage], colors[stage]) for stage in stages]
         alt = f"{len(nodes) - 1} phases of {format_duration(nodes[0].dur_ns)} of compile time."
-        what = (
+        caption = (
             "Where compile time went: compilations side by side, the phases inside each below it."
         )
         parts.append(
-            f'<div class="keep">{paragraph(what, "muted")}{charts.html(figure, alt)}'
+            f'<div class="keep">{paragraph(caption, "muted")}{charts.html(figure, alt)}'
             f"{legend(keys)}</div>"
         )
     return "".join(parts)
 
 
-def _breaks(found: Sequence[BreakReport]) -> str:
+def _breaks(breaks: Sequence[BreakReport]) -> str:
     rows = [
         [
-            f"{escape(one.cause.label)}<br><small class=mono>{_place(one.place)}</small>",
-            f"{escape(one.cause.change)}<br><small>{escape(short(one.found.reason, 200))}</small>",
-            format_count(one.found.n),
-            format_duration(one.cost_ns),
+            f"{escape(graph_break.cause.label)}<br><small class=mono>"
+            f"{_place(graph_break.place)}</small>",
+            f"{escape(graph_break.cause.change)}<br><small>"
+            f"{escape(short(graph_break.found.reason, 200))}</small>",
+            format_count(graph_break.found.n),
+            format_duration(graph_break.cost_ns),
         ]
-        for one in found[:_MOST]
+        for graph_break in breaks[:_MOST]
     ]
     heads = ["Graph break", "what to change, what PyTorch says", "met", "its share, a step"]
-    return table(heads, rows, text=True, numbers=2) + _more(len(found))
+    return table(heads, rows, text=True, numbers=2) + _more(len(breaks))
 
 
-def _skips(found: Sequence[SkipReport]) -> str:
+def _skips(skips: Sequence[SkipReport]) -> str:
     rows = [
         [
-            f"{escape(one.found.function or 'a function')}<br><small class=mono>"
-            f"{_place(one.place) if one.place else 'place unknown'}</small>",
-            f"{escape(one.cause.label)}<br><small>{escape(one.cause.what)}</small>",
-            escape(one.change),
+            f"{escape(skip.found.function or 'a function')}<br><small class=mono>"
+            f"{_place(skip.place) if skip.place else 'place unknown'}</small>",
+            f"{escape(skip.cause.label)}<br><small>{escape(skip.cause.what)}</small>",
+            escape(skip.change),
         ]
-        for one in found[:_MOST]
+        for skip in skips[:_MOST]
     ]
     return table(["Runs eager", "because of", "what to change"], rows, text=True)
 
 
-def _recompiles(found: Sequence[RecompileReport]) -> str:
-    groups = recompile_groups(found)
+def _recompiles(recompiles: Sequence[RecompileReport]) -> str:
+    groups = recompile_groups(recompiles)
     rows = [
         [
             f"{escape(group.function)}<br>"
@@ -174,8 +176,8 @@ def _n_compilations(report: CompilationReport) -> int:
 
 
 def _seconds(report: CompilationReport) -> str:
-    taken = report.compile_time
-    return "–" if taken is None else format_duration(taken.seconds * 1e9)
+    compile_time = report.compile_time
+    return "–" if compile_time is None else format_duration(compile_time.seconds * 1e9)
 
 
 def _break_cost(report: CompilationReport) -> str:

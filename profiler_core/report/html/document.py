@@ -52,8 +52,8 @@ def html_report(contents: Contents) -> str:
 def report_title(contents: Contents) -> str:
     """What was compared, in a few words."""
     record = contents.comparison.baseline.run.record
-    what = record.workload or record.name or "Comparison"
-    return f"{what}: {' against '.join((', '.join(contents.labels[1:]), contents.labels[0]))}"
+    subject = record.workload or record.name or "Comparison"
+    return f"{subject}: {' against '.join((', '.join(contents.labels[1:]), contents.labels[0]))}"
 
 
 def _contents_list(contents: Contents) -> str:

@@ -34,7 +34,7 @@ def kernels_chapter(contents: Contents, charts: Charts) -> str:
                 else [format_count(side.n), format_duration(side.time_ns)]
             )
         body.append(cells)
-    more = len(rows) - _MOST
+    n_left_out = len(rows) - _MOST
     alt = "Time a step of the longest kernels in each run; the table below has the numbers."
     return chapter(
         "kernels",
@@ -42,7 +42,9 @@ def kernels_chapter(contents: Contents, charts: Charts) -> str:
         "Calls and time of each kernel in a step.",
         f'<div class="keep">{charts.html(kernel_bars(labels, rows, LIGHT), alt)}</div>',
         table(heads, body),
-        paragraph(f"{more} further kernels are left out here.", "muted") if more > 0 else "",
+        paragraph(f"{n_left_out} further kernels are left out here.", "muted")
+        if n_left_out > 0
+        else "",
         "<h3>By what they do</h3>",
         _categories(contents),
     )

@@ -118,7 +118,7 @@ def _rounds(sides: tuple[Side, ...]) -> list[str]:
     for side in sides:
         measured = side.run.record.measurement
         rounds = measured.rounds if measured else ()
-        n_steps = format_count(sum(one.n_steps for one in rounds))
+        n_steps = format_count(sum(timed_round.n_steps for timed_round in rounds))
         cells.append(f"{len(rounds)} rounds, {n_steps} steps" if rounds else "not timed")
     return cells
 

@@ -65,7 +65,7 @@ def legend(entries: Sequence[tuple[str, str]]) -> str:
 
 def bullets(sentences: Iterable[str]) -> str:
     """Each sentence once, in the order of their first appearance."""
-    items = "".join(f"<li>{escape(one)}</li>" for one in dict.fromkeys(sentences))
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in dict.fromkeys(sentences))
     return f"<ul>{items}</ul>" if items else ""
 
 

@@ -32,12 +32,12 @@ def _signed(review: Review) -> str:
         return paragraph("Nobody has signed it yet.", "muted")
     rows = [
         [
-            escape(one.person),
-            f'<span class="{_KIND.get(one.decision, "")}">{escape(one.decision)}</span>',
-            escape(one.signed_at[:10]),
-            escape(one.note),
+            escape(sign_off.person),
+            f'<span class="{_KIND.get(sign_off.decision, "")}">{escape(sign_off.decision)}</span>',
+            escape(sign_off.signed_at[:10]),
+            escape(sign_off.note),
         ]
-        for one in review.sign_offs
+        for sign_off in review.sign_offs
     ]
     return table(["Signed by", "verdict", "on", ""], rows, text=True)
 

@@ -46,9 +46,9 @@ def headline(contents: Contents) -> str:
     bad = ' class="bad"' if verdict.kind in ("wrong_numerics", "slower") else ""
     html += f"<h1{bad}>{_emphasised(first, lead.label)}</h1>"
     html += _lead(" ".join((evidence, *verdict.details)).strip())
-    for other in comparison.candidates:
-        if other is not lead:
-            html += _lead(verdict_sentence(other).headline)
+    for candidate in comparison.candidates:
+        if candidate is not lead:
+            html += _lead(verdict_sentence(candidate).headline)
     return html
 
 
@@ -83,10 +83,10 @@ def finding_html(finding: Finding, *, brief: bool = False) -> str:
 
 def _first_findings(contents: Contents) -> str:
     for number in contents.order[:1]:
-        found = contents.explanations[number].findings
-        if found:
+        findings = contents.explanations[number].findings
+        if findings:
             label = contents.labels[number + 1]
-            rows = "".join(finding_html(one, brief=True) for one in found[:_FIRST])
+            rows = "".join(finding_html(finding, brief=True) for finding in findings[:_FIRST])
             return f'<div class="keep"><h3>What to do next in {escape(label)}</h3>{rows}</div>'
     return ""
 

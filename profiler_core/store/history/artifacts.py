@@ -86,11 +86,11 @@ class Artifacts:
             try:
                 # A listing that fsspec remembers would miss what others have written since.
                 self.files.invalidate_cache()
-                found: Sequence[str] = self.files.find(self.root)
+                paths: Sequence[str] = self.files.find(self.root)
             except FileNotFoundError:
                 return ()
         start = len(self.root.rstrip("/")) + 1
-        named = (str(path)[start:] for path in found)
+        named = (str(path)[start:] for path in paths)
         return tuple(sorted(name for name in named if _is_name(name)))
 
     def _path(self, name: str) -> str:
@@ -139,7 +139,7 @@ def _cached(name: str) -> Path:
 
 
 @contextmanager
-def _telling(what: str) -> Iterator[None]:
+def _telling(participle: str) -> Iterator[None]:
     try:
         yield
     except BadInput:
@@ -151,6 +151,6 @@ def _telling(what: str) -> Iterator[None]:
         ) from error
     except Exception as error:  # each file system of fsspec brings its own kinds
         raise BadInput(
-            f"The artifacts cannot be {what}: {type(error).__name__}: {str(error)[:300]}.",
+            f"The artifacts cannot be {participle}: {type(error).__name__}: {str(error)[:300]}.",
             remedy="Check the artifacts' URL, the network and the rights on it.",
         ) from error

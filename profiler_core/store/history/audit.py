@@ -25,10 +25,10 @@ class AuditEntry:
     @property
     def detail_text(self) -> str:
         """The detail in a few words."""
-        said = {name: value for name, value in self.detail.items() if value not in (None, "", [])}
+        filled = {name: value for name, value in self.detail.items() if value not in (None, "", [])}
         return ", ".join(
             f"{name}: {' '.join(map(str, value)) if isinstance(value, list) else value}"
-            for name, value in said.items()
+            for name, value in filled.items()
         )
 
 
@@ -63,18 +63,18 @@ def entries(
     action: str | None = None,
 ) -> tuple[AuditEntry, ...]:
     """The newest first; each word given narrows them down."""
-    asked = select(audit).order_by(audit.c.entry_id.desc()).limit(limit)
+    query = select(audit).order_by(audit.c.entry_id.desc()).limit(limit)
     for column, word in (
         (audit.c.subject, subject),
         (audit.c.person, person),
         (audit.c.action, action),
     ):
         if word is not None:
-            asked = asked.where(column == word)
+            query = query.where(column == word)
     with reading() as connection:
         return tuple(
             AuditEntry(row.at, row.person, row.action, row.subject, row.detail)
-            for row in connection.execute(asked)
+            for row in connection.execute(query)
         )
 
 

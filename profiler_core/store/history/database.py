@@ -36,11 +36,11 @@ def database_url() -> URL:
     Raises:
         BadInput: it is no URL, or of a database that is not supported.
     """
-    said = settings().database_url
-    if said is None:
+    configured = settings().database_url
+    if configured is None:
         return URL.create("sqlite", database=str(home_directory() / "history.sqlite3"))
     try:
-        url = make_url(said)
+        url = make_url(configured)
     except ArgumentError as error:
         raise BadInput(
             "The URL of the history's database cannot be understood.",
@@ -152,8 +152,8 @@ def _sqlite(url: URL) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         # A writer takes its lock first: upgrading a reader's lock later could only fail.
-        mine = connection.get_execution_options().get(_WRITING)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if mine else "BEGIN")
+        is_writing = connection.get_execution_options().get(_WRITING)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")
 
     return engine
 

@@ -25,14 +25,14 @@ def directory_of(recorded: RecordedRun) -> Path:
             f"on {recorded.files_deleted_at[:10]}; its numbers are kept.",
             remedy="Tag runs that must stay, or raise keep_days.",
         )
-    kept = artifacts() if recorded.artifact is not None else None
-    if kept is None or recorded.artifact is None:
+    artifact_store = artifacts() if recorded.artifact is not None else None
+    if artifact_store is None or recorded.artifact is None:
         raise NothingToAnalyse(
             f"The files of the run “{recorded.run_id}” are not on this machine; "
             f"they were recorded on {recorded.host or 'another one'}.",
             remedy="Open it there, or keep artifacts under a URL that both machines reach.",
         )
-    return kept.fetch(recorded.artifact)
+    return artifact_store.fetch(recorded.artifact)
 
 
 def has_files(recorded: RecordedRun) -> bool:

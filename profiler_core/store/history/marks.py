@@ -27,25 +27,25 @@ def tag(run_id: str, *names: str, person: str | None = None) -> None:
     Raises:
         BadInput: there is no such run, or a tag is no word.
     """
-    who = this_person() if person is None else person
+    actor = this_person() if person is None else person
     for name in names:
         _check(name, "tag")
     with writing() as connection:
         _must_exist(connection, run_id)
         for name in names:
-            values = {"run_id": run_id, "tag": name, "set_at": now(), "person": stored(who)}
+            values = {"run_id": run_id, "tag": name, "set_at": now(), "person": stored(actor)}
             insert_or_ignore(connection, tag_table, values)
-        audit_note(connection, who, "tag", run_id, tags=names)
+        audit_note(connection, actor, "tag", run_id, tags=names)
 
 
 def untag(run_id: str, *names: str, person: str | None = None) -> None:
     """Take tags off a run; those that it does not have are no error."""
-    who = this_person() if person is None else person
+    actor = this_person() if person is None else person
     with writing() as connection:
         connection.execute(
             delete(tag_table).where(tag_table.c.run_id == run_id, tag_table.c.tag.in_(names))
         )
-        audit_note(connection, who, "untag", run_id, tags=names)
+        audit_note(connection, actor, "untag", run_id, tags=names)
 
 
 def set_baseline(name: str, run_id: str, *, person: str | None = None, note: str = "") -> Baseline:
@@ -55,8 +55,8 @@ def set_baseline(name: str, run_id: str, *, person: str | None = None, note: str
         BadInput: there is no such run, it did not finish, or the name is no word.
     """
     _check(name, "baseline")
-    who = this_person() if person is None else person
-    made = Baseline(name, run_id, now(), stored(who), stored(note))
+    actor = this_person() if person is None else person
+    new_baseline = Baseline(name, run_id, now(), stored(actor), stored(note))
     with writing() as connection:
         status = _must_exist(connection, run_id)
         if status != "finished":
@@ -68,10 +68,10 @@ def set_baseline(name: str, run_id: str, *, person: str | None = None, note: str
             select(baseline_table.c.run_id).where(baseline_table.c.name == name)
         ).scalar()
         insert_or_update(
-            connection, baseline_table, asdict(made), ("run_id", "set_at", "person", "note")
+            connection, baseline_table, asdict(new_baseline), ("run_id", "set_at", "person", "note")
         )
-        audit_note(connection, who, "baseline", name, run_id=run_id, former=former)
-    return made
+        audit_note(connection, actor, "baseline", name, run_id=run_id, former=former)
+    return new_baseline
 
 
 def remove_baseline(name: str, *, person: str | None = None) -> None:
@@ -80,12 +80,12 @@ def remove_baseline(name: str, *, person: str | None = None) -> None:
     Raises:
         BadInput: there is no baseline of this name.
     """
-    who = this_person() if person is None else person
+    actor = this_person() if person is None else person
     with writing() as connection:
-        done = connection.execute(delete(baseline_table).where(baseline_table.c.name == name))
-        if not done.rowcount:
+        deleted = connection.execute(delete(baseline_table).where(baseline_table.c.name == name))
+        if not deleted.rowcount:
             raise _no_baseline(name)
-        audit_note(connection, who, "remove baseline", name)
+        audit_note(connection, actor, "remove baseline", name)
 
 
 def baselines() -> tuple[Baseline, ...]:
@@ -129,9 +129,9 @@ def _no_baseline(name: str) -> BadInput:
     )
 
 
-def _check(name: str, what: str) -> None:
+def _check(name: str, kind: str) -> None:
     if not _NAME.fullmatch(name) or name != name.strip():
         raise BadInput(
-            f"{name[:100]!r} cannot be the name of a {what}.",
+            f"{name[:100]!r} cannot be the name of a {kind}.",
             remedy="Use letters, digits and . - + / @, at most a hundred of them.",
         )

@@ -27,12 +27,12 @@ def migrate(connection: Connection, target: str = HEAD) -> None:
     with connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        found = _version_now(connection)
-        if found == target:
+        version = _version_now(connection)
+        if version == target:
             return  # another server was faster
-        if found is not None and found > HEAD:
+        if version is not None and version > HEAD:
             raise BadInput(
-                f"The history was written by a newer Fusionscope (its schema is {found}, "
+                f"The history was written by a newer Fusionscope (its schema is {version}, "
                 f"this version knows {HEAD}).",
                 remedy="Update Fusionscope on this machine.",
             )

@@ -46,14 +46,14 @@ def has_run(directory: Path | None) -> bool:
 
 def run_directories() -> tuple[Path, ...]:
     """Every run directory of this machine's captures and uploads."""
-    found = []
+    run_files = []
     for root in roots().values():
         if root.is_dir():
-            found += [*root.glob(f"*/{names.RUN_JSON}"), *root.glob(f"*/*/{names.RUN_JSON}")]
+            run_files += [*root.glob(f"*/{names.RUN_JSON}"), *root.glob(f"*/*/{names.RUN_JSON}")]
     return tuple(
         sorted(
             path.parent
-            for path in found
+            for path in run_files
             if key_of(path.parent) is not None and not path.parent.is_symlink()
         )
     )

@@ -47,12 +47,12 @@ class RunFilter:
 FILTERS = tuple(f.name for f in fields(RunFilter) if f.type == tuple[str, ...])
 
 
-def runs(wanted: RunFilter | None = None, *, limit: int = _MOST) -> tuple[RecordedRun, ...]:
+def runs(run_filter: RunFilter | None = None, *, limit: int = _MOST) -> tuple[RecordedRun, ...]:
     """The newest first, at most `limit`."""
-    asked = _filtered(select(table), wanted or RunFilter())
+    query = _filtered(select(table), run_filter or RunFilter())
     with reading() as connection:
         return _with_tags(
-            connection, asked.order_by(table.c.created_at.desc(), table.c.run_id).limit(limit)
+            connection, query.order_by(table.c.created_at.desc(), table.c.run_id).limit(limit)
         )
 
 
@@ -63,13 +63,13 @@ def run(run_id: str) -> RecordedRun:
         BadInput: the history has none of this id.
     """
     with reading() as connection:
-        found = _with_tags(connection, select(table).where(table.c.run_id == run_id))
-    if not found:
+        matching = _with_tags(connection, select(table).where(table.c.run_id == run_id))
+    if not matching:
         raise BadInput(
             f"The history has no run “{run_id[:200]}”.",
             remedy="List them: python -m profiler_core runs list.",
         )
-    return found[0]
+    return matching[0]
 
 
 def known_runs() -> Mapping[str, int]:
@@ -81,28 +81,28 @@ def known_runs() -> Mapping[str, int]:
 
 def known_artifacts() -> frozenset[str]:
     """Names of all artifacts that the history knows."""
-    asked = select(table.c.artifact).where(table.c.artifact.is_not(None))
+    query = select(table.c.artifact).where(table.c.artifact.is_not(None))
     with reading() as connection:
-        return frozenset(str(name) for name in connection.scalars(asked))
+        return frozenset(str(name) for name in connection.scalars(query))
 
 
 def choices() -> Mapping[str, tuple[str, ...]]:
     """Filter -> the values that occur, for the lists of a page; "" is left out."""
     with reading() as connection:
-        found = {
+        values = {
             name: _distinct(connection, select(column).distinct())
             for name, column in _COLUMNS.items()
         }
-        found["tag"] = _distinct(connection, select(tag_table.c.tag).distinct())
-    return found
+        values["tag"] = _distinct(connection, select(tag_table.c.tag).distinct())
+    return values
 
 
 def version() -> tuple[object, ...]:
     """Differs when `runs` may answer something else: each deed leaves an entry in the audit."""
-    asked = select(func.count(), func.sum(table.c.metrics_version)).select_from(table)
+    query = select(func.count(), func.sum(table.c.metrics_version)).select_from(table)
     with reading() as connection:
         deeds = connection.execute(select(func.max(audit.c.entry_id))).scalar()
-        return (*connection.execute(asked).one(), deeds)
+        return (*connection.execute(query).one(), deeds)
 
 
 def n_runs() -> int:
@@ -111,35 +111,35 @@ def n_runs() -> int:
         return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
-def _distinct(connection: Connection, asked: Select[Any]) -> tuple[str, ...]:
-    return tuple(sorted(value for value in connection.scalars(asked) if value))
+def _distinct(connection: Connection, query: Select[Any]) -> tuple[str, ...]:
+    return tuple(sorted(value for value in connection.scalars(query) if value))
 
 
-def _filtered(asked: Select[Any], wanted: RunFilter) -> Select[Any]:
+def _filtered(query: Select[Any], run_filter: RunFilter) -> Select[Any]:
     conditions: list[ColumnElement[bool]] = []
     for name, column in _COLUMNS.items():
-        values: Sequence[str] = getattr(wanted, name)
+        values: Sequence[str] = getattr(run_filter, name)
         if values:
             conditions.append(column.in_(values))
-    if wanted.tag:
-        tagged = select(tag_table.c.run_id).where(tag_table.c.tag.in_(wanted.tag))
+    if run_filter.tag:
+        tagged = select(tag_table.c.run_id).where(tag_table.c.tag.in_(run_filter.tag))
         conditions.append(table.c.run_id.in_(tagged))
-    if wanted.commit:
-        conditions.append(table.c.git_commit.startswith(wanted.commit, autoescape=True))
-    if wanted.capture_id:
-        conditions.append(table.c.capture_id == wanted.capture_id)
-    if wanted.since:
-        conditions.append(table.c.created_at >= wanted.since)
-    return asked.where(*conditions)
+    if run_filter.commit:
+        conditions.append(table.c.git_commit.startswith(run_filter.commit, autoescape=True))
+    if run_filter.capture_id:
+        conditions.append(table.c.capture_id == run_filter.capture_id)
+    if run_filter.since:
+        conditions.append(table.c.created_at >= run_filter.since)
+    return query.where(*conditions)
 
 
-def _with_tags(connection: Connection, asked: Select[Any]) -> tuple[RecordedRun, ...]:
-    rows = connection.execute(asked).all()
+def _with_tags(connection: Connection, query: Select[Any]) -> tuple[RecordedRun, ...]:
+    rows = connection.execute(query).all()
     tags: dict[str, list[str]] = {}
     ids = [row.run_id for row in rows]
     for start in range(0, len(ids), _MOST_NAMES):
-        some = ids[start : start + _MOST_NAMES]
-        question = select(tag_table.c.run_id, tag_table.c.tag).where(tag_table.c.run_id.in_(some))
+        batch = ids[start : start + _MOST_NAMES]
+        question = select(tag_table.c.run_id, tag_table.c.tag).where(tag_table.c.run_id.in_(batch))
         for run_id, tag in connection.execute(question):
             tags.setdefault(run_id, []).append(tag)
     return tuple(run_of(row, tuple(sorted(tags.get(row.run_id, ())))) for row in rows)

@@ -35,18 +35,18 @@ def receive(
         directories = _runs_in(path)
     else:
         directories, notes = _uploaded(path)
-    return tuple(record(one, person=person, tags=tags) for one in directories), notes
+    return tuple(record(directory, person=person, tags=tags) for directory in directories), notes
 
 
 def _runs_in(folder: Path) -> list[Path]:
     if places.has_run(folder):
         return [folder]
-    found = sorted(file.parent for file in folder.glob(f"*/{names.RUN_JSON}"))
-    if not found:
+    directories = sorted(file.parent for file in folder.glob(f"*/{names.RUN_JSON}"))
+    if not directories:
         raise NotARun(
             f"{folder} holds no run.", remedy="Pass a run directory or the folder of a capture."
         )
-    return found
+    return directories
 
 
 def _uploaded(path: Path) -> tuple[list[Path], tuple[str, ...]]:
@@ -61,8 +61,8 @@ def _uploaded(path: Path) -> tuple[list[Path], tuple[str, ...]]:
         ) from error
     incoming.keep(partial, path.name)
     accepted = uploads.accept(upload_id, (0,), _in_silence)
-    found = [places.directory_of_key(key) for key in accepted.keys]
-    return [directory for directory in found if directory is not None], accepted.notes
+    directories = [places.directory_of_key(key) for key in accepted.keys]
+    return [directory for directory in directories if directory is not None], accepted.notes
 
 
 def _in_silence(_text: str, _done: int | None, _total: int | None) -> None:

@@ -40,18 +40,18 @@ class Reconciled:
 
 def pending() -> tuple[Path, ...]:
     """Ended run directories of this machine that the history lacks; decodes run.json only."""
-    known = known_runs()
-    found = []
+    metrics_versions = known_runs()
+    directories = []
     for directory in places.run_directories():
         key = places.key_of(directory)
         if key is None:
             continue
         may_be_alive = places.origin_of(key) == "capture"
         run, problem = read_record(directory, may_be_alive=may_be_alive)
-        is_known = known.get(run_id_of(run, key), 0) >= METRICS_VERSION
+        is_known = metrics_versions.get(run_id_of(run, key), 0) >= METRICS_VERSION
         if problem is None and run.status != "running" and not is_known:
-            found.append(directory)
-    return tuple(found)
+            directories.append(directory)
+    return tuple(directories)
 
 
 def reconcile(say: Say | None = None) -> Reconciled:
@@ -65,20 +65,20 @@ def reconcile(say: Say | None = None) -> Reconciled:
     problems: list[tuple[str, str]] = []
 
     def work_off(tasks: Sequence[_Task], task: Callable[[_Task], RecordedRun]) -> None:
-        for done, what in enumerate(tasks):
-            name = what if isinstance(what, str) else f"{what.parent.name}/{what.name}"
+        for n_done, subject in enumerate(tasks):
+            name = subject if isinstance(subject, str) else f"{subject.parent.name}/{subject.name}"
             if say is not None:
-                say(name, done, len(tasks))
+                say(name, n_done, len(tasks))
             try:
-                recorded.append(task(what).run_id)
+                recorded.append(task(subject).run_id)
             except FusionscopeError as error:
                 problems.append((name, error.problem))
 
     work_off(pending(), record)
-    kept = artifacts()
-    if kept is not None:
-        there = set(kept.names())  # what was just recorded is known by now
-        work_off(sorted(there - known_artifacts()), record_artifact)
+    artifact_store = artifacts()
+    if artifact_store is not None:
+        stored_names = set(artifact_store.names())  # what was just recorded is known by now
+        work_off(sorted(stored_names - known_artifacts()), record_artifact)
     return Reconciled(tuple(recorded), tuple(problems))
 
 

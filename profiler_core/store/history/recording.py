@@ -53,19 +53,19 @@ def record(
         NotARun: no run.json lies there, or it cannot be understood.
         BadInput: the run is still running, or the history cannot be written.
     """
-    found = _ended(run_directory)
-    directory = _kept(run_directory, found)
+    run_record = _ended(run_directory)
+    directory = _kept(run_directory, run_record)
     key = places.key_of(directory)
     assert key is not None  # noqa: S101 - _kept has just put it below a folder of ours
-    return _write(directory, found, key, _uploaded(directory, found), person, tags)
+    return _write(directory, run_record, key, _uploaded(directory, run_record), person, tags)
 
 
 def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
     """Put a run into the history that lies only among the team's artifacts. As `record`."""
-    kept = artifact_store.artifacts()
-    if kept is None:
+    store = artifact_store.artifacts()
+    if store is None:
         raise BadInput("No artifacts are kept.", remedy="Set FUSIONSCOPE_ARTIFACTS_URL.")
-    directory = kept.fetch(name)
+    directory = store.fetch(name)
     key = f"run/{name.removesuffix('.zip')}"
     return _write(directory, _ended(directory, is_copy=True), key, name, person, ())
 
@@ -73,48 +73,48 @@ def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
 def _ended(run_directory: Path, *, is_copy: bool = False) -> RunRecord:
     key = places.key_of(run_directory)
     may_be_alive = not is_copy and (key is None or places.origin_of(key) == "capture")
-    found, problem = read_record(run_directory, may_be_alive=may_be_alive)
+    run_record, problem = read_record(run_directory, may_be_alive=may_be_alive)
     if problem is not None or not places.has_run(run_directory):
         raise NotARun(
             f"{run_directory} is no run: {problem or 'it has no run.json'}",
             remedy="Pass a run directory.",
         )
-    if found.status == "running":
+    if run_record.status == "running":
         raise BadInput(
             f"The run {run_directory} is still running.", remedy="Record it when it has ended."
         )
-    return found
+    return run_record
 
 
 def _write(
     directory: Path,
-    found: RunRecord,
+    run_record: RunRecord,
     key: str,
     artifact: str | None,
     person: str | None,
     tags: tuple[str, ...],
 ) -> RecordedRun:
-    run_id = run_id_of(found, key)
+    run_id = run_id_of(run_record, key)
     if not 0 < len(run_id) <= _LONGEST_ID or not run_id.isprintable():
         raise NotARun(f"{directory} has no usable run_id.", remedy="Capture it again.")
-    described = msgspec.structs.replace(found, run_id=run_id)
-    made = _described(described, key, artifact, now(), person)
+    described = msgspec.structs.replace(run_record, run_id=run_id)
+    recorded = _described(described, key, artifact, now(), person)
     changed: tuple[str, ...] = _FILES
     if not _is_up_to_date(run_id):
-        made = replace(made, metrics=metrics_of(directory, found))
+        recorded = replace(recorded, metrics=metrics_of(directory, run_record))
         changed = (*_FILES, *METRICS, "metrics_version")
     with writing() as connection:
-        values = {**row_of(made), "metrics_version": METRICS_VERSION}
+        values = {**row_of(recorded), "metrics_version": METRICS_VERSION}
         insert_or_update(connection, table, values, changed)
-        note(connection, made.person, "record", run_id, key=key)
+        note(connection, recorded.person, "record", run_id, key=key)
     if tags:
-        tag(run_id, *tags, person=made.person)
+        tag(run_id, *tags, person=recorded.person)
     return recorded_run(run_id)
 
 
-def run_id_of(found: RunRecord, key: str) -> str:
+def run_id_of(run_record: RunRecord, key: str) -> str:
     """By what the history knows a run: its own id, or its place where it has none."""
-    return found.run_id or key
+    return run_record.run_id or key
 
 
 def metrics_of(directory: Path, record: RunRecord) -> HeadlineMetrics:
@@ -123,25 +123,25 @@ def metrics_of(directory: Path, record: RunRecord) -> HeadlineMetrics:
 
 
 def _described(
-    found: RunRecord, key: str, artifact: str | None, moment: str, person: str | None
+    run_record: RunRecord, key: str, artifact: str | None, moment: str, person: str | None
 ) -> RecordedRun:
-    environment = found.environment
+    environment = run_record.environment
 
     def said(name: str) -> str:
         value = environment.get(name)
         return value[:_LONGEST_ID] if isinstance(value, str) else ""
 
     return RecordedRun(
-        run_id=found.run_id,
-        capture_id=found.capture_id[:_LONGEST_ID] or key.rpartition("/")[0],
-        baseline_run_id=(found.baseline_run_id or "")[:_LONGEST_ID] or None,
-        role=found.role,
-        name=found.name,
-        workload=found.workload,
-        variant=found.variant,
-        status=found.status,
-        error=found.error,
-        created_at=utc(found.created_at, moment),
+        run_id=run_record.run_id,
+        capture_id=run_record.capture_id[:_LONGEST_ID] or key.rpartition("/")[0],
+        baseline_run_id=(run_record.baseline_run_id or "")[:_LONGEST_ID] or None,
+        role=run_record.role,
+        name=run_record.name,
+        workload=run_record.workload,
+        variant=run_record.variant,
+        status=run_record.status,
+        error=run_record.error,
+        created_at=utc(run_record.created_at, moment),
         recorded_at=moment,
         origin=places.origin_of(key),
         gpu=said("gpu") or said("cpu"),
@@ -151,8 +151,8 @@ def _described(
         host=said("host"),
         person=this_person() if person is None else person,
         metrics=HeadlineMetrics(),
-        rounds=found.measurement.rounds if found.measurement else (),
-        spec=found.spec,
+        rounds=run_record.measurement.rounds if run_record.measurement else (),
+        spec=run_record.spec,
         environment=environment,
         key=key,
         artifact=artifact,
@@ -161,20 +161,20 @@ def _described(
 
 def _is_up_to_date(run_id: str) -> bool:
     with reading() as connection:
-        found = connection.execute(
+        metrics_version = connection.execute(
             table.select()
             .with_only_columns(table.c.metrics_version)
             .where(table.c.run_id == run_id)
         ).scalar()
-    return found is not None and int(found) >= METRICS_VERSION
+    return metrics_version is not None and int(metrics_version) >= METRICS_VERSION
 
 
-def _kept(run_directory: Path, found: RunRecord) -> Path:
+def _kept(run_directory: Path, run_record: RunRecord) -> Path:
     """The directory below our folders: itself, or a copy that appears there at once."""
     if places.key_of(run_directory) is not None:
         return run_directory
     resolved = run_directory.resolve()
-    capture = found.capture_id or resolved.parent.name
+    capture = run_record.capture_id or resolved.parent.name
     name = resolved.name
     for part in (capture, name):
         if not part or part.startswith((".", "_")) or set(part) & {"/", "\\", "\0"}:
@@ -200,12 +200,12 @@ def _kept(run_directory: Path, found: RunRecord) -> Path:
     return target
 
 
-def _uploaded(directory: Path, found: RunRecord) -> str | None:
-    kept = artifact_store.artifacts()
-    if kept is None:
+def _uploaded(directory: Path, run_record: RunRecord) -> str | None:
+    store = artifact_store.artifacts()
+    if store is None:
         return None
-    capture = found.capture_id or directory.parent.name
+    capture = run_record.capture_id or directory.parent.name
     name = artifact_store.name_of(capture, directory.name)
-    if name not in kept.names():
-        kept.put(name, directory)
+    if name not in store.names():
+        store.put(name, directory)
     return name

@@ -34,9 +34,9 @@ def delete_run(run_id: str, *, person: str | None = None) -> None:
     Raises:
         BadInput: there is none, or it is a baseline or part of a review.
     """
-    found = run(run_id)
+    recorded = run(run_id)
     with forgetting([run_id], person=person):
-        remove_files(found)
+        remove_files(recorded)
 
 
 @contextmanager
@@ -46,14 +46,14 @@ def forgetting(run_ids: Sequence[str], *, person: str | None = None) -> Iterator
     Raises:
         BadInput: one of the runs is a baseline or part of a review; nothing is deleted then.
     """
-    who = this_person() if person is None else person
+    actor = this_person() if person is None else person
     try:
         with writing() as connection:
             for run_id in run_ids:
                 _refuse_if_needed(connection, run_id)
-                done = connection.execute(delete(table).where(table.c.run_id == run_id))
-                if done.rowcount:
-                    note(connection, who, "delete", run_id)
+                deleted = connection.execute(delete(table).where(table.c.run_id == run_id))
+                if deleted.rowcount:
+                    note(connection, actor, "delete", run_id)
             yield
     except IntegrityError as error:  # somebody named it in this very moment
         raise BadInput(
@@ -75,18 +75,18 @@ def forgetting_places(keys: Sequence[str], *, person: str | None = None) -> Iter
     with forgetting([row.run_id for row in rows], person=person):
         yield
         named = [row.artifact for row in rows if row.artifact is not None]
-        kept = artifacts() if named else None
-        if kept is not None:
+        artifact_store = artifacts() if named else None
+        if artifact_store is not None:
             for name in named:
-                kept.delete(name)
+                artifact_store.delete(name)
 
 
-def remove_files(found: RecordedRun) -> None:
+def remove_files(recorded: RecordedRun) -> None:
     """Delete the run's directory of this machine and its artifact; gone is no error.
 
     A capture's folder goes with its last run.
     """
-    directory = places.directory_of_key(found.key)
+    directory = places.directory_of_key(recorded.key)
     if directory is not None and directory.is_symlink():
         directory.unlink()  # a link is not followed: only the entry in our own folder goes
     elif directory is not None and directory.is_dir():
@@ -94,9 +94,9 @@ def remove_files(found: RecordedRun) -> None:
         capture = directory.parent
         if capture not in places.roots().values() and not list(capture.glob(f"*/{names.RUN_JSON}")):
             _delete_out_of_sight(capture)
-    kept = artifacts() if found.artifact is not None else None
-    if kept is not None and found.artifact is not None:
-        kept.delete(found.artifact)
+    artifact_store = artifacts() if recorded.artifact is not None else None
+    if artifact_store is not None and recorded.artifact is not None:
+        artifact_store.delete(recorded.artifact)
 
 
 def protected(connection: Connection) -> frozenset[str]:

@@ -35,8 +35,8 @@ class Rules:
 
 def configured_rules() -> Rules:
     """Those of settings.toml."""
-    said = settings()
-    return Rules(said.keep_captures, said.keep_days, said.keep_uploads_days)
+    configured = settings()
+    return Rules(configured.keep_captures, configured.keep_days, configured.keep_uploads_days)
 
 
 def outdated(rules: Rules, *, at: datetime | None = None) -> tuple[RecordedRun, ...]:
@@ -48,43 +48,46 @@ def outdated(rules: Rules, *, at: datetime | None = None) -> tuple[RecordedRun, 
     """
     if rules == Rules():
         return ()
-    every = runs()
+    recorded = runs()
     with reading() as connection:
         marked = protected(connection)
     by_capture: dict[str, list[RecordedRun]] = defaultdict(list)
-    for run in every:  # newest first, so captures come in that order too
+    for run in recorded:  # newest first, so captures come in that order too
         by_capture[run.capture_id].append(run)
-    kept = _newest(by_capture, rules.keep_captures) | _youngest(every, rules.keep_days, at)
+    kept_captures = _newest(by_capture, rules.keep_captures) | _youngest(
+        recorded, rules.keep_days, at
+    )
     if rules.keep_captures is None and rules.keep_days is None:
-        kept = set(by_capture)
+        kept_captures = set(by_capture)
     if rules.keep_uploads_days is not None:
-        uploads = {run.capture_id for run in every if run.origin == "upload"}
+        uploads = {run.capture_id for run in recorded if run.origin == "upload"}
         # From the day it came: what is uploaded may be old already.
         border = _days_ago(rules.keep_uploads_days, at)
-        young = {run.capture_id for run in every if run.recorded_at >= border}
-        kept = (kept - uploads) | (young & uploads)
+        young = {run.capture_id for run in recorded if run.recorded_at >= border}
+        kept_captures = (kept_captures - uploads) | (young & uploads)
     gone = [
         run
         for capture_id, members in by_capture.items()
-        if capture_id not in kept and not any(m.tags or m.run_id in marked for m in members)
+        if capture_id not in kept_captures
+        and not any(m.tags or m.run_id in marked for m in members)
         for run in members
         if has_files(run)
     ]
     return tuple(reversed(gone))
 
 
-def delete_files(found: Iterable[RecordedRun], *, person: str | None = None) -> int:
+def delete_files(recorded: Iterable[RecordedRun], *, person: str | None = None) -> int:
     """Delete the files of these runs and keep their numbers; how many runs that were."""
-    who = this_person() if person is None else person
+    actor = this_person() if person is None else person
     n_deleted = 0
-    for run in found:
+    for run in recorded:
         with writing() as connection:
             if run.run_id in protected(connection) or _is_tagged(connection, run.run_id):
                 continue  # marked since it was found outdated
             connection.execute(
                 update(table).where(table.c.run_id == run.run_id).values(files_deleted_at=now())
             )
-            note(connection, who, "retention", run.run_id)
+            note(connection, actor, "retention", run.run_id)
             remove_files(run)
         n_deleted += 1
     return n_deleted
@@ -103,11 +106,13 @@ def _newest(by_capture: dict[str, list[RecordedRun]], keep: int | None) -> set[s
     return {capture_id for ids in of_workload.values() for capture_id in ids[:keep]}
 
 
-def _youngest(every: Iterable[RecordedRun], keep_days: int | None, at: datetime | None) -> set[str]:
+def _youngest(
+    recorded: Iterable[RecordedRun], keep_days: int | None, at: datetime | None
+) -> set[str]:
     if keep_days is None:
         return set()
     border = _days_ago(keep_days, at)
-    return {run.capture_id for run in every if run.created_at >= border}
+    return {run.capture_id for run in recorded if run.created_at >= border}
 
 
 def _days_ago(n_days: int, at: datetime | None) -> str:

@@ -47,18 +47,16 @@ def review(review_id: str) -> Review:
         BadInput: there is none of this id.
     """
     with reading() as connection:
-        found = connection.execute(select(reviews).where(reviews.c.review_id == review_id)).first()
-        if found is None:
+        row = connection.execute(select(reviews).where(reviews.c.review_id == review_id)).first()
+        if row is None:
             raise no_review(review_id)
 
         def rows(table: Any, *order: Any) -> Sequence[Row[Any]]:
-            asked = select(table).where(table.c.review_id == review_id).order_by(*order)
-            return connection.execute(asked).all()
+            query = select(table).where(table.c.review_id == review_id).order_by(*order)
+            return connection.execute(query).all()
 
         plain = {
-            name: found._mapping[name]
-            for name in Review.__dataclass_fields__
-            if name in found._mapping
+            name: row._mapping[name] for name in Review.__dataclass_fields__ if name in row._mapping
         }
         return Review(
             **plain,
@@ -72,25 +70,31 @@ def review(review_id: str) -> Review:
         )
 
 
-def review_heads(wanted: ReviewFilter | None = None, limit: int = 200) -> tuple[ReviewHead, ...]:
+def review_heads(
+    review_filter: ReviewFilter | None = None, limit: int = 200
+) -> tuple[ReviewHead, ...]:
     """The newest first."""
-    asked = select(reviews).order_by(reviews.c.created_at.desc(), reviews.c.review_id.desc())
-    wanted = wanted or ReviewFilter()
-    if wanted.verdict == OPEN:
-        asked = asked.where(reviews.c.verdict.is_(None))
-    elif wanted.verdict:
-        asked = asked.where(reviews.c.verdict == wanted.verdict)
-    if wanted.person:
-        signed = select(sign_offs.c.review_id).where(sign_offs.c.person == wanted.person)
-        asked = asked.where(or_(reviews.c.person == wanted.person, reviews.c.review_id.in_(signed)))
-    if wanted.workload:
-        about = select(review_sides.c.review_id).where(review_sides.c.workload == wanted.workload)
-        asked = asked.where(reviews.c.review_id.in_(about))
-    for word in wanted.words.split():
-        asked = asked.where(reviews.c.title.icontains(word, autoescape=True))
+    query = select(reviews).order_by(reviews.c.created_at.desc(), reviews.c.review_id.desc())
+    review_filter = review_filter or ReviewFilter()
+    if review_filter.verdict == OPEN:
+        query = query.where(reviews.c.verdict.is_(None))
+    elif review_filter.verdict:
+        query = query.where(reviews.c.verdict == review_filter.verdict)
+    if review_filter.person:
+        signed = select(sign_offs.c.review_id).where(sign_offs.c.person == review_filter.person)
+        query = query.where(
+            or_(reviews.c.person == review_filter.person, reviews.c.review_id.in_(signed))
+        )
+    if review_filter.workload:
+        about = select(review_sides.c.review_id).where(
+            review_sides.c.workload == review_filter.workload
+        )
+        query = query.where(reviews.c.review_id.in_(about))
+    for word in review_filter.words.split():
+        query = query.where(reviews.c.title.icontains(word, autoescape=True))
     with reading() as connection:
-        found = connection.execute(asked.limit(limit)).all()
-        ids = [row.review_id for row in found]
+        matching = connection.execute(query.limit(limit)).all()
+        ids = [row.review_id for row in matching]
         sides = select(review_sides.c.review_id, review_sides.c.workload).where(
             review_sides.c.review_id.in_(ids), review_sides.c.position == 0
         )
@@ -118,7 +122,7 @@ def review_heads(wanted: ReviewFilter | None = None, limit: int = 200) -> tuple[
             n_notes=n_notes.get(row.review_id, 0),
             signed_by=tuple(signed_by[row.review_id]),
         )
-        for row in found
+        for row in matching
     )
 
 
@@ -126,8 +130,8 @@ def review_of(title: str, run_ids: Sequence[str]) -> str | None:
     """The newest review of this title about these runs, baseline first; None: there is none."""
     for head in review_heads(ReviewFilter(words=title), limit=20):
         if head.title == title:
-            found = tuple(side.run_id for side in review(head.review_id).sides)
-            if found == tuple(run_ids):
+            reviewed = tuple(side.run_id for side in review(head.review_id).sides)
+            if reviewed == tuple(run_ids):
                 return head.review_id
     return None
 

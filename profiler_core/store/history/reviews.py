@@ -55,7 +55,7 @@ def begin_review(
     Raises:
         BadInput: no title, no person, or nothing to review.
     """
-    who, called = _name(person), _title(title)
+    actor, called = _name(person), _title(title)
     if not sides:
         raise BadInput("A review of nothing says nothing.", remedy="Choose runs first.")
     moment = now()
@@ -64,17 +64,17 @@ def begin_review(
         connection.execute(
             insert(reviews).values(
                 review_id=review_id, title=called, template=template, summary="", verdict=None,
-                created_at=moment, changed_at=moment, person=who, changed_by=who, version=1,
+                created_at=moment, changed_at=moment, person=actor, changed_by=actor, version=1,
             )
         )  # fmt: skip
         for position, side in enumerate(sides):
-            known = _known(connection, side.run_id)
-            values = {**stored(asdict(side)), "run_id": known}
+            recorded_id = _known(connection, side.run_id)
+            values = {**stored(asdict(side)), "run_id": recorded_id}
             connection.execute(
                 insert(review_sides).values(review_id=review_id, position=position, **values)
             )
         _add_findings(connection, review_id, findings)
-        audit_note(connection, who, "review", review_id, title=called)
+        audit_note(connection, actor, "review", review_id, title=called)
     return review_id
 
 
@@ -113,25 +113,26 @@ def change_review(
         ReviewChanged: somebody was faster; nothing is changed then.
         BadInput: there is no such review, or a word is none.
     """
-    who = _name(person)
+    actor = _name(person)
     values = {
         "title": _title(title),
         "summary": _text(summary, may_be_empty=True),
         "verdict": None if verdict is None else _verdict(verdict),
     }
     with writing() as connection:
-        done = connection.execute(
+        updated = connection.execute(
             update(reviews)
             .where(reviews.c.review_id == review_id, reviews.c.version == version)
-            .values(**values, changed_at=now(), changed_by=who, version=version + 1)
+            .values(**values, changed_at=now(), changed_by=actor, version=version + 1)
         )
-        if not done.rowcount:
-            other = _must_exist(connection, review_id)
+        if not updated.rowcount:
+            last_writer = _must_exist(connection, review_id)
             raise ReviewChanged(
-                f"{other or 'Somebody'} changed this review while you wrote; yours is not saved.",
+                f"{last_writer or 'Somebody'} changed this review while you wrote; "
+                "yours is not saved.",
                 remedy="Look at what stands there now, and save again what you want to keep.",
             )
-        audit_note(connection, who, "verdict", review_id, verdict=verdict)
+        audit_note(connection, actor, "verdict", review_id, verdict=verdict)
     return version + 1
 
 
@@ -148,16 +149,16 @@ def add_note(
     Raises:
         BadInput: there is no such review, or nothing was written.
     """
-    who, said = _name(person), _text(text)
+    actor, note_text = _name(person), _text(text)
     with writing() as connection:
         _must_exist(connection, review_id)
         connection.execute(
             insert(review_notes).values(
-                review_id=review_id, finding=stored(finding), position=position, text=said,
-                written_at=now(), person=who,
+                review_id=review_id, finding=stored(finding), position=position, text=note_text,
+                written_at=now(), person=actor,
             )
         )  # fmt: skip
-        audit_note(connection, who, "note", review_id, finding=finding)
+        audit_note(connection, actor, "note", review_id, finding=finding)
 
 
 def delete_note(review_id: str, note_id: int, *, person: str) -> None:
@@ -167,14 +168,14 @@ def delete_note(review_id: str, note_id: int, *, person: str) -> None:
         BadInput: this person wrote no such note.
     """
     with writing() as connection:
-        done = connection.execute(
+        deleted = connection.execute(
             delete(review_notes).where(
                 review_notes.c.review_id == review_id,
                 review_notes.c.note_id == note_id,
                 review_notes.c.person == _name(person),
             )
         )
-        if not done.rowcount:
+        if not deleted.rowcount:
             raise BadInput("This note is not yours, or it is gone.", remedy="Reload the page.")
         audit_note(connection, _name(person), "delete note", review_id)
 
@@ -205,8 +206,8 @@ def delete_review(review_id: str, *, person: str) -> None:
         BadInput: there is no such review.
     """
     with writing() as connection:
-        done = connection.execute(delete(reviews).where(reviews.c.review_id == review_id))
-        if not done.rowcount:
+        deleted = connection.execute(delete(reviews).where(reviews.c.review_id == review_id))
+        if not deleted.rowcount:
             raise no_review(review_id)
         audit_note(connection, _name(person), "delete review", review_id)
 
@@ -222,8 +223,8 @@ def no_review(review_id: str) -> BadInput:
 def _add_findings(
     connection: Connection, review_id: str, findings: Sequence[ReviewFinding]
 ) -> None:
-    for place, finding in enumerate(findings):
-        values = {**stored(asdict(finding)), "review_id": review_id, "place": place}
+    for index, finding in enumerate(findings):
+        values = {**stored(asdict(finding)), "review_id": review_id, "place": index}
         insert_or_ignore(connection, review_findings, values)
 
 
@@ -234,12 +235,12 @@ def _known(connection: Connection, run_id: str | None) -> str | None:
 
 def _must_exist(connection: Connection, review_id: str) -> str:
     """Who changed it last."""
-    found = connection.execute(
+    row = connection.execute(
         select(reviews.c.changed_by).where(reviews.c.review_id == review_id)
     ).first()
-    if found is None:
+    if row is None:
         raise no_review(review_id)
-    return str(found.changed_by)
+    return str(row.changed_by)
 
 
 def _title(text: str) -> str:
@@ -250,15 +251,15 @@ def _title(text: str) -> str:
 
 
 def _text(text: str, *, may_be_empty: bool = False) -> str:
-    kept = str(stored(text)).strip()
-    if not kept and not may_be_empty:
+    stripped = str(stored(text)).strip()
+    if not stripped and not may_be_empty:
         raise BadInput("Nothing was written.", remedy="Write a sentence first.")
-    if len(kept) > LONGEST_TEXT:
+    if len(stripped) > LONGEST_TEXT:
         raise BadInput(
-            f"The text has {len(kept)} characters, {LONGEST_TEXT} is the most.",
+            f"The text has {len(stripped)} characters, {LONGEST_TEXT} is the most.",
             remedy="Shorten it, or link to a document.",
         )
-    return kept
+    return stripped
 
 
 def _name(person: str) -> str:

@@ -17,13 +17,13 @@ _PLAIN = tuple(
 
 def run_of(row: Row[Any], tags: tuple[str, ...] = ()) -> RecordedRun:
     """The record of a row of `runs`."""
-    found = row._mapping  # SQLAlchemy's public name for a row as a mapping
+    columns = row._mapping  # SQLAlchemy's public name for a row as a mapping
     return RecordedRun(
-        **{name: found[name] for name in _PLAIN},
-        metrics=HeadlineMetrics(**{name: found[name] for name in METRICS}),
+        **{name: columns[name] for name in _PLAIN},
+        metrics=HeadlineMetrics(**{name: columns[name] for name in METRICS}),
         rounds=tuple(
             Round(index=index, order=order, n_steps=n_steps, wall_ns=wall_ns)
-            for index, order, n_steps, wall_ns in found["rounds"]
+            for index, order, n_steps, wall_ns in columns["rounds"]
         ),
         tags=tags,
     )

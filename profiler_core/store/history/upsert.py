@@ -9,19 +9,19 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 def insert_or_ignore(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """Insert a row; False where one of its primary key was there, which stays as it is."""
-    made = _insert(connection)(table).values(**values).on_conflict_do_nothing()
-    return bool(connection.execute(made).rowcount)
+    statement = _insert(connection)(table).values(**values).on_conflict_do_nothing()
+    return bool(connection.execute(statement).rowcount)
 
 
 def insert_or_update(
     connection: Connection, table: Table, values: Mapping[str, Any], changed: Sequence[str]
 ) -> None:
     """Insert a row; where one of its primary key was there, only the columns `changed` change."""
-    made = _insert(connection)(table).values(**values)
+    statement = _insert(connection)(table).values(**values)
     key = [column.name for column in table.primary_key]
     connection.execute(
-        made.on_conflict_do_update(
-            index_elements=key, set_={name: made.excluded[name] for name in changed}
+        statement.on_conflict_do_update(
+            index_elements=key, set_={name: statement.excluded[name] for name in changed}
         )
     )
 
