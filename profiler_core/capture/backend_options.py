@@ -60,7 +60,7 @@ def check(backend: str, options: Options, text: str) -> None:
         if keys.count(key) > 1:
             raise BadInput(
                 f"Variant '{text}' gives option {key} twice.",
-                remedy="Keep one of the two; values of a list are parted by colons.",
+                remedy="Keep one of the two; separate the values of a list by colons.",
             )
     entry = declared(backend)
     if entry is not None:
@@ -68,7 +68,7 @@ def check(backend: str, options: Options, text: str) -> None:
     for key in keys:
         if any(longer_key.startswith(f"{key}.") for longer_key in keys):
             raise BadInput(
-                f"Variant '{text}' gives {key} a value and parts of its own.",
+                f"Variant '{text}' gives {key} both a value and nested options.",
                 remedy="Keep one of the two.",
             )
 

@@ -131,7 +131,7 @@ def _check_version(executable: str, look: Callable[[], None], within_s: float) -
     else:
         is_python = "Traceback" in output.stderr or "Python" in output.stderr
         raise CaptureFailed(
-            f"{executable} is no working Python interpreter: it {_end(output.status)}"
+            f"{executable} is not a working Python interpreter: it {_end(output.status)}"
             f"{_quoted(output, -1 if is_python else 0)}.",
             remedy=_REMEDY,
         )
@@ -212,8 +212,8 @@ def _quoted(output: _ProcessOutput, index: int) -> str:
     for text in (output.stderr, output.stdout):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if lines:
-            return f" and said “{lines[index].rstrip('.')[:_LONGEST_QUOTE]}”"
-    return " and said nothing"
+            return f" and printed “{lines[index].rstrip('.')[:_LONGEST_QUOTE]}”"
+    return " and printed nothing"
 
 
 def _bare_environment(executable: str) -> dict[str, str]:

@@ -150,11 +150,11 @@ class Supervisor:
             return latest.text
         if exit_status < 0:
             name = signal.Signals(-exit_status).name
-            return f"The capture was killed from outside ({name}), perhaps for want of memory."
+            return f"The capture was killed from outside ({name}), possibly because memory ran out."
         log = (self._directory / files.LOG).read_bytes()[-4000:].decode("utf-8", "replace")
         lines = [line.strip() for line in log.splitlines() if line.strip()]
         ending = " ".join(lines[-_LINES_OF_THE_END:])
-        return ending or f"The capture ended with exit status {exit_status} and said nothing."
+        return ending or f"The capture ended with exit status {exit_status} and printed nothing."
 
     def _should_stop(self) -> bool:
         return self._told_to_stop or (self._directory / files.CANCEL).exists()

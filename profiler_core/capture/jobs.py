@@ -223,7 +223,7 @@ def _directory(job_id: str) -> Path:
     """Where the job lies. An id comes from a URL: anything but an id is refused."""
     if not _JOB_ID.fullmatch(job_id):
         raise BadInput(
-            f"{job_id[:60]!r} is no capture job.", remedy="Choose one from the list of captures."
+            f"{job_id[:60]!r} is not a capture job.", remedy="Choose one from the list of captures."
         )
     return home.jobs_directory() / job_id
 
@@ -236,7 +236,7 @@ def _why_lost(directory: Path) -> str:
         else "It never gave a sign of life."
     )
     return (
-        "The process that looked after this capture is gone: it was killed, or the machine "
+        "The process that supervised this capture is gone: it was killed, or the machine "
         f"restarted. {sign}{_last_words(directory)}"
     )
 
@@ -265,7 +265,7 @@ def _start_supervisor(directory: Path, environment: Mapping[str, str]) -> None:
     except DidNotRun as error:
         raise CaptureFailed(
             f"The capture could not be started: {error}.",
-            remedy="Look whether this machine has memory and processes left, then try again.",
+            remedy="Check that this machine has free memory and processes, then try again.",
         ) from error
     finally:
         os.close(alive)

@@ -78,7 +78,7 @@ def ask_first(
     if spec.sweep is not None and spec.sweep.parameter == "python":
         return {}  # each point has its own, and one that fails is a point that failed
     python = spec.python or default_python()
-    ProgressLog((), listener).say("starting", f"Looks whether {python} can run {spec.title}")
+    ProgressLog((), listener).say("starting", f"Checks whether {python} can run {spec.title}")
     interpreters: dict[str | None, Interpreter] = {}
     _usable_interpreter(spec, _looking(is_cancelled), interpreters)
     return interpreters
@@ -124,7 +124,7 @@ def run_capture(
     look = _looking(is_cancelled)
     with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
         try:
-            progress.say("starting", f"Asks {spec.python or default_python()} for its torch")
+            progress.say("starting", f"Checks the torch of {spec.python or default_python()}")
             interpreter = _usable_interpreter(
                 spec, look, {} if interpreters is None else interpreters
             )
@@ -181,7 +181,8 @@ def _measure(runs: list[VariantRun], context: Context) -> None:
     )
     if not _together(runs, context):
         context.progress.say(
-            "starting", "The variants do not fit on the device together: one after another"
+            "starting",
+            "The variants do not fit on the device together: measures them one after another",
         )
         for run in runs:
             if run.failure is None or run.failure.kind == "memory":

@@ -26,7 +26,7 @@ def nvml_or_reason() -> tuple[Any | None, str]:
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        return None, f"NVML says: {error}"
+        return None, f"NVML reports: {error}"
     return nvml, ""
 
 
@@ -130,7 +130,7 @@ class Gpu:
     def _call(self, fields: tuple[str, ...], function: str, *arguments: Any) -> Any | None:
         """The answer; None, and a reason for each of `fields`, where there is none."""
         call = getattr(self._nvml, function, None)
-        reason = f"this nvidia-ml-py knows no {function}"
+        reason = f"this nvidia-ml-py has no {function}"
         if call is not None:
             try:
                 answer = call(*arguments)

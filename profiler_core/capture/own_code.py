@@ -36,7 +36,9 @@ def check_own_code(text: str) -> str:
         ) from error
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        raise BadInput(f"{path} is no Python{line}: {error}.", remedy="Correct it.") from error
+        raise BadInput(
+            f"{path} is not valid Python{line}: {error}.", remedy="Correct it."
+        ) from error
     defined, is_complete = _names(tree)
     if function not in defined and is_complete:
         close = get_close_matches(function, defined, n=1)

@@ -207,7 +207,7 @@ class Child:
         if status is not None and status < 0:
             name = _signal_name(-status)
             why = (
-                "Free memory or use a smaller batch: the system kills so when memory runs out."
+                "Free memory or use a smaller batch: the system kills when memory runs out."
                 if -status == signal.SIGKILL
                 else "See the end of torch_logs.txt."
             )

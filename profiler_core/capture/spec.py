@@ -232,7 +232,7 @@ class CaptureSpec:
         DEFAULT_ROUND_STEPS,
         group=_HOW,
         least=1,
-        label="Steps a round",
+        label="Steps per round",
         help="least number of steps in a round",
     )
     round_seconds: float = option(
@@ -240,7 +240,7 @@ class CaptureSpec:
         group=_HOW,
         least=0,
         step=0.1,
-        label="Seconds a round",
+        label="Seconds per round",
         help="least time of a round",
         unit="s",
     )
@@ -250,7 +250,7 @@ class CaptureSpec:
         least=0,
         step=0.5,
         label="Seconds sampled",
-        help="how long power, clocks and utilisation of a GPU are sampled, 0: not at all",
+        help="how long power, clocks and utilisation of a GPU are sampled; 0 switches sampling off",
         unit="s",
     )
     profile_wait: int = option(
@@ -300,7 +300,7 @@ class CaptureSpec:
         metavar="NAME=V1,V2,…",
         label="Repeat for several values",
         help="a whole comparison for each value, one after another (batch-size=1,8,32,128), and "
-        "where compiling starts to pay",
+        "the value from which compiling pays off",
         parse=parse_sweep,
         write=lambda sweep: sweep.text,
         only_once=True,

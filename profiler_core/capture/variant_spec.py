@@ -159,7 +159,7 @@ def parse_variant(text: str) -> VariantSpec:
             continue
         name, value = _modifier(word, text)
         if name in fields and name != "compile":
-            raise BadInput(f"Variant '{text}' says {name} twice.", remedy="Keep one of the two.")
+            raise BadInput(f"Variant '{text}' sets {name} twice.", remedy="Keep one of the two.")
         fields[name] = value
     variant = VariantSpec(**fields, backend_options=options)
     if options and not variant.compile:

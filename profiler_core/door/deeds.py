@@ -30,7 +30,8 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
     asker = check_may_capture(asker)
     if spec.workload.startswith("-"):
         raise Refused(
-            f"{spec.workload[:60]} is no model's name.", remedy="Name a model, or FILE.py:FUNCTION."
+            f"{spec.workload[:60]} is not a model name.",
+            remedy="Name a model, or FILE.py:FUNCTION.",
         )
     spec = _with_listed_interpreters(spec, asker)
     title = f"{spec.title} · {', '.join(v.label for v in spec.variants)}"[:_LONGEST_TITLE]

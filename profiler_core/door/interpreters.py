@@ -38,7 +38,7 @@ def interpreter_for(text: str | None, asker: Asker) -> str | None:
             return python_at(listed)
     raise Refused(
         f"The interpreter {name[:_LONGEST]} may not be started here.",
-        remedy=f"Choose one of the list, or ask whoever runs the server to add it to "
+        remedy=f"Choose one from the list, or ask whoever runs the server to add it to "
         f"interpreters in {FILE}.",
     )
 

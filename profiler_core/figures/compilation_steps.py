@@ -71,7 +71,7 @@ def recompile_times(reports: Sequence[RecompileReport], palette: Palette) -> go.
     figure.update_layout(
         height=_HEIGHT_PX,
         xaxis={"title": {"text": "seconds since the first recompile"}, "rangemode": "tozero"},
-        yaxis={"title": {"text": "took, ms"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": "duration, ms"}, "rangemode": "tozero"},
     )
     return figure
 

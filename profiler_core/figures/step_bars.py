@@ -16,7 +16,7 @@ _LABELLED_SHARE = 0.055  # of the longest bar; narrower parts have no room for a
 _SHOWN_SHARE = 0.004  # kinds below this in every bar are joined: a line of one pixel says nothing
 
 _IDLE = {"gpu": "GPU idle", "cpu": "no operator"}
-_REST = "the smallest kinds"
+_REST = "smallest categories"
 
 
 def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palette) -> go.Figure:

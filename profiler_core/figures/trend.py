@@ -274,9 +274,9 @@ def _hover(line: TrendLine, point: TrendPoint, metric: str) -> str:
         low, high = format_metric(metric, point.low), format_metric(metric, point.high)
         rows.append(f"90 % of its rounds: {low} to {high}")
     if point.ratio is not None:
-        beyond = {True: ", more than the rounds wander", False: ", within the noise", None: ""}
+        beyond = {True: ", more than the rounds vary", False: ", within the noise", None: ""}
         rows.append(
-            f"{format_change(point.ratio)} against the one before" + beyond[point.is_beyond_noise]
+            f"{format_change(point.ratio)} against the run before" + beyond[point.is_beyond_noise]
         )
     rows += [
         f"{plotly_text(c.what)}: {plotly_text(c.before)} → {plotly_text(c.after)}"
@@ -353,5 +353,5 @@ def _ring(
 def _unit(metric: str, largest: float) -> tuple[float, str]:
     units = _UNITS.get(metric)
     if units is None:
-        return 1.0, "a step" if metric in ("n_kernels", "n_launches") else "a run"
+        return 1.0, "a step" if metric in ("n_kernels", "n_launches") else "per run"
     return next(((f, unit) for f, unit in units if largest * f >= 1), units[-1])

@@ -203,5 +203,5 @@ def _hover(bar: Bar, labels: tuple[str, str]) -> str:
         for label, ns in zip(labels, bar.sides_ns, strict=True)
     ]
     if bar.estimated:
-        lines.append("divided in the proportions of the profiled step")
+        lines.append("split in proportion to the profiled step")
     return "<br>".join(lines)

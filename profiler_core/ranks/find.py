@@ -182,7 +182,7 @@ def _numbered(name: str, candidates: Sequence[_Candidate]) -> RankFiles:
         shown = ", ".join(f"{n} as rank {by_order[n]}" for n in unknown[:3])
         ellipsis = " …" if len(unknown) > 3 else ""
         notes.append(
-            f"Neither file nor name says the rank of {len(unknown)} of {len(candidates)} traces; "
-            f"they are numbered in the order of their names: {shown}{ellipsis}."
+            f"The rank of {len(unknown)} of {len(candidates)} traces is neither in the file nor in "
+            f"its name; they are numbered in the order of their names: {shown}{ellipsis}."
         )
     return RankFiles(name, tuple(sorted(files, key=lambda file: file.rank)), tuple(notes))

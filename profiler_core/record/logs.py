@@ -22,12 +22,12 @@ from profiler_core.capture.torch_settings import torch_logs, wanted_logs
 
 _TRACE_LOGGER = "torch.__trace"
 _BEFORE = (
-    "The compiler's log begins with the Recorder: what was compiled before is not in it. Start the "
-    "script with `fusionscope run -- …` for all of it."
+    "The compiler's log begins with the Recorder: earlier compilations are not in it. Start the "
+    "script with `fusionscope run -- …` to log all of them."
 )
 _NO_STRUCTURED = (
-    "There is no structured log, so graphs, generated code and the phases of compiling are not "
-    "known. Start the script with `fusionscope run -- …`, with torch 2.4 or newer."
+    "There is no structured log, so graphs, generated code and compile phases are not "
+    "available. Start the script with `fusionscope run -- …`, with torch 2.4 or newer."
 )
 # How much of each file earlier Recorders of this process took.
 _taken: Dict[str, int] = {}

@@ -47,7 +47,7 @@ class Plan:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise BadInput(
-                    "Recorder({}={}) cannot be.".format(name, value),
+                    "Recorder({}={}) is too small.".format(name, value),
                     remedy="Pass {} or more.".format(least),
                 )
         floor, ceiling = self.warm_up_floor, self.warm_up_ceiling

@@ -115,7 +115,7 @@ class Recorder:
             return
         if _active is not None:
             raise BadInput(
-                "A Recorder is recording already ({}).".format(_active.directory),
+                "A Recorder is already recording ({}).".format(_active.directory),
                 remedy="Close it before you start another.",
             )
         process_ranks = ranks()

@@ -103,7 +103,7 @@ class Session:
             if work is not None and (problem := _problem_of(work)) is not None
         ]
         for problem in problems:
-            self._note("The recording's end did not go well: {}".format(problem))
+            self._note("The recording did not end cleanly: {}".format(problem))
         self._spent(stage)
         # A reader may ask whether anything was measured: the sentence says until where.
         _problem_of(lambda: self._writer.end(status, sentence))
@@ -199,8 +199,8 @@ class Session:
         misses = after.cache_misses - self._counts.cache_misses
         if hits > 0:
             self._note(
-                "Inductor's cache held {} of {} graphs already, so what compiling took is not the "
-                "time of a first compilation.".format(hits, hits + misses)
+                "Inductor's cache already held {} of {} graphs, so the compile time is not that of "
+                "a first compilation.".format(hits, hits + misses)
             )
             if not misses:  # a first call with the cache filled, as a capture's second child has it
                 first = self._measurement.pop("first_call_ns", None)

@@ -113,7 +113,7 @@ def test_neither_links_nor_dots_lead_around_the_list(
 
 def test_what_names_a_workload_cannot_name_an_interpreter(server: Server, spy: Spy) -> None:
     server.is_at("127.0.0.1", ALLOWED + TEAM, RUNNER)
-    with pytest.raises(Refused, match="no model's name"):
+    with pytest.raises(Refused, match="not a model name"):
         deeds.start_capture(asker(), a_spec(workload=f"--python={spy.path}"))
     assert jobs.jobs() == ()
 

@@ -70,8 +70,8 @@ def shorten(page: Page) -> None:
     """As little measuring as there can be: the page is tested, not the clock."""
     page.get_by_text("More: backends").click()
     fill(page, "Rounds", "2")
-    fill(page, "Steps a round", "2")
-    fill(page, "Seconds a round", "0")
+    fill(page, "Steps per round", "2")
+    fill(page, "Seconds per round", "0")
     fill(page, "Seconds sampled", "0")
     fill(page, "Profiled steps", "1")
     for label in ("Warm compile time", "Check the answers", "Memory snapshot"):

@@ -95,16 +95,16 @@ def test_a_file_that_cannot_be_executed_says_so(tmp_path, mode):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["echo hello"], "it ended with status 0 and said “hello”"),
+        (["echo hello"], "it ended with status 0 and printed “hello”"),
         (["echo no such version >&2", "echo see the help >&2", "exit 127"],
-         "it ended with status 127 and said “no such version”"),
-        (["exit 5"], "it ended with status 5 and said nothing"),
-        (["kill -9 $$"], "it was ended by SIGKILL and said nothing"),
+         "it ended with status 127 and printed “no such version”"),
+        (["exit 5"], "it ended with status 5 and printed nothing"),
+        (["kill -9 $$"], "it was ended by SIGKILL and printed nothing"),
     ],
 )  # fmt: skip
 def test_a_program_that_is_no_interpreter_is_quoted(tmp_path, lines, said):
     path = script(tmp_path / "program", *lines)
-    assert problem_of(path) == f"{path} is no working Python interpreter: {said}."
+    assert problem_of(path) == f"{path} is not a working Python interpreter: {said}."
 
 
 @pytest.mark.parametrize("version", ["2 7 18", "3 7 16"])
@@ -170,13 +170,14 @@ def test_a_workload_that_can_be_built_is_not_refused(name):
 def test_a_torch_that_kills_its_process_is_said(tmp_path):
     path = with_torch(tmp_path, "import os; os.kill(os.getpid(), 11)")
     assert (
-        problem_of(path) == f"{path} was ended by SIGSEGV while it imported torch and said nothing."
+        problem_of(path)
+        == f"{path} was ended by SIGSEGV while it imported torch and printed nothing."
     )
 
 
 def test_a_torch_that_exits_is_said(tmp_path):
     path = with_torch(tmp_path, "import sys; print('no licence'); sys.exit(7)")
-    said = f"{path} ended with status 7 while it imported torch and said “no licence”."
+    said = f"{path} ended with status 7 while it imported torch and printed “no licence”."
     assert problem_of(path) == said
 
 

@@ -222,7 +222,7 @@ def test_waiting_for_the_device_shows_as_queued(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../../etc", "20260101-000000-abcdef/..", "", "x" * 500])
 def test_an_id_from_a_url_cannot_leave_the_folder(name: str) -> None:
-    with pytest.raises(BadInput, match="no capture job"):
+    with pytest.raises(BadInput, match="not a capture job"):
         jobs.job(name)
 
 

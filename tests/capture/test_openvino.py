@@ -50,7 +50,7 @@ def test_a_run_in_which_the_engine_never_ran_is_refused(captured):
     """openvino itself says nothing: it hands the graph to PyTorch and goes on."""
     refused = captured[NOWHERE]
     assert refused.status == "failed"
-    assert refused.error.startswith("openvino ran none of the model")
+    assert refused.error.startswith("openvino ran no part of the model")
     assert "NOWHERE is not in the list of OpenVINO Available Devices" in refused.error
 
 

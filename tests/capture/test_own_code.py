@@ -43,8 +43,8 @@ def test_what_a_branch_may_define_is_left_to_the_child(module: Path) -> None:
         ("gone.py:build", "cannot be read: No such file", "Name a file"),
         ("plain.py:biuld", "plain.py has no function biuld.", "It has build."),
         ("plain.py:other", "plain.py has no function other.", "It has build."),
-        ("broken.py:build", "is no Python, line 2", "Correct it."),
-        ("binary.py:build", "is no Python", "Correct it."),
+        ("broken.py:build", "is not valid Python, line 2", "Correct it."),
+        ("binary.py:build", "is not valid Python", "Correct it."),
         ("folder.py:build", "cannot be read", "Name a file"),
     ],
 )

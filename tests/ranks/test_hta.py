@@ -282,7 +282,7 @@ def test_a_launch_outside_of_any_operator_breaks_hta_and_ours_stands(tmp_path):
     text = gzip.decompress(file.read_bytes()).replace(b'"ts": 190', b'"ts": 600')
     file.write_bytes(gzip.compress(text))
     one = asked(file)["cupti_counters"]
-    assert (one.status, "our own number stands" in one.sentence) == ("failed", True)
+    assert (one.status, "Fusionscope's number is kept" in one.sentence) == ("failed", True)
     own = {f.label: f.own for f in one.figures}
     assert own["rank 0: smsp__inst_executed.sum"] == 137
 
@@ -312,7 +312,7 @@ def test_what_fails_in_hta_is_a_sentence_and_our_number_stands(jobs, monkeypatch
     one = found["temporal_breakdown"]
     assert one.status == "failed"
     assert "AssertionError" in one.sentence
-    assert "our own number stands" in one.sentence
+    assert "Fusionscope's number is kept" in one.sentence
     own = {figure.label: figure.own for figure in one.figures}
     assert own == {k: v * US for k, v in TEMPORAL.items()}
     assert found["overlap"].status == "agrees"

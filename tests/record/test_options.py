@@ -17,7 +17,7 @@ DOCS = (Path(__file__).resolve().parents[2] / "docs" / "recorder.md").read_text(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"rounds": -1}, "Recorder(rounds=-1) cannot be. Pass 0 or more."),
+        ({"rounds": -1}, "Recorder(rounds=-1) is too small. Pass 0 or more."),
         ({"warm_up_floor": 9, "warm_up_ceiling": 3}, "floor 9 lies above its ceiling 3"),
         ({"round": 3}, "Recorder has no option round. Use one of skip_steps,"),
     ],

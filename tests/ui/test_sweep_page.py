@@ -203,8 +203,11 @@ def test_the_form_makes_a_sweep_of_its_answers():
     ("answers", "said"),
     [
         ({"sweep": "batch-size", "sweep_values": ""}, "at least two values"),
-        ({"sweep": "batch-size", "sweep_values": "1,x"}, "'x' is no batch size"),
-        ({"sweep": "batch-size", "sweep_values": "1,2", "batch_size": 8}, "given beside a sweep"),
+        ({"sweep": "batch-size", "sweep_values": "1,x"}, "'x' is not a batch size"),
+        (
+            {"sweep": "batch-size", "sweep_values": "1,2", "batch_size": 8},
+            "given together with a sweep",
+        ),
         ({"sweep": "option.", "sweep_values": "1,2"}, "names no option"),
     ],
 )

@@ -62,7 +62,7 @@ def check_ran() -> None:
     why = "; ".join(RAN.reasons) or "it gave no reason"
     remedy = "Try it with +static, another model or precision, or leave it out."
     raise CannotRunError(
-        "{} ran none of the model: the whole of it fell back to another compiler or to eager "
+        "{} ran no part of the model: all of it fell back to another compiler or to eager "
         "({}).".format(RAN.backend, why),
         remedy,
     )

@@ -108,7 +108,7 @@ def _value(value: Any) -> Any:
         dtype = getattr(torch, value[len("torch.") :], None)
         if not isinstance(dtype, torch.dtype):
             raise CannotRunError(
-                "Option value '{}' is no dtype of torch.".format(value),
+                "Option value '{}' is not a torch dtype.".format(value),
                 "Write it like torch.float16.",
             )
         return dtype

@@ -43,7 +43,7 @@ def probe(with_backends: bool, workload: Optional[str] = None) -> Dict[str, Any]
             torch=version or None,
             error="torch {} is older than 2.1".format(version)
             if version
-            else "its module torch is no PyTorch",
+            else "its module torch is not PyTorch",
             remedy="Install torch 2.1 or newer there, or pass --python PATH.",
         )
     environment = importlib.import_module("fusionscope_child.environment")

@@ -73,7 +73,9 @@ def load(path: str) -> Any:
         return module
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise CannotRunError("{} is no Python file.".format(path), "Pass a file that ends in .py.")
+        raise CannotRunError(
+            "{} is not a Python file.".format(path), "Pass a file that ends in .py."
+        )
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

@@ -132,7 +132,7 @@ def _as_loss(returned: Any) -> Any:
     loss = returned[2]
     if not callable(loss):
         raise CannotRunError(
-            "The third value returned is no function.", "Return loss(output) there."
+            "The third returned value is not a function.", "Return loss(output) there."
         )
     return lambda output, _: loss(output)
 

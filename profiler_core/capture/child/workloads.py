@@ -94,7 +94,7 @@ class Options:
             return int(text)
         except ValueError:
             raise CannotRunError(
-                "Option {}={} is no whole number.".format(name, text),
+                "Option {}={} is not a whole number.".format(name, text),
                 "Write it like {}={}.".format(name, default),
             ) from None
 

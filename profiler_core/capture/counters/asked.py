@@ -12,7 +12,7 @@ def counters_tool(device: str) -> Tool:
     """
     if not device.startswith("cuda"):
         raise CaptureFailed(
-            f"Counters are an NVIDIA GPU's, and this capture runs on {device}.",
+            f"Hardware counters need an NVIDIA GPU, and this capture runs on {device}.",
             remedy="Leave --counters out.",
         )
     tool = find_tool()

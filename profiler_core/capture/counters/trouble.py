@@ -18,17 +18,17 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         "Cuda driver is not compatible",
         "This Nsight Compute does not fit the driver.",
-        "Install a version of Nsight Compute of the driver's age.",
+        "Install the Nsight Compute version that was released with the driver.",
     ),
     (
         "Failed to find metric",
-        "This Nsight Compute does not know a counter that is asked for on this GPU.",
+        "This Nsight Compute does not support a requested counter on this GPU.",
         "Install a newer Nsight Compute, and report its version and the GPU.",
     ),
     (
         "No kernels were profiled",
         "Nsight Compute saw no kernel in the step.",
-        "See whether the step runs on the GPU at all.",
+        "Check that the step runs on the GPU.",
     ),
     (
         "returned an error code (11)",

@@ -55,7 +55,7 @@ def _whole(label: str) -> Callable[[str], int]:
             return int(text)
         except ValueError:
             raise BadInput(
-                f"'{text}' is no {label}.", remedy="Pass whole numbers, like 1,8,32."
+                f"'{text}' is not a {label}.", remedy="Pass whole numbers, like 1,8,32."
             ) from None
 
     return read
@@ -64,7 +64,7 @@ def _whole(label: str) -> Callable[[str], int]:
 def _one_of(label: str, choices: tuple[str, ...]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in choices:
-            raise BadInput(f"'{text}' is no {label}.", remedy=f"Use {', '.join(choices)}.")
+            raise BadInput(f"'{text}' is not a {label}.", remedy=f"Use {', '.join(choices)}.")
         return text
 
     return read
@@ -73,7 +73,7 @@ def _one_of(label: str, choices: tuple[str, ...]) -> Callable[[str], str]:
 def _shape(text: str) -> str:
     (shape,) = parse_shapes(text) or ((),)
     if not shape:
-        raise BadInput(f"'{text}' is no shape.", remedy="Write it like 8x3x224x224.")
+        raise BadInput(f"'{text}' is not a shape.", remedy="Write it like 8x3x224x224.")
     return "x".join(map(str, shape))
 
 
@@ -90,7 +90,7 @@ def _field(
         fresh = CaptureSpec(workload=spec.workload)
         if getattr(spec, name) != getattr(fresh, name):
             raise BadInput(
-                f"--{name.replace('_', '-')} is given beside a sweep of it.",
+                f"--{name.replace('_', '-')} is given together with a sweep of it.",
                 remedy="Leave one of the two out.",
             )
         return replace(spec, **{name: convert(value)})
@@ -101,7 +101,7 @@ def _field(
 def _training(spec: CaptureSpec, value: Value) -> CaptureSpec:
     if spec.trains:
         raise BadInput(
-            "The workload trains already, so there is no step without training to sweep over.",
+            "The workload always trains, so a sweep over training has only one value.",
             remedy="Leave --training out, or choose another workload.",
         )
     return replace(spec, training=value == "training")
@@ -117,7 +117,7 @@ def _variants(
         for variant in spec.variants:
             if getattr(variant, field) != fresh:
                 raise BadInput(
-                    f"Variant '{variant.label}' says its {field} beside a sweep of it.",
+                    f"Variant '{variant.label}' sets {field}, which is swept too.",
                     remedy="Leave the word out of --variants.",
                 )
         return replace(
@@ -173,7 +173,8 @@ def _workload_option(name: str) -> Parameter:
     def apply(spec: CaptureSpec, value: Value) -> CaptureSpec:
         if any(option_key == key for option_key, _ in spec.options):
             raise BadInput(
-                f"--option {key} is given beside a sweep of it.", remedy="Leave one of the two out."
+                f"--option {key} is given together with a sweep of it.",
+                remedy="Leave one of the two out.",
             )
         return replace(spec, options=(*spec.options, (key, str(value))))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 SOURCE = "amdsmi"
 
-_NO_REASONS = "amdsmi does not say in NVML's terms what held the clocks back"
+_NO_REASONS = "amdsmi does not report why clocks were reduced in NVML's terms"
 _NO_PCIE = "amdsmi's PCIe rate is not sampled"
 
 
@@ -27,7 +27,7 @@ def amdsmi_or_reason() -> tuple[Any | None, str]:
     try:
         amdsmi.amdsmi_init()
     except amdsmi.AmdSmiException as error:
-        return None, f"amdsmi says: {error}"
+        return None, f"amdsmi reports: {error}"
     return amdsmi, ""
 
 
@@ -163,7 +163,7 @@ class AmdGpu:
         answer = self._ask(field, ask)
         value = None if answer is None else answer.get(name)
         if answer is not None and value in (None, "N/A") and field:
-            self.reasons[field] = f"amdsmi says N/A for {name}"
+            self.reasons[field] = f"amdsmi reports N/A for {name}"
         return None if value == "N/A" else value
 
     def _ask(self, field: str, ask: Callable[[Any], Any]) -> Any | None:

@@ -82,4 +82,4 @@ def telemetry_of(device: str, gpu_uuids: Sequence[str | None]) -> Telemetry:
             return Telemetry(gpus, Gpu(nvml, gpu_uuids[index], index))
     elif index < len(gpus.devices):
         return Telemetry(gpus, gpus.devices[index])
-    return Telemetry(gpus, None, gpus.reason or f"No library that reads GPUs knows {device}.")
+    return Telemetry(gpus, None, gpus.reason or f"No library that reads GPUs lists {device}.")

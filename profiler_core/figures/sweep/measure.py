@@ -42,7 +42,7 @@ MEASURES = (
         lambda _: "Without the profiler, the median over the rounds.",
     ),
     SweepMeasure(
-        "Samples a second",
+        "Samples per second",
         lambda _, variant: variant.samples_per_s,
         format_count,
         lambda _: "Batch size over step time.",
@@ -52,16 +52,16 @@ MEASURES = (
         lambda sweep, variant: sweep.peak_bytes(variant),
         format_bytes,
         lambda sweep: (
-            "The most that the allocator held from the device."
+            "The most memory that the allocator reserved on the device."
             if sweep.peak_is_reserved
-            else "The most that tensors held at once."
+            else "The most memory that tensors occupied at one time."
         ),
     ),
     SweepMeasure(
         "Compile time",
         _compile_ns,
         format_duration,
-        lambda _: "With the compiler's cache empty.",
+        lambda _: "With an empty compiler cache.",
         logarithmic=False,
     ),
 )

@@ -64,13 +64,13 @@ def judged(figures: tuple[Figure, ...], absent: str) -> tuple[Status, str, tuple
         status, sentence = "absent", absent
     elif wrong:
         status = "differs"
-        sentence = f"HTA says something else on {', '.join(wrong[:3])}: our number stands."
+        sentence = f"HTA differs on {', '.join(wrong[:3])}: Fusionscope's number is kept."
     elif all(figure.hta is None for figure in figures):
-        status, sentence = "failed", "HTA has no answer here: our own number stands."
+        status, sentence = "failed", "HTA gives no value here: Fusionscope's number is kept."
     elif checked:
-        status, sentence = "agrees", "HTA's figures equal ours."
+        status, sentence = "agrees", "HTA's figures equal Fusionscope's."
     else:
-        status, sentence = "alone", "HTA's own answer; there is no number of ours beside it."
+        status, sentence = "alone", "HTA's value alone: Fusionscope does not compute it."
     return status, sentence, figures
 
 

@@ -85,7 +85,7 @@ def installed() -> tuple[str | None, str | None]:
     except Exception as error:  # a broken installation may raise anything while it loads
         return None, (
             "HolisticTraceAnalysis cannot be used here "
-            f"({type(error).__name__}: {str(error)[:160]}); these are our own numbers."
+            f"({type(error).__name__}: {str(error)[:160]}); these are Fusionscope's own numbers."
         )
     for name in _NAMES:
         try:
@@ -114,7 +114,7 @@ def _answered(
     except Exception as error:  # HTA asserts, divides and indexes as it goes: anything may come
         figures = tuple(own_figures(analysis.key, material))
         sentence = f"HTA failed here ({type(error).__name__}: {str(error)[:160]})"
-        sentence += ": our own number stands." if figures else "."
+        sentence += ": Fusionscope's number is kept." if figures else "."
         return "failed", sentence, figures
 
 

@@ -52,12 +52,12 @@ def _run_hta(locations: list[str]) -> HtaAnswer:
             needs=_NEEDS,
             within_s=_LIMIT_S,
             ended="The process that asks HTA ended with {status}.",
-            remedy="Our own numbers above stand.",
+            remedy="Use Fusionscope's own numbers above.",
         )
     except DidNotRun as error:
         raise BadInput(
             f"HTA had not answered after {_LIMIT_S:.0f} s and was ended."
             if error.took_too_long
             else f"HTA could not be asked: {error}.",
-            remedy="Our own numbers above stand; HTA is slow on large traces.",
+            remedy="Use Fusionscope's own numbers above: HTA is slow on large traces.",
         ) from error

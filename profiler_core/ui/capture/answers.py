@@ -123,7 +123,7 @@ def _workload(answers: Answers) -> str:
     if not name:
         raise BadInput("No model is named.", remedy="Choose one, or type its torchvision name.")
     if not name.replace("_", "").isalnum():
-        raise BadInput(f"“{name}” is no model's name.", remedy="Write it like mobilenet_v3_large.")
+        raise BadInput(f"“{name}” is not a model name.", remedy="Write it like mobilenet_v3_large.")
     return name
 
 
@@ -134,7 +134,7 @@ def _option_words(text: str, base: str) -> list[str]:
         if "=" not in word or "+" in word or "," in word:
             raise BadInput(
                 f"The option “{word}” of {base} cannot be read.",
-                remedy="Write KEY=VALUE, parted by spaces, without plus signs and commas.",
+                remedy="Write KEY=VALUE, separated by spaces, without plus signs and commas.",
             )
     return words
 

@@ -35,4 +35,4 @@ def _help(base: str) -> str:
         f"- `{option.shown_key}={option.example}` ({option.kind}): {option.about}"
         for option in BY_NAME[base].options
     ]
-    return "KEY=VALUE, parted by spaces; values of a list by colons.\n" + "\n".join(lines)
+    return "KEY=VALUE, separated by spaces; values of a list by colons.\n" + "\n".join(lines)

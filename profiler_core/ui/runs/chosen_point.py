@@ -33,7 +33,7 @@ def show_chosen_point(point: TrendPoint, metric: str) -> None:
                 before = point.before
                 if before is not None and history.has_files(before):
                     keys = (key_of_recorded(before), key_of_recorded(run))
-                    page_link("overview", "Compare with the one before", query_of(keys))
+                    page_link("overview", "Compare with the run before", query_of(keys))
                 address = escape(href("api/runs/export", {"token": token}))
                 st.html(f'<a class=fs-link href="{address}" download>Download as .zip</a>')
             else:
@@ -45,9 +45,9 @@ def _facts(point: TrendPoint, metric: str) -> str:
     run = point.run
     said = [f"<b>{escape(run.variant or run.name)}</b>", format_metric(metric, point.value)]
     if point.ratio is not None:
-        change = f"{format_change(point.ratio)} against the one before"
+        change = f"{format_change(point.ratio)} against the run before"
         if point.is_beyond_noise is not None:
-            change += ", more than the rounds wander" if point.is_beyond_noise else ", within noise"
+            change += ", more than the rounds vary" if point.is_beyond_noise else ", within noise"
         said.append(change)
     about = [minute(run.created_at)]
     about += [f"torch {run.torch}"] if run.torch else []
@@ -59,7 +59,7 @@ def _facts(point: TrendPoint, metric: str) -> str:
     html = f"<p class=fs-sub>{' · '.join(said)}</p>"
     html += f"<p class=fs-note>{escape(' · '.join(about))}</p>"
     if changed:
-        html += f"<p class=fs-note><b>Changed since the one before:</b> {escape(changed)}</p>"
+        html += f"<p class=fs-note><b>Changed since the run before:</b> {escape(changed)}</p>"
     return html
 
 

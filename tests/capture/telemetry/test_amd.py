@@ -103,7 +103,7 @@ def test_facts_name_the_driver_and_the_limits():
 
 @pytest.fixture
 def without_nvml(monkeypatch):
-    monkeypatch.setattr(sources, "nvml_or_reason", lambda: (None, "NVML says: no driver"))
+    monkeypatch.setattr(sources, "nvml_or_reason", lambda: (None, "NVML reports: no driver"))
 
 
 def test_where_nvml_is_absent_amdsmi_is_asked(without_nvml, monkeypatch):
@@ -117,7 +117,7 @@ def test_without_either_there_is_a_sentence(without_nvml, monkeypatch):
     monkeypatch.setitem(sys.modules, "amdsmi", None)  # importing it raises ImportError
     found = sources.find_gpus()
     assert found.devices == ()
-    assert found.reason.startswith("No GPU can be sampled here: NVML says: no driver; amdsmi")
+    assert found.reason.startswith("No GPU can be sampled here: NVML reports: no driver; amdsmi")
 
 
 def test_nvml_without_its_package_says_so(monkeypatch):

@@ -39,7 +39,7 @@ class _OpenVino(Backend):
 
     def remedy(self, training: bool) -> Optional[str]:
         """2026.4: "ConvolutionBackward0 returned an invalid gradient" from its decompositions."""
-        return "Leave --training out: openvino is made for inference." if training else None
+        return "Leave --training out: openvino supports inference only." if training else None
 
 
 BACKEND = _OpenVino(
