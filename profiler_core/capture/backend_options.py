@@ -30,20 +30,20 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
 }
 
 
-def parse_word(word: str, text: str) -> tuple[str, str]:
+def parse_word(option_text: str, text: str) -> tuple[str, str]:
     """Read `KEY=VALUE`.
 
     Args:
-        word: with an equals sign.
+        option_text: one part of the variant, with an equals sign.
         text: the whole variant, for the sentence.
 
     Raises:
         BadInput: the key is no name, or the value is empty.
     """
-    key, _, value = (part.strip() for part in word.partition("="))
+    key, _, value = (part.strip() for part in option_text.partition("="))
     if not _KEY.fullmatch(key) or not value:
         raise BadInput(
-            f"Variant '{text}' has the option '{word}', which cannot be read.",
+            f"Variant '{text}' has the option '{option_text}', which cannot be read.",
             remedy="Write it like openvino+config.INFERENCE_PRECISION_HINT=f32.",
         )
     return key, value
@@ -114,12 +114,12 @@ def nested(backend: str, options: Options) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    word = text.strip()
-    if word.lower() in _WORDS:
-        return _WORDS[word.lower()]
+    stripped = text.strip()
+    if stripped.lower() in _WORDS:
+        return _WORDS[stripped.lower()]
     for read in (int, float):
         try:
-            return read(word)
+            return read(stripped)
         except ValueError:
             continue
-    return word
+    return stripped

@@ -303,7 +303,7 @@ def _usable_interpreter(
         if not path.is_file():
             raise CaptureFailed(f"{path} does not exist.", remedy="Pass an existing Python file.")
     look()
-    interpreter = interpreters.get(spec.python) or _asked(spec, look)
+    interpreter = interpreters.get(spec.python) or _probed(spec, look)
     interpreters[spec.python] = interpreter
     if interpreter.error is not None:
         raise CaptureFailed(
@@ -316,7 +316,7 @@ def _usable_interpreter(
     return interpreter
 
 
-def _asked(spec: CaptureSpec, look: Callable[[], None]) -> Interpreter:
+def _probed(spec: CaptureSpec, look: Callable[[], None]) -> Interpreter:
     if spec.is_user_code or spec.workload in BUILT_IN_WORKLOADS:
         return probe(spec.python, look=look)
     return probe(spec.python, look=look, workload=spec.workload)

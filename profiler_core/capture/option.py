@@ -96,8 +96,8 @@ class Declared:
     @property
     def flag(self) -> str:
         """As on the command line; of a switch that is on, the flag that turns it off."""
-        words = self.about.flag or self.name.replace("_", "-")
-        return f"--no-{words}" if self.kind == "switch" and self.default else f"--{words}"
+        flag_text = self.about.flag or self.name.replace("_", "-")
+        return f"--no-{flag_text}" if self.kind == "switch" and self.default else f"--{flag_text}"
 
     @property
     def label(self) -> str:

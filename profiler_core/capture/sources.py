@@ -54,7 +54,7 @@ def collect_sources(logs: list[Path], left_out: tuple[str, ...]) -> dict[str, An
         if log.is_file():
             with log.open("rb") as file:
                 text = file.read(_MOST_BYTES_OF_A_LOG).decode(errors="replace")
-            for path, line in _named(text):
+            for path, line in _positions_in(text):
                 lines_by_path[path].add(line)
     files: dict[str, Any] = {}
     for path in sorted(lines_by_path):
@@ -80,7 +80,7 @@ def _is_worth_reading(path: str, left_out: tuple[str, ...]) -> bool:
     return True
 
 
-def _named(text: str) -> set[tuple[str, int]]:
+def _positions_in(text: str) -> set[tuple[str, int]]:
     positions = {(path, int(line)) for pattern in _PATTERNS for path, line in pattern.findall(text)}
     interned = {number: path for path, number in _INTERNED.findall(text)}
     if interned:

@@ -370,7 +370,7 @@ class CaptureSpec:
     def to_argv(self) -> list[str]:
         """The words after `python -m profiler_core capture` that give this very spec."""
         return [
-            word
+            argument
             for name, entry in declared(CaptureSpec).items()
-            for word in entry.words(getattr(self, name))
+            for argument in entry.words(getattr(self, name))
         ]

@@ -68,7 +68,7 @@ class VariantRun:
     def loaded(self) -> None:
         """Wait until torch is there."""
         with self._phase("starting"):
-            result = self._the_child().answer()
+            result = self._running_child().answer()
             environment = self.writer.record["environment"]
             environment.update(result["environment"])
             telemetry = self._context.telemetry
@@ -78,7 +78,7 @@ class VariantRun:
 
     def prepare(self) -> None:
         """Build, first call, warm-up."""
-        child = self._the_child
+        child = self._running_child
         with self._phase("starting", f"Builds {self._context.spec.title}"):
             built = child().ask("build")
             self._n_shapes, self._labels = built["n_shapes"], built["labels"]
@@ -119,7 +119,7 @@ class VariantRun:
     def run_round(self, index: int, order: int) -> bool:
         """One timed round (`rounds.RoundRunner`)."""
         with self._phase("timing"):
-            result = self._the_child().ask("round", n_steps=self._round_steps)
+            result = self._running_child().ask("round", n_steps=self._round_steps)
             measurement = self.writer.measurement
             measurement.setdefault("rounds", []).append(
                 {
@@ -141,7 +141,7 @@ class VariantRun:
 
     def sampled(self) -> Sampled:
         """Where telemetry of this variant goes."""
-        return Sampled(self.writer.directory, self._the_child().pid)
+        return Sampled(self.writer.directory, self._running_child().pid)
 
     def telemetry(self) -> None:
         """Run alone in steady state on the GPU while it is sampled."""
@@ -154,7 +154,7 @@ class VariantRun:
             self._phase("telemetry", f"Runs {self.label} alone for the telemetry"),
             context.telemetry.sampling([self.sampled()]),
         ):
-            self.writer.measurement["telemetry"] = self._the_child().ask(
+            self.writer.measurement["telemetry"] = self._running_child().ask(
                 "steady",
                 seconds=context.spec.telemetry_seconds,
                 step_ns=self._typical_step_ns,
@@ -165,7 +165,7 @@ class VariantRun:
         spec, run = self._context.spec, self.writer.directory
         if spec.memory and self._context.is_cuda:
             with self._phase("memory", f"Measures the peak memory of {self.label}"):
-                self.writer.measurement.update(self._the_child().ask("peaks"))
+                self.writer.measurement.update(self._running_child().ask("peaks"))
         if spec.profile:
             with self._phase("profiling", f"Profiles {spec.steps} steps of {self.label}"):
                 self._profile(run / names.TRACE, stacks=False)
@@ -174,7 +174,7 @@ class VariantRun:
                 self._profile(run / names.TRACE_STACKS, stacks=True)
         if spec.memory and self._context.is_cuda:
             with self._phase("memory", f"Takes a memory snapshot of {self.label}"):
-                self._the_child().ask("snapshot", path=str(run / names.MEMORY_SNAPSHOT))
+                self._running_child().ask("snapshot", path=str(run / names.MEMORY_SNAPSHOT))
 
     def make_reference(self, path: Path) -> None:
         """Let the first child run eager in fp64; without it, candidates help themselves."""
@@ -183,7 +183,7 @@ class VariantRun:
         self._say("numerics", f"Runs {self.label} in fp64 as a reference")
         started = time.monotonic()
         try:
-            self._the_child().ask("reference", path=str(path))
+            self._running_child().ask("reference", path=str(path))
         except ChildFailure as failure:
             path.unlink(missing_ok=True)
             self._say("numerics", f"No reference from {self.label}: {failure.sentence}")
@@ -323,7 +323,7 @@ class VariantRun:
             "active": spec.steps,
         }
         with self._context.telemetry.sampling([] if stacks else [self.sampled()]):
-            result = self._the_child().ask(
+            result = self._running_child().ask(
                 "profile", path=str(path), schedule=schedule, stacks=stacks
             )
         if not stacks:
@@ -335,7 +335,7 @@ class VariantRun:
             for key in ("peak_allocated_bytes", "peak_reserved_bytes"):
                 self.writer.measurement[f"profiled_{key}"] = result[key]
 
-    def _the_child(self) -> Child | RankGroup:
+    def _running_child(self) -> Child | RankGroup:
         if self._child is None:
             raise ChildFailure("killed", f"The process of {self.label} is gone.", "Start again.")
         return self._child

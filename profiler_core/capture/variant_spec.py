@@ -217,11 +217,11 @@ def _base_fields(base: str, text: str) -> dict[str, Any]:
     )
 
 
-def _modifier(word: str, text: str) -> tuple[str, Any]:
+def _modifier(modifier_text: str, text: str) -> tuple[str, Any]:
     for name, modifier in MODIFIERS.items():
-        if word in modifier.words:
-            return name, modifier.words[word]
+        if modifier_text in modifier.words:
+            return name, modifier.words[modifier_text]
     raise BadInput(
-        f"Variant '{text}' has the unknown word '{word}'.",
+        f"Variant '{text}' has the unknown word '{modifier_text}'.",
         remedy=f"Use {', '.join(modifier_words())}, or KEY=VALUE for an option of the backend.",
     )

@@ -36,12 +36,12 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
     spec = _with_listed_interpreters(spec, asker)
     title = f"{spec.title} · {', '.join(v.label for v in spec.variants)}"[:_LONGEST_TITLE]
     out = home.runs_directory()
-    words = ["capture", *spec.to_argv(), "--out", str(out), "--progress", "{progress}"]
+    command = ["capture", *spec.to_argv(), "--out", str(out), "--progress", "{progress}"]
     swept = spec.sweep.text if spec.sweep is not None else ""
     python = swept if swept.startswith("python=") else spec.python
     _write_down(asker, "capture", title, device=spec.device, python=python)
     return jobs.submit(
-        module_words("profiler_core", *words),
+        module_words("profiler_core", *command),
         title=title,
         device=spec.device,
         environment=_for_code_of(asker),
@@ -71,15 +71,15 @@ def ask_interpreter(asker: Asker | None, python: str | None) -> "Question":
     asker = check_may_capture(asker)
     executable = interpreter_for(python, asker)
     _write_down(asker, "ask interpreter", executable or "the server's own")
-    words = ["doctor", "--json", *([f"--python={executable}"] if executable else [])]
-    return Question(tuple(words), _for_code_of(asker))
+    arguments = ["doctor", "--json", *([f"--python={executable}"] if executable else [])]
+    return Question(tuple(arguments), _for_code_of(asker))
 
 
 class Question:
     """One verb of the command line that was allowed and written down, and may run once."""
 
-    def __init__(self, words: tuple[str, ...], environment: dict[str, str]) -> None:
-        self._words = words
+    def __init__(self, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
+        self._words = arguments
         self._environment = environment
 
     def answer(self, within_s: float) -> bytes:
@@ -116,12 +116,12 @@ def make_file(
     names = [run.name for run in runs]
     _write_down(asker, verb, ", ".join(names)[:_LONGEST_TITLE], ending=path.suffix)
     needs: tuple[Need, ...] = ("database",) if verb == "report" else ()  # a report has its review
-    words = (verb, *(str(run.resolve()) for run in runs), "-o", str(path), *options)
+    arguments = (verb, *(str(run.resolve()) for run in runs), "-o", str(path), *options)
     remedy = f"Run `{verb}` on the command line to see why."
     try:
         ask(
             "profiler_core.cli",
-            *words,
+            *arguments,
             kind=NoneType,
             needs=needs,
             within_s=within_s,

@@ -82,15 +82,15 @@ def _segments(
     parts: Sequence[StepParts], longest: float, palette: Palette
 ) -> list[tuple[str, str, str, list[float]]]:
     """(category or "", label, colour, ns in each run), in the order of the stack."""
-    segments, rest = [], [0.0] * len(parts)
+    segments, smallest = [], [0.0] * len(parts)
     for name, label in CATEGORIES.items():
         widths = [p.by_category.get(name, 0.0) for p in parts]
         if max(widths, default=0.0) >= _SHOWN_SHARE * longest:
             segments.append((name, label, palette.category(name), widths))
         else:
-            rest = [a + b for a, b in zip(rest, widths, strict=True)]
-    if max(rest, default=0.0) > 0:
-        segments.append(("other", _REST, palette.category("other"), rest))
+            smallest = [a + b for a, b in zip(smallest, widths, strict=True)]
+    if max(smallest, default=0.0) > 0:
+        segments.append(("other", _REST, palette.category("other"), smallest))
     idle = [p.idle_ns for p in parts]
     kind = parts[0].device_kind if parts else "gpu"
     segments.append(("", _IDLE[kind], palette.idle, idle))

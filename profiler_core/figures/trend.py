@@ -295,11 +295,13 @@ def _mark_changes(
     for line in chart.lines:
         for point in line.points:
             for change in point.changes:
-                words = f"{change.what} {change.after}"
+                change_text = f"{change.what} {change.after}"
                 texts = marks.setdefault(positions[point.run.run_id], [])
-                if words not in texts and not _is_small(change.what):
-                    texts.append(words)
-    labelled = sorted((position, ", ".join(words)) for position, words in marks.items() if words)
+                if change_text not in texts and not _is_small(change.what):
+                    texts.append(change_text)
+    labelled = sorted(
+        (position, ", ".join(change_text)) for position, change_text in marks.items() if change_text
+    )
     for n, (position, text) in enumerate(labelled):
         figure.add_shape(
             type="line",

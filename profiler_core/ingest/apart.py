@@ -43,7 +43,7 @@ def ask_child(module: str, words: dict[str, Any], kind: type[_T]) -> _T:
     try:
         return ask(
             module,
-            asked=json.dumps(words).encode(),
+            request=json.dumps(words).encode(),
             kind=kind,
             ended="Reading the logs ended with status {status}.",
             remedy=remedy,

@@ -15,7 +15,7 @@ from profiler_core.worker.protocol import Progress, Report, answer
 
 def _read(report: Report) -> dict[str, int]:
     ranks = find_ranks(sys.argv[1])
-    job = job_of(ranks, progress=lambda done, total: report(Progress(done, total)))
+    job = job_of(ranks, progress=lambda n_done, total: report(Progress(n_done, total)))
     keep_job(ranks, job)
     return {"n_ranks": len(job.ranks)}
 

@@ -165,7 +165,7 @@ class Recorder:
         """Say that a step is over. Does nothing before `start` and once the recording is done."""
         after_step = self._after_step
         if after_step is not None and after_step():
-            self._let_go()
+            self._unhook()
 
     def close(self, error: Optional[BaseException] = None) -> None:
         """End the recording where it stands; nothing where it is done.
@@ -186,14 +186,14 @@ class Recorder:
         else:
             remedy = "Give the loop more steps, or ask for less (rounds=, round_steps=, steps=)."
             session.end("failed", "{} {}".format(session.end_sentence("The loop ended"), remedy))
-        self._let_go()
+        self._unhook()
 
     @property
     def is_done(self) -> bool:
         """The recording has ended, well or not, or was never wanted."""
         return not self._is_enabled or (self._session is not None and self._session.is_over)
 
-    def _let_go(self) -> None:
+    def _unhook(self) -> None:
         """Undo what was hooked, and say what became of the recording."""
         global _active  # noqa: PLW0603
         self._after_step = None
@@ -220,7 +220,7 @@ class Recorder:
         if session is not None and self._after_step is not None:
             self._after_step = None
             session.end("failed", session.end_sentence("The process was ended by SIGTERM"))
-            self._let_go()
+            self._unhook()
         os.kill(os.getpid(), number)  # the default action is back
 
 

@@ -45,7 +45,7 @@ class Session:
         self._requested_device = device
         self._telemetry: Optional[Telemetry] = None
         self._stage: Optional[Stage] = None
-        self._left: List[Stage] = []
+        self._stages_left: List[Stage] = []
         self._recording: Optional[Recording] = None
         self._writer = RunWriter(location.directory, record)
         self._heartbeat = Heartbeat([self._writer])
@@ -145,13 +145,13 @@ class Session:
         self._recording = Recording(
             device, self.directory, self._measurement, self._sampling, self._writer.write
         )
-        self._left = stages_of(self._plan, self._ranks, self._recording.is_cuda)
+        self._stages_left = stages_of(self._plan, self._ranks, self._recording.is_cuda)
 
     def _next(self) -> bool:
         """Begin the next stage that has something to do; True: there is none."""
         self._spent(self._stage)
-        while self._left and self._recording is not None:
-            stage = self._left.pop(0)
+        while self._stages_left and self._recording is not None:
+            stage = self._stages_left.pop(0)
             if stage.begin(self._recording):
                 self._stage = stage
                 self._writer.write()

@@ -34,7 +34,7 @@ class Worker:
         module: its full name.
         arguments: words.
         needs: what it must reach.
-        asked: what it reads from its standard input.
+        request: what it reads from its standard input.
 
     Raises:
         DidNotRun: it cannot be started.
@@ -45,14 +45,14 @@ class Worker:
         module: str,
         *arguments: str,
         needs: Collection[Need] = (),
-        asked: bytes = b"",
+        request: bytes = b"",
     ) -> None:
         self._module = module
         # A file, not a pipe: nobody may be there to empty it.
         self._output = _nameless_file()
         weakref.finalize(self, os.close, self._output)
         with tempfile.TemporaryFile() as source:
-            source.write(asked)
+            source.write(request)
             source.seek(0)
             self._process = start_module(
                 module, *arguments, needs=needs, stdin=source, stdout=self._output
@@ -144,7 +144,7 @@ class Worker:
 
 def ask(
     module: str, *arguments: str, kind: type[_T], ended: str, remedy: str,
-    needs: Collection[Need] = (), asked: bytes = b"", within_s: float | None = None,
+    needs: Collection[Need] = (), request: bytes = b"", within_s: float | None = None,
 ) -> _T:  # fmt: skip
     """Start a process, wait for it, and return what its work gave; see `Worker`.
 
@@ -152,7 +152,7 @@ def ask(
         BadInput: the work failed, or the process was ended without a word.
         DidNotRun: it cannot be started, or took longer than `within_s`.
     """
-    worker = Worker(module, *arguments, needs=needs, asked=asked)
+    worker = Worker(module, *arguments, needs=needs, request=request)
     worker.wait(within_s)
     return worker.result(kind, ended=ended, remedy=remedy)
 

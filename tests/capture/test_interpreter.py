@@ -151,7 +151,7 @@ def test_a_question_that_nobody_waits_for_any_more_ends(tmp_path):
         ("import absent",
          "torch cannot be imported: ModuleNotFoundError: No module named 'absent'"),
         ("__version__ = '1.13.1+cu117'", "torch 1.13.1+cu117 is older than 2.1"),
-        ("", "its module torch is no PyTorch"),
+        ("", "its module torch is not PyTorch"),
     ],
 )  # fmt: skip
 def test_a_torch_that_cannot_be_used_says_why(tmp_path, text, error):

@@ -47,8 +47,8 @@ def test_without_any_word_the_order_of_the_names_counts_and_is_said(tmp_path, a_
         (0, "c_rank0.json.gz"), (1, "a.json.gz"), (2, "b.json.gz"),
     ]  # fmt: skip
     assert found.notes == (
-        "The rank of 2 of 3 traces is neither in the file nor in its name; they are numbered in the "
-        "order of their names: a.json.gz as rank 1, b.json.gz as rank 2.",
+        "The rank of 2 of 3 traces is neither in the file nor in its name; they are numbered in "
+        "the order of their names: a.json.gz as rank 1, b.json.gz as rank 2.",
     )
 
 

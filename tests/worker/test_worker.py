@@ -61,7 +61,7 @@ def test_an_end_without_a_word_has_the_askers_sentence(deed: str, status: str) -
 
 
 def test_large_questions_and_answers_arrive_whole() -> None:
-    answer = result_of("large", asked=b"x" * 3_000_000)
+    answer = result_of("large", request=b"x" * 3_000_000)
     assert answer["n"] == 3_000_000 and len(answer["text"]) == 5_000_000
 
 

@@ -102,7 +102,7 @@ def _is_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError) and any(
-        word in str(error).lower() for word in _MEMORY_WORDS
+        phrase in str(error).lower() for phrase in _MEMORY_WORDS
     )
 
 

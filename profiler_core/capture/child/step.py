@@ -36,8 +36,8 @@ class Step:
         wrap = compiler(variant)
         if built.step is not None:
             self.kind = "returned tensors"
-            self._own = wrap(built.step, built.inputs[0])
-            self._run: Callable[[int], Any] = self._run_own
+            self._user_step = wrap(built.step, built.inputs[0])
+            self._run: Callable[[int], Any] = self._run_user_step
             return
         if hasattr(built.model, "train"):
             built.model.train(training)
@@ -87,10 +87,10 @@ class Step:
             )
         return trainable
 
-    def _run_own(self, _: int) -> Any:
+    def _run_user_step(self, _: int) -> Any:
         self._mark()
         with self._autocast():
-            return self._own()
+            return self._user_step()
 
     def _run_inference(self, index: int) -> Any:
         args, kwargs = self._inputs[index % self.n_shapes]

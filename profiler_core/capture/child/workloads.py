@@ -82,11 +82,11 @@ class Options:
 
     def __init__(self, request: Request) -> None:
         self._request = request
-        self._known: List[str] = []
+        self._option_names: List[str] = []
 
     def number(self, name: str, default: int) -> int:
         """An option that is a whole number."""
-        self._known.append(name)
+        self._option_names.append(name)
         text = self._request.options.get(name)
         if text is None:
             return default
@@ -101,10 +101,12 @@ class Options:
     def check_all_used(self) -> None:
         """Refuse a misspelt option instead of ignoring it."""
         for name in self._request.options:
-            if name not in self._known:
+            if name not in self._option_names:
                 raise CannotRunError(
                     "Workload {} has no option '{}'.".format(self._request.workload, name),
-                    "Use one of: {}.".format(", ".join(self._known) or "none, it takes no options"),
+                    "Use one of: {}.".format(
+                        ", ".join(self._option_names) or "none, it takes no options"
+                    ),
                 )
 
 

@@ -45,10 +45,12 @@ def python_of(program: str) -> str | None:
         return None
     if not head or not head[0].startswith("#!"):
         return None
-    for word in head[0].removeprefix("#!").split():
-        if _PYTHON.fullmatch(Path(word).name):
-            return word if Path(word).is_absolute() else shutil.which(word)
+    for argument in head[0].removeprefix("#!").split():
+        if _PYTHON.fullmatch(Path(argument).name):
+            return argument if Path(argument).is_absolute() else shutil.which(argument)
     # Where the path is too long for the first line, pip writes: '''exec' /path/python "$0" "$@"
     is_pips = len(head) > 1 and head[1].startswith("'''exec' ")
-    words = head[1].replace('"', " ").split() if is_pips else []
-    return next((word for word in words if _PYTHON.fullmatch(Path(word).name)), None)
+    arguments = head[1].replace('"', " ").split() if is_pips else []
+    return next(
+        (argument for argument in arguments if _PYTHON.fullmatch(Path(argument).name)), None
+    )

@@ -64,8 +64,8 @@ def parse_sweep(text: str) -> Sweep:
 def _canonical(name: str) -> str:
     """`batch`, `batch_size` and `batch-size` are one word; what follows `option.` stays."""
     head, dot, key = name.strip().partition(".")
-    word = head.lower().replace("_", "-")
-    return _ALIASES.get(word, word) + dot + key
+    parameter = head.lower().replace("_", "-")
+    return _ALIASES.get(parameter, parameter) + dot + key
 
 
 _ALIASES = {

@@ -187,8 +187,8 @@ _FULLGRAPH = {"no": False, "yes": True}
 _STEP = ("inference", "training")
 
 PARAMETERS: dict[str, Parameter] = {
-    one.name: one
-    for one in (
+    entry.name: entry
+    for entry in (
         Parameter(
             "batch-size", "batch size", "1,8,32,128", _whole("batch size"), _field("batch_size")
         ),

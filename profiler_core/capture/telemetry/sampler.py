@@ -31,7 +31,7 @@ class Series:
 
 
 @dataclass
-class _Due:
+class _SeriesFiles:
     series: Series
     tick: int = 0
     files: list[Any] = field(default_factory=list)
@@ -86,25 +86,25 @@ class Sampler:
 
     def run(self, wait: Wait) -> None:
         """Sample until `wait(seconds)` says True."""
-        dues = [
-            _Due(series, files=[path.open("a", encoding="utf-8") for path in series.paths])
+        outputs = [
+            _SeriesFiles(series, files=[path.open("a", encoding="utf-8") for path in series.paths])
             for series in self._series
         ]
         try:
-            self._run(dues, wait)
+            self._run(outputs, wait)
         finally:
-            for due in dues:
-                for file in due.files:
+            for output in outputs:
+                for file in output.files:
                     file.close()
 
-    def _run(self, dues: list[_Due], wait: Wait) -> None:
+    def _run(self, outputs: list[_SeriesFiles], wait: Wait) -> None:
         started = self._monotonic()
         tick = 0
         while True:
-            for due in dues:
-                if tick >= due.tick:
-                    due.write(self._wall_ns())
-                    due.tick = (tick // due.series.every + 1) * due.series.every
+            for output in outputs:
+                if tick >= output.tick:
+                    output.write(self._wall_ns())
+                    output.tick = (tick // output.series.every + 1) * output.series.every
             late = self._monotonic() - started
             tick = max(tick + 1, int(late / self._period_s) + 1)
             if wait(max(0.0, started + tick * self._period_s - self._monotonic())):

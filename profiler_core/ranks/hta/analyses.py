@@ -39,14 +39,14 @@ def temporal_breakdown(material: Material) -> list[Figure]:
     table = BreakdownAnalysis.get_temporal_breakdown(hta_trace(material.frames), visualize=False)
     figures = []
     for row in table.to_dict("records"):
-        own = material.own[int(row["rank"])]
+        numbers = material.own[int(row["rank"])]
         of = f"rank {int(row['rank'])}"
         figures += [
-            Figure(f"{of}: idle", "ns", row["idle_time(us)"], own.span_ns - own.busy_ns),
-            Figure(f"{of}: compute", "ns", row["compute_time(us)"], own.compute_ns),
+            Figure(f"{of}: idle", "ns", row["idle_time(us)"], numbers.span_ns - numbers.busy_ns),
+            Figure(f"{of}: compute", "ns", row["compute_time(us)"], numbers.compute_ns),
             Figure(
                 f"{of}: other than compute", "ns",
-                row["non_compute_time(us)"], own.busy_ns - own.compute_ns,
+                row["non_compute_time(us)"], numbers.busy_ns - numbers.compute_ns,
             ),
         ]  # fmt: skip
     return figures
@@ -61,14 +61,14 @@ def idle_time(material: Material) -> list[Figure]:
         table, _ = BreakdownAnalysis.get_idle_time_breakdown(
             trace, _CONSECUTIVE_NS, rank=rank, visualize=False
         )
-        own = material.own[rank]
+        numbers = material.own[rank]
         for hta_stream, part in table.groupby("stream"):
             stream = 0 if hta_stream == STREAM_ZERO else int(hta_stream)
             host = part.loc[part["idle_category"] == "host_wait", "idle_time"].sum()
             of = f"rank {rank}, stream {stream}"
             figures += [
-                Figure(f"{of}: gaps", "ns", part["idle_time"].sum(), own.gap_ns.get(stream)),
-                Figure(f"{of}: host late", "ns", host, own.late_gap_ns.get(stream, 0)),
+                Figure(f"{of}: gaps", "ns", part["idle_time"].sum(), numbers.gap_ns.get(stream)),
+                Figure(f"{of}: host late", "ns", host, numbers.late_gap_ns.get(stream, 0)),
             ]
     return figures
 
@@ -80,8 +80,8 @@ def overlap(material: Material) -> list[Figure]:
     table = CommunicationAnalysis.get_comm_comp_overlap(hta_trace(material.frames), visualize=False)
     figures = []
     for row in table.to_dict("records"):
-        own = material.own[int(row["rank"])]
-        share = own.overlap_ns / own.communication_ns if own.communication_ns else None
+        numbers = material.own[int(row["rank"])]
+        share = numbers.overlap_ns / numbers.communication_ns if numbers.communication_ns else None
         value = row["comp_comm_overlap_pctg"]
         hta_share = None if pd.isna(value) else value / 100
         figures.append(Figure(f"rank {int(row['rank'])}", "share", hta_share, share))
@@ -165,8 +165,8 @@ def straggler(material: Material) -> list[Figure]:
     (late_rank, *_) = StragglerAnalysis.get_potential_stragglers(
         hta_trace(material.frames), num_candidates=1
     )
-    own = material.job.straggler
-    return [Figure("late rank", "rank", late_rank, own.rank if own else None)]
+    own_straggler = material.job.straggler
+    return [Figure("late rank", "rank", late_rank, own_straggler.rank if own_straggler else None)]
 
 
 def trace_diff(material: Material) -> list[Figure]:

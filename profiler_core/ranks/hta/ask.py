@@ -34,24 +34,24 @@ def ask_hta(rank_files: RankFiles, job: Job, baseline: RankFiles | None = None) 
         BadInput: a trace cannot be read.
     """
     frames, counter_frames = Frames(), Frames()
-    own, sums = {}, {}
+    own_by_rank, sums = {}, {}
     for file in chosen_ranks(rank_files, job):
         trace = _trace(file)
         if trace.has_device_events:
             add_rank(frames, file.rank, trace)
-            own[file.rank] = own_numbers(trace)
+            own_by_rank[file.rank] = own_numbers(trace)
         if has_ranges(trace):
             ranges = read_ranges(Path(file.location), trace)
             add_counted(counter_frames, file.rank, trace, ranges)
             sums[file.rank] = counted(trace, ranges)
     before = _first_of(baseline) if baseline is not None else None
-    material = Material(frames, own, job, before, counter_frames, sums)
+    material = Material(frames, own_by_rank, job, before, counter_frames, sums)
     version, problem = installed()
     if not frames.traces and not sums:
         return HtaAnswer(version, "No rank has GPU events.", (), ())
     applicable = [a for a in ANALYSES if frames.traces or a.key == "cupti_counters"]
     analyses = [_analysed(entry, material, problem) for entry in applicable]
-    return HtaAnswer(version, problem, tuple(sorted({*own, *sums})), tuple(analyses))
+    return HtaAnswer(version, problem, tuple(sorted({*own_by_rank, *sums})), tuple(analyses))
 
 
 def _first_of(baseline: RankFiles) -> Frames | None:

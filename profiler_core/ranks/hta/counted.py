@@ -100,12 +100,12 @@ def add_counted(frames: Frames, rank: int, trace: Trace, ranges: pl.DataFrame) -
     frames.traces[rank] = frame
 
 
-def counter_figures(frames: Frames, own: Mapping[int, Counted]) -> list[Figure]:
+def counter_figures(frames: Frames, counts_by_rank: Mapping[int, Counted]) -> list[Figure]:
     """HTA's table of kernels with counters, summed, beside our sums."""
     from hta.analyzers.cupti_counter_analysis import CuptiCounterAnalysis
 
     figures: list[Figure] = []
-    for rank, counts in own.items():
+    for rank, counts in counts_by_rank.items():
         tables = CuptiCounterAnalysis.get_counter_data_with_operators(hta_trace(frames), [rank])
         if not tables:  # it found fewer or more launches than ranges
             figures += own_counter_figures({rank: counts})
@@ -131,10 +131,10 @@ def counter_figures(frames: Frames, own: Mapping[int, Counted]) -> list[Figure]:
     return figures
 
 
-def own_counter_figures(own: Mapping[int, Counted]) -> list[Figure]:
+def own_counter_figures(counts_by_rank: Mapping[int, Counted]) -> list[Figure]:
     """Our sums alone."""
     figures = []
-    for rank, counts in own.items():
+    for rank, counts in counts_by_rank.items():
         of = f"rank {rank}"
         figures.append(Figure(f"{of}: kernels with counters", "count", None, counts.n_kernels))
         figures += [

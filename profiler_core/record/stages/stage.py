@@ -71,11 +71,11 @@ class Skip(Stage):
     doing, phase = "the skipped steps", "skipped"
 
     def __init__(self, n_steps: int) -> None:
-        self._left = n_steps
+        self._n_steps_left = n_steps
 
     def begin(self, recording: Recording) -> bool:
-        return super().begin(recording) and self._left > 0
+        return super().begin(recording) and self._n_steps_left > 0
 
     def step(self) -> bool:
-        self._left -= 1
-        return self._left <= 0
+        self._n_steps_left -= 1
+        return self._n_steps_left <= 0

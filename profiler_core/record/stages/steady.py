@@ -22,12 +22,12 @@ class Memory(Stage):
         recording.clock.synchronize()
         recording.torch.cuda.empty_cache()
         passes.reset_peaks(recording.device)
-        self._left = _MEMORY_STEPS
+        self._n_steps_left = _MEMORY_STEPS
         return super().begin(recording)
 
     def step(self) -> bool:
-        self._left -= 1
-        if self._left:
+        self._n_steps_left -= 1
+        if self._n_steps_left:
             return False
         self._recording.clock.synchronize()
         self._recording.measurement.update(passes.peaks_since(self._recording.device))

@@ -53,9 +53,9 @@ class Timing(Stage):
 
     def step(self) -> bool:
         if self._events:
-            self._done += 1
-            self._events[self._done].record()
-            if self._done < self._n_steps:
+            self._n_steps_done += 1
+            self._events[self._n_steps_done].record()
+            if self._n_steps_done < self._n_steps:
                 return False
         else:
             self._stamps.append(time.perf_counter_ns())
@@ -64,7 +64,7 @@ class Timing(Stage):
         return self._end_round()
 
     def _begin_round(self) -> None:
-        self._done = 0
+        self._n_steps_done = 0
         self._recording.clock.synchronize()
         self._started_ns = time.time_ns()
         self._stamps = [time.perf_counter_ns()]
