@@ -52,7 +52,7 @@ def read_log(paths: Sequence[Path]) -> list[Module]:
             if kind == "dynamo_output_graph":
                 texts.clear()
                 parts.pop(compile_id, None)
-            if kind == "optimize_ddp_split_child":
+            if kind in ("optimize_ddp_split_child", "aot_backward_graph"):
                 parts.setdefault(compile_id, []).append(text)
             if kind == "inductor_output_code":
                 if compile_id in pending:
@@ -97,5 +97,12 @@ def _module(
         names = {node.name for node in part.nodes}
         if origins and {name for every in origins.values() for name in every} <= names:
             dynamo = part
-    aot = graph("aot_backward_graph" if backward else "aot_forward_graph")
+    aot = graph("aot_forward_graph")
+    if backward:  # where DDP cut the graph there are several: the one with this module's nodes
+        own = {(node.name, node.op, node.shape) for node in post.nodes}
+        aot = max(
+            map(read_graph, parts),
+            key=lambda part: len(own & {(node.name, node.op, node.shape) for node in part.nodes}),
+            default=_EMPTY,
+        )
     return Module(compile_id, backward, calls, dynamo, post, aot, origins)

@@ -223,11 +223,14 @@ def _align_blocks(
     bounds = [(-1, -1), *pairs, (len(left), len(right))]
     for number, ((i0, j0), (i1, j1)) in enumerate(pairwise(bounds)):
         lefts, rights = left[i0 + 1 : i1], right[j0 + 1 : j1]
-        if lefts and rights and max(len(lefts), len(rights)) <= _LONGEST_STRETCH:
+        if max(len(lefts), len(rights)) > _LONGEST_STRETCH:
+            continue
+        for line in {line for line, _ in lefts} & {line for line, _ in rights}:
+            # The engine and the scheduler move gradients: only what is of one line is one thing.
             _products(
-                [i for _, every in lefts for i in every],
-                [i for _, every in rights for i in every],
-                ("backward", "stretch", number),
+                [i for own, every in lefts if own == line for i in every],
+                [i for own, every in rights if own == line for i in every],
+                ("backward", "stretch", number, line),
             )
 
 
