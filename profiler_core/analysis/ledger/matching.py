@@ -15,8 +15,10 @@ import numpy as np
 
 from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.alignment import align_codes
-from profiler_core.analysis.ledger.filling import fill, reach, reach_lines, swap
+from profiler_core.analysis.ledger.filling import fill
+from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.match import Labels, Match, Tie, label_items, tie_items
+from profiler_core.analysis.ledger.moved import reach, reach_lines, swap
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.work_units import HostStep
@@ -118,7 +120,7 @@ def _match_segment(
     bounds = [(-1, -1), *pairs, (len(a), len(b))]
     for (i0, j0), (i1, j1) in pairwise(bounds):
         around = [(a[i], b[j]) for i, j in ((i0, j0), (i1, j1)) if 0 <= i < len(a) and j < len(b)]
-        fill(a[i0 + 1 : i1], b[j0 + 1 : j1], around, left.phase, match, labels_of)
+        fill(Gap(a[i0 + 1 : i1], b[j0 + 1 : j1], around, left.phase, match, labels_of))
     reach(a, b, pairs, match, labels_of)
     if left.phase == "backward":
         reach_lines(a, b, pairs, match, labels_of)

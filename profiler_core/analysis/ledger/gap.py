@@ -1,0 +1,44 @@
+"""What an alignment leaves over between two matches, and the ties that are made of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from profiler_core.analysis.ledger.match import Evidence, Labels, Match, label_items, tie_items
+from profiler_core.analysis.ledger.program import Item, Phase
+
+
+@dataclass(slots=True)
+class Gap:
+    """The items of both sides between two neighbouring matches of one segment."""
+
+    baseline: Sequence[Item]
+    candidate: Sequence[Item]
+    around: Sequence[tuple[Item, Item]]  # the matches on either end; at an end of the segment one
+    phase: Phase
+    match: Match
+    labels: Labels
+    tied: set[int] = field(default_factory=set)  # ids of items
+
+    def __post_init__(self) -> None:
+        """What was matched across other matches is no part of any gap any more."""
+        self.tied |= self.match.out_of_order
+
+    @property
+    def beside_baseline(self) -> list[Item]:
+        """The baseline's items of the matches on either end."""
+        return [item for item, _ in self.around]
+
+    @property
+    def beside_candidate(self) -> list[Item]:
+        """The candidate's items of the matches on either end."""
+        return [item for _, item in self.around]
+
+    def open(self, items: Iterable[Item]) -> list[Item]:
+        """Those that started device work and are tied to nothing yet."""
+        return [item for item in items if item.units and id(item) not in self.tied]
+
+    def tie(self, baseline: Item, candidate: Item, evidence: Evidence) -> None:
+        """Both are the same work."""
+        self.tied |= {id(baseline), id(candidate)}
+        tie_items(self.match, baseline, candidate, evidence)
+        label_items(baseline, candidate, self.labels)
