@@ -79,10 +79,10 @@ def product_of_attention(gap: Gap) -> None:
         (gap.candidate, gap.beside_candidate, gap.baseline, False),
     ):
         whole = next((i for i in (*items, *beside) if i.units and i.op == "attention"), None)
-        for part in gap.open(others) if whole is not None else ():
-            if part.op == "matmul" and not part.labels:
-                pair = (whole, part) if is_baseline else (part, whole)
-                gap.tie(*pair, "composite")
+        for part in gap.open(others):
+            if whole is not None and part.op == "matmul" and not part.labels:
+                left, right = (whole, part) if is_baseline else (part, whole)
+                gap.tie(left, right, "composite")
 
 
 def names_baseline(gap: Gap) -> None:
@@ -144,7 +144,7 @@ def alone_in_place(gap: Gap) -> None:
 
 
 def copy_of_candidates_own(gap: Gap) -> None:
-    """Where the baseline launches nothing between the same neighbours, a copy is the candidate's."""
+    """A copy where the baseline launches nothing between the same neighbours."""
     if len(gap.around) == 2 and not any(x.units for x in gap.baseline):
         for y in gap.open(gap.candidate):
             if y.node and y.op in ("clone", "cast"):

@@ -6,7 +6,7 @@ that goes into it. Each rule looks some matches or items to either side of where
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from profiler_core.analysis.ledger.match import Labels, Match, label_items, tie_items
 from profiler_core.analysis.ledger.program import Item

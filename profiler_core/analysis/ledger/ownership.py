@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from profiler_core.analysis.ledger.dataflow import computed_nodes
 from profiler_core.analysis.ledger.operators import ANCHORS, KERNEL_FREE, operator
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
@@ -38,14 +39,16 @@ def ownership(graph: CompiledGraph) -> Ownership:
     """Decide the home of every node of a graph.
 
     1. A post-grad node lives in the library call that is this very operator, else in the first
-       generated kernel that lists it. Later ones compute it again, or only carry it along: with
-       a convolution's bias, each call lists all that came before it.
+       generated kernel that computes it: from which it is stored, or which stores what follows
+       from it (`dataflow.py`). Only where the flow of data is not known, the first kernel that
+       lists it: with a convolution's bias, each call lists all that came before it.
     2. An origin belongs to the calls that are home to its nodes. A library call among them takes
        it alone: casts and layout copies of its arguments work for it.
-    3. A call that owns nothing follows the origin of its own first node.
+    3. A call that owns nothing follows the origin of what it stores, or of its first node.
     """
     own = _own_nodes(graph)
-    home = _homes(graph, own)
+    computed = computed_nodes(graph, own)
+    home = _homes(graph, own, computed)
     origins_of = _origins_of(graph)
     owners = _owners(graph, own, home, origins_of)
     nodes = graph.post_nodes if graph.direction == "backward" else graph.dynamo_nodes
@@ -60,17 +63,22 @@ def ownership(graph: CompiledGraph) -> Ownership:
     shared: dict[int, tuple[str, ...]] = {}
     again: dict[int, tuple[str, ...]] = {}
     for call in graph.calls:
+        nodes_of = computed.get(call.index, call.post_nodes)
         listed = dict.fromkeys(
-            origin for node in call.post_nodes for origin in origins_of(node) if origin in owners
+            origin for node in nodes_of for origin in origins_of(node) if origin in owners
         )
         mine = owned.get(call.index, [])
         again[call.index] = tuple(o for o in listed if call.index not in owners[o])
-        if not mine and listed:
-            follows[call.index] = next(iter(listed))
+        works_for = served.get(call.index, ())
+        if not mine and len(works_for) > 1:
+            shared[call.index] = tuple(sorted(works_for, key=lambda name: order.get(name, 0)))
+        elif not mine and listed:
+            # What it stores, where that is known, else what is listed first.
+            follows[call.index] = list(listed)[-1 if call.index in computed else 0]
         elif mine and free.issuperset(mine):
             # It only arranges memory: for one other (the product before may have its bias in
             # it), or for several at once.
-            others = sorted(served.get(call.index, ()), key=lambda name: order.get(name, 0))
+            others = sorted(works_for, key=lambda name: order.get(name, 0))
             if 0 < len(others) <= _FEW:
                 follows[call.index] = others[-1]
             elif others:
@@ -136,13 +144,18 @@ def _node_by_arguments(
     return best
 
 
-def _homes(graph: CompiledGraph, own: Mapping[int, str]) -> dict[str, int]:
+def _homes(
+    graph: CompiledGraph, own: Mapping[int, str], computed: Mapping[int, tuple[str, ...]]
+) -> dict[str, int]:
     home: dict[str, int] = {}
     for index, node in own.items():
         home.setdefault(node, index)
+    for index, nodes in computed.items():
+        for node in nodes:
+            home.setdefault(node, index)
     for heavy in (False, True):
         for call in graph.calls:
-            if _is_heavy(call) == heavy:
+            if _is_heavy(call) == heavy and call.index not in computed:
                 for node in call.post_nodes:
                     home.setdefault(node, call.index)
     _homes_by_line(graph, own, home)

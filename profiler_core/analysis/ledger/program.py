@@ -302,7 +302,7 @@ def _graph_items(
         if target is not None and target in first_unit:
             ties.append((numbers[0], first_unit[target]))
             notes.setdefault(numbers[0], []).append(f"prepares {target}")
-        elif target is None and call not in owned.origins:
+        elif target is None and call not in owned.origins and call not in owned.shared:
             _follow_data(graph, call, units_of, ties)
         for origin in owned.again.get(call, ())[:3] if call in owned.origins else ():
             notes.setdefault(numbers[0], []).append(f"computes {origin} again")

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import torch
+import torch._inductor.config
 
 from tests.analysis.ledger.judge.workloads import WORKLOADS
 
@@ -48,17 +49,20 @@ def main() -> None:
 
 def _record(name: str, target: Path, compiled: bool) -> None:
     torch.manual_seed(0)
+    torch._inductor.config.cpp.enable_kernel_profile = True  # C++ kernels in the trace
     torch.set_num_threads(1)
     step = WORKLOADS[name](torch.compile if compiled else lambda model: model)
     for _ in range(3):
         step()
-    schedule = torch.profiler.schedule(wait=0, warmup=1, active=2)
-    with torch.profiler.profile(schedule=schedule, record_shapes=True) as profiler:
+    raw = target / "raw.json"
+    with torch.profiler.profile(
+        schedule=torch.profiler.schedule(wait=0, warmup=1, active=2, repeat=1),
+        on_trace_ready=lambda profiler: profiler.export_chrome_trace(str(raw)),
+        record_shapes=True,
+    ) as profiler:
         for _ in range(3):
             step()
             profiler.step()
-    raw = target / "raw.json"
-    profiler.export_chrome_trace(str(raw))
     document = json.loads(raw.read_text())
     raw.unlink()
     kept = {

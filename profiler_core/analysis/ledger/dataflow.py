@@ -1,0 +1,232 @@
+"""What each call of the generated code computes: what it stores, by the flow of data.
+
+Inductor's list of nodes beside a call says which nodes went into it, and it is too long: a kernel
+that writes a mask is listed with the attention of all layers that take the mask, the second half
+of a split reduction with everything that the first half computed. So a node counts as computed by
+a call only if it follows from what the call is handed (buffers, arguments, constants), and if what
+the call stores follows from it. What is stored is named by the `return` of the kernel's printed
+fragment (torch 2.9 on), or by the library call that takes the buffer; else it is what no other
+node of the call takes.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall
+
+_RETURN = re.compile(r"^#   return (%\w+(?:,\s*%\w+)*)\s*$", re.MULTILINE)
+_FRAGMENT = re.compile(r"^#   %(\w+) : .*call_function\[target=(torch\.[\w.]+)\]", re.MULTILINE)
+_TRITON = re.compile(r"^def (\w+)\(([^)]*)\)", re.MULTILINE)
+_STORED = re.compile(r"tl\.(?:store|atomic_\w+)\(\s*\(?\s*(\w+)")
+_CPP_TYPES = re.compile(r"async_compile\.cpp_pybinding\(\[(.*?)\]")
+_REUSED = re.compile(r"^\s*(?P<new>\w+) = (?P<old>\w+); del \w+\s*# reuse")
+_RENAMED = re.compile(
+    r"^\s*(?P<new>\w+) = (?:reinterpret_tensor\()?(?P<old>\w+)(?:\[\d+\])?"
+    r"(?:,.*\))?(?:;.*)?\s*(?:#.*)?$"
+)
+_NO_BUFFER = frozenset(("reinterpret_tensor", "stream", "stream0", "out"))
+
+
+@dataclass(slots=True)
+class _Memory:
+    """Which names are one buffer, and which nodes a buffer holds."""
+
+    same: dict[str, str]  # a view or an item -> what it is of
+    took_over: dict[str, str]  # buffer -> the one whose memory and content it has
+    held: dict[str, frozenset[str]]
+
+    def name(self, buffer: str) -> str:
+        """The buffer itself, where a name is a view of it."""
+        while buffer in self.same:
+            buffer = self.same[buffer]
+        return buffer
+
+    def content(self, buffer: str) -> frozenset[str]:
+        """Nodes in a buffer, by their names; an argument of the graph is a node itself."""
+        seen = set()
+        while buffer not in self.held and buffer in self.took_over and buffer not in seen:
+            seen.add(buffer)
+            buffer = self.took_over[buffer]
+        return self.held.get(buffer, frozenset()) | {buffer}
+
+
+def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int, tuple[str, ...]]:
+    """Generated call -> the nodes that it computes, the stored ones last, in the graph's order.
+
+    Args:
+        graph: a generated module with its post-grad graph.
+        library: library call or template -> the one node that it is.
+
+    Calls whose nodes do not follow from what they are handed are left out: nothing is known.
+    """
+    place = {node.name: number for number, node in enumerate(graph.post_nodes)}
+    nodes = {  # node -> the tensors that it is handed: a later one's name is a keyword's here
+        node.name: tuple(
+            a for a in node.arguments if place.get(a, -1 if a in graph.buffers else number) < number
+        )
+        for number, node in enumerate(graph.post_nodes)
+    }
+    targets = {node.name: node.target for node in graph.post_nodes}
+    users: dict[str, set[str]] = {}
+    for name, arguments in nodes.items():
+        for argument in arguments:
+            users.setdefault(argument, set()).add(name)
+    memory = _memory(graph.code)
+    taken_as = _taken_as(graph.calls, library, nodes, memory)
+    of_libraries = frozenset(library.values())
+    computed: dict[int, tuple[str, ...]] = {}
+    for call in graph.calls:
+        given = [memory.name(a) for a in call.arguments if a not in _NO_BUFFER]
+        if call.kind not in ("triton", "cpp"):
+            made = frozenset((library[call.index],) if call.index in library else ())
+            result = memory.name(call.result) if call.result else given[-1] if given else ""
+            memory.held[result] = made | memory.held.get(result, frozenset())
+            continue
+        definition = graph.kernels.get(call.name)
+        source = definition.source if definition is not None else ""
+        written = [given[i] for i in _written(source) if i < len(given)]
+        ready = frozenset(name for buffer in given for name in memory.content(buffer))
+        listed = [n for n in call.post_nodes if n in nodes and n not in of_libraries]
+        able, constant = _able(listed, ready, of_libraries, nodes)
+        named = _returned(source, sorted(listed, key=place.__getitem__), targets)
+        named |= {taken_as[buffer] for buffer in written if buffer in taken_as}
+        last = {n for n in able if not users.get(n, set()) & able}
+        stored = named & able
+        if len(stored) < len(set(written)):
+            stored |= (last - constant) or last
+        mine = _leading_to(stored, able, ready, nodes)
+        if mine:
+            rest = sorted(mine - stored, key=place.__getitem__)
+            computed[call.index] = (*rest, *sorted(stored, key=place.__getitem__))
+        for buffer in written:
+            memory.held[buffer] = memory.content(buffer) | stored
+    return computed
+
+
+def _memory(code: str) -> _Memory:
+    memory = _Memory({}, {}, {})
+    for row in code.splitlines():
+        if reused := _REUSED.match(row):
+            memory.took_over[reused["new"]] = reused["old"]
+        elif (renamed := _RENAMED.match(row)) and renamed["new"] != renamed["old"]:
+            memory.same.setdefault(renamed["new"], renamed["old"])
+    return memory
+
+
+def _taken_as(
+    calls: Sequence[GeneratedCall],
+    library: Mapping[int, str],
+    nodes: Mapping[str, tuple[str, ...]],
+    memory: _Memory,
+) -> dict[str, str]:
+    """Buffer -> the node as which a library call takes it, by its place among the arguments."""
+    taken: dict[str, str] = {}
+    for call in calls:
+        arguments = nodes.get(library.get(call.index, ""), ())
+        given = [
+            a for a in call.arguments if a not in _NO_BUFFER and a[:3] in ("buf", "arg", "pri")
+        ]
+        for buffer, argument in zip(given, arguments, strict=False):
+            if buffer.startswith("buf"):
+                taken.setdefault(memory.name(buffer), argument)
+    return taken
+
+
+def _returned(source: str, listed: Sequence[str], targets: Mapping[str, str]) -> set[str]:
+    """What the kernel's printed fragment returns, in the words of one of its calls.
+
+    Layers share a kernel, whose fragment is that of its first call; another call has the same
+    operators in the same order. Where it has not, nothing is said.
+    """
+    returned = _RETURN.search(source)
+    if returned is None:
+        return set()
+    own: dict[str, list[str]] = {}
+    for name, target in _FRAGMENT.findall(source):
+        own.setdefault(target, []).append(name)
+    theirs: dict[str, list[str]] = {}
+    for name in listed:
+        theirs.setdefault(targets[name], []).append(name)
+    names = {name.strip(" %") for name in returned[1].split(",")}
+    return {
+        other
+        for target, printed in own.items()
+        if len(printed) == len(theirs.get(target, ()))
+        for name, other in zip(printed, theirs[target], strict=True)
+        if name in names
+    }
+
+
+def _written(source: str) -> tuple[int, ...]:
+    """Positions of the pointers that a kernel stores to."""
+    if types := _CPP_TYPES.search(source):
+        pointers = types[1].split(",")
+        return tuple(i for i, t in enumerate(pointers) if "*" in t and "const" not in t)
+    stored = {match[1] for match in _STORED.finditer(source)}
+    for signature in _TRITON.finditer(source):
+        names = [name.split(":")[0].strip() for name in signature[2].split(",")]
+        if signature[1].startswith("triton_"):
+            return tuple(i for i, name in enumerate(names) if name in stored)
+    return ()
+
+
+def _able(
+    listed: Sequence[str],
+    ready: frozenset[str],
+    of_libraries: frozenset[str],
+    nodes: Mapping[str, tuple[str, ...]],
+) -> tuple[set[str], set[str]]:
+    """The listed nodes that follow from what the call is handed, and those made of constants.
+
+    A second half of a split reduction is handed what is called by its node already: where nothing
+    else that it is handed goes into any node, such a node is its own.
+    """
+    follows: dict[str, tuple[bool, bool]] = dict.fromkeys(ready, (True, True))
+    for name in listed:
+        _follow(name, follows, of_libraries, nodes)
+    able = {n for n in listed if n not in ready and follows[n][0]}
+    again = {n for n in listed if n in ready}
+    if again and not any(follows[n][1] for n in able):
+        return again, set()
+    return able, {n for n in able if not follows[n][1]}
+
+
+def _follow(
+    name: str,
+    follows: dict[str, tuple[bool, bool]],
+    of_libraries: frozenset[str],
+    nodes: Mapping[str, tuple[str, ...]],
+) -> None:
+    """Fill in: does a node follow, and from more than constants? By a stack: graphs are deep."""
+    stack = [name]
+    while stack:
+        current = stack[-1]
+        arguments = nodes.get(current)
+        if current in follows:
+            stack.pop()
+        elif arguments is None or current in of_libraries:
+            follows[current] = (False, False)
+        else:
+            unknown = [a for a in arguments if a not in follows and a not in stack]
+            if unknown:
+                stack += unknown
+                continue
+            known = [follows.get(a, (False, False)) for a in arguments]
+            follows[current] = (all(k[0] for k in known), any(k[1] for k in known))
+
+
+def _leading_to(
+    stored: Iterable[str],
+    able: set[str],
+    ready: frozenset[str],
+    nodes: Mapping[str, tuple[str, ...]],
+) -> set[str]:
+    reached: set[str] = set()
+    stack = list(stored)
+    while stack:
+        name = stack.pop()
+        if name not in reached:
+            reached.add(name)
+            stack += [a for a in nodes[name] if a in nodes and a not in ready]
+    return reached & able

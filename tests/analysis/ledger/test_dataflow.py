@@ -1,0 +1,129 @@
+"""What a generated call computes: two readings of the same code, and the traps one by one."""
+
+import pytest
+
+from profiler_core.analysis.ledger.dataflow import computed_nodes
+from profiler_core.analysis.ledger.ownership import ownership
+from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.model.inductor import (
+    CompiledGraph,
+    GeneratedCall,
+    GraphNode,
+    KernelDefinition,
+)
+from tests.analysis.ledger.judge.log import read_log
+from tests.analysis.ledger.pairs import FIXTURES
+
+
+def library_nodes(graph: CompiledGraph) -> dict[int, str]:
+    own = {}
+    for call in graph.calls:
+        if call.kind == "library" and call.post_nodes:
+            bare = call.name.split(".")[3 if call.name.startswith("torch.ops.") else 1]
+            same = [n for n in call.post_nodes if n.rstrip("_0123456789").startswith(bare)]
+            own[call.index] = (same or list(call.post_nodes))[0]
+    return own
+
+
+@pytest.mark.parametrize(
+    "name", ["bert.default", "bert.reduce-overhead", "customcnn.reduce-overhead"]
+)
+def test_the_judge_reads_the_same_out_of_the_code(name):
+    path = FIXTURES / name / "torch_trace.log.gz"
+    (graph,) = read_inductor([path]).graphs
+    (module,) = read_log([path])
+    computed = computed_nodes(graph, library_nodes(graph))
+    assert len(computed) > 0.5 * sum(call.kind == "triton" for call in graph.calls)
+    for index, nodes in computed.items():
+        assert set(nodes) == module.calls[index].computed, module.calls[index].name
+
+
+def kernel(name: str, body: str, fragment: str = "") -> KernelDefinition:
+    return KernelDefinition(name=name, source=f"{fragment}\n{body}")
+
+
+POINTWISE = (
+    "def triton_{0}(in_ptr0, out_ptr0, xnumel):\n    tl.store(out_ptr0 + (x0), tmp0, None)\n"
+)
+
+
+def node(name: str, target: str, *arguments: str) -> GraphNode:
+    return GraphNode(name=name, target=f"torch.ops.aten.{target}", arguments=arguments)
+
+
+def call(index: int, name: str, arguments: str, nodes: str) -> GeneratedCall:
+    return GeneratedCall(
+        index=index,
+        name=name,
+        kind="triton",
+        line=index,
+        arguments=tuple(arguments.split()),
+        post_nodes=tuple(nodes.split()),
+    )
+
+
+def test_the_second_half_of_a_split_reduction_belongs_to_its_own_layer():
+    """Its comment lists the constant that the first layer made, and it reads partial sums only."""
+    nodes = [node("full", "full.default")]
+    calls = []
+    for layer in (0, 1):
+        nodes += [
+            node(f"where_{layer}", "where.self", f"x_{layer}", "full"),
+            node(f"sum_{layer}", "sum.dim_IntList", f"where_{layer}"),
+        ]
+        listed = f"full where_{layer} sum_{layer}"
+        calls += [
+            call(2 * layer, "triton_red", f"x_{layer} buf{layer}", listed),
+            call(2 * layer + 1, "triton_per", f"buf{layer} out{layer}", listed),
+        ]
+    graph = CompiledGraph(
+        compile_id="0/0",
+        direction="backward",
+        calls=tuple(calls),
+        post_nodes=tuple(nodes),
+        kernels={
+            name: kernel(name, POINTWISE.format(name.removeprefix("triton_")))
+            for name in ("triton_red", "triton_per")
+        },
+        buffers={f"x_{layer}": ((4,), "f32") for layer in (0, 1)},
+    )
+    computed = computed_nodes(graph, {})
+    assert set(computed[2]) == {"full", "where_1", "sum_1"}
+    assert computed[1] == ("sum_0",)
+    assert computed[3] == ("sum_1",)
+    owned = ownership(graph)
+    assert owned.follows[1] == "sum_0"
+    assert owned.follows[3] == "sum_1"  # not the constant, which the first layer's kernel owns
+
+
+def test_a_mask_of_all_layers_is_no_home_of_what_takes_it():
+    """The list beside the mask's kernel names rotary embeddings, which it cannot compute."""
+    nodes = (
+        node("mm", "mm.default", "w", "x"),
+        node("rotated", "mul.Tensor", "mm", "cos"),
+        node("ge", "ge.Tensor", "positions"),
+        node("mask", "where.self", "ge"),
+        node("scores", "add.Tensor", "rotated", "mask"),
+    )
+    graph = CompiledGraph(
+        compile_id="0/0",
+        direction="inference",
+        calls=(
+            call(0, "triton_mask", "positions buf0", "scores rotated mask ge"),
+            call(1, "triton_scores", "buf1 cos buf0 buf2", "scores rotated mask"),
+        ),
+        post_nodes=nodes,
+        kernels={
+            "triton_mask": kernel("triton_mask", POINTWISE.format("mask")),
+            "triton_scores": kernel(
+                "triton_scores",
+                "def triton_scores(in_ptr0, in_ptr1, in_ptr2, out_ptr0, xnumel):\n"
+                "    tl.store(out_ptr0 + (x0), tmp0, None)\n",
+            ),
+        },
+        buffers=dict.fromkeys(("w", "x", "cos", "positions"), ((4,), "f32")),
+        code="        buf1 = mm\n",
+    )
+    computed = computed_nodes(graph, {})
+    assert set(computed[0]) == {"ge", "mask"}
+    assert "rotated" not in computed[0]
