@@ -22,10 +22,7 @@ def line_of_candidate(gap: Gap) -> None:
     """A candidate's item with the baseline's items of its source line."""
     weak = [x for x, y in gap.around if not (x.op == y.op and x.is_anchor)]
     for y in gap.open(gap.candidate):
-        here = [
-            x for x in gap.baseline
-            if x.units and x.labels & y.labels and id(x) not in gap.match.out_of_order
-        ]  # fmt: skip
+        here = [x for x in gap.baseline if x.units and x.labels & y.labels]
         for x in here or [x for x in weak if x.units and x.labels & y.labels]:
             gap.tie(x, y, "source line")
 
@@ -70,19 +67,6 @@ def part_of_baselines_composite(gap: Gap) -> None:
             if x.units and x.is_composite and is_part:
                 gap.tie(x, y, "composite")
                 break
-
-
-def product_of_attention(gap: Gap) -> None:
-    """Attention in one kernel is two products, and a softmax, in several."""
-    for items, beside, others, is_baseline in (
-        (gap.baseline, gap.beside_baseline, gap.candidate, True),
-        (gap.candidate, gap.beside_candidate, gap.baseline, False),
-    ):
-        whole = next((i for i in (*items, *beside) if i.units and i.op == "attention"), None)
-        for part in gap.open(others):
-            if whole is not None and part.op == "matmul" and not part.labels:
-                left, right = (whole, part) if is_baseline else (part, whole)
-                gap.tie(left, right, "composite")
 
 
 def names_baseline(gap: Gap) -> None:
@@ -143,35 +127,16 @@ def alone_in_place(gap: Gap) -> None:
                 gap.tie(x, y, "position")
 
 
-def copy_of_candidates_own(gap: Gap) -> None:
-    """A copy where the baseline launches nothing between the same neighbours."""
-    if len(gap.around) == 2 and not any(x.units for x in gap.baseline):
-        for y in gap.open(gap.candidate):
-            if y.node and y.op in ("clone", "cast"):
-                gap.match.added.update(y.units)
-
-
-def line_of_views(gap: Gap) -> None:
-    """A view inside a composite: its gradient is known by the composite's line."""
-    nearby = frozenset(label for y in gap.beside_candidate for label in y.labels)
-    for x in gap.baseline if nearby and gap.phase != "backward" else ():
-        if x.unit is not None:
-            gap.labels[0].setdefault(x.unit, nearby)
-
-
 RULES: tuple[Callable[[Gap], None], ...] = (
     line_of_candidate,
     line_of_baseline,
     part_of_candidates_composite,
     part_of_baselines_composite,
-    product_of_attention,
     names_baseline,
     names_candidate,
     copy_for_what_follows,
     kernel_of_library,
     alone_in_place,
-    copy_of_candidates_own,
-    line_of_views,
 )
 
 

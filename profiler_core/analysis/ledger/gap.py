@@ -19,10 +19,6 @@ class Gap:
     labels: Labels
     tied: set[int] = field(default_factory=set)  # ids of items
 
-    def __post_init__(self) -> None:
-        """What was matched across other matches is no part of any gap any more."""
-        self.tied |= self.match.out_of_order
-
     @property
     def beside_baseline(self) -> list[Item]:
         """The baseline's items of the matches on either end."""

@@ -37,7 +37,6 @@ class Match:
 
     ties: list[Tie] = field(default_factory=list)
     removed: set[int] = field(default_factory=set)  # baseline units whose node no call computes
-    out_of_order: set[int] = field(default_factory=set)  # ids of items matched across others
     added: set[int] = field(default_factory=set)  # candidate units known to have no counterpart
     # Per side: unit -> shape and dtype of its result, as the other side's graph prints them.
     outputs: tuple[Outputs, Outputs] = field(default_factory=lambda: ({}, {}))

@@ -18,7 +18,7 @@ from profiler_core.analysis.ledger.alignment import align_codes
 from profiler_core.analysis.ledger.filling import fill
 from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.match import Labels, Match, Tie, label_items, tie_items
-from profiler_core.analysis.ledger.moved import reach, reach_lines, swap
+from profiler_core.analysis.ledger.moved import reach, reach_lines
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.work_units import HostStep
@@ -116,7 +116,6 @@ def _match_segment(
             "kernel name" if a[i].by_kernel_name != b[j].by_kernel_name else "operator in order",
         )
         label_items(a[i], b[j], labels_of)
-    pairs = swap(a, b, pairs, match, labels_of)
     bounds = [(-1, -1), *pairs, (len(a), len(b))]
     for (i0, j0), (i1, j1) in pairwise(bounds):
         around = [(a[i], b[j]) for i, j in ((i0, j0), (i1, j1)) if 0 <= i < len(a) and j < len(b)]
@@ -128,7 +127,7 @@ def _match_segment(
 
 def _align(a: Sequence[Item], b: Sequence[Item], phase: Phase) -> list[tuple[int, int]]:
     def signature(item: Item) -> tuple[object, ...]:
-        return item.op, item.inner, item.labels, item.shapes[:2], item.node, item.by_kernel_name
+        return item.op, item.inner, item.labels, item.shapes[:2], item.extent, item.by_kernel_name
 
     lefts: dict[tuple[object, ...], int] = {}
     rights: dict[tuple[object, ...], int] = {}

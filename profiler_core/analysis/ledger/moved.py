@@ -10,54 +10,10 @@ from collections.abc import Sequence
 
 from profiler_core.analysis.ledger.match import Labels, Match, label_items, tie_items
 from profiler_core.analysis.ledger.program import Item
-from profiler_core.analysis.ledger.worth import shape_bonus
 
 _REACH_LINES = 400  # nodes to look ahead and back for one source line in a backward
 _REACH = 8  # items to look ahead and back for a kernel's name
-_NEIGHBOURS = 4  # matches to look past for an operator in another order
-
-
-def swap(
-    a: Sequence[Item],
-    b: Sequence[Item],
-    pairs: list[tuple[int, int]],
-    match: Match,
-    labels_of: Labels,
-) -> list[tuple[int, int]]:
-    """Match what two neighbours have in another order: the two products of a linear's backward.
-
-    Only operators that libraries compute, of one source line, and at most some matches away.
-    """
-    matched_b = {j for _, j in pairs}
-    waiting: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for j, item in enumerate(b):
-        if j not in matched_b and item.units and item.is_anchor:
-            for label in item.labels:
-                waiting[item.op, label].append(j)
-    if not waiting:
-        return pairs
-    matched_a = {i for i, _ in pairs}
-    lefts = [i for i, _ in pairs]
-    for i, item in enumerate(a):
-        if i in matched_a or not item.units or not item.is_anchor:
-            continue
-        at = bisect_left(lefts, i)
-        low = pairs[max(0, at - _NEIGHBOURS)][1] if pairs else 0
-        high = pairs[min(len(pairs) - 1, at + _NEIGHBOURS)][1] if pairs else len(b)
-        near = [
-            j
-            for label in item.labels
-            for j in waiting.get((item.op, label), ())
-            if low <= j <= high
-        ]
-        if near:
-            j = max(near, key=lambda number: shape_bonus(item, b[number]))
-            for label in b[j].labels:
-                waiting[item.op, label].remove(j)
-            tie_items(match, item, b[j], "source line")
-            label_items(item, b[j], labels_of)
-            match.out_of_order.update((id(item), id(b[j])))
-    return pairs
+_NEIGHBOURS = 4  # matches to look back for the beginning of a composite
 
 
 def reach_lines(

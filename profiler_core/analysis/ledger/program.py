@@ -13,6 +13,7 @@ from typing import Literal
 from profiler_core.analysis.categories import category_of_kernel
 from profiler_core.analysis.ledger.engines import OPAQUE
 from profiler_core.analysis.ledger.exchange import exchange_of
+from profiler_core.analysis.ledger.extents import Extent, product_extent
 from profiler_core.analysis.ledger.graph_calls import Execution
 from profiler_core.analysis.ledger.operators import (
     ANCHORS,
@@ -57,6 +58,7 @@ class Item:
     output: tuple[tuple[int, ...], str] | None = None  # shape and dtype of a node's result
     by_kernel_name: bool = False  # a kernel without a log: `inner` was read from its name
     library_kernel: str = ""  # its name, where it was launched outside any operator
+    extent: Extent | None = None  # of a product, where its tensors' shapes are known
 
     @property
     def is_anchor(self) -> bool:
@@ -243,11 +245,13 @@ def _unit_item(step: HostStep, number: int) -> Item:
     if unit.name.startswith("triton_tem") and from_name & ANCHORS:
         # A template is the product that it computes, whatever else is fused to it.
         op, from_name = min(from_name & ANCHORS), frozenset()
+    shapes = tuple(shape for shape in unit.shapes if shape is not None)
     return Item(
         op=op,
+        extent=product_extent(unit.name, shapes) if op == "matmul" else None,
         inner=from_name or frozenset(name for name in unit.inner if is_specific(name)),
         units=(number,) if unit.events else (),
-        shapes=tuple(shape for shape in unit.shapes if shape is not None),
+        shapes=shapes,
         unit=number,
         by_kernel_name=bool(from_name),
         library_kernel=unit.name if not from_name and unit.end_ns == unit.ts_ns else "",
@@ -281,13 +285,15 @@ def _graph_items(
         common = operator(node.target)
         if common in KERNEL_FREE and not units and graph.direction != "forward":
             continue
+        given = tuple(s for name in node.arguments if (s := shapes.get(name)) is not None)
         items.append(
             Item(
                 op=common,
+                extent=product_extent(node.target, given) if common == "matmul" else None,
                 inner=became.get(node.name, frozenset()),
                 units=units,
                 labels=frozenset((source,)) if source else frozenset(),
-                shapes=tuple(s for name in node.arguments if (s := shapes.get(name)) is not None),
+                shapes=given,
                 node=node.name,
                 run=execution.run,
                 code=code,

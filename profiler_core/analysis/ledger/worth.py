@@ -3,36 +3,39 @@
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase
 
+# Worth of a match. An alignment is worth most in all, so only the order of these counts, and how
+# many of one make up for one of another: an operator is worth more than views, which come and go
+# between it and the next, and in a backward one of the same source line outweighs some of others.
+VIEW = 2
+ONLY_THE_LINE = 3
+OTHER_LIBRARY = 3
+NAMED_IN_KERNEL = 4
+OPERATOR = 7
+SAME_KERNEL = 12
+LIBRARY = 20  # more than two kernels by their names: fusing leaves what libraries compute as it is
+OPERATOR_OF_THE_LINE = 20
+
 SOFTMAX = frozenset(("softmax", "_softmax", "_safe_softmax", "safe_softmax"))
 
 
 def worth(a: Item, b: Item, phase: Phase) -> int:
     """How sure it is that two items are one operator; 0: they are not."""
-    same = bool(a.op) and a.op == b.op
-    is_related = related(a, b)
-    known = bool(a.labels) and bool(b.labels)
-    agree = bool(a.labels & b.labels)
     if a.by_kernel_name or b.by_kernel_name:
         return _worth_of_names(a, b)
-    if phase == "backward":
-        if known and not agree:
-            return 0
-        if is_related:
-            value = 20 if agree else 6
-            return max(1, value + shape_bonus(a, b))
-        return 3 if agree else 0
-    if not is_related:
+    if a.extent and b.extent and a.extent != b.extent:
+        return 0  # two products of different sizes, whatever stands between them
+    same_line = bool(a.labels & b.labels)
+    if not related(a, b):
+        if phase == "backward":
+            return ONLY_THE_LINE if same_line else 0
         # cuDNN computes 1x1 convolutions with kernels that are named as products.
-        return 3 if {a.op, b.op} == {"matmul", "convolution"} else 0
-    value = 12 if same else 7
-    if a.is_anchor or b.is_anchor:
-        value += 8
-    if a.op in KERNEL_FREE:
-        value = 2
-    if known:
-        value += 5 if agree else -3
-    if a.node and a.node == b.node:
-        value += 3
+        return OTHER_LIBRARY if {a.op, b.op} == {"matmul", "convolution"} else 0
+    if phase == "backward":
+        value = OPERATOR_OF_THE_LINE if same_line else OPERATOR
+    else:
+        value = VIEW if a.op in KERNEL_FREE else LIBRARY if a.is_anchor else OPERATOR
+    if a.extent and b.extent:
+        return value  # their shapes agree, however they are written
     return max(1, value + shape_bonus(a, b))
 
 
@@ -44,14 +47,14 @@ def related(a: Item, b: Item) -> bool:
 def _worth_of_names(a: Item, b: Item) -> int:
     """Kernels known by name only: equal ones, or an operator that the name mentions."""
     if a.op == b.op:
-        return 12 + len(a.inner)
+        return SAME_KERNEL
     if a.by_kernel_name and b.by_kernel_name:
         common = len(a.inner & b.inner)
         return 2 * common if common and 2 * common >= min(len(a.inner), len(b.inner)) else 0
     name, plain = (a, b) if a.by_kernel_name else (b, a)
     if plain.op == "attention" and name.inner & SOFTMAX:
-        return 14  # attention in several kernels: nothing else has its softmax between two products
-    return 4 if plain.op in name.inner or plain.inner & name.inner else 0
+        return SAME_KERNEL  # attention in several kernels: nothing else has its softmax
+    return NAMED_IN_KERNEL if plain.op in name.inner or plain.inner & name.inner else 0
 
 
 def shape_bonus(a: Item, b: Item) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
+from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.work import device_work
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.kineto.reader import read_kineto
@@ -44,6 +44,11 @@ def _workload(run: Path) -> tuple[str, str]:
 
 def _logs(run: Path) -> list[Path]:
     return sorted([*run.glob("torch_trace/*.log*"), *run.glob("torch_trace.log*")])
+
+
+def ledger_of(baseline: Path, candidate: Path, logs: bool) -> FusionLedger:
+    """The product's own answer for a pair."""
+    return fusion_ledger(*(ledger_side(run, logs) for run in (baseline, candidate)))
 
 
 def judged(baseline: Path, candidate: Path, logs: bool) -> tuple[Verdict, Verdict]:
