@@ -21,7 +21,7 @@ MOST_AT_A_PLACE = 12
 def line_of_candidate(gap: Gap) -> None:
     """A candidate's item with the baseline's items of its source line."""
     weak = [x for x, y in gap.around if not (x.op == y.op and x.is_anchor)]
-    for y in gap.open(gap.candidate):
+    for y in gap.untied(gap.candidate):
         here = [x for x in gap.baseline if x.units and x.labels & y.labels]
         for x in here or [x for x in weak if x.units and x.labels & y.labels]:
             gap.tie(x, y, "source line")
@@ -30,7 +30,7 @@ def line_of_candidate(gap: Gap) -> None:
 def line_of_baseline(gap: Gap) -> None:
     """A baseline's item with the candidate's items of its source line, at worst a neighbour."""
     weak = [y for x, y in gap.around if not (x.op == y.op and y.is_anchor)]
-    for x in gap.open(gap.baseline):
+    for x in gap.untied(gap.baseline):
         for place in (gap.candidate, weak, gap.beside_candidate):
             same = [y for y in place if y.units and y.labels & x.labels]
             if same:
@@ -42,7 +42,7 @@ def line_of_baseline(gap: Gap) -> None:
 def part_of_candidates_composite(gap: Gap) -> None:
     """A baseline's operator beside a node that is several operators in eager mode."""
     beside = gap.beside_candidate
-    for x in gap.open(gap.baseline):
+    for x in gap.untied(gap.baseline):
         for y in beside:
             is_part = x.op in y.inner or bool(x.inner & y.inner) or y is beside[0]
             if (
@@ -59,7 +59,7 @@ def part_of_candidates_composite(gap: Gap) -> None:
 def part_of_baselines_composite(gap: Gap) -> None:
     """A candidate's item without a line beside an operator that is several."""
     beside = gap.beside_baseline
-    for y in gap.open(gap.candidate):
+    for y in gap.untied(gap.candidate):
         if y.labels:
             continue
         for x in (*beside, *gap.baseline):
@@ -71,7 +71,7 @@ def part_of_baselines_composite(gap: Gap) -> None:
 
 def names_baseline(gap: Gap) -> None:
     """A kernel whose name has the baseline's operator in it."""
-    for x in gap.open(gap.baseline):
+    for x in gap.untied(gap.baseline):
         for y in (*gap.candidate, *gap.beside_candidate):
             if y.by_kernel_name and _named(x, y):
                 gap.tie(x, y, "kernel name")
@@ -80,7 +80,7 @@ def names_baseline(gap: Gap) -> None:
 
 def names_candidate(gap: Gap) -> None:
     """An operator that the name of the candidate's kernel has in it."""
-    for y in gap.open(gap.candidate):
+    for y in gap.untied(gap.candidate):
         for x in (*gap.baseline, *gap.beside_baseline) if y.by_kernel_name else ():
             if x.units and _named(x, y):
                 gap.tie(x, y, "kernel name")
@@ -94,7 +94,7 @@ def _named(operator: Item, kernel: Item) -> bool:
 def copy_for_what_follows(gap: Gap) -> None:
     """A cast or a layout copy works for the library's operator that follows it."""
     if gap.around and gap.around[-1][1].is_anchor and gap.around[-1][0].units:
-        for y in gap.open(gap.candidate):
+        for y in gap.untied(gap.candidate):
             if y.only_copies:
                 gap.tie(gap.around[-1][0], y, "position")
 
@@ -103,7 +103,7 @@ def kernel_of_library(gap: Gap) -> None:
     """A library's operator may be several kernels; a replay without a log shows only these."""
     if any(x.units for x in gap.baseline):
         return
-    for y in gap.open(gap.candidate):
+    for y in gap.untied(gap.candidate):
         if not y.library_kernel:
             continue
         beside = [p for p in gap.around if p[1].library_kernel and p[1].op == y.op]
@@ -116,8 +116,8 @@ def kernel_of_library(gap: Gap) -> None:
 
 def alone_in_place(gap: Gap) -> None:
     """What stands alone in the same place: without a match beside it there is no place."""
-    left = gap.open(gap.baseline)
-    right = [y for y in gap.open(gap.candidate) if y.op not in KERNEL_FREE]
+    left = gap.untied(gap.baseline)
+    right = [y for y in gap.untied(gap.candidate) if y.op not in KERNEL_FREE]
     if gap.phase == "backward":  # lines that differ speak against it
         left = [x for x in left if not x.labels or not any(y.labels for y in right)]
         right = [y for y in right if not y.labels or not any(x.labels for x in left)]

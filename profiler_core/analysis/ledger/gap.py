@@ -29,7 +29,7 @@ class Gap:
         """The candidate's items of the matches on either end."""
         return [item for _, item in self.around]
 
-    def open(self, items: Iterable[Item]) -> list[Item]:
+    def untied(self, items: Iterable[Item]) -> list[Item]:
         """Those that started device work and are tied to nothing yet."""
         return [item for item in items if item.units and id(item) not in self.tied]
 
