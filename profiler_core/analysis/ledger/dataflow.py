@@ -51,6 +51,31 @@ class _Memory:
         return self.held.get(buffer, frozenset()) | {buffer}
 
 
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """The post-grad graph as the flow of data needs it."""
+
+    place: Mapping[str, int]  # node -> its place in the graph
+    given: Mapping[str, tuple[str, ...]]  # node -> the tensors that it is handed
+    users: Mapping[str, set[str]]
+    targets: Mapping[str, str]
+
+
+def _nodes(graph: CompiledGraph) -> _Nodes:
+    place = {node.name: number for number, node in enumerate(graph.post_nodes)}
+    given = {  # a later node's name is a keyword's here
+        node.name: tuple(
+            a for a in node.arguments if place.get(a, -1 if a in graph.buffers else number) < number
+        )
+        for number, node in enumerate(graph.post_nodes)
+    }
+    users: dict[str, set[str]] = {}
+    for name, arguments in given.items():
+        for argument in arguments:
+            users.setdefault(argument, set()).add(name)
+    return _Nodes(place, given, users, {node.name: node.target for node in graph.post_nodes})
+
+
 def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int, tuple[str, ...]]:
     """Generated call -> the nodes that it computes, the stored ones last, in the graph's order.
 
@@ -60,48 +85,50 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
 
     Calls whose nodes do not follow from what they are handed are left out: nothing is known.
     """
-    place = {node.name: number for number, node in enumerate(graph.post_nodes)}
-    nodes = {  # node -> the tensors that it is handed: a later one's name is a keyword's here
-        node.name: tuple(
-            a for a in node.arguments if place.get(a, -1 if a in graph.buffers else number) < number
-        )
-        for number, node in enumerate(graph.post_nodes)
-    }
-    targets = {node.name: node.target for node in graph.post_nodes}
-    users: dict[str, set[str]] = {}
-    for name, arguments in nodes.items():
-        for argument in arguments:
-            users.setdefault(argument, set()).add(name)
+    nodes = _nodes(graph)
     memory = _memory(graph.code)
-    taken_as = _taken_as(graph.calls, library, nodes, memory)
+    taken_as = _taken_as(graph.calls, library, nodes.given, memory)
     of_libraries = frozenset(library.values())
     computed: dict[int, tuple[str, ...]] = {}
     for call in graph.calls:
-        given = [memory.name(a) for a in call.arguments if a not in _NO_BUFFER]
+        buffers = [memory.name(a) for a in call.arguments if a not in _NO_BUFFER]
         if call.kind not in ("triton", "cpp"):
             made = frozenset((library[call.index],) if call.index in library else ())
-            result = memory.name(call.result) if call.result else given[-1] if given else ""
+            result = memory.name(call.result) if call.result else buffers[-1] if buffers else ""
             memory.held[result] = made | memory.held.get(result, frozenset())
             continue
         definition = graph.kernels.get(call.name)
         source = definition.source if definition is not None else ""
-        written = [given[i] for i in _written(source) if i < len(given)]
-        ready = frozenset(name for buffer in given for name in memory.content(buffer))
-        listed = [n for n in call.post_nodes if n in nodes and n not in of_libraries]
-        able, constant = _able(listed, ready, of_libraries, nodes)
-        named = _returned(source, sorted(listed, key=place.__getitem__), targets)
+        written = [buffers[i] for i in _written(source) if i < len(buffers)]
+        ready = frozenset(name for buffer in buffers for name in memory.content(buffer))
+        listed = [n for n in call.post_nodes if n in nodes.place and n not in of_libraries]
+        listed.sort(key=nodes.place.__getitem__)
+        able, constant = _able(listed, ready, of_libraries, nodes.given)
+        named = _returned(source, listed, nodes.targets)
         named |= {taken_as[buffer] for buffer in written if buffer in taken_as}
-        last = {n for n in able if not users.get(n, set()) & able}
-        stored = named & able
-        if len(stored) < len(set(written)):
-            stored |= (last - constant) or last
-        mine = _leading_to(stored, able, ready, nodes)
+        stored = _stored(named & able, able, constant, nodes.users, len(set(written)))
+        mine = _leading_to(stored, able, ready, nodes.given)
         if mine:
-            rest = sorted(mine - stored, key=place.__getitem__)
-            computed[call.index] = (*rest, *sorted(stored, key=place.__getitem__))
+            computed[call.index] = tuple(
+                sorted(mine, key=lambda name: (name in stored, nodes.place[name]))
+            )
         for buffer in written:
             memory.held[buffer] = memory.content(buffer) | stored
     return computed
+
+
+def _stored(
+    named: set[str],
+    able: set[str],
+    constant: set[str],
+    users: Mapping[str, set[str]],
+    n_written: int,
+) -> set[str]:
+    """What is named as stored; where that is less than is written, what no other node takes."""
+    if len(named) >= n_written:
+        return named
+    last = {n for n in able if not users.get(n, set()) & able}
+    return named | ((last - constant) or last)
 
 
 def _memory(code: str) -> _Memory:
