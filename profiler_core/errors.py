@@ -3,7 +3,7 @@
 FusionscopeError
 ├── BadInput              a file, a path or an option cannot be used
 │   ├── NotATrace         the file is readable but is no trace
-│   └── NotARun           the folder or archive holds nothing we know
+│   └── NotARun           the folder or archive holds no known kind of run
 ├── NothingToAnalyse      the data is fine but lacks what the question needs
 ├── CaptureFailed         the capture could not start or did not end well
 └── Cancelled             somebody asked for the work to stop
@@ -38,7 +38,7 @@ class NotATrace(BadInput):
 
 
 class NotARun(BadInput):
-    """The folder or archive holds nothing we know."""
+    """The folder or archive holds no known kind of run."""
 
 
 class NothingToAnalyse(FusionscopeError):

@@ -1,4 +1,4 @@
-"""Who uses this machine, where nobody signs in."""
+"""The name of the user on a machine without sign-in."""
 
 import getpass
 import os

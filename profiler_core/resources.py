@@ -1,7 +1,7 @@
-"""Where the files that lie beside the package are: app.py, pages/, docs/, static files, samples.
+"""Paths of the files beside the package: app.py, pages/, docs/, static files, samples.
 
-They are top-level in the checkout and package data of the wheel; this is the only module
-that knows which of the two holds.
+They are top-level in the checkout and package data of the wheel; no other module distinguishes
+the two.
 """
 
 from pathlib import Path

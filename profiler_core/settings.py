@@ -1,4 +1,4 @@
-"""What the owner of this installation decided: `<home>/settings.toml`, all of it optional.
+"""The settings of this installation: `<home>/settings.toml`, every key optional.
 
     allow_capture = true                 # on a server that others can reach; sign-in is needed too
     interpreters = ["/opt/torch-2.7"]    # what captures may start beside the server's own Python
@@ -20,7 +20,7 @@
     groups_claim = "groups"              # the claim in which the provider names groups
 
 FUSIONSCOPE_DATABASE_URL and FUSIONSCOPE_ARTIFACTS_URL win over the file: a URL may hold a
-password. Decisions, not preferences: what a person picks on a page lives in the URL.
+password. A person's choices on a page are kept in the URL, not here.
 """
 
 import os
@@ -50,7 +50,7 @@ class Team:
 
 @dataclass(frozen=True)
 class Settings:
-    """The decisions, with what holds where nothing was decided."""
+    """The settings, with their defaults."""
 
     allow_capture: bool = False
     interpreters: tuple[str, ...] | None = None  # files, or folders of environments
@@ -84,11 +84,11 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def settings() -> Settings:
-    """Read the file anew: it is small, and a change should hold without a restart.
+    """The settings, read from the file at each call, so that a change needs no restart.
 
     Raises:
-        BadInput: it cannot be read or says something unknown. Nothing is guessed then, since
-            these are decisions about safety.
+        BadInput: it cannot be read or has an unknown key. No default is used then, since some
+            settings are about safety.
     """
     path = home_directory() / FILE
     try:

@@ -2,7 +2,7 @@
 
 import math
 
-_ROUNDS_UP = 0.9995  # from here on three digits say 1.00 of the next unit, not 1000 of this one
+_ROUNDS_UP = 0.9995  # from here on a value is 1.00 of the next unit, not 1000 of this one
 
 
 def format_duration(ns: float | None) -> str:
@@ -65,7 +65,7 @@ def format_share(fraction: float | None) -> str:
 
 
 def format_ratio(ratio: float) -> str:
-    """`1.9671` -> "1.97×"; a small one keeps two digits that say something: "0.0021×"."""
+    """`1.9671` -> "1.97×"; a small one keeps two significant digits: "0.0021×"."""
     digits = 2 if ratio >= 0.095 or ratio <= 0 else 1 - math.floor(math.log10(ratio))
     return f"{ratio:.{digits}f}×"
 
@@ -76,7 +76,7 @@ def format_change(ratio: float | None) -> str:
         return "–"
     if ratio >= 9.95:
         return f"×{_three_digits(ratio)}"
-    if 0 < ratio < 0.005:  # would print as −100 %, and that is said of what is gone
+    if 0 < ratio < 0.005:  # would print as −100 %, which is for what is gone
         return f"÷{_three_digits(1 / ratio)}"
     change = (ratio - 1) * 100
     sign = "±" if abs(change) < 0.05 else "−" if change < 0 else "+"

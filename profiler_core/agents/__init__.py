@@ -1,1 +1,1 @@
-"""The analyses for coding agents, over the Model Context Protocol; words no number anew."""
+"""The analyses as tools of a Model Context Protocol server; computes no number of its own."""

@@ -1,6 +1,6 @@
-"""An answer small enough to read: a page of a list, and never more than MOST_CHARACTERS.
+"""Bounded answers: a page of a list, and never more than MOST_CHARACTERS.
 
-What is left out is said, with what to ask for to get it.
+An answer that was cut says so, and which offset continues it.
 """
 
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 from profiler_core.cli.json_output import plain
 
-# About 4 000 tokens: an agent asks several times a task, and what fills its context is lost to it.
+# About 4 000 tokens: an agent asks several times per task, and each answer fills its context.
 MOST_CHARACTERS = 16_000
 _LONGEST_TEXT = 1_200  # of one value; generated code is paged apart
 _SHORTEST_TEXT = 200

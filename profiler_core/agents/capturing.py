@@ -1,4 +1,4 @@
-"""Starting a capture for an agent: only where the user switched it on, because it runs code."""
+"""The tools that start a capture; offered only where the user allowed it, since it runs code."""
 
 import inspect
 from dataclasses import MISSING
@@ -18,7 +18,7 @@ _OPTIONS = declared(CaptureSpec)
 
 
 def _parameter(entry: Declared) -> inspect.Parameter:
-    """How an agent gives an option; lists and texts of a type of their own are read by us."""
+    """The parameter of `start_capture` for one option; texts of special types are parsed here."""
     types: dict[str, Any] = {"own": str, "texts": list[str]}
     if entry.kind == "choices":
         names = tuple(entry.about.choices or ())

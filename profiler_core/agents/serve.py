@@ -86,7 +86,7 @@ def _declared(tool: Tool, annotations: Any) -> Any:
     names = tuple(inspect.signature(tool).parameters)
 
     def refuse_others(arguments: Any) -> Any:
-        """Its own sentence, where the SDK's would not say which names there are."""
+        """Reject unknown arguments with the list of valid ones; the SDK's message lacks it."""
         unknown = [name for name in arguments if name not in names]
         if unknown:
             raise ValueError(
@@ -108,7 +108,7 @@ def _declared(tool: Tool, annotations: Any) -> Any:
 
 
 def _answered(tool: Tool) -> Callable[..., str]:
-    """The tool with its answer as bounded text, and our errors as the protocol's."""
+    """The tool with its answer as bounded text, and FusionscopeErrors as the SDK's ToolError."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @functools.wraps(tool)

@@ -50,7 +50,7 @@ def parse_word(option_text: str, text: str) -> tuple[str, str]:
 
 
 def check(backend: str, options: Options, text: str) -> None:
-    """Refuse what the backend would not take, or would not notice.
+    """Refuse options that the backend would reject or silently ignore.
 
     Raises:
         BadInput: with the keys that are known.

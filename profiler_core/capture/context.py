@@ -15,7 +15,7 @@ from profiler_core.capture.telemetry.sampling import Telemetry
 class Context:
     """What all variants of one capture share.
 
-    `look` raises Cancelled when somebody asked for the end; `work` is a folder that goes away
+    `look` raises Cancelled once the capture is cancelled; `work` is a folder that is deleted
     with the capture.
     """
 

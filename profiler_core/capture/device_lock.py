@@ -23,7 +23,7 @@ def lock_path(jobs: Path, device: str) -> Path:
 def device_lock(
     path: Path, title: str, waiting: Callable[[str], None], look: Callable[[], None] | None = None
 ) -> Iterator[None]:
-    """Hold the device; while somebody else does, `waiting` is told who, whenever that changes.
+    """Hold the device; while another capture holds it, `waiting` is called with its name.
 
     Args:
         path: the lock file; it stays, only the kernel's lock on it comes and goes.

@@ -1,4 +1,4 @@
-"""What `fusionscope run` and the Recorder inside of the script tell each other: a folder.
+"""The folder through which `fusionscope run` and the Recorder in the script communicate.
 
 Its path stands in an environment variable, which all processes of the script inherit.
 """
@@ -27,7 +27,7 @@ class Handover:
         self._runs = folder / _RUNS
 
     def add_run(self, directory: Path) -> None:
-        """Say that a run is being made there. One write to the end: ranks do so at once."""
+        """Append a run directory to the list in one write: ranks write at the same time."""
         line = json.dumps(str(directory)) + "\n"
         descriptor = os.open(str(self._runs), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -40,7 +40,7 @@ class Handover:
         return [Path(json.loads(line)) for line in self._runs.read_text("utf-8").splitlines()]
 
     def is_own_stderr(self) -> bool:
-        """Does what this process writes to stderr end up in `stderr`?"""
+        """Whether this process's stderr is the file `stderr`."""
         try:
             stderr_status, file_status = os.fstat(2), self.stderr.stat()
         except OSError:

@@ -1,4 +1,4 @@
-"""The interpreter whose environment holds the model: what is installed there, asked once."""
+"""Probes the interpreter whose environment holds the model: what is installed there."""
 
 import contextlib
 import json
@@ -35,7 +35,7 @@ _REMEDY = "Pass --python path/to/venv/bin/python."
 
 @dataclass(frozen=True)
 class Interpreter:
-    """What `child/probe.py` found. `error` says why torch cannot be used; then most is absent."""
+    """The facts that `child/probe.py` printed; most are absent where `error` says why not."""
 
     executable: str
     facts: dict[str, Any]
@@ -47,12 +47,12 @@ class Interpreter:
 
     @property
     def remedy(self) -> str:
-        """What to do about `error`."""
+        """The remedy for `error`."""
         return str(self.facts.get("remedy") or "Install torch there, or pass --python PATH.")
 
     @property
     def refusal(self) -> tuple[str, str] | None:
-        """(problem, remedy) of the workload that was asked for; None: nothing speaks against it."""
+        """(problem, remedy) where the requested workload is unknown; None where it may exist."""
         refusal = self.facts.get("workload_refusal")
         return (refusal["problem"], refusal["remedy"]) if refusal else None
 
@@ -67,7 +67,7 @@ class Interpreter:
         return tuple(self.facts.get("gpus", ()))
 
     def folders(self) -> tuple[str, ...]:
-        """Where torch and the standard library lie: not the user's code."""
+        """The folders of torch and of the standard library, which hold no code of the user."""
         return tuple(
             self.facts[key] for key in ("torch_folder", "stdlib_folder") if self.facts.get(key)
         )
@@ -189,7 +189,7 @@ def _output(
 
 
 def _end_session(process: subprocess.Popen[str]) -> None:
-    """Kill it with whatever it started: a wrapper script's own child would hold the pipes open."""
+    """Kill the process and its children: a wrapper script's child would hold the pipes open."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     for pipe in (process.stdout, process.stderr):
@@ -208,7 +208,7 @@ def _end(status: int) -> str:
 
 
 def _quoted(output: _ProcessOutput, index: int) -> str:
-    """What it said: the last line of a traceback, the first of anything else."""
+    """Its output as part of a sentence: the last line of a traceback, else the first line."""
     for text in (output.stderr, output.stdout):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if lines:

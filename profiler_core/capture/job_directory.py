@@ -1,13 +1,13 @@
 """What lies in a job's directory, for the page that submits and the supervisor that runs it.
 
-<home>/jobs/<job_id>/spec.json        what was asked; written once
-<home>/jobs/<job_id>/status.json      what became of it; replaced atomically, never half there
+<home>/jobs/<job_id>/spec.json        the request; written once
+<home>/jobs/<job_id>/status.json      the state of the job; replaced atomically
 <home>/jobs/<job_id>/alive            locked by the supervisor as long as it lives
 <home>/jobs/<job_id>/heartbeat        touched by the supervisor every second
 <home>/jobs/<job_id>/cancel           made by whoever wants the job to stop
 <home>/jobs/<job_id>/progress.jsonl   appended by the capture, one object a line
 <home>/jobs/<job_id>/log.txt          stdout and stderr of the capture
-<home>/jobs/<job_id>/supervisor.log   what the supervisor itself had to say, normally empty
+<home>/jobs/<job_id>/supervisor.log   errors of the supervisor itself, normally empty
 """
 
 import fcntl
@@ -34,7 +34,7 @@ JobState = Literal["queued", "running", "finished", "failed", "cancelled", "lost
 
 
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for: the command, and how to show it to people."""
+    """The request: the command, and how it is shown."""
 
     job_id: str
     command: tuple[str, ...]
@@ -48,7 +48,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What the supervisor wrote last. A reader may know more: see `jobs.Job.state`."""
+    """The state that the supervisor wrote last; `jobs.Job.state` also knows lost jobs."""
 
     state: JobState
     error: str | None = None
@@ -88,7 +88,7 @@ def hold_alive(directory: Path) -> int:
 
 
 def is_supervised(directory: Path, spec: JobSpec) -> bool:
-    """Does a supervisor look after this job?
+    """Whether a supervisor is running for this job.
 
     On this host the lock tells, which the kernel drops with the process (a process id could be
     used again). Of another host, with a shared home, only the heartbeat is known.
@@ -111,7 +111,7 @@ def is_supervised(directory: Path, spec: JobSpec) -> bool:
 
 
 def heartbeat_at(directory: Path) -> float | None:
-    """When the supervisor last said that it lives, s since the epoch."""
+    """The time of the supervisor's last heartbeat, s since the epoch; None without one."""
     try:
         return (directory / HEARTBEAT).stat().st_mtime
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The progress lines of a capture, folded into what a person wants to read.
+"""The progress lines of a capture, folded into phases and points.
 
 The lines are the launcher's (progress.jsonl): t, phase, variant, done, total, text.
 """
@@ -43,7 +43,7 @@ class PhaseProgress:
 
     @property
     def ended_at(self) -> float:
-        """When it was over, as far as it is known. The launcher does one thing at a time."""
+        """The end of the phase, s since the epoch: when the next one began, else its last line."""
         return self.updated_at if self.left_at is None else self.left_at
 
     @property
@@ -78,7 +78,7 @@ class PointProgress:
 
 @dataclass(frozen=True)
 class CaptureProgress:
-    """All that the lines say; of a sweep the phases are those of its latest point."""
+    """The folded lines; of a sweep the phases are those of its latest point."""
 
     phases: tuple[PhaseProgress, ...] = ()  # in order of their first line
     points: tuple[PointProgress, ...] = ()  # of a sweep, those begun so far
@@ -90,7 +90,7 @@ class CaptureProgress:
         return tuple(phase for phase in self.phases if phase.variant == variant)
 
     def goes_on(self, phase: PhaseProgress) -> bool:
-        """Is this what the capture does now?
+        """Whether the capture is in this phase now.
 
         It does one thing at a time, but for the start, which all variants share.
         """
@@ -181,7 +181,7 @@ def _begun(line: ProgressLine) -> PointProgress:
 
 
 def _continued(point: PointProgress, line: ProgressLine) -> PointProgress:
-    """What a line says of the point that is being captured; its own last word names no variant."""
+    """The point after one more line; a final line without a variant ends the point."""
     point = replace(point, updated_at=line.t)
     if line.phase not in FINAL_PHASES:
         return point

@@ -1,7 +1,7 @@
-"""The process that looks after one job: `python -m profiler_core.capture.job_supervisor DIR`.
+"""The process that supervises one job: `python -m profiler_core.capture.job_supervisor DIR`.
 
 Waits for its turn, runs the command in a process group of its own, touches the heartbeat,
-turns `cancel` into signals, and writes what became of it. It holds the lock on `alive`; when
+turns `cancel` into signals, and writes the final state. It holds the lock on `alive`; when
 it is killed the kernel drops the lock and, on Linux, stops the command.
 """
 
@@ -74,7 +74,7 @@ class Supervisor:
         self._write(self._end(process.returncode, was_stopped, started_at))
 
     def _wait_for_turn(self) -> bool:
-        """First come, first served on one device. False: cancelled while waiting."""
+        """Wait until no earlier job of this device is left; False when cancelled while waiting."""
         shown: str | None = None
         while not self._should_stop():
             ahead = self._job_ahead()
@@ -110,7 +110,7 @@ class Supervisor:
         return ahead
 
     def _follow(self, process: "subprocess.Popen[bytes]") -> bool:
-        """Until the command ends. True: it was told to stop."""
+        """Wait until the command ends; True when it was told to stop."""
         sent: signal.Signals | None = None
         sent_at = 0.0
         while process.poll() is None:

@@ -52,7 +52,7 @@ class Job:
 
     @property
     def is_live(self) -> bool:
-        """Is more to come?"""
+        """Whether the job is queued or running."""
         return self.state in LIVE_STATES
 
     @property

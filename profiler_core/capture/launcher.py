@@ -57,7 +57,7 @@ class FinishedCapture:
 
     @property
     def is_cancelled(self) -> bool:
-        """Somebody stopped it before its end."""
+        """Whether it was cancelled."""
         return any(run.status == "cancelled" for run in self.runs)
 
 
@@ -66,7 +66,7 @@ def ask_first(
     listener: Callable[[ProgressLine], None],
     is_cancelled: Callable[[], bool],
 ) -> dict[str | None, Interpreter]:
-    """Refuse what no variant could run, before anything is written.
+    """Check that the interpreter can run the workload, before anything is written.
 
     Returns:
         `interpreters` for `run_capture`: the interpreter is not asked again.
@@ -205,7 +205,7 @@ def _measure(runs: list[VariantRun], context: Context) -> None:
 
 
 def _together(runs: list[VariantRun], context: Context) -> bool:
-    """Prepare all, then interleave their rounds. False: one ran out of memory beside others."""
+    """Prepare all variants, then interleave their rounds; False when memory runs out."""
     for run in runs:
         run.start()
     for run in runs:

@@ -48,7 +48,7 @@ class Gpu:
 
     @property
     def name(self) -> str | None:
-        """As the driver calls it."""
+        """The product name that the driver reports."""
         return _text(self._get((), "nvmlDeviceGetName"))
 
     def facts(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Gpu:
         )
 
     def processes(self) -> dict[str, int | None] | None:
-        """Memory of each process that computes here, by its pid; a None inside is "not told"."""
+        """Memory of each compute process in bytes, by pid; None where NVML does not report it."""
         field = "process_memory_bytes"
         running = self._get((field,), "nvmlDeviceGetComputeRunningProcesses")
         if running is None:

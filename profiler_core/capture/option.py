@@ -29,7 +29,7 @@ class BadOption(BadInput):
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What there is to say of an option beside its name, type and default.
+    """The properties of an option beside its name, type and default.
 
     help: a phrase without capital and full stop; of a switch that is on, what it does when on.
     label: over its field on the page; the name where it is empty.
@@ -171,7 +171,7 @@ class Declared:
         return self.about.parse(raw)
 
     def check(self, value: Any) -> None:
-        """Refuse a value that can never be meant.
+        """Refuse a value that is out of range or not among the choices.
 
         Raises:
             BadOption: with the flag, the value and what is possible.

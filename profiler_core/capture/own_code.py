@@ -1,4 +1,4 @@
-"""Does the user's `path/to/file.py:function` name something? Read, never imported.
+"""Checks the user's `path/to/file.py:function` by parsing the file, without importing it.
 
 Importing would run the code in the web server, and the interpreter that it needs may be another
 one. So the file's syntax tree has to do: what it cannot tell is left to the child process.

@@ -1,4 +1,4 @@
-"""Make the large text and pickle files of a finished run small; readers take both forms.
+"""Compresses the large text and pickle files of a finished run; readers accept both forms.
 
 A structured log shrinks to a tenth, a memory snapshot to a twentieth; traces are written gzipped
 in the first place. The small files stay plain, so that a person can look at them.

@@ -1,4 +1,4 @@
-"""How launcher and child speak: two pipes that the child inherits, or two named ones.
+"""The two pipes between launcher and child: inherited by the child, or named.
 
 A profiler between the two starts the child itself and may hand no open file on to it; then the
 child opens the pipes by their names.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Pipes:
-    """The launcher's ends, and what the child is told of its own."""
+    """The launcher's ends, and the keys by which the child opens its own."""
 
     command_fd: int  # written by the launcher
     event_fd: int  # read by the launcher

@@ -1,4 +1,4 @@
-"""One child process: started by file path, spoken to over two pipes, gone at the end."""
+"""One child process: started by file path, controlled over two pipes, ended with the capture."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ _EXIT_GRACE_S = 5.0
 
 
 class ChildFailure(Exception):
-    """The child could not do a command, or died. kind: stated, memory, compile, user, killed."""
+    """The child failed at a command, or died. kind: stated, memory, compile, user, killed."""
 
     def __init__(self, kind: str, problem: str, remedy: str) -> None:
         super().__init__(f"{problem} {remedy}")
@@ -106,7 +106,7 @@ class Child:
         """Send a command and wait for its result.
 
         Raises:
-            ChildFailure: it said no, or it died.
+            ChildFailure: the command failed, or the child died.
         """
         self.tell(command, **fields)
         return self.answer(progress)
@@ -143,7 +143,7 @@ class Child:
         return None
 
     def has_ended(self, within_s: float) -> bool:
-        """Does the process end within so many seconds, whatever the reason?"""
+        """Whether the process ends within `within_s` seconds, for whatever reason."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(within_s)
         return self._process.returncode is not None
@@ -156,7 +156,7 @@ class Child:
                 os.write(self._pipes.command_fd, b'{"command": "exit"}\n')
 
     def close(self) -> None:
-        """Ask it to leave, then make sure that it and all that it started are gone."""
+        """Ask it to leave, then end it and every process that it started."""
         self.leave()
         # Whoever does not leave by itself is ended below.
         with contextlib.suppress(subprocess.TimeoutExpired):

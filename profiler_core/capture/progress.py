@@ -20,7 +20,7 @@ class ProgressLine:
 
 
 class ProgressLog:
-    """Writes each line to every listener at once, so that a reader never waits for a buffer."""
+    """Appends each line to the files and calls the listener; nothing is buffered."""
 
     def __init__(
         self,

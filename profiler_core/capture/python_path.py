@@ -1,4 +1,4 @@
-"""What a person writes for `--python` -> the file of an interpreter, and its environment."""
+"""The value of `--python` -> the file of an interpreter, and its environment."""
 
 import os
 import shutil

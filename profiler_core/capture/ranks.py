@@ -1,4 +1,4 @@
-"""The processes of all ranks of one variant, spoken to as one.
+"""The processes of all ranks of one variant, controlled together.
 
 Rank 0 works in the run directory itself; what rank r writes lies at the same place below
 `ranks/<r>/`, a run directory of its own. A rank that fails ends the group: the others would wait
@@ -52,7 +52,7 @@ class RankGroup:
         """Send a command to every rank and wait for all; the result of rank 0.
 
         Raises:
-            ChildFailure: one said no, or died.
+            ChildFailure: the command failed on a rank, or a rank died.
         """
         self.tell(command, **fields)
         return self.answer(progress)

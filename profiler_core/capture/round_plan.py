@@ -13,7 +13,7 @@ LEAST_ROUNDS = 10
 DEFAULT_ROUNDS = 20
 DEFAULT_ROUND_STEPS = 10
 DEFAULT_ROUND_SECONDS = 0.1
-# On a CPU, where a step takes long and a person waits beside it, less is enough.
+# On a CPU, where a step takes long, less timing is enough.
 CPU_CAP_SECONDS = 10.0
 # NVML's utilisation is an average over 1/6 to 1 s: shorter than this says nothing.
 DEFAULT_TELEMETRY_SECONDS = 3.0
@@ -31,7 +31,7 @@ class RoundPlan:
     least: int = LEAST_ROUNDS
 
     def is_enough(self, n_turns: int, n_variants: int, elapsed_seconds: float) -> bool:
-        """Stop after so many whole turns?"""
+        """Whether timing stops after `n_turns` whole turns."""
         if n_turns >= self.rounds:
             return True
         return n_turns >= self.least and elapsed_seconds >= self.cap_seconds * n_variants

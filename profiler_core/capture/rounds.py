@@ -1,4 +1,4 @@
-"""Interleaved timing rounds: how long a round is, whose turn it is, and when it is enough.
+"""Interleaved timing rounds: their length, their order and their number.
 
 Pure: what runs a round, and the clock, are handed in. A B C, A B C, …, so that a
 clock drift hits all variants alike.
@@ -16,7 +16,7 @@ class RoundRunner(Protocol):
     """A variant that can run one round."""
 
     def run_round(self, index: int, order: int) -> bool:
-        """Run and keep one round; False when the variant failed and is out."""
+        """Run and record one round; False when the variant has failed."""
         ...
 
 
@@ -26,7 +26,7 @@ def interleave(
     clock: Callable[[], float],
     turn_done: Callable[[int], None] | None = None,
 ) -> int:
-    """Run whole turns until the plan is met or nobody is left.
+    """Run whole turns until the plan is met or every variant has failed.
 
     Args:
         runners: in the order in which they take turns.

@@ -56,7 +56,7 @@ class RunWriter:
         (self.directory / names.HEARTBEAT).touch()
 
     def end(self, status: str, error: str | None = None, error_kind: str | None = None) -> None:
-        """Write the last word and take the heartbeat away."""
+        """Write the final status and remove the heartbeat."""
         self.record["status"] = status
         self.record["error"] = error
         self.record["error_kind"] = error_kind
@@ -78,7 +78,7 @@ class Heartbeat:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
-        for run in self._runs:  # a beat may have come after the last word
+        for run in self._runs:  # a beat may have come after the final status
             if run.record["status"] != "running":
                 (run.directory / names.HEARTBEAT).unlink(missing_ok=True)
 

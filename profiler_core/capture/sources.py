@@ -2,7 +2,7 @@
 
 A page never opens a path that a file names; it shows what was kept here, at the time of the
 capture. Files of torch and of the standard library are left out, installed packages are not:
-a model out of torchvision or transformers is the user's model as far as its reader is concerned.
+a model of torchvision or transformers is treated as the user's model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The process of a variant, or one for each of its ranks, with what each is told."""
+"""Starts the process of a variant, or one for each of its ranks, with its spec."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

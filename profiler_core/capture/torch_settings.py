@@ -24,7 +24,7 @@ OPTIONAL_LOGS: dict[str, str] = {
     "post_grad_graphs": "the graphs that Inductor gets",
 }
 
-# What a user's shell may hold and a capture must not inherit.
+# Variables of the user's shell that a capture must not inherit.
 _REMOVED = (
     "TORCH_LOGS",
     "TORCH_LOGS_FORMAT",

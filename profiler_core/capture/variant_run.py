@@ -44,11 +44,11 @@ class VariantRun:
 
     @property
     def is_alive(self) -> bool:
-        """Nothing went wrong so far."""
+        """Whether it has neither failed nor ended."""
         return self.failure is None and self.writer.record["status"] == "running"
 
     def attach(self, context: Context) -> None:
-        """Say with what it is measured."""
+        """Set the context that it is measured in."""
         self._context = context
         self._work = context.work / self.variant.slug
         self._work.mkdir(parents=True, exist_ok=True)
@@ -177,7 +177,7 @@ class VariantRun:
                 self._running_child().ask("snapshot", path=str(run / names.MEMORY_SNAPSHOT))
 
     def make_reference(self, path: Path) -> None:
-        """Let the first child run eager in fp64; without it, candidates help themselves."""
+        """Let the first child run eager in fp64; where it fails, each candidate does it."""
         if not self.is_alive:
             return
         self._say("numerics", f"Runs {self.label} in fp64 as a reference")
@@ -205,7 +205,7 @@ class VariantRun:
     def check(self, reference: Path | None) -> None:
         """Warm first call, then the numerics, in a fresh process with the filled cache.
 
-        What goes wrong here does not take back what was measured.
+        A failure here does not change the status of the run.
 
         Args:
             reference: the file of `make_reference`, made by this child where it is absent;
@@ -252,7 +252,7 @@ class VariantRun:
     # -- ends ------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Write the last word of a run that nothing happened to."""
+        """Write the final status of a run that did not fail."""
         if self.is_alive:
             self.writer.end("finished")
             self._say("finished", f"{self.label} is finished")
@@ -265,7 +265,7 @@ class VariantRun:
         self._say("failed", f"{self.label} failed: {failure.sentence}")
 
     def cancel(self, sentence: str) -> None:
-        """Stop here, because somebody asked for it."""
+        """Stop here because the capture was cancelled."""
         child, self._child = self._child, None
         if child is not None:
             child.kill()
@@ -342,7 +342,7 @@ class VariantRun:
 
     @contextlib.contextmanager
     def _phase(self, phase: str, text: str | None = None) -> Iterator[None]:
-        """Say it, time it, and turn the child's failure into the run's."""
+        """Report and time a phase; a ChildFailure in it fails the run."""
         if not self.is_alive:
             # A context manager must yield; ChildFailure ends the body at its first question.
             with contextlib.suppress(ChildFailure):

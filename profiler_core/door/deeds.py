@@ -1,4 +1,4 @@
-"""What a person may start here, each deed as one function: right, audit, environment, start."""
+"""The processes that a person may start; each function checks the right, audits and starts."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -52,7 +52,7 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
 
 
 def _with_listed_interpreters(spec: CaptureSpec, asker: Asker) -> CaptureSpec:
-    """The same with each interpreter that it names, those of a sweep too, as it is started."""
+    """The spec with the path of each interpreter that it names, those of a sweep included."""
     sweep = spec.sweep
     if sweep is not None and sweep.parameter == "python":
         paths = tuple(str(interpreter_for(value, asker)) for value in sweep.values)

@@ -13,7 +13,7 @@ _LONGEST = 200  # characters of a text that is repeated
 
 
 def may_name_any(asker: Asker) -> bool:
-    """May this person name any path? Only on one's own machine; an agent not past a list."""
+    """Whether this person may pass any path: on their own machine; an agent only without a list."""
     return asker.is_own_machine and not (asker.is_agent and settings().interpreters is not None)
 
 

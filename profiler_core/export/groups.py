@@ -41,7 +41,7 @@ class Landing:
 
 @dataclass
 class GroupArguments:
-    """Looks up what an event of the trace carries, and remembers where flows begin and end."""
+    """Looks up the arguments of an event, and remembers where the flows of groups begin and end."""
 
     trace: Trace
     memberships: tuple[Membership, ...]
@@ -74,7 +74,7 @@ class GroupArguments:
         return arguments
 
     def landed(self, table: str, row: int, landing: Landing) -> None:
-        """Note where an event went, if it is the first of its group in the aligned step."""
+        """Remember where an event went if it is the first of its group in the aligned step."""
         work_row = self._work_row.get((table, row))
         if work_row is None or self._steps[work_row] != self.step:
             return

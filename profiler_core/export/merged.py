@@ -26,7 +26,7 @@ _FLOWS_A_LEDGER = 2**32
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """What became of one run. aligned_at_ns: on its trace's own axis."""
+    """One run as it was exported. aligned_at_ns: on its trace's own axis."""
 
     label: str
     pid: int
@@ -37,7 +37,7 @@ class ExportedRun:
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written. `notes` name what the files did not allow."""
+    """The written file. `notes`: sentences about what could not be exported."""
 
     path: Path
     n_events: int

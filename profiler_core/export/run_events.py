@@ -139,7 +139,7 @@ class _Arguments:
         self._category = _CATEGORY.get(table, table)
 
     def at(self, row: int) -> tuple[str, dict[str, Any]]:
-        """What is not known is left out."""
+        """Category and arguments of a row; arguments without a value are left out."""
         values = zip(self._names.values(), self._columns, strict=True)
         arguments = {name: column[row] for name, column in values if column[row] is not None}
         category = self._category if self._categories is None else self._categories[row]

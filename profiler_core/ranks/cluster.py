@@ -14,11 +14,11 @@ _CONNECT_S = 10
 
 
 def summaries_on(address: str, files: Sequence[RankFile]) -> Iterator[RankSummary]:
-    """Each rank as it is done, in no order. Closing the iterator cancels what is left.
+    """The summary of each rank as it finishes, in no order; closing the iterator cancels the rest.
 
     Args:
         address: of the scheduler, "tcp://host:8786".
-        files: the ranks; their places as the workers see them.
+        files: the ranks, with locations that the workers can reach.
 
     Raises:
         BadInput: Dask is not installed, the scheduler does not answer, or a worker failed.

@@ -1,4 +1,4 @@
-"""The rank traces at a place: a run of several ranks, a folder, a zip, or a URL that fsspec opens.
+"""The rank traces of a run of several ranks, a folder, a zip, or a URL that fsspec opens.
 
 A run directory of one rank stands for all that lie beside it (`rank_sets`).
 
@@ -37,7 +37,7 @@ class RankFile:
 
 @dataclass(frozen=True)
 class RankFiles:
-    """All ranks that were found, by rank. notes: what was guessed or left out, sentences."""
+    """All ranks that were found, by rank. notes: sentences about what was guessed or left out."""
 
     name: str  # of the job
     files: tuple[RankFile, ...]
@@ -52,7 +52,7 @@ class _Candidate:
 
 
 def find_ranks(location: str) -> RankFiles:
-    """The ranks of the job at a place.
+    """The ranks of the job at a path or URL.
 
     Raises:
         BadInput: two files are of one rank, or the store cannot be reached.
@@ -95,7 +95,7 @@ def ranks_below(folder: Path, name: str) -> RankFiles:
 
 
 def has_ranks(run: Path) -> bool:
-    """True for what holds more ranks than one, as a run that was opened. Costs looks at heads."""
+    """Whether a run or a folder holds several ranks; reads only the heads of files."""
     if (run / names.RUN_JSON).is_file():
         return (run / RANKS).is_dir() or bool(ranks_beside(run))
     return bool(ranks_in(run))
@@ -152,7 +152,7 @@ def _of_run(folder: Path, name: str) -> RankFiles:
 
 
 def _numbered(name: str, candidates: Sequence[_Candidate]) -> RankFiles:
-    """Give each file its rank: what it says, else its name, else what is left over, in order."""
+    """Each file with its rank: from its content, else its name, else the next free number."""
     if not candidates:
         raise NotARun(f"{name} holds no trace.", remedy=_REMEDY)
     ranks = [c.file_rank if c.file_rank is not None else rank_in_name(c.name) for c in candidates]

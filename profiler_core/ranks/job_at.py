@@ -1,4 +1,4 @@
-"""A place -> the job there: find the ranks, reduce each, put them together."""
+"""The job of a path or URL: finds its rank traces, summarises each, and combines them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -16,7 +16,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class LocatedJob:
-    """A job and where it came from."""
+    """A job and the rank files that it was computed from."""
 
     rank_files: RankFiles
     job: Job
@@ -32,7 +32,7 @@ def job_at(
     """The job of the rank traces at a folder, a zip or a URL.
 
     Raises:
-        BadInput: two files are of one rank, or a place or a scheduler cannot be reached.
+        BadInput: two files are of one rank, or a URL or a scheduler cannot be reached.
         NotARun: no trace lies there.
         Cancelled: `progress` asked for it; no process is left.
     """
@@ -46,7 +46,7 @@ def job_of(
     n_processes: int | None = None,
     progress: Progress | None = None,
 ) -> Job:
-    """The job of ranks that were found; as `job_at`."""
+    """The job of these rank files; arguments and errors as of `job_at`."""
     reduced: Iterator[RankSummary] = (
         summaries_on(scheduler, rank_files.files)
         if scheduler

@@ -1,4 +1,4 @@
-"""Jobs that were put together before, kept in the cache: thousands of ranks open at once."""
+"""Combined jobs in the cache, so that a job of thousands of ranks opens at once."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ _VERSION = 2  # of the file; older ones are made anew
 
 
 def cached_job(rank_files: RankFiles) -> Job | None:
-    """The job of these very files; None where it was not put together yet, or is damaged."""
+    """The cached job of these files; None where there is none, or it is damaged."""
     path = cache_path(rank_files, "job")
     try:
         return msgspec.msgpack.decode(path.read_bytes(), type=Job) if path is not None else None
@@ -25,7 +25,7 @@ def cached_job(rank_files: RankFiles) -> Job | None:
 
 
 def keep_job(rank_files: RankFiles, job: Job) -> None:
-    """Keep it. Nothing is kept of a store, which says too little of when a file changed."""
+    """Cache the job; not for a remote store, whose files have no reliable time of change."""
     path = cache_path(rank_files, "job")
     if path is not None:
         write(path, msgspec.msgpack.encode(job))
@@ -45,7 +45,7 @@ def cache_path(rank_files: RankFiles, ending: str) -> Path | None:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Put a file into place whole: readers never see a part of it."""
+    """Write a file by atomic rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:

@@ -1,4 +1,4 @@
-"""The jobs and runs below a folder: what somebody means who names it."""
+"""The jobs and runs below a folder or in an archive."""
 
 from pathlib import Path
 

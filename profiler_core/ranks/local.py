@@ -52,14 +52,14 @@ def summaries_here(
         ) from error
     finally:
         for process in (pool._processes or {}).values():
-            process.terminate()  # what is being read is of no use any more
+            process.terminate()  # nobody waits for their results any more
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _as_done(
     pool: ProcessPoolExecutor, files: Sequence[RankFile], *, ahead: int
 ) -> Iterator[RankSummary]:
-    """No more than `ahead` ranks are handed out: answers that nobody took yet stay few."""
+    """The summaries as they finish; at most `ahead` ranks are submitted at a time."""
     remaining = iter(files)
     pending: set[Future[RankSummary]] = set()
     while True:
@@ -75,7 +75,7 @@ def _as_done(
 
 
 def _end_with_parent() -> None:
-    """Leave when whoever started us is gone, even by SIGKILL."""
+    """End this process when its parent has ended, even by SIGKILL."""
     parent = multiprocessing.parent_process()
 
     def leave() -> None:

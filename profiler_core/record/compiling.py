@@ -20,14 +20,17 @@ _SETTINGS: Tuple[Tuple[str, str, Any], ...] = (
 
 
 class InductorSettings:
-    """Sets what the recording needs: in the module where it is loaded, else for when it will be."""
+    """Sets Inductor options that the recording needs.
+
+    In torch._inductor.config where that is loaded, else as environment variables that it reads.
+    """
 
     def __init__(self) -> None:
         self._attributes: List[Tuple[str, Any]] = []
         self._variables: List[Tuple[str, str]] = []
 
     def set(self) -> None:
-        """Switch them on; what the user switched on already stays as it is."""
+        """Switch them on; options that the user has switched on are not touched."""
         config = sys.modules.get("torch._inductor.config")
         for path, variable, value in _SETTINGS:
             if config is not None:
@@ -42,7 +45,7 @@ class InductorSettings:
                 self._variables.append((variable, path))
 
     def undo(self) -> None:
-        """As it was."""
+        """Restore the values from before `set`."""
         config = sys.modules.get("torch._inductor.config")
         for path, before in self._attributes:
             _put(config, path, before)
@@ -74,7 +77,7 @@ def n_compilations() -> int:
 
 
 def counts() -> Counts:
-    """All of them; zeros where the compiler is not loaded."""
+    """Compilations, cache hits and cache misses so far; zeros where the compiler is not loaded."""
     dynamo = sys.modules.get("torch._dynamo.utils")
     if dynamo is None:
         return Counts()
@@ -87,7 +90,7 @@ def counts() -> Counts:
 
 
 def did_compile(before: Counts, after: Counts) -> Optional[bool]:
-    """Was torch.compile used between the two? None: perhaps, what ran may be compiled before."""
+    """Whether torch.compile compiled between the two; None: unknown, compiled code may have run."""
     if after.compilations > before.compilations:
         return True
     return None if after.compilations else False

@@ -2,7 +2,7 @@
 
 Under `fusionscope run` both are on since torch was imported, and stderr is kept. Without it the
 text is switched on when the Recorder starts (torch._logging.set_logs) and the structured log where
-this torch's handler can still be told a folder; what is missing is said.
+this torch's handler still accepts a folder; `missing` lists what could not be collected.
 """
 
 from __future__ import annotations
@@ -150,12 +150,15 @@ class CompilerLogs:
                 handler.flush()
                 folder = self._directory / names.TORCH_TRACE
                 folder.mkdir(exist_ok=True)
-                # A name that was said once is a number from then on.
+                # Interned names are written once and are numbers from then on.
                 _append_rest(path, folder / path.name, keep=b'{"str": ')
 
 
 def _append_rest(source: Path, target: Path, keep: Optional[bytes]) -> None:
-    """Append what no earlier Recorder of this process took; of that, only lines with `keep`."""
+    """Append the part of `source` that no earlier Recorder of this process has copied.
+
+    Of the part that was copied before, only lines that hold `keep`; None: none of it.
+    """
     offset = _taken.get(str(source), 0)
     with source.open("rb") as file, target.open("ab") as out:
         if keep is not None:
@@ -169,7 +172,7 @@ def _append_rest(source: Path, target: Path, keep: Optional[bytes]) -> None:
 
 
 def _torch_loggers() -> List[logging.Logger]:
-    """Those of torch that have handlers: all others hand their records up to one of them."""
+    """The loggers of torch that have handlers; all others propagate to one of them."""
     loggers = []
     for name, logger in list(logging.root.manager.loggerDict.items()):
         is_torchs = name == "torch" or name.startswith("torch.")

@@ -1,4 +1,4 @@
-"""`Recorder`: what stands in the user's script."""
+"""`Recorder`, the class that a training script uses to record itself."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Recorder:
     Args:
         directory: the run directory is made in there; `fusionscope run --out` has precedence.
         workload: what is trained; only runs of the same workload are compared.
-        variant: how, for example "eager" or "default" (the mode of torch.compile).
+        variant: how it is run, for example "eager" or "default" (the mode of torch.compile).
         name: what people read; made of workload and variant where it is left out.
         batch_size: samples a step, for samples per second and for energy per sample.
         training: False for a loop that only infers.
@@ -109,7 +109,7 @@ class Recorder:
         self.close(error)
 
     def start(self) -> None:
-        """Begin; the first step begins here too."""
+        """Start recording; the first step starts here too."""
         global _n_recorders, _active  # noqa: PLW0603 - one profiler, one logging for a process
         if not self._is_enabled:
             return
@@ -162,13 +162,13 @@ class Recorder:
         self._catch_sigterm()
 
     def step(self) -> None:
-        """Say that a step is over. Does nothing before `start` and once the recording is done."""
+        """Mark the end of a step. Does nothing before `start` and once the recording is done."""
         after_step = self._after_step
         if after_step is not None and after_step():
             self._unhook()
 
     def close(self, error: Optional[BaseException] = None) -> None:
-        """End the recording where it stands; nothing where it is done.
+        """End the recording now; does nothing once it is done.
 
         Args:
             error: what ended the loop.
@@ -190,11 +190,11 @@ class Recorder:
 
     @property
     def is_done(self) -> bool:
-        """The recording has ended, well or not, or was never wanted."""
+        """Whether the recording has ended, successfully or not, or is disabled."""
         return not self._is_enabled or (self._session is not None and self._session.is_over)
 
     def _unhook(self) -> None:
-        """Undo what was hooked, and say what became of the recording."""
+        """Remove the exit and signal handlers, and print the result of the recording."""
         global _active  # noqa: PLW0603
         self._after_step = None
         _active = None
@@ -210,7 +210,7 @@ class Recorder:
         self.close(SystemExit())
 
     def _catch_sigterm(self) -> None:
-        """torchrun, Slurm and `timeout` end a script so; nobody's handler is replaced."""
+        """Handle SIGTERM, which torchrun, Slurm and `timeout` send, unless the user handles it."""
         on_main_thread = threading.current_thread() is threading.main_thread()
         if on_main_thread and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             self._old_handler = signal.signal(signal.SIGTERM, self._terminated)

@@ -1,9 +1,10 @@
 """Where a recorded run lies, and which rank of which job writes it.
 
 The ranks of a job write into one run directory, rank r into `ranks/<r>` below it, as those of a
-capture do, and each must find its name without asking the others: a collective of ours could
-block a loop in which only one rank records. On one host they share their parent, the agent of
-torchrun, and its start; over several hosts what their launcher tells all of them.
+capture do. Each rank computes the name of the run directory without talking to the others: a
+collective would block a loop in which only one rank records. On one host the name is made of the
+pid and start time of their common parent, torchrun's agent; over several hosts of the variables
+that the launcher sets for all of them.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ class Ranks(NamedTuple):
 
 
 class RunLocation(NamedTuple):
-    """capture_id: of the whole job. directory: of this rank."""
+    """Where one rank writes. capture_id: of the whole job. directory: of this rank."""
 
     capture_id: str
     directory: Path
 
 
 def ranks() -> Ranks:
-    """By the process group where there is one, else by the variables that torchrun sets."""
+    """The rank of this process: from the process group, else from torchrun's variables."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         rank, world_size = distributed.get_rank(), distributed.get_world_size()
@@ -66,7 +67,7 @@ def run_location(
     Args:
         out: the folder for runs.
         workload: what is run.
-        variant: how.
+        variant: eager, or how it is compiled.
         process_ranks: the rank of this process and the number of ranks.
         job: what the user calls the job; None to find out.
         n_before: how many Recorders this process had before this one.

@@ -1,4 +1,4 @@
-"""One recording: its run directory, the stages in turn, and the last word.
+"""One recording: its run directory, its stages in turn, and its final status.
 
 Whatever goes wrong in here ends the recording and never the user's loop.
 """
@@ -75,7 +75,7 @@ class Session:
         return self._writer.measurement
 
     def after_step(self) -> bool:
-        """A step of the loop is over; True: and so is the recording."""
+        """Handle the end of one step of the loop; True when the recording is over."""
         self.n_steps += 1
         try:
             if self._stage is None:
@@ -87,7 +87,7 @@ class Session:
             return True
 
     def end(self, status: str, sentence: Optional[str] = None) -> None:
-        """Leave nothing running, and write the last word."""
+        """Stop everything that the recording started and write its final status."""
         if self.is_over:
             return
         self.is_over = True
@@ -110,7 +110,7 @@ class Session:
         self._heartbeat.__exit__()
 
     def end_sentence(self, happened: str) -> str:
-        """What ended the loop before the recording was done, as a sentence."""
+        """A sentence that says why the loop ended too early, and what was kept."""
         steps = "1 step" if self.n_steps == 1 else "{} steps".format(self.n_steps)
         doing = self._stage.doing if self._stage is not None else "the first step"
         n_rounds = len(self._measurement.get("rounds", ()))
@@ -120,7 +120,7 @@ class Session:
         return "{} after {}, in {}. {} kept.".format(happened, steps, doing, rounds_kept)
 
     def describe(self, error: BaseException, user_file: Optional[str]) -> str:
-        """What the user's code raised, as a sentence."""
+        """A sentence about the exception that the user's code raised."""
         doing = self._stage.doing if self._stage is not None else "the first step"
         stage = "step {} ({})".format(self.n_steps + 1, doing)
         answer = failures.describe(error, stage, user_file, self._did_compile() is True)
@@ -148,7 +148,7 @@ class Session:
         self._stages_left = stages_of(self._plan, self._ranks, self._recording.is_cuda)
 
     def _next(self) -> bool:
-        """Begin the next stage that has something to do; True: there is none."""
+        """Begin the next stage that has something to measure; True when none is left."""
         self._spent(self._stage)
         while self._stages_left and self._recording is not None:
             stage = self._stages_left.pop(0)
@@ -188,7 +188,7 @@ class Session:
         return did_compile(self._counts, counts())
 
     def _collect(self) -> None:
-        """What is known only now: was it compiled, which lines do the logs name."""
+        """Record what only the end shows: whether it compiled, and the lines that logs name."""
         after = counts()
         compiled = did_compile(self._counts, after)
         self.record["spec"]["compile"] = compiled
@@ -214,7 +214,7 @@ class Session:
 
 
 def _problem_of(work: Callable[[], Any]) -> Optional[str]:
-    """Do it; what went wrong, in a line."""
+    """Call `work`; returns its exception as one line, None without one."""
     try:
         work()
     except Exception as error:

@@ -39,7 +39,7 @@ def build_index(trace: Trace, folder: Path) -> None:
 
 
 def _put_in_place(aside: Path, folder: Path) -> None:
-    """Rename; where another process was faster, or an old index lies there, that one goes."""
+    """Rename `aside` to `folder`, replacing what another process or an older version left there."""
     for _attempt in range(3):
         try:
             aside.rename(folder)
@@ -158,7 +158,7 @@ def _series(
 def _positions(
     table: NDArray[np.uint8], row: NDArray[np.uint32], trace: Trace
 ) -> dict[str, NDArray[Any]]:
-    """For each table: where its rows stand in the event columns. Links name table and row."""
+    """For each table, the index in the event columns of each of its rows."""
     columns: dict[str, NDArray[Any]] = {}
     for number, name in enumerate(TABLES):
         positions = np.zeros(getattr(trace, name).height, np.uint32)

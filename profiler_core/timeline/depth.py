@@ -19,7 +19,7 @@ def nested_depths(ts: Ints, end: Ints) -> Ints:
     """
     if ts.size == 0:
         return np.zeros(0, np.int64)
-    # An event without length counts as open for a nanosecond, or it would close before itself.
+    # An event without length counts as open for 1 ns: it would otherwise close before it opens.
     closed = np.searchsorted(np.sort(np.maximum(end, ts + 1)), ts, side="right")
     depth: Ints = np.arange(ts.size, dtype=np.int64) - closed
     if not _overlap_in_a_row(ts, end, depth):

@@ -1,4 +1,4 @@
-"""What is known about one event: its operator, its launch, its step, and what it is tied to."""
+"""The details of one event: its operator, its launch, its step and its launch arrows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Event:
-    """One event, and what joins say about it. None: not in the trace, or not for this kind."""
+    """One event with its joined rows. None: not in the trace, or not defined for this kind."""
 
     table: str  # one of layout.TABLES
     row: int  # of that table
@@ -36,11 +36,11 @@ class Event:
     ts_ns: int
     dur_ns: int
     track: Track
-    step: StepRange | None  # that launched it; for the host, that it lies in
+    step: StepRange | None  # of a device event the step that launched it; else the step around it
     launch_name: str | None
     launch_delay_ns: int | None  # start - end of the launch call; negative: it overlapped
     operators: tuple[str, ...]  # around the launch (or the event itself), outermost first
-    input_dims: str | None  # of the innermost operator that says it, as in the trace
+    input_dims: str | None  # of the innermost operator that has them, as in the trace
     input_types: str | None
     grid: str | None
     block: str | None

@@ -1,7 +1,7 @@
 """What a call on the host is, for its colour: launch, wait, operator, region.
 
-Device events are coloured by `analysis.categories`; the host's calls have no such table, their
-name says enough. Order matters: the first test that holds decides.
+Device events are coloured by `analysis.categories`; calls on the host are classified by name.
+Order matters: the first pattern that fits decides.
 """
 
 import polars as pl

@@ -40,20 +40,20 @@ class Index:
         return self.name_bytes[start:stop].tobytes().decode("utf-8", "replace")
 
     def position(self, table: str, row: int) -> int | None:
-        """Where the row of a table stands in the event columns; None: there is no such row."""
+        """The index of a table's row in the event columns; None where the table has no such row."""
         positions = self.positions.get(table)
         if positions is None or not 0 <= row < positions.size:
             return None
         return int(positions[row])
 
     def lane_of(self, position: int) -> int:
-        """The lane of the event at this place of the event columns."""
+        """The lane of the event at this index of the event columns."""
         ends = np.array([lane.last for lane in self.layout.lanes])
         return int(np.searchsorted(ends, position, side="right"))
 
 
 def open_index(folder: Path) -> Index:
-    """Open the index in `folder`; an opened one is kept and shared.
+    """The index in `folder`; the last 32 stay open and are shared.
 
     Raises:
         DamagedIndexError: it cannot be used; the text says why.

@@ -1,4 +1,4 @@
-"""What the index says about itself (meta.json): tracks, lanes, series, and the version.
+"""The metadata of the index (meta.json): tracks, lanes, series, and the version.
 
 A *track* is a stream of a device or a thread of the host. Its rows are *lanes*: within a lane
 no two events overlap. A *series* is the events of one category in one lane.
@@ -12,7 +12,7 @@ VERSION = 1  # raise it whenever an older index would be read wrongly
 
 TrackKind = Literal["stream", "ranges", "thread", "python"]
 
-# The tables of `Trace` that are drawn; an event's `table` column is the place in this tuple.
+# The tables of `Trace` that are drawn; an event's `table` column is the index in this tuple.
 TABLES = ("device", "gpu_annotations", "ops", "runtime", "annotations", "python")
 
 

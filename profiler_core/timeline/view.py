@@ -31,7 +31,7 @@ class View:
     end_ns: int
     width: int
     n_events: int
-    events: NDArray[np.int64]  # places in the event columns
+    events: NDArray[np.int64]  # indexes into the event columns
     event_lane: NDArray[np.uint16]  # of each of them
     event_lanes: tuple[int, ...]
     series: tuple[tuple[int, int], ...]  # (lane, category) of each row of `shares`
@@ -108,7 +108,7 @@ def busy_until(
 
 
 def _touching(index: Index, lane: int, start_ns: int, end_ns: int) -> tuple[int, int]:
-    """Places of the lane's events that reach into the window."""
+    """[first, stop) of the lane's events that overlap the window, as indexes of event columns."""
     row = index.layout.lanes[lane]
     ts = index.ts[row.first : row.last]
     first, stop = np.searchsorted(ts, np.array([start_ns, end_ns], np.int64)).tolist()

@@ -19,7 +19,7 @@ _REMOTE = re.compile(
     r"(AWS|GOOGLE|GCS|GCP|AZURE|FSSPEC|BOTO|S3|MINIO|OSS|HF)_.*|HUGGING_FACE_HUB_TOKEN"
 )
 _OF_NEED: Mapping[Need, re.Pattern[str]] = {"database": _DATABASE, "remote": _REMOTE}
-# Of this server and of nobody else, wherever it runs.
+# Variables of the server itself, which no child gets, on a person's own machine neither.
 _OF_THE_SERVER = re.compile(r"FUSIONSCOPE_(DATABASE|ARTIFACTS)_URL|PG[A-Z]+|STREAMLIT_.*")
 _CREDENTIAL = re.compile(
     r"SECRET|PASSW(OR)?D|PASSPHRASE|TOKEN|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|_DSN$|"

@@ -35,7 +35,7 @@ def module_words(module: str, *arguments: str) -> list[str]:
 
 
 def working_directory() -> Path | None:
-    """Where `python -m profiler_core` finds the package; None: anywhere will do.
+    """The folder in which `python -m profiler_core` finds the package; None: any folder.
 
     In a checkout that is the checkout; an installed package is found from everywhere, and
     its own folder would be a bad place for what a user's code writes.
@@ -91,7 +91,7 @@ def run_module(
 def run_program(
     *command: str, within_s: float, environment: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run a program that no request can choose to its end: a browser that prints, say.
+    """Run a fixed program to its end, such as a browser that prints; no request chooses it.
 
     Raises:
         DidNotRun: it could not be started, or was ended.

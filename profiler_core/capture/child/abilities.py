@@ -1,4 +1,4 @@
-"""What this torch offers to a capture: each asked of torch itself, not told from its version."""
+"""What this torch supports of a capture; each is tested, not derived from the version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .parallel import fully_shard
 
 
 def abilities() -> Dict[str, Any]:
-    """True, False, or why not, by name; imports Dynamo, which takes seconds."""
+    """Feature -> True, False or the reason why not; imports Dynamo, which takes seconds."""
     import torch
 
     return {
@@ -30,7 +30,10 @@ def abilities() -> Dict[str, Any]:
 
 
 def torchvision() -> Dict[str, Any]:
-    """Its classification models by name, and why there are none (null: not installed either)."""
+    """The classification models of torchvision, and the error where it cannot be imported.
+
+    problem is None where torchvision works or is not installed.
+    """
     try:
         models: Any = importlib.import_module("torchvision.models")
         names = models.list_models(module=models)

@@ -1,4 +1,4 @@
-"""What a backend of torch.compile is to Fusionscope: one `Backend`, declared in one file.
+"""The declaration of a backend of torch.compile: one `Backend`, declared in one file.
 
 The files of `backends/` declare one each. They are read on both sides: by the child, in the user's
 interpreter (Python 3.8 on, torch there, Fusionscope not), and by the command line, the pages and
@@ -32,11 +32,11 @@ class Option:
 
     @property
     def shown_key(self) -> str:
-        """As it is written: `device`, or `config.NAME` where the name is the user's choice."""
+        """The key as documentation shows it: `device`, or `config.NAME` for a table."""
         return "{}NAME".format(self.key) if self.kind == "table" else self.key
 
     def is_for(self, key: str) -> bool:
-        """Does a key that was given mean this option?"""
+        """Whether this key sets this option."""
         return key == self.key or (self.kind == "table" and key.startswith(self.key))
 
 
@@ -112,7 +112,7 @@ class Backend:
 
     @property
     def has_line(self) -> bool:
-        """Does `doctor` say whether it is there? Not of torch's own, nor of what is not offered."""
+        """Whether `doctor` lists it: it needs a package beside torch, and is offered."""
         return self.package is not None and self.name in self.offered
 
     def option(self, key: str) -> Optional[Option]:
@@ -129,11 +129,11 @@ class Backend:
             importlib.import_module(self.package.module)
 
     def converted(self, options: Dict[str, Any]) -> Dict[str, Any]:
-        """The options in the types that it takes; dtypes are torch's already."""
+        """The options in the types that the backend takes; dtypes are torch.dtype already."""
         return options
 
     def set_up(self, name: str, original: Any) -> Any:
-        """What torch.compile gets as backend, so that its work can be seen in a trace.
+        """The backend for torch.compile, wrapped so that its work shows in a trace.
 
         Args:
             name: the one of its names that was asked for.
@@ -144,19 +144,19 @@ class Backend:
         return engine_calls.ranged(name, original, engine_calls.counted(name, is_known=True))
 
     def device(self, name: str, device: Any) -> Any:
-        """Where model and inputs must lie; called before the package is imported."""
+        """The device that model and inputs must be on; called before the package is imported."""
         return device
 
     def end_of_step(self, name: str, training: bool) -> Callable[[], Any]:
-        """What a step ends with, within its time."""
+        """A function that every step calls at its end, within the timed part."""
         return _nothing
 
     def rounding(self, precision: str) -> List[str]:
-        """Why an answer may be wrong although the engine did as it was told."""
+        """Sentences on why an output may differ although the engine works as configured."""
         return []
 
     def remedy(self, training: bool) -> Optional[str]:
-        """What to do where its own compiler failed; None: nothing is known."""
+        """The remedy where its own compiler failed; None: there is none."""
         return None
 
 

@@ -32,11 +32,11 @@ class Channel:
         threading.Thread(target=self._read, args=(command_fd,), daemon=True).start()
 
     def next_command(self) -> Dict[str, Any]:
-        """Wait for the launcher's next word."""
+        """Wait for the launcher's next command."""
         return self._commands.get()
 
     def send(self, event: str, **fields: Any) -> None:
-        """Tell the launcher something; ends the process when nobody listens any more."""
+        """Send an event to the launcher; ends the process when the launcher is gone."""
         line = json.dumps({"event": event, **fields})
         try:
             with self._lock:
@@ -48,7 +48,7 @@ class Channel:
     def progress(
         self, text: str, done: Optional[float] = None, total: Optional[float] = None
     ) -> None:
-        """Say how far a long command is."""
+        """Report the progress of a long command."""
         self.send("progress", text=text, done=done, total=total)
 
     def _read(self, command_fd: int) -> None:

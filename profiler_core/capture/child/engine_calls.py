@@ -1,4 +1,4 @@
-"""Calls of other compilers' engines, made visible: ranges in the trace, and what ran at all.
+"""Makes calls of other compilers' engines visible: ranges in the trace, and counts.
 
 A backend that hands a graph to a library of its own leaves nothing in a profiler's trace. So each
 of its graphs is called inside the range that Inductor puts around its own (`## Call
@@ -16,7 +16,7 @@ _GRAPH = "## Call CompiledFxGraph {}_{} ##"
 
 
 class Ran:
-    """What the engine of this process did so far."""
+    """Counts and facts of the engine in this process so far."""
 
     def __init__(self) -> None:
         self.backend: Optional[str] = None
@@ -43,7 +43,7 @@ def _plain(call: Any) -> Any:
 
 
 def counted(name: str, is_known: bool) -> Callable[[Any], Any]:
-    """One operator for each call, unless the operators of PyTorch inside say more.
+    """A wrapper that puts one operator around each call, unless PyTorch operators run inside.
 
     Args:
         name: of the backend.
@@ -129,7 +129,7 @@ def in_range(name: str, call: Any) -> Any:
 
 
 def operator(name: str) -> Any:
-    """A host operator in the trace, not an annotation: what it takes is work."""
+    """A context that appears as an operator in the trace; annotations would not count as work."""
     import torch
 
     fast = getattr(getattr(torch._C, "_profiler", None), "_RecordFunctionFast", None)  # 2.1 on
@@ -139,7 +139,7 @@ def operator(name: str) -> Any:
 
 
 def is_profiled() -> bool:
-    """Does a profiler record this process now?"""
+    """Whether a profiler is recording this process."""
     from torch.autograd import profiler
 
     return bool(getattr(profiler, "_is_profiler_enabled", True))

@@ -1,4 +1,4 @@
-"""What the engine of this variant's backend did, and how a step, a model and an answer go with it.
+"""What the engine of this variant's backend did, and what the backend needs of step and model.
 
 Some backends fall back silently, so what ran is counted, and a variant whose engine never ran is
 refused. Which backend does what is declared in `backends/`.
@@ -16,7 +16,7 @@ from .failures import CannotRunError
 
 
 def watched(name: str, options: Optional[Dict[str, Any]] = None) -> Any:
-    """The backend for torch.compile: the name itself where torch brings it, else made visible.
+    """The backend for torch.compile: its name where torch brings it, else wrapped.
 
     Args:
         name: registered in this interpreter.
@@ -52,7 +52,7 @@ def facts() -> Optional[Dict[str, Any]]:
 
 
 def check_ran() -> None:
-    """Refuse a run whose engine did nothing: its label would be false.
+    """Refuse a run whose engine was never called, since its label would be false.
 
     Raises:
         CannotRunError: after the first call, when the engine was never called.
@@ -69,7 +69,7 @@ def check_ran() -> None:
 
 
 def device_for(name: Optional[str], device: Any) -> Any:
-    """Where model and inputs of a variant with this backend must lie."""
+    """The device that model and inputs of a variant with this backend must be on."""
     backend = declared(name)
     return device if backend is None else backend.device(str(name), device)
 
@@ -87,13 +87,13 @@ def draws_otherwise(name: Optional[str]) -> bool:
 
 
 def rounding(name: Optional[str], precision: str) -> List[str]:
-    """Why an answer may be wrong although the engine did as it was told."""
+    """Sentences on why an output may differ although the engine works as configured."""
     backend = declared(name)
     return [] if backend is None else backend.rounding(precision)
 
 
 def remedy(name: Optional[str], training: bool) -> Optional[str]:
-    """What to do where the backend's own compiler failed; None: nothing is known."""
+    """The remedy where the backend's own compiler failed; None: there is none."""
     backend = declared(name)
     return None if backend is None else backend.remedy(training)
 

@@ -1,4 +1,4 @@
-"""What this interpreter and this machine are: the child's share of `environment` in run.json."""
+"""Versions, devices and settings of this interpreter: the child's part of `environment`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def environment(device: Any) -> Dict[str, Any]:
 
 
 def settings() -> Dict[str, Any]:
-    """Numeric settings and threads, read after the variant and the user's code had their say.
+    """Numeric settings and threads, read after the variant and the user's code have set them.
 
     MKL keeps OMP_NUM_THREADS down to the processors (MKL_DYNAMIC), torch.set_num_threads does not.
     """

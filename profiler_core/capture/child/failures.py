@@ -1,4 +1,4 @@
-"""An exception in the child -> one sentence that names the place, and what to do about it."""
+"""An exception in the child -> one sentence that names the line, and a remedy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_COMPILER = "No working C++ compiler found"  # torch/_inductor/exc.py, 2.1 to
 
 
 class CannotRunError(Exception):
-    """Something that the child itself found out, already a sentence."""
+    """A failure that the child itself detected, with problem and remedy."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(problem + " " + remedy)
@@ -123,7 +123,7 @@ def _position(chain: List[BaseException], user_file: Optional[str]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """The first line that says something, with the next where it only announces it.
+    """The first line that is not empty, with the next one where it ends with a colon.
 
     Dynamo writes "backend='x' raised:" and the compiler's own error on the line below.
     """

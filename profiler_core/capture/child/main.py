@@ -1,6 +1,6 @@
 """Start of a child process: `python path/to/child/main.py SPEC.json`.
 
-The folder of this file leaves sys.path at once, because a module of ours must never stand before
+The folder of this file leaves sys.path at once, because a module of ours must never shadow
 one of the user's or of the standard library with the same name; the siblings are loaded as the
 package `fusionscope_child`.
 """
@@ -29,7 +29,7 @@ def load_package() -> None:
 
 
 def main() -> int:
-    """Serve the launcher until it says exit or goes away."""
+    """Run the launcher's commands until it sends exit or ends."""
     load_package()
     spec = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     serve = importlib.import_module(PACKAGE + ".serve")

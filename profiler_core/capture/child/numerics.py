@@ -1,4 +1,4 @@
-"""Is the candidate's answer right? Fresh models, same weights, inputs and seed (docs/measuring.md).
+"""Checks the candidate's outputs: fresh models, same weights, inputs and seed (docs/measuring.md).
 
 `make_reference` runs eager only, in the baseline's child, and writes plain tensors;
 `compare` runs in the candidate's second child (the one with the warm cache), so that neither its
@@ -23,7 +23,7 @@ N_PASSES = 3
 
 
 class Bench(NamedTuple):
-    """What it takes to build the same thing again."""
+    """What is needed to build the same model and inputs again."""
 
     request: Request
     device: Any
@@ -171,7 +171,7 @@ def _judgements(
     reference: List[Named],
     baseline: List[Named],
 ) -> List[Judgement]:
-    """Of each shape in each pass; a model that changes from call to call has one pass."""
+    """A judgement for each shape in each pass; a model that changes between calls has one pass."""
     return [
         judge(
             reference[shape], baseline[shape], answer, precision, stored["kind"], stored["compared"]
@@ -198,7 +198,7 @@ def _answers(bench: Bench, step: Step) -> List[Named]:
 
 
 def _drew_random_numbers(seed: int) -> bool:
-    """Have the generators moved since they were seeded, just before the last call?"""
+    """Whether the last call drew random numbers: the generators moved since they were seeded."""
     after = _generator_states()
     seed_everything(seed)
     return not all(a.equal(b) for a, b in zip(after, _generator_states()))

@@ -41,7 +41,7 @@ def join(ranks: Optional[Dict[str, Any]], device: Any) -> None:
 
 
 def wrap(model: Any, kind: Optional[str], device: Any) -> Any:
-    """The model as its workload runs it on several ranks. kind: "ddp", "fsdp" or None."""
+    """The model wrapped for several ranks. kind: "ddp", "fsdp" or None (unchanged)."""
     if kind is None:
         return model
     import torch

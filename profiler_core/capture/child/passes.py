@@ -17,7 +17,7 @@ _SNAPSHOT_ENTRIES = 100_000  # events of one or two steps; the ring buffer of to
 
 
 class ProfiledPass:
-    """The profiler around steps that somebody runs: `start`, `stepped` after each, then it is over.
+    """The profiler around steps that the caller runs: `start`, then `stepped` after each step.
 
     repeat=1 and on_trace_ready, both: a schedule that starts over makes a late export empty.
     The allocator's own peaks are those of the active steps, the very span of the [memory] events.
@@ -26,7 +26,7 @@ class ProfiledPass:
         device: the torch.device of the steps.
         path: where the Kineto trace of the active steps goes.
         schedule: numbers of steps: wait, warmup, active.
-        stacks: with Python stacks and modules; such a trace is no good for times.
+        stacks: with Python stacks and modules, which distort the times.
     """
 
     def __init__(self, device: Any, path: str, schedule: Dict[str, int], stacks: bool) -> None:
@@ -62,7 +62,7 @@ class ProfiledPass:
             reset_peaks(self._device)
 
     def stepped(self) -> bool:
-        """A step is over; True when it was the last one, and then the trace is written."""
+        """Handle the end of a step; True after the last one, when the trace is written."""
         self._n += 1
         is_last = self._n == self._before_active + self._active
         if is_last:
@@ -76,7 +76,7 @@ class ProfiledPass:
         return is_last
 
     def drop(self) -> None:
-        """End before the last step. No trace: it would hold a step that was cut off."""
+        """Stop before the last step without a trace, since it would hold an incomplete step."""
         self._is_dropped = True
         self._running.stop()
 
@@ -139,7 +139,7 @@ def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:
 
 
 def reset_peaks(device: Any) -> None:
-    """Let the allocator's peaks begin anew."""
+    """Reset the allocator's peaks."""
     if device.type == "cuda":
         import torch
 
@@ -175,7 +175,7 @@ class AllocationHistory:
         memory._dump_snapshot(self._path)
 
     def stop(self) -> None:
-        """Keep no history any more."""
+        """Stop recording the history."""
         from torch.cuda import memory
 
         memory._record_memory_history(enabled=None)

@@ -77,7 +77,7 @@ def _abilities(question: str) -> Dict[str, Any]:
 
 
 def _refusal(workload: str) -> Optional[Dict[str, str]]:
-    """Why nobody builds it; None: somebody does, or it takes building it to know."""
+    """Why the workload name is unknown here; None: it is known, or only building it can tell."""
     failures = importlib.import_module("fusionscope_child.failures")
     workloads = importlib.import_module("fusionscope_child.workloads")
     try:

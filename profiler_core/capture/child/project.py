@@ -1,4 +1,4 @@
-"""Where the user's file belongs: its folders on sys.path, its package, its working directory.
+"""Sets up the user's file: its folders on sys.path, its package, its working directory.
 
 A capture must find what the file finds when its author runs it: modules beside it, `from .layers
 import Net` where it lies in a package, and files named by relative paths.

@@ -13,7 +13,7 @@ from . import engines, failures
 from .channel import Channel, die_with_parent
 from .warmup import Limits, warm_up
 
-# What a person calls the stage of a command, for the sentence of a failure.
+# The name of each command's stage in the sentence of a failure.
 _STAGES = {
     "load": "loading torch",
     "build": "building the model",
@@ -31,7 +31,7 @@ _STAGES = {
 
 
 def serve(spec: Dict[str, Any]) -> int:
-    """Do what the launcher says until it says exit.
+    """Run the launcher's commands until it sends exit.
 
     Args:
         spec: what the launcher wrote: commands, events, die_with_parent, device, seed, workload,
@@ -79,7 +79,7 @@ class Worker:
         return answer
 
     def do_load(self) -> Dict[str, Any]:
-        """Import torch and say what is here."""
+        """Import torch and return the environment."""
         from . import project
 
         workload = project.enter(self._spec["workload"], self._spec.get("directory"))

@@ -55,7 +55,7 @@ class Step:
         self._run = self._run_training
 
     def __call__(self, index: int) -> Any:
-        """Run step `index`; no GPU is waited for."""
+        """Run step `index`, without waiting for the GPU."""
         answer = self._run(index)
         self._end()
         return answer

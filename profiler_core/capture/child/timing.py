@@ -1,4 +1,4 @@
-"""The clock on a running step: first call, rounds, steady state. Never under the profiler."""
+"""Times a running step: first call, rounds, steady state. Never under the profiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How wrong may an answer be? RMS errors against a reference, as PyTorch's own benchmarks judge.
+"""Tolerances of outputs: RMS errors against a reference, as PyTorch's own benchmarks judge.
 
 The rule (`torch._dynamo.utils.same` is its model): a candidate is right when its RMS error is at
 most three times eager's own, plus a slack. Errors are relative to the RMS of the reference, tensor
@@ -86,7 +86,7 @@ def judge(
     worst_ratio = -1.0
     for name, tensor in reference:
         if not bool(_finite(tensor)):
-            continue  # infinities of the model itself, masks for example; checked by their place
+            continue  # infinities of the model itself, masks for example
         error = _error(answers[name], tensor, scales[name])
         if error != error:
             return _wrong(name, "{} has values that are not finite".format(name))
@@ -107,7 +107,7 @@ def judge(
 
 
 def same(first: Named, second: Named, precision: str) -> bool:
-    """Do two eager runs give the same answer, rounding (atomic additions) aside?"""
+    """Whether two eager runs give the same outputs, up to rounding (atomic additions)."""
     if [name for name, _ in first] != [name for name, _ in second]:
         return False
     limit = _SAME * slack_of(precision)

@@ -90,7 +90,7 @@ def _accepted(
     options: Dict[str, str],
     required: List[str],
 ) -> Dict[str, Any]:
-    """What the function's signature takes of what there is; what was asked for must be taken."""
+    """The arguments that the function accepts; raises where it lacks one that the user set."""
     parameters = inspect.signature(function).parameters
     takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     for name in [*options, *required, *(["batch_size"] if "batch_size" in offered else [])]:

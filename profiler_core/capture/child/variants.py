@@ -35,7 +35,7 @@ class Variant(NamedTuple):
 
     @property
     def is_compiled(self) -> bool:
-        """Something other than eager runs."""
+        """Whether it runs anything other than eager."""
         return self.compile or self.torchscript
 
     @property
@@ -93,7 +93,7 @@ def apply_inductor(device: Any, fallback_random: bool = False) -> None:
 
 
 def compiler(variant: Variant) -> Callable[[Any, Inputs], Any]:
-    """Something that turns (callable, example call) into what the variant runs."""
+    """A function (callable, example call) -> the callable that the variant runs."""
     if variant.torchscript:
         return _torchscript
     if not variant.compile:
@@ -110,7 +110,7 @@ def compiler(variant: Variant) -> Callable[[Any, Inputs], Any]:
 
 
 def _arguments(variant: Variant) -> Dict[str, Any]:
-    """The words of torch.compile. It takes a mode or options, so a mode is spelt out for both."""
+    """The keyword arguments of torch.compile; a mode beside options becomes options too."""
     name = variant.backend
     options = installed.options_for(name, variant.backend_options or {})
     arguments: Dict[str, Any] = {"dynamic": variant.dynamic, "fullgraph": variant.fullgraph}

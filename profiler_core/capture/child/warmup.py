@@ -1,4 +1,4 @@
-"""When is a step warm? Pure: the clock, the step and the compile counter are handed in."""
+"""Decides when the warm-up is over. Pure: clock, step and compile counter are arguments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WarmUp(NamedTuple):
 
 
 class Watch:
-    """Sees one step after the other and says when they are warm."""
+    """Collects the times of steps and decides when they are steady."""
 
     def __init__(self, limits: Limits, cycle: int, now_ns: int, compilations: int) -> None:
         self.step_ns: List[int] = []
@@ -47,7 +47,7 @@ class Watch:
         self._last_compilation = 0
 
     def add(self, step_ns: int, now_ns: Callable[[], int], compilations: int) -> None:
-        """One step more; `compilations` is the number after it."""
+        """Add the time of one step; `compilations` is the number of compilations after it."""
         self.step_ns.append(step_ns)
         if compilations != self._n_compilations:
             self._n_compilations = compilations
@@ -55,7 +55,7 @@ class Watch:
             self._since = now_ns()
 
     def ended_by(self, now_ns: Callable[[], int]) -> Optional[str]:
-        """Say "steady" or "ceiling"; None: not yet. Asked at the ends of whole cycles."""
+        """Return "steady", "ceiling", or None to go on; called at the ends of whole cycles."""
         n, limits = len(self.step_ns), self._limits
         if n < limits.floor_steps:
             return None
@@ -97,7 +97,7 @@ def warm_up(
 
 
 def is_steady(step_ns: List[int], n_since_compilation: int, cycle: int) -> bool:
-    """Were the last 5 steps of each shape compiled before, and do they agree within 5 %?"""
+    """Whether the last 5 steps of each shape compiled nothing and agree within 5 %."""
     n_compared = LAST_STEPS * cycle
     if len(step_ns) < n_compared or n_since_compilation < n_compared:
         return False

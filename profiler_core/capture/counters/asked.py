@@ -1,11 +1,11 @@
-"""Can a capture measure counters here? Said before anything is started."""
+"""Checks that a capture can measure counters here, before anything is started."""
 
 from profiler_core.capture.counters.tool import INSTALL, NOT_HERE, Tool, find_tool
 from profiler_core.errors import CaptureFailed
 
 
 def counters_tool(device: str) -> Tool:
-    """What measures them.
+    """The tool that measures counters on this device.
 
     Raises:
         CaptureFailed: the device has no counters, or nothing here can read them.

@@ -1,4 +1,4 @@
-"""The words before the interpreter: which counters, and how ncu takes them.
+"""The command line of Nsight Compute: which counters, and how ncu measures them.
 
 Source: Nsight Compute CLI manual. Traps, all seen on an H200 (docs/counters.md): ncu crashes where
 Inductor compiles under it, so the caches are full before; CUDA graphs need `--graph-profiling

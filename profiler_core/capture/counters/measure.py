@@ -25,7 +25,7 @@ _ROW = re.compile(rb'^"\d+",', re.MULTILINE)
 
 @dataclass(frozen=True)
 class Counted:
-    """What came of it. problem: a sentence with its remedy; then there is no table."""
+    """The result of the counters pass. problem: why there is no table, with the remedy."""
 
     tool: str
     n_kernels: int
@@ -45,12 +45,12 @@ class Counted:
 
 
 def under_ncu(tool: Tool, work: Path) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The words before the interpreter, and further environment variables."""
+    """The command that precedes the interpreter, and further environment variables."""
     return ncu_words(tool.path, log_of(work)), dict(ENVIRONMENT)
 
 
 def log_of(work: Path) -> Path:
-    """Where ncu writes what it says."""
+    """The file that ncu writes its log and its table to."""
     return work / "ncu.csv"
 
 
@@ -99,7 +99,7 @@ def measure(
     n_kernels = len(_ROW.findall(output)) if _TABLE.search(output) else 0
     problem = None
     if sentence is not None or not n_kernels:
-        # ncu knows better than the child that it broke.
+        # ncu's own message is more exact than the child's.
         problem = trouble(output.decode("utf-8", "replace")) or sentence or _NOTHING
     else:
         _put(log, table)
@@ -128,7 +128,7 @@ _COMMANDS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 class _Watch:
-    """Waits, and tells a slow pass from a hanging one: the log grows, or the child says more."""
+    """Waits for the child; a pass hangs when neither the log grows nor the child reports."""
 
     def __init__(self, log: Path, look: Callable[[], None], standstill_s: float) -> None:
         self._log, self._look, self._standstill_s = log, look, standstill_s
@@ -136,11 +136,11 @@ class _Watch:
         self._alive_at = time.monotonic()
 
     def heard(self, _: dict[str, Any]) -> None:
-        """The child said how far it is."""
+        """Note an event of the child as a sign of progress."""
         self._alive_at = time.monotonic()
 
     def until(self, poll: Callable[[], Any]) -> Any:
-        """What `poll` gives once it is not None.
+        """The first result of `poll` that is not None.
 
         Raises:
             ChildFailure: the child failed, or nothing moves any more.

@@ -1,4 +1,4 @@
-"""Is Nsight Compute here? Its command line is `ncu`; it comes with CUDA's toolkit or alone."""
+"""Finds Nsight Compute (`ncu`), which comes with CUDA's toolkit or by itself."""
 
 import re
 import shutil

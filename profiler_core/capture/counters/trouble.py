@@ -1,4 +1,4 @@
-"""What ncu says when it cannot measure -> one sentence with a remedy."""
+"""The output of an ncu that could not measure -> one sentence with a remedy."""
 
 import re
 
@@ -42,7 +42,7 @@ _LONGEST = 300
 
 
 def trouble(output: str) -> str | None:
-    """The sentence for what ncu said; None: it complains of nothing."""
+    """The sentence for the errors in ncu's output; None where it holds none."""
     for part, problem, remedy in _KNOWN:
         if part in output:
             return f"{problem} {remedy}"

@@ -13,9 +13,9 @@ from profiler_core.capture.variant_spec import VariantSpec
 
 
 def count_variant(context: Context, variant: VariantSpec, writer: RunWriter, work: Path) -> None:
-    """Measure it and note in run.json what came of it; nothing where counters are not asked for.
+    """Measure the counters and write the result into run.json, where counters are asked for.
 
-    What goes wrong here does not take back what was measured.
+    A failure here does not change the status of the run.
 
     Args:
         context: of the capture.

@@ -1,1 +1,1 @@
-"""Runs the user's own command with torch's logs on, and finishes what its Recorders left."""
+"""Runs the user's own command with torch's logs on, and completes the runs of its Recorders."""

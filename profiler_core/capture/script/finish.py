@@ -1,4 +1,4 @@
-"""After the command: the last word for recordings that were killed, and small files for all."""
+"""After the command: marks recordings that were killed as failed, and compresses all files."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ class Recorded:
 
 
 def finish(handed: Handover, exit_status: int) -> tuple[Recorded, ...]:
-    """Every run of the command, readable: those whose process is gone are failed, and say why."""
+    """Every run of the command; those whose process is gone are marked as failed."""
     recorded = []
     directories = handed.runs()
     for directory in directories:

@@ -1,4 +1,4 @@
-"""Starts the user's command and stands beside it: stderr kept and shown, signals passed on.
+"""Runs the user's command: keeps and shows its stderr, passes signals on.
 
 The command writes its stderr into a file, from which it is copied to the terminal: a pipe would
 break the command if this process were killed, and lose what is in it if the command were.
@@ -115,7 +115,7 @@ def _passing_on(process: "subprocess.Popen[bytes]") -> Iterator[None]:
     def interrupted(number: int, _: FrameType | None) -> None:
         nonlocal n_interrupts
         n_interrupts += 1
-        # A second one in a row would break what the script does about the first.
+        # A second SIGINT would interrupt the script's handling of the first.
         if n_interrupts > 1 or not _is_at_a_terminal():
             process.send_signal(number)
 

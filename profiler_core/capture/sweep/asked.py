@@ -1,4 +1,4 @@
-"""A sweep as it is asked for: the option and its values, still as text.
+"""The sweep that a spec requests: the option and its values, as text.
 
 `parameters.py` knows the options; this module knows none, so that `CaptureSpec` can hold a sweep.
 """
@@ -22,7 +22,7 @@ class Sweep:
     values: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what is no series."""
+        """Refuse fewer than two values, duplicates, and too many values."""
         twice = next((v for v in self.values if self.values.count(v) > 1), None)
         if twice is not None:
             raise BadInput(
@@ -62,7 +62,7 @@ def parse_sweep(text: str) -> Sweep:
 
 
 def _canonical(name: str) -> str:
-    """`batch`, `batch_size` and `batch-size` are one word; what follows `option.` stays."""
+    """The canonical name: `batch` and `batch_size` are `batch-size`; `option.KEY` keeps its KEY."""
     head, dot, key = name.strip().partition(".")
     parameter = head.lower().replace("_", "-")
     return _ALIASES.get(parameter, parameter) + dot + key

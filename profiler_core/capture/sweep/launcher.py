@@ -2,7 +2,7 @@
 
 A point that fails is kept as one that failed, and the next one is tried all the same: memory does
 not grow evenly with a size (autotuning and CUDA graphs need their own), and a point that cannot be
-built costs seconds. To cancel ends the point that runs; those before it stay.
+built costs seconds. Cancelling ends the running point and keeps those before it.
 """
 
 import time
@@ -19,7 +19,7 @@ from profiler_core.capture.sweep.points import Point, points_of
 
 @dataclass(frozen=True)
 class FinishedSweep:
-    """What a sweep left: a capture for each point that was begun, in their order."""
+    """The result of a sweep: a capture for each point that was begun, in their order."""
 
     sweep_id: str
     out: Path
@@ -103,7 +103,7 @@ def _numbered(
 
 
 def _say_the_end(swept: FinishedSweep, progress: ProgressLog) -> None:
-    """The last word of the whole, after the last word of its last point."""
+    """Write the final progress line of the sweep, after that of its last point."""
     runs = [run for _, finished in swept.points for run in finished.runs]
     failed = [run for run in runs if run.status == "failed"]
     points_text = f"{len(swept.points)} points"

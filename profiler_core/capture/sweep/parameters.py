@@ -1,4 +1,4 @@
-"""What a sweep can go over: each option of a capture that takes a value, and how it is set.
+"""The options of a capture that a sweep can vary, and how each is set.
 
 An option of a variant (precision, mode …) is set in every variant that it applies to, so that
 baseline and candidates of one point stay comparable.

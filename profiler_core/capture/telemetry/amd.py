@@ -42,7 +42,7 @@ class AmdGpu:
 
     @property
     def name(self) -> str | None:
-        """As the driver calls it."""
+        """The product name that the driver reports."""
         product_name = self._field(
             "", lambda a: a.amdsmi_get_gpu_asic_info(self._handle), "market_name"
         )

@@ -1,4 +1,4 @@
-"""What a sampler writes of GPUs: one at full rate, PCIe apart, the others once a second."""
+"""The series of GPUs: the measured one at full rate, PCIe and the others once a second."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Device(Protocol):
 
     @property
     def name(self) -> str | None:
-        """What people call it."""
+        """The product name; None where it is unknown."""
         ...
 
     def facts(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """One process of the host, and the host itself, from /proc (proc(5)); nothing on other systems.
 
-What shows a host-bound run: a thread that is always on a core while the GPU waits. Counters are
+A host-bound run has a thread that is always on a core while the GPU waits. Counters are
 the kernel's own, in ticks of 10 ms, so a share over less than a second is coarse. The process
 counts with all that it started and still runs (workers of a data loader).
 """

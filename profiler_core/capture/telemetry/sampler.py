@@ -23,7 +23,7 @@ Loop = Callable[[Wait], None]  # does its work until `wait` says True
 
 @dataclass(frozen=True)
 class Series:
-    """Rows of one thing. `every`: so many periods lie between two of its rows."""
+    """One source of rows. `every`: the number of periods between two of its rows."""
 
     read: Reader
     paths: tuple[Path, ...]  # each gets every row, appended as a line of JSON

@@ -1,4 +1,4 @@
-"""Asks HTA in a process of its own, so that nothing that it does can hurt who asked.
+"""Runs HTA in a process of its own, so that a crash or a leak of HTA stays there.
 
     python -m profiler_core.ranks.hta PLACE [PLACE_OF_THE_BASELINE]
 

@@ -1,4 +1,4 @@
-"""Each analysis of HTA on our frames. Every function returns figures; what HTA raises passes."""
+"""Each analysis of HTA on our frames; the functions return figures and raise what HTA raises."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _CONSECUTIVE_NS = 30_000
 
 @dataclass(frozen=True)
 class Material:
-    """What the analyses work on."""
+    """The input of the analyses."""
 
     frames: Frames
     own: Mapping[int, OwnNumbers]  # by rank
@@ -225,7 +225,7 @@ def cupti_counters(material: Material) -> list[Figure]:
 class Analysis:
     """One question to HTA.
 
-    meaning: what is asked and what it takes for granted. absent: said where there is no answer.
+    meaning: the question and the assumptions of HTA. absent: the sentence where there is no answer.
     """
 
     key: str
@@ -297,7 +297,7 @@ ANALYSES: tuple[Analysis, ...] = (
 
 
 def own_figures(key: str, material: Material) -> list[Figure]:
-    """What we say where HTA does not answer."""
+    """Our own figures of an analysis for which HTA gives no answer."""
     own = material.own
     if key == "cupti_counters":
         return own_counter_figures(material.counted)

@@ -1,10 +1,10 @@
-"""What HTA said and what we say, side by side; plain records that can be kept as JSON."""
+"""HTA's figures beside Fusionscope's own; plain records that can be written as JSON."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-# agrees: HTA's figures equal ours. differs: they do not, and ours stand. alone: we have none to
-# hold against it. failed: HTA raised. absent: the trace has nothing for it.
+# agrees: HTA's figures equal our own. differs: they do not, and our own are kept. alone: there is
+# no figure of our own. failed: HTA raised. absent: the trace has no data for it.
 Status = Literal["agrees", "differs", "alone", "failed", "absent"]
 Unit = Literal["ns", "share", "count", "GB/s", "rank", ""]
 
@@ -15,7 +15,7 @@ RELATIVE_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Figure:
-    """One number. None: not said."""
+    """One number by HTA and by us; None where one has no value."""
 
     label: str
     unit: Unit
@@ -40,7 +40,7 @@ class HtaAnalysis:
     call: str  # HTA's function
     status: Status
     meaning: str  # what is asked, and what HTA takes for granted
-    sentence: str  # what became of it
+    sentence: str  # the status in words
     figures: tuple[Figure, ...]
 
 
@@ -55,7 +55,7 @@ class HtaAnswer:
 
 
 def judged(figures: tuple[Figure, ...], absent: str) -> tuple[Status, str, tuple[Figure, ...]]:
-    """What became of an analysis that ran: status, sentence, and its figures as plain numbers."""
+    """Status, sentence and figures (as plain floats) of an analysis that ran."""
     figures = tuple(Figure(f.label, f.unit, _plain(f.hta), _plain(f.own)) for f in figures)
     checked = [figure.agrees for figure in figures if figure.agrees is not None]
     wrong = [figure.label for figure in figures if figure.agrees is False]

@@ -1,4 +1,4 @@
-"""Asks HTA everything, behind one guard: whatever it raises is a sentence, and ours stands."""
+"""Runs every analysis of HTA; an exception becomes a sentence beside our own figures."""
 
 import logging
 import warnings
@@ -120,7 +120,7 @@ def _answered(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """HTA warns and logs for notebooks."""
+    """Without the warnings and log lines that HTA writes for notebooks."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

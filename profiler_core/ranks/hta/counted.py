@@ -42,7 +42,7 @@ def kernel_launches(trace: Trace) -> pl.DataFrame:
 
 
 def counted(trace: Trace, ranges: pl.DataFrame) -> Counted:
-    """Our own sums. Operators are told only where each range has its launch."""
+    """Our own sums; by operator only where there are as many launches as ranges."""
     names = [name for name in ranges.columns if name not in _NOT_COUNTERS]
     launches = kernel_launches(trace)
     by_operator: dict[str, Mapping[str, float]] = {}
@@ -148,7 +148,7 @@ def own_counter_figures(counts_by_rank: Mapping[int, Counted]) -> list[Figure]:
 
 
 def _largest_counters(counts: Counted) -> list[tuple[str, str]]:
-    """(operator, counter) worth a line: the largest counter, of the operators that have most."""
+    """(operator, counter) pairs to list: the largest counter, of the operators with most of it."""
     largest = max(counts.totals, key=lambda name: counts.totals[name], default=None)
     if largest is None:
         return []

@@ -38,7 +38,7 @@ COLUMNS = (
 
 @dataclass
 class Frames:
-    """All ranks for HTA, and the way back from its words to ours."""
+    """The frames of all ranks for HTA, and the maps from its names back to the trace's."""
 
     traces: dict[int, pd.DataFrame] = field(default_factory=dict)
     symbols: list[str] = field(default_factory=list)

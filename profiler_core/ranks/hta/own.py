@@ -30,7 +30,7 @@ class OwnNumbers:
 
 
 def own_numbers(trace: Trace) -> OwnNumbers:
-    """Answer for one rank; the trace has device events."""
+    """The figures of one rank; its trace must have device events."""
     work = categorise(trace).sort("ts_ns")
     is_communication = pl.col("category") == "communication"
     compute = work.filter(pl.col("cat") == KERNEL, ~is_communication)

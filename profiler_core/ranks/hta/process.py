@@ -1,4 +1,4 @@
-"""Starts the process that asks HTA, and keeps what it answered."""
+"""Starts the process that runs HTA, and caches its answer."""
 
 from pathlib import Path
 

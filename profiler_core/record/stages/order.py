@@ -18,7 +18,10 @@ from profiler_core.record.stages.warm_up import WarmUp
 
 
 def stages_of(plan: Plan, ranks: Ranks, is_cuda: bool) -> List[Stage]:
-    """What is measured, in turn. Ranks decide nothing by a clock: they would part."""
+    """The stages in their order.
+
+    With several ranks no stage ends by a clock: ranks that stopped at different steps would hang.
+    """
     is_alone = ranks.world_size == 1
     limits = _limits(plan, ON_GPU if is_cuda else ON_CPU) if is_alone else _limits(plan, WITH_RANKS)
     if not is_alone:

@@ -1,4 +1,4 @@
-"""What a stage is, what all stages share, and the one that lets steps go by.
+"""The interface of a stage, what all stages share, and the stage that skips steps.
 
 `begin` is called at the boundary between two steps, `step` at the end of each step from then on
 until it says True; `abandon` undoes what is begun where the loop ends before. A stage that cannot
@@ -37,7 +37,7 @@ class Recording:
         self.typical_step_ns = 1
 
     def is_profiled(self) -> bool:
-        """Does a profiler of the script's own run?"""
+        """Whether the script's own profiler is running."""
         is_enabled = getattr(self.torch.autograd, "_profiler_enabled", None)
         return is_enabled is not None and bool(is_enabled())
 
@@ -47,18 +47,18 @@ class Recording:
 
 
 class Stage:
-    """One of them. `doing` is what a sentence calls it."""
+    """One stage of a recording. `doing` is its name in sentences."""
 
     doing = ""
     phase = ""  # its key in phase_seconds
 
     def begin(self, recording: Recording) -> bool:
-        """Get ready; False: there is nothing to do here."""
+        """Prepare; False when this stage has nothing to measure."""
         self._recording = recording
         return True
 
     def step(self) -> bool:
-        """A step is over; True: and so is the stage."""
+        """Handle the end of one step; True when the stage is over."""
         raise NotImplementedError
 
     def abandon(self) -> None:
@@ -66,7 +66,7 @@ class Stage:
 
 
 class Skip(Stage):
-    """Let some steps go by."""
+    """Skips the first steps."""
 
     doing, phase = "the skipped steps", "skipped"
 

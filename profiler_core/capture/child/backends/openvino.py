@@ -22,7 +22,7 @@ _PRECISION = "INFERENCE_PRECISION_HINT"
 
 class _OpenVino(Backend):
     def set_up(self, name: str, original: Any) -> Any:
-        """Its engine's calls are watched one by one."""
+        """Count each call of its engine."""
         _watch(name)
         return engine_calls.ranged(name, original)
 
@@ -110,7 +110,7 @@ def _watch(name: str) -> None:
 
 
 class _Reasons(logging.Handler):
-    """Takes "Failed in OpenVINO execution: …" down: the one trace of a fallback to Inductor."""
+    """Records "Failed in OpenVINO execution: …", the only sign of a fallback to Inductor."""
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()

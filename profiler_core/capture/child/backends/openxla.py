@@ -14,12 +14,12 @@ from ..engine_calls import RAN
 
 class _Xla(Backend):
     def load(self, device_type: str) -> None:
-        """Its device is asked for before torch_xla looks for a TPU by itself."""
+        """Set the device before torch_xla looks for a TPU by itself."""
         os.environ.setdefault("PJRT_DEVICE", "CUDA" if device_type == "cuda" else "CPU")
         super().load(device_type)
 
     def set_up(self, name: str, original: Any) -> Any:
-        """Its graphs are announced below AOTAutograd: forward and backward apart."""
+        """Wrap its graphs below AOTAutograd, so that forward and backward are separate."""
         _watch(name)
         return name
 
@@ -31,7 +31,7 @@ class _Xla(Backend):
         return importlib.import_module("torch_xla").device()
 
     def end_of_step(self, name: str, training: bool) -> Callable[[], Any]:
-        """XLA works behind the host: wait until the result is there."""
+        """XLA runs asynchronously: wait until the result is there."""
         xla = importlib.import_module("torch_xla")
         if training:
 
@@ -85,7 +85,7 @@ def _watch(name: str) -> None:
                 return compiled(*inputs)
             with engine_calls.operator(name):
                 answer = compiled(*inputs)
-                wait()  # its own time: the host would be gone long before
+                wait()  # XLA is asynchronous: the operator would end before its work
             return answer
 
         return engine_calls.in_range(name, run)
