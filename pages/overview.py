@@ -54,7 +54,7 @@ with page(SPEC):
     why = st.container()  # filled last: ledger and logs take longer than all the rest
 
     if any(side.summary is not None for side in sides):
-        section("Kernels a step and their time, by what they do")
+        section("Kernels per step and their time, by what they do")
         show_categories(sides)
 
     show_what_is_missing(choice.comparison)

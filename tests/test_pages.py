@@ -84,7 +84,7 @@ def test_with_nothing_to_show_a_page_says_how_to_begin(empty_home, spec):
 
 def test_the_overview_compares_what_the_link_names(home):
     text = text_of(opened("overview", **COMPARISON))
-    for word in ("customcnn_b1", "NVIDIA H200", "reduce-overhead", "Kernels a step", "GPU busy"):
+    for word in ("customcnn_b1", "NVIDIA H200", "reduce-overhead", "Kernels per step", "GPU busy"):
         assert word in text
     # 26.6 and 10.3 ms of wall time over the 100 steps of their run.json.
     assert "266 µs" in text
@@ -106,7 +106,7 @@ def test_a_cpu_comparison_has_the_words_of_the_cpu(home):
 def test_one_run_alone_is_described_and_not_judged(home):
     text = text_of(opened("overview", baseline="run/cnn/eager"))
     assert "Nothing to compare with is chosen" in text
-    assert "Kernels a step" in text
+    assert "Kernels per step" in text
 
 
 def test_traces_without_measurements_get_numbers_and_no_verdict(home):
@@ -284,7 +284,7 @@ def test_the_overview_says_where_the_difference_comes_from(home):
     text = text_of(app)
     for word in (
         "Where the difference comes from", "timed without the profiler", "What fusion did",
-        "GPU time is placed", "What to do next", "a step",
+        "GPU time is placed", "What to do next", "per step",
     ):  # fmt: skip
         assert word in text
     assert not app.exception

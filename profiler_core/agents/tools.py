@@ -1,6 +1,6 @@
 """What an agent may ask. Names, docstrings and parameters are what it reads, so they are short.
 
-Times are ns a step unless the key says otherwise; absent data is null. docs/json.md defines keys.
+Times are ns per step unless the key says otherwise; absent data is null. docs/json.md defines keys.
 """
 
 from typing import Any
@@ -64,7 +64,7 @@ def summary(run: str) -> dict[str, Any]:
 
 
 def compare(baseline: str, candidates: list[str] | None = None) -> dict[str, Any]:
-    """Compare runs: verdict, numbers a step as [baseline, candidate], waterfall, findings.
+    """Compare runs: verdict, numbers per step as [baseline, candidate], waterfall, findings.
 
     baseline: a run's id; or a capture's id alone, for all of its runs.
     """
@@ -84,7 +84,7 @@ def compare(baseline: str, candidates: list[str] | None = None) -> dict[str, Any
 
 
 def findings(baseline: str, candidate: str = "") -> dict[str, Any]:
-    """What stands out, most important first, with evidence, advice and time at stake a step.
+    """What stands out, most important first, with evidence, advice and time at stake per step.
 
     candidate: compared with the baseline; without it only `baseline` is looked at.
     """
@@ -135,7 +135,7 @@ def fusion_group(baseline: str, candidate: str, group: int) -> dict[str, Any]:
 
 
 def graph_breaks(run: str, offset: int = 0, limit: int = _FEW_ROWS) -> dict[str, Any]:
-    """Where torch.compile gave up a graph: place, reason, cost a step, remedy; skipped frames."""
+    """Where torch.compile gave up a graph: place, reason, cost per step, remedy; skipped frames."""
     answer = plain(logs_answer(compiled(run)))
     return {
         **page(answer["graph_breaks"], offset, limit),

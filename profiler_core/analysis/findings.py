@@ -1,6 +1,6 @@
 """What stands out in a run: each finding with evidence, what is at stake, and what to try.
 
-Order: wrong results, then a loss against the baseline, then by time at stake a step, notes last.
+Order: wrong results, then a loss against the baseline, then by time at stake per step, notes last.
 An upper bound counts half: anything from 0 to it may be won, so that an estimate of similar size
 goes before it.
 A rule is a function Facts -> Finding | None in `finding_rules`; nothing here reads files.

@@ -1,6 +1,6 @@
 """The ledger and the waterfall as plain JSON: `fusion` and `waterfall` of `compare --json`.
 
-Every time is whole ns a step. They are apportioned, so that on either side the groups' times sum
+Every time is whole ns per step. They are apportioned, so that on either side the groups' times sum
 to `baseline_ns` and `candidate_ns` exactly.
 """
 

@@ -155,7 +155,7 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
     )
     rows = [
         _row(
-            f"{word} time a step",
+            f"{word} time per step",
             "Durations of all kernels, copies and memsets of a step, summed over streams."
             if on_gpu
             else "Durations of all operators of a step, summed over threads.",
@@ -171,9 +171,11 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
             "higher",
             tuple(_busy(side, clock) for side in sides),
         ),
-        _row("Kernels a step", kernels, "count", "lower", _of_steps(sides, lambda p: p.n_kernels)),
         _row(
-            "Launches a step",
+            "Kernels per step", kernels, "count", "lower", _of_steps(sides, lambda p: p.n_kernels)
+        ),
+        _row(
+            "Launches per step",
             "Calls of the host that started at least one kernel, copy or memset; the launch of a "
             "CUDA graph is one.",
             "count",

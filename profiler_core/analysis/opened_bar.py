@@ -52,7 +52,7 @@ _WITHOUT_GROUPS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class BarLine:
-    """Equal fusion groups in one bar, whole ns a step."""
+    """Equal fusion groups in one bar, whole ns per step."""
 
     title: str
     source: str

@@ -121,7 +121,7 @@ def _measurement(c: CandidateComparison) -> str:
     # A step can take longer while the device does less: the host is what it waits for.
     whole = "" if time.ratio is None else f", the step itself {_times(time)},"
     return (
-        f"{busy} a step {format_duration(ours)} → {format_duration(theirs)}{whole} from "
+        f"{busy} per step {format_duration(ours)} → {format_duration(theirs)}{whole} from "
         f"{c.baseline_label} to {c.label} (profiled, {counted} step{'s' if steps != [1] else ''}, "
         "no repeats): a measurement, not a verdict."
     )
@@ -226,7 +226,7 @@ def _energy(c: CandidateComparison) -> list[str]:
     before, after = format_energy(ours), format_energy(theirs)
     energy = f"stays at {before}" if before == after else f"{before} → {after}"
     fair = c.fairness is not None and c.fairness.fair
-    return [f"Energy a step {energy}{', the GPU at the same clocks for both' if fair else ''}."]
+    return [f"Energy per step {energy}{', the GPU at the same clocks for both' if fair else ''}."]
 
 
 def _times(time: StepTime) -> str:

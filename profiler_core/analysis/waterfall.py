@@ -69,7 +69,7 @@ def class_of(category: str) -> str:
 
 @dataclass(frozen=True)
 class GroupPart:
-    """The part of one fusion group that lies in one bar, ns a step."""
+    """The part of one fusion group that lies in one bar, ns per step."""
 
     group: int  # place in the ledger's groups
     baseline_ns: float
@@ -78,7 +78,7 @@ class GroupPart:
 
 @dataclass(frozen=True)
 class BarPart:
-    """What one fusion group has of a bar, whole ns a step; the parts of a bar sum to it."""
+    """What one fusion group has of a bar, whole ns per step; the parts of a bar sum to it."""
 
     group: int | None  # place in the ledger's groups; None: work that the ledger does not have
     baseline_ns: int
@@ -92,7 +92,7 @@ class BarPart:
 
 @dataclass(frozen=True)
 class WaterfallRow:
-    """One bar, whole ns a step. For device work the groups' parts sum to the bar's sides."""
+    """One bar, whole ns per step. For device work the groups' parts sum to the bar's sides."""
 
     key: str
     label: str

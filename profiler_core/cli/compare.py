@@ -113,7 +113,7 @@ def _numbers(c: CandidateComparison) -> str:
         _row("peak allocated", c.memory.peak_allocated_bytes, format_bytes),
         _row("energy", c.energy_per_step_j, format_energy),
     ]
-    return table(["a step", c.baseline_label, c.label, "change"], rows)
+    return table(["per step", c.baseline_label, c.label, "change"], rows)
 
 
 def _categories(c: CandidateComparison) -> str:
@@ -131,7 +131,7 @@ def _categories(c: CandidateComparison) -> str:
         )
     ]
     head = [
-        "category, a step",
+        "category, per step",
         f"n {c.baseline_label}",
         f"n {c.label}",
         c.baseline_label,

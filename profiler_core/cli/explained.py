@@ -60,7 +60,7 @@ def findings_text(findings: Sequence[Finding] | None) -> list[str]:
     n_left_out = len(findings) - _TOP
     if n_left_out > 0:
         lines.append(f"{'':11}and {n_left_out} more (--json)")
-    return ["\n".join(["at stake a step, what stands out", *lines])]
+    return ["\n".join(["at stake per step, what stands out", *lines])]
 
 
 def _waterfall(result: Waterfall, c: CandidateComparison) -> str:

@@ -25,7 +25,7 @@ def plain(value: Any, key: str = "") -> Any:
     """Records, tuples and paths as what json knows.
 
     Times and sizes are rounded to whole ns and bytes; other floats that are whole (3.0 kernels
-    a step) lose their point.
+    per step) lose their point.
     """
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name), f.name) for f in fields(value)}

@@ -128,7 +128,7 @@ def _headline(report: CompilationReport) -> str:
         low, high = (format_duration(ns) for ns in cost.range_ns)
         lines.append(
             f"All breaks together cost {format_duration(cost.cost_ns)} ({low} to {high}) of "
-            f"{format_duration(cost.step_ns)} a step ({cost.clock} clock)."
+            f"{format_duration(cost.step_ns)} per step ({cost.clock} clock)."
             if cost.cost_ns
             else f"The breaks cost nothing: the device hides the host's work ({cost.clock} clock)."
             if cost.n
@@ -174,7 +174,7 @@ def _breaks(report: CompilationReport) -> str:
         ]
         for graph_break in report.breaks[:_SHOWN]
     ]
-    listed = table(["place", "kind", "reason", "met", "cost a step"], rows, n_text=3)
+    listed = table(["place", "kind", "reason", "met", "cost per step"], rows, n_text=3)
     return "\n\n".join([listed, _remedies([graph_break.cause for graph_break in report.breaks])])
 
 
@@ -212,13 +212,13 @@ def _cudagraphs(report: CompilationReport) -> str:
         lines.append(
             f"{format_share(coverage.kernel_share)} of kernels and "
             f"{format_share(coverage.time_share)} of their time are replayed; "
-            f"{format_count(coverage.launches_saved)} launches saved a step."
+            f"{format_count(coverage.launches_saved)} launches saved per step."
         )
     stakes = {stake.event: stake.at_stake_ns for stake in coverage.stakes} if coverage else {}
     for event, cause in report.cudagraphs[:_SHOWN]:
         location = f" ({place_text(event.file, event.line)})" if event.file else ""
         stake = stakes.get(event)
-        worth = f" Up to {format_duration(stake)} a step." if stake else ""
+        worth = f" Up to {format_duration(stake)} per step." if stake else ""
         lines.append(f"{event.kind}: {event.reason}{location}. {cause.change}{worth}")
     return "\n".join(lines)
 

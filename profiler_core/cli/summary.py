@@ -102,7 +102,7 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
         f"{opened.record.name or summary.source} · {summary.device.name or word} · {steps} · "
         f"{format_count(summary.n_events)} events"
         + (f", {format_count(summary.n_skipped)} skipped" if summary.n_skipped else ""),
-        table(["a step", "", ""], rows),
+        table(["per step", "", ""], rows),
         _categories(summary),
     ]
     if summary.idle_by_cause_ns is not None:
@@ -121,7 +121,7 @@ def _categories(summary: Summary) -> str:
     total = summary.device_time_ns
     ordered = sorted(summary.by_category.items(), key=lambda item: -item[1].time_ns)
     return table(
-        ["category", "a step", "time a step", "share"],
+        ["category", "per step", "time per step", "share"],
         [
             [
                 CATEGORIES[key],
@@ -137,7 +137,7 @@ def _categories(summary: Summary) -> str:
 def _idle(summary: Summary) -> str:
     causes = summary.idle_by_cause_ns or {}
     return table(
-        ["idle because of", "time a step", "share of idle"],
+        ["idle because of", "time per step", "share of idle"],
         [
             [
                 cause.replace("_", " "),

@@ -22,7 +22,7 @@ class Part:
 
     title: str
     kind: Kind
-    sides: tuple[dict[str, float], dict[str, float]]  # category -> ns a step
+    sides: tuple[dict[str, float], dict[str, float]]  # category -> ns per step
     number: int | None  # place in the given groups; None: several small ones
     n_kernels: tuple[float, float]
     source: str
@@ -30,7 +30,7 @@ class Part:
 
     @property
     def heights(self) -> tuple[float, float]:
-        """Ns a step of either side."""
+        """Ns per step of either side."""
         return sum(self.sides[0].values()), sum(self.sides[1].values())
 
 
@@ -41,7 +41,7 @@ def drawn_parts(
 
     Args:
         groups: in the order to draw them in.
-        least: ns a step; what is smaller on both sides has no room of its own.
+        least: ns per step; what is smaller on both sides has no room of its own.
         program_order: small neighbours are joined where they stand; else all small ones at the end.
     """
     total = sum(max(group.baseline_ns, group.candidate_ns) for group in groups)

@@ -47,7 +47,7 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
         bargap=_NAME_PX / pitch,
         bargroupgap=0.06,
         height=len(shown) * pitch + _REST_PX,
-        xaxis={"title": {"text": f"time a step, {unit}"}, "rangemode": "tozero"},
+        xaxis={"title": {"text": f"time per step, {unit}"}, "rangemode": "tozero"},
         yaxis={"range": [len(shown) - 0.5, -0.5 - 0.5 * _NAME_PX / pitch], "visible": False},
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
     )
@@ -61,6 +61,6 @@ def _hover(label: str, row: KernelRow, run: int) -> str:
     if side is None:
         return f"{name}<br><b>{plotly_text(label)}</b>: does not run here"
     return (
-        f"{name}<br><b>{plotly_text(label)}</b>: {format_duration(side.time_ns)} a step"
+        f"{name}<br><b>{plotly_text(label)}</b>: {format_duration(side.time_ns)} per step"
         f" · {format_count(side.n)} × {format_duration(side.mean_ns)}"
     )

@@ -355,5 +355,5 @@ def _ring(
 def _unit(metric: str, largest: float) -> tuple[float, str]:
     units = _UNITS.get(metric)
     if units is None:
-        return 1.0, "a step" if metric in ("n_kernels", "n_launches") else "per run"
+        return 1.0, "per step" if metric in ("n_kernels", "n_launches") else "per run"
     return next(((f, unit) for f, unit in units if largest * f >= 1), units[-1])

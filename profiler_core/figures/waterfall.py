@@ -21,7 +21,7 @@ _LINE, _MOST_LABEL = 24, 44  # characters: labels take two lines, so that a phon
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar, ns a step; it floats from `start_ns` to `end_ns`."""
+    """One bar, ns per step; it floats from `start_ns` to `end_ns`."""
 
     label: str
     start_ns: int
@@ -196,10 +196,10 @@ def _value(bar: Bar, palette: Palette) -> str:
 
 def _hover(bar: Bar, labels: tuple[str, str]) -> str:
     if bar.total is not None:
-        return f"<b>{plotly_text(bar.label)}</b><br>{format_duration(bar.end_ns)} a step"
+        return f"<b>{plotly_text(bar.label)}</b><br>{format_duration(bar.end_ns)} per step"
     lines = [f"<b>{plotly_text(bar.label)}</b>"]
     lines += [
-        f"{plotly_text(label)}: {format_duration(ns)} a step"
+        f"{plotly_text(label)}: {format_duration(ns)} per step"
         for label, ns in zip(labels, bar.sides_ns, strict=True)
     ]
     if bar.estimated:

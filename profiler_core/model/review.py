@@ -31,7 +31,7 @@ class ReviewFinding:
     evidence: str
     advice: str
     stake: str  # "0.41 ms"
-    unit: str  # "a step", "once"
+    unit: str  # "per step", "once"
     page: str  # where it shows
     weight: str
 

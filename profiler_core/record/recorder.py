@@ -40,7 +40,7 @@ class Recorder:
         workload: what is trained; only runs of the same workload are compared.
         variant: how it is run, for example "eager" or "default" (the mode of torch.compile).
         name: what people read; made of workload and variant where it is left out.
-        batch_size: samples a step, for samples per second and for energy per sample.
+        batch_size: samples per step, for samples per second and for energy per sample.
         training: False for a loop that only infers.
         notes: anything a reader should know.
         device: "cuda:0" or "cpu", where it is not the one that the first step used.
@@ -239,7 +239,7 @@ def _last_line(session: Session) -> str:
             )
             / 1e6
         )
-        parts.append("({:.3f} ms a step, {} rounds)".format(step_ms, len(rounds)))
+        parts.append("({:.3f} ms per step, {} rounds)".format(step_ms, len(rounds)))
     parts.append("in {}".format(session.directory))
     if record["error"]:
         parts.append("– {}".format(record["error"]))

@@ -5,7 +5,7 @@ import { laneBitmap } from "./bitmap.js"
 
 const LABEL_FROM = 34 // px: narrower boxes have no room for a word
 const OUTLINE_FROM = 4
-const STEP_LINES_FROM = 24 // px a step: closer lines are a grey veil
+const STEP_LINES_FROM = 24 // px per step: closer lines are a grey veil
 
 /** Draw everything. `t` is the Timeline. */
 export function draw(t) {

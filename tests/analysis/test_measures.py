@@ -42,11 +42,11 @@ def test_every_run_has_a_value_and_every_candidate_a_judgement():
     assert found["Step time"].values == (500, 250, 500)
     assert found["Step time"].judgements == ("better", "same")
     assert found["Speed"].values == (1.0, 2.0, 1.0)
-    assert found["Kernels a step"].values == (2, 1, 2)
-    assert found["Kernels a step"].judgements == ("better", "same")
+    assert found["Kernels per step"].values == (2, 1, 2)
+    assert found["Kernels per step"].judgements == ("better", "same")
     assert found["Peak memory"].values == (100, 300, None)
     assert found["Peak memory"].judgements == ("worse", "unjudged")
-    assert found["Kernels a step"].change(1) == 0.5
+    assert found["Kernels per step"].change(1) == 0.5
     for measure in found.values():
         assert len(measure.values) == 3
         assert len(measure.judgements) == 2
@@ -84,7 +84,7 @@ def test_what_no_run_knows_has_no_row():
 
 
 def test_busy_is_of_the_step_on_the_clock_shown():
-    side = make_side(a_run(5_000), a_summary(300))  # 500 ns a step unprofiled, busy 300
+    side = make_side(a_run(5_000), a_summary(300))  # 500 ns per step unprofiled, busy 300
     assert by_label(compare(side, []))["GPU busy"].values == (0.6,)
 
 

@@ -128,7 +128,7 @@ def test_two_traces_of_the_cpu_have_no_device():
         return make_side(a_run(record={"spec": {}}), summarise(trace), label=f"{dur}.json")
 
     found = verdict(upload(5_200_000), upload(2_600_000))
-    assert found.headline.startswith("CPU time a step 5.20 ms → 2.60 ms")
+    assert found.headline.startswith("CPU time per step 5.20 ms → 2.60 ms")
 
 
 def test_two_uploaded_traces_are_a_measurement():
@@ -143,7 +143,7 @@ def test_two_uploaded_traces_are_a_measurement():
     found = verdict(upload(5_200_000, 6_000_000), upload(2_600_000, 12_000_000))
     assert found.kind == "no_verdict"
     assert found.headline == (
-        "Device time a step 5.20 ms → 2.60 ms, the step itself 6.00 ms → 12.0 ms, from "
+        "Device time per step 5.20 ms → 2.60 ms, the step itself 6.00 ms → 12.0 ms, from "
         "5200000.json to 2600000.json "
         "(profiled, 1 step, no repeats): a measurement, not a verdict."
     )
@@ -219,8 +219,8 @@ def test_a_trace_without_gpu_events_is_not_compared_with_one_that_has_them():
         "default and eager cannot be compared: the trace of eager holds no GPU events."
     )
     by_label = {measure.label: measure.values for measure in measures(comparison)}
-    assert by_label["Kernels a step"] == (None, 1)
-    assert by_label["GPU time a step"] == (None, 4)
+    assert by_label["Kernels per step"] == (None, 1)
+    assert by_label["GPU time per step"] == (None, 4)
     assert "Speed" not in by_label
 
 

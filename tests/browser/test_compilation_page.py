@@ -99,7 +99,7 @@ def test_a_break_shows_its_price_its_line_and_its_remedy(
         ready(page)
         expect(page.locator("h1.fs-verdict")).to_contain_text("graph breaks", timeout=FIRST_MS)
         first = page.get_by_test_id("stExpander").first
-        expect(first).to_contain_text(re.compile(r"child/models\.py:\d+ · [\d.]+ µs a step"))
+        expect(first).to_contain_text(re.compile(r"child/models\.py:\d+ · [\d.]+ µs per step"))
         expect(first.locator("pre.fs-code b").first).to_contain_text("x.sum().item()")
         link = first.get_by_role("link").first
         expect(link).to_have_attribute("href", re.compile(r"compile-graph-break-site/gb/gb\d{4}"))

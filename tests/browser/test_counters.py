@@ -31,7 +31,7 @@ def test_a_kernel_shows_what_it_moved(page: Page, server: Server) -> None:
     page.goto(server.link("kernels", **PAIR, kernel=KERNEL))
     ready(page)
     table = page.locator("table.fs-detail")
-    expect(table).to_contain_text("DRAM read, a step")
+    expect(table).to_contain_text("DRAM read, per step")
     expect(table).to_contain_text("411 MB")
     expect(table).to_contain_text("87 % of the peak")
     expect(table).to_contain_text("Nearly all of it goes through the memory.")
@@ -56,7 +56,7 @@ def test_a_fusion_group_shows_both_sides(page: Page, server: Server) -> None:
 def test_the_overview_says_what_fusion_removed(page: Page, server: Server) -> None:
     page.goto(server.link("", **PAIR))
     ready(page)
-    expect(page.get_by_text("of DRAM traffic a step.")).to_be_visible()
+    expect(page.get_by_text("of DRAM traffic per step.")).to_be_visible()
     expect(page.get_by_text("10.2 GB → 5.30 GB")).to_be_visible()
 
 

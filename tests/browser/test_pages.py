@@ -83,7 +83,7 @@ def test_two_bare_traces_are_compared(page: Page, own_server: Server) -> None:
     page.goto(own_server.link(baseline="upload/u/1", candidate="upload/u/2"))
     ready(page)
     expect(page.get_by_text("a measurement, not a verdict")).to_be_visible()
-    expect(page.get_by_role("rowheader", name="Kernels a step")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="Kernels per step")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(3)  # step, difference, fusion
 
 

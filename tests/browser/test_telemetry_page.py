@@ -39,7 +39,7 @@ def test_it_opens_cold_and_draws_every_quantity(
         page.goto(telemetry_server.link("telemetry", **PAIR))
         ready(page)
         expect(page.get_by_role("heading", level=1).first).to_contain_text("A fair comparison")
-        expect(page.get_by_role("rowheader", name="Energy a step")).to_be_visible()
+        expect(page.get_by_role("rowheader", name="Energy per step")).to_be_visible()
         chart = page.locator(".js-plotly-plot").first
         for title in ("SM clock, MHz", "Power, W", "GPU busy (NVML), %", "Temperature, °C"):
             expect(chart.get_by_text(title, exact=True)).to_be_visible()
@@ -54,7 +54,7 @@ def test_it_is_not_wider_than_its_window(
         page.goto(telemetry_server.link("telemetry", **PAIR))
         ready(page)
         expect_to_fit(page, width)
-        name = page.get_by_role("rowheader", name="Energy a step")
+        name = page.get_by_role("rowheader", name="Energy per step")
         # A phone has no room for a long name on one line beside the values of three runs.
         expect(name).to_have_css("white-space", "normal" if width == 390 else "nowrap")
 

@@ -1,7 +1,7 @@
 """Telemetry of a real capture: samples on the trace's axis, phases told apart, numbers that hold.
 
 Prints, for each variant, where the profiled steps lie in the profiled phase, the sampler's jitter,
-energy a step and the process's CPU. Takes about 40 s.
+energy per step and the process's CPU. Takes about 40 s.
 """
 
 import pytest

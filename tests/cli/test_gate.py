@@ -84,8 +84,8 @@ def test_files_for_ci(tmp_path, monkeypatch, capsys):
     suite = ET.parse(junit).getroot().find("testsuite")
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
     text = summary.read_text()
-    assert text.startswith("what another step wrote") and "| Kernels a step |" in text
-    assert "::error title=Kernels a step" in capsys.readouterr().out
+    assert text.startswith("what another step wrote") and "| Kernels per step |" in text
+    assert "::error title=Kernels per step" in capsys.readouterr().out
 
 
 def test_a_kept_baseline_is_named(capsys):

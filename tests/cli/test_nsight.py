@@ -27,7 +27,7 @@ def answer(capsys, *words):
 
 @pytest.fixture
 def fewer(tmp_path):
-    """The loop with its kernels fused: one a step instead of three."""
+    """The loop with its kernels fused: one per step instead of three."""
     export = Export()
     for n in range(3):
         at = 1_000_000 + n * 60_000

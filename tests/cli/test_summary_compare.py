@@ -62,7 +62,7 @@ def test_a_single_run_has_findings_that_need_no_other(capsys):
     assert by_key["launch_bound"]["at_most"]
     assert by_key["launch_bound"]["at_stake_ns"] > 0
     assert main(["summary", str(BREAKY)]) == 0
-    assert "at stake a step" in capsys.readouterr().out
+    assert "at stake per step" in capsys.readouterr().out
 
 
 def test_a_log_that_cannot_be_read_costs_only_its_findings(capsys, tmp_path):
@@ -132,7 +132,7 @@ def test_compare_prints_the_waterfall_and_what_stands_out(capsys):
     total = next(line for line in lines[head:] if line.startswith("step, unprofiled"))
     assert total.split("  ")[-1].strip() == "−164 µs"
     assert any(line.startswith("Fusion: ") for line in lines)
-    assert "at stake a step, what stands out" in lines
+    assert "at stake per step, what stands out" in lines
 
 
 def test_what_cannot_be_explained_is_null_with_a_sentence(capsys, tmp_path):
@@ -191,7 +191,7 @@ def test_traces_of_one_name_carry_their_folders(capsys):
     found = answer(capsys, "compare", str(EAGER / "trace.json.gz"), str(GRAPH / "trace.json.gz"))
     assert found["baseline"]["label"] == "customcnn_b1.eager/trace.json.gz"
     assert found["candidates"][0]["verdict"]["kind"] == "no_verdict"
-    assert "Device time a step" in found["candidates"][0]["verdict"]["headline"]
+    assert "Device time per step" in found["candidates"][0]["verdict"]["headline"]
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_kernels_are_drawn_for_every_run_with_a_unit(palette):
     figure = kernel_bars(["eager", "default", "max"], rows, palette)
     drawn_ms = [[round(x, 9) for x in bar.x] for bar in figure.data]
     assert drawn_ms == [[2.0, 0.0], [1.0, 0.3], [0.0, 0.2]]
-    assert figure.layout.xaxis.title.text == "time a step, ms"
+    assert figure.layout.xaxis.title.text == "time per step, ms"
     assert len({bar.marker.color for bar in figure.data}) == 3
 
 

@@ -15,7 +15,7 @@ REVIEW = Review(
     summary="Twice as fast.", verdict="accept", created_at="2026-11-21T10:00:00Z",
     changed_at="2026-11-21T11:00:00Z", person="Ada", changed_by="Bob", version=3,
     sides=(ReviewSide("a", None, "eager"), ReviewSide("b", None, "default")),
-    findings=(ReviewFinding(1, "f", "3 graph breaks.", "", "", "0.4 ms", "a step", "", ""),),
+    findings=(ReviewFinding(1, "f", "3 graph breaks.", "", "", "0.4 ms", "per step", "", ""),),
     notes=(
         ReviewNote(1, "Known, see the ticket.", "2026-11-21T10:30:00Z", "Bob", "f", 1),
         ReviewNote(2, HOSTILE, "2026-11-21T10:31:00Z", HOSTILE, None, None),

@@ -23,7 +23,7 @@ STEP_NS = {  # by operator, per step: what every surface has to say
     "eager": {"aten::mm": 100_000, "aten::relu": 60_000, "aten::add_": 100_000},
     "tuned": {"aten::mm": 100_000, "aten::relu": 20_000, "aten::add_": 20_000},
 }
-TIMED_NS = {"eager": 900_000, "tuned": 700_000}  # a step without the profiler
+TIMED_NS = {"eager": 900_000, "tuned": 700_000}  # per step without the profiler
 
 
 def write_runs(folder: Path) -> list[Path]:

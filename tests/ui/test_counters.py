@@ -24,7 +24,7 @@ FULL = Measured(2, 50_000.0, 200e6, 100e6, 300e6, 100e6, 80.0, 54.0, None, 0)
 def test_lines_that_no_run_fills_are_left_out():
     assert detail_lines([None, KernelCounters("a", NOTHING)]) == []
     lines = dict(detail_lines([None, KernelCounters("a", FULL, 300e6)]))
-    assert lines["DRAM read, a step"] == ["–", "200 MB"]
+    assert lines["DRAM read, per step"] == ["–", "200 MB"]
     assert lines["Bandwidth of DRAM"][1].startswith("6.00 TB/s")
     assert lines["Tensor pipe"] == ["–", "not used"]
     assert "Nearly all" in lines["By shapes, read and written"][1]
@@ -37,7 +37,7 @@ def test_lines_that_no_run_fills_are_left_out():
         (600e6, "50\u00a0% of what shapes say. The rest stays in the L2 cache."),
         (6e9, "5\u00a0% of what shapes say. It stays in the L2 cache."),
         (150e6, "200\u00a0% of what shapes say. Copies of layouts"),
-        (None, "and 100 MB written, a step."),
+        (None, "and 100 MB written, per step."),
     ],
 )
 def test_traffic_is_put_beside_the_estimate(estimate, words):

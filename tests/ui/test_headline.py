@@ -14,8 +14,8 @@ from profiler_core.analysis.headline import split_headline
         ),
         (
             ("a: b (1)", "a: b (2)"),
-            "Device time a step 2 µs → 1 µs from a: b (1) to a: b (2) (profiled, 5 steps): so.",
-            "Device time a step 2 µs → 1 µs from a: b (1) to a: b (2).",
+            "Device time per step 2 µs → 1 µs from a: b (1) to a: b (2) (profiled, 5 steps): so.",
+            "Device time per step 2 µs → 1 µs from a: b (1) to a: b (2).",
             "Profiled, 5 steps: so.",
         ),
         (

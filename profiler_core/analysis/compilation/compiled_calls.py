@@ -42,13 +42,13 @@ class CompiledCall:
 
 @dataclass(frozen=True, slots=True)
 class RegionTax:
-    """What one compiled region costs the host each time around its kernels, ns a step.
+    """What one compiled region costs the host each time around its kernels, ns per step.
 
     From a profiled trace: relative weights, not unprofiled times.
     """
 
     compile_id: str | None
-    n: float  # entries a step
+    n: float  # entries per step
     lookup_ns: float  # guards and cache lookup
     pregraph_ns: float
     prologue_ns: float

@@ -21,12 +21,12 @@ class Stake:
 
     event: CudaGraphEvent
     cause: Cause
-    at_stake_ns: float | None  # a step; None: the reason's graph is not in the trace
+    at_stake_ns: float | None  # per step; None: the reason's graph is not in the trace
 
 
 @dataclass(frozen=True)
 class CudaGraphCoverage:
-    """Over the window, a step. launches_saved: events replayed without a launch of their own."""
+    """Over the window, per step. launches_saved: events replayed without a launch of their own."""
 
     n_kernels: float
     n_replayed: float

@@ -1,4 +1,4 @@
-"""What graph breaks cost a step (docs/graph_break_cost.md).
+"""What graph breaks cost per step (docs/graph_break_cost.md).
 
 A break makes the host work: between two compiled calls (Python in between, guards and cache
 lookup, prologue), at the entry into the next call, and in that call's first operators, which start
@@ -39,7 +39,7 @@ DEVICE_BOUND = 0.97
 
 @dataclass(frozen=True)
 class BreakCost:
-    """All breaks of a run together, a step.
+    """All breaks of a run together, per step.
 
     step_ns - without_ns == cost_ns; range_ns holds cost_ns and is no wider than ± 50 %.
     """
@@ -113,7 +113,7 @@ def graph_break_cost(trace: Trace, unprofiled_step_ns: float | None) -> BreakCos
 
 
 def _cost(two: Queues, step_ns: float, event_ns: float) -> tuple[float, tuple[float, float]]:
-    """(ns a step, its range): the replay's own error cancels out in the ratio."""
+    """(ns per step, its range): the replay's own error cancels out in the ratio."""
     with_breaks = replay_ns(two, event_ns=event_ns)
     high, cost, low = (
         step_ns

@@ -46,7 +46,7 @@ class BreakReport:
     cause: Cause
     place: Frame  # the user's own line: the innermost frame outside of libraries
     url: str  # PyTorch's page about this very break, else about its kind
-    cost_ns: float | None  # a step; its share of the cost of all breaks, by host work; None: the
+    cost_ns: float | None  # per step; its share of the cost of all breaks, by host work; None: the
     # trace shows no compiled call after it
 
 

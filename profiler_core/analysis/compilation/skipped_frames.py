@@ -53,7 +53,7 @@ class LostGain:
         if self.ns is None:
             return ""
         bound = "up to " if self.source == "estimated" else ""
-        return f"Frames skipped: lost {bound}{format_duration(self.ns)} a step."
+        return f"Frames skipped: lost {bound}{format_duration(self.ns)} per step."
 
 
 def others_of(
@@ -98,7 +98,7 @@ def other_run(
 def lost_gain(
     trace: Trace | None, measurement: Measurement | None, others: Sequence[Other]
 ) -> LostGain:
-    """What the skipped functions of this run lost a step.
+    """What the skipped functions of this run lost per step.
 
     Args:
         trace: of the run.

@@ -59,7 +59,7 @@ class Queues:
 
     @property
     def device_per_step_ns(self) -> float:
-        """Device time a step, the gaps between kernels that wait in the queue included."""
+        """Device time per step, the gaps between kernels that wait in the queue included."""
         busy = self.device_ns[self.device_ns > 0]
         return float((busy.sum() + self.gap_ns * busy.size) / self.n_steps)
 

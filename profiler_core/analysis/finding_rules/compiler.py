@@ -60,7 +60,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
 
 
 def _break_cost(cost: BreakCost | None) -> tuple[float | None, str]:
-    """(All breaks together, ns a step, and a sentence on it); None: it cannot be told."""
+    """(All breaks together, ns per step, and a sentence on it); None: it cannot be told."""
     if cost is None:
         return None, ""
     if not cost.n:
@@ -72,7 +72,7 @@ def _break_cost(cost: BreakCost | None) -> tuple[float | None, str]:
         return 0.0, " It costs nothing: the device hides the host's work."
     low, high = cost.range_ns
     return cost.cost_ns, (
-        f" {format_duration(cost.cost_ns)} a step "
+        f" {format_duration(cost.cost_ns)} per step "
         f"({format_duration(low)} to {format_duration(high)}): host and device replayed "
         "without the host's work for the breaks."
     )
@@ -152,7 +152,7 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
     return Finding(
         key="unfused_optimizer",
         title="The optimizer passes over the parameters many times.",
-        evidence=f"{n:.0f} kernels, {format_duration(time)} a step "
+        evidence=f"{n:.0f} kernels, {format_duration(time)} per step "
         f"({format_share(time / facts.step_ns)}). {how}",
         advice="Use fused=True in the optimizer, or compile its step.",
         page="fusion",

@@ -1,4 +1,4 @@
-"""Findings that hardware counters prove: how much less a step moves through the memory."""
+"""Findings that hardware counters prove: how much less per step moves through the memory."""
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.ledger.result import GroupSide
@@ -33,7 +33,7 @@ def dram_traffic(facts: Facts) -> Finding | None:
         return None
     return Finding(
         key="dram_traffic",
-        title=f"Fusion removed {format_bytes(saved)} of DRAM traffic a step.",
+        title=f"Fusion removed {format_bytes(saved)} of DRAM traffic per step.",
         evidence=f"Measured by Nsight Compute in both runs: {format_count(n_groups)} groups of "
         f"operators that fewer kernels compute now. The whole step: {format_bytes(before)} → "
         f"{format_bytes(after)} ({format_change(after / before)}).",

@@ -36,7 +36,7 @@ class Finding:
     evidence: str  # what was measured
     advice: str  # what to try, imperative
     page: Page  # where it shows
-    at_stake_ns: float | None = None  # a step
+    at_stake_ns: float | None = None  # per step
     one_off_ns: float | None = None  # once, not each step
     weight: Weight = "by time"
     at_most: bool = False  # at_stake_ns is an upper bound: what is won lies between 0 and it
@@ -93,7 +93,7 @@ class Facts:
 
     @cached_property
     def host_idle_ns(self) -> float:
-        """Idle time of the device that is the host's doing, a step."""
+        """Idle time of the device that is the host's doing, per step."""
         return sum(ns for key, ns in self.shares.items() if key.startswith("idle_host_"))
 
     @property
@@ -126,7 +126,7 @@ class Facts:
         return tuple(one for one in self.summary.kernels if one.category in categories)
 
     def per_step(self, kernels: Iterable[KernelTotal]) -> float:
-        """Their time a step, ns."""
+        """Their time per step, ns."""
         return sum(one.time_ns for one in kernels) / self.n_steps
 
 

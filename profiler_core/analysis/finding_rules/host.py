@@ -29,7 +29,7 @@ def launch_bound(facts: Facts) -> Finding | None:
         key="launch_bound",
         title="The device waits for the host.",
         evidence=f"{format_duration(facts.host_idle_ns)} of "
-        f"{format_duration(facts.step_ns)} a step ({share}), {n:.0f} launches a step "
+        f"{format_duration(facts.step_ns)} per step ({share}), {n:.0f} launches per step "
         f"({facts.clock}). At most all of this idle time can go.",
         advice=advice,
         page="timeline",
@@ -49,7 +49,7 @@ def synchronisations(facts: Facts) -> Finding | None:
     return Finding(
         key="synchronisations",
         title="The host stops to wait for the device.",
-        evidence=f"{what}, {format_duration(idle)} of idle device a step ({facts.clock}), "
+        evidence=f"{what}, {format_duration(idle)} of idle device per step ({facts.clock}), "
         "which is what is at stake.",
         advice="Keep values on the device (torch.where instead of if), read them later and less "
         "often, and take torch.cuda.synchronize() out of the step.",
@@ -95,7 +95,7 @@ def pageable_copies(facts: Facts) -> Finding | None:
         key="pageable_copies",
         title="Data goes through pageable host memory.",
         evidence=f"{n:.0f} cop{'y' if round(n) == 1 else 'ies'}, "
-        f"{format_bytes(size)}, {format_duration(time)} a step. At most that: pinned copies are "
+        f"{format_bytes(size)}, {format_duration(time)} per step. At most that: pinned copies are "
         "faster and run beside the host's work, but do not vanish.",
         advice="Use pin_memory=True in the DataLoader and .to(device, non_blocking=True).",
         page="timeline",
@@ -117,7 +117,7 @@ def small_copies(facts: Facts) -> Finding | None:
         key="small_copies",
         title="Many small copies between host and device.",
         evidence=f"{n:.0f} copies of {format_bytes(found['bytes'].mean())} on average, "  # type: ignore[arg-type]
-        f"{format_duration(time)} a step. At most that: together they move the same bytes.",
+        f"{format_duration(time)} per step. At most that: together they move the same bytes.",
         advice="Make these tensors on the device, or send them together.",
         page="timeline",
         at_stake_ns=time,

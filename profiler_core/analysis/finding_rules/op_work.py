@@ -178,7 +178,7 @@ def floor_ns(op: OpWork, flops_per_s: float, peaks: DevicePeaks, item: int) -> f
 
 @dataclass(frozen=True)
 class Headroom:
-    """Products against their floors, ns a step."""
+    """Products against their floors, ns per step."""
 
     time_ns: float  # of those whose shapes are known
     floor_ns: float

@@ -45,7 +45,7 @@ def tf32_off(facts: Facts) -> Finding | None:
     return Finding(
         key="tf32_off",
         title="Matrix products run in plain fp32, without Tensor Cores.",
-        evidence=f"{format_duration(time)} a step "
+        evidence=f"{format_duration(time)} per step "
         f"({format_share(time / facts.step_ns)}) in {sum(k.n for k in found) // facts.n_steps} "
         f"kernels such as {found[0].name[:60]}. {how}",
         advice="If TF32's 10-bit mantissa is enough: "
@@ -63,7 +63,7 @@ def _roofline(
     type_: str,
     otherwise_ns: float | None,
 ) -> tuple[float | None, str]:
-    """(At most this much, ns a step, and the sentence that says how it was found).
+    """(At most this much, ns per step, and the sentence that says how it was found).
 
     Args:
         facts: of the run.
@@ -104,7 +104,7 @@ def half_precision(facts: Facts) -> Finding | None:
     return Finding(
         key="half_precision",
         title="Most of the step is matrix products in 32 bits.",
-        evidence=f"{format_duration(time)} a step ({format_share(time / facts.step_ns)}) in "
+        evidence=f"{format_duration(time)} per step ({format_share(time / facts.step_ns)}) in "
         f"kernels without a half type in their name. {how}",
         advice="Try torch.autocast('cuda', torch.bfloat16), and check the results.",
         page="kernels",
@@ -137,7 +137,7 @@ def odd_shapes(facts: Facts) -> Finding | None:
     return Finding(
         key="odd_shapes",
         title="Matrix sizes do not suit the Tensor Cores.",
-        evidence=f"Rows of no multiple of 8 values: {shapes}; {format_duration(time)} a step. "
+        evidence=f"Rows of no multiple of 8 values: {shapes}; {format_duration(time)} per step. "
         f"{how}",
         advice="Pad these sizes (vocabulary, classes, heads) to multiples of 8, better of 64.",
         page="kernels",
@@ -198,7 +198,7 @@ def layout_copies(facts: Facts) -> Finding | None:
         key="layout_copies",
         title="Tensors are copied between NCHW and NHWC around convolutions.",
         evidence=f"{sum(one.n for one in found) / facts.n_steps:.0f} layout kernels, "
-        f"{format_duration(time)} a step, all of it theirs to lose.",
+        f"{format_duration(time)} per step, all of it theirs to lose.",
         advice="Keep model and inputs in memory_format=torch.channels_last.",
         page="kernels",
         at_stake_ns=time,
@@ -224,7 +224,7 @@ def max_autotune(facts: Facts) -> Finding | None:
     return Finding(
         key="max_autotune",
         title="The step is bound by matrix products and convolutions.",
-        evidence=f"{format_duration(time)} a step ({format_share(time / facts.step_ns)}); fusion "
+        evidence=f"{format_duration(time)} per step ({format_share(time / facts.step_ns)}); fusion "
         f"has little left to gain. {how}",
         advice="Try mode='max-autotune': it measures Triton's templates against the libraries, "
         "which are rarely far from what can be reached.",

@@ -44,13 +44,13 @@ class Quantity:
 
 QUANTITIES: tuple[Quantity, ...] = (
     Quantity("step_time", "Step time", "ns", "--max-step-time"),
-    Quantity("kernels", "Kernels a step", "count", "--max-kernels"),
-    Quantity("launches", "Launches a step", "count", "--max-launches"),
+    Quantity("kernels", "Kernels per step", "count", "--max-kernels"),
+    Quantity("launches", "Launches per step", "count", "--max-launches"),
     Quantity("graph_breaks", "Graph breaks", "count", "--max-breaks"),
     Quantity("recompiles", "Recompiles after warm-up", "count", "--max-recompiles"),
     Quantity("compile_time", "Compile time", "ns", "--max-compile-time"),
     Quantity("peak_memory", "Peak memory", "bytes", "--max-peak-memory"),
-    Quantity("energy", "Energy a step", "joule", "--max-energy"),
+    Quantity("energy", "Energy per step", "joule", "--max-energy"),
     Quantity(
         "cudagraph_coverage",
         "CUDA-graph coverage",

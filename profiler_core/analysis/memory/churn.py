@@ -9,7 +9,7 @@ from profiler_core.analysis.memory.live import origin
 
 @dataclass(frozen=True)
 class ChurnRow:
-    """Allocations of one origin, a step."""
+    """Allocations of one origin, per step."""
 
     operator: str
     n: float
@@ -31,7 +31,7 @@ def churn(made: pl.DataFrame, n_steps: int) -> Churn:
 
     Args:
         made: `allocations` of one device.
-        n_steps: what "a step" divides by; 1 for a trace without steps.
+        n_steps: what "per step" divides by; 1 for a trace without steps.
     """
     inside = made.filter(pl.col("step").is_not_null())
     rows = (

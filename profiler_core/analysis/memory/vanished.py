@@ -23,7 +23,7 @@ _ELSEWHERE = "(no kernel follows)"
 
 @dataclass(frozen=True)
 class VanishedRow:
-    """Buffers of one origin, a step on either side: (baseline, candidate)."""
+    """Buffers of one origin, per step on either side: (baseline, candidate)."""
 
     label: str  # the group's operators, or the source line
     sources: tuple[str, ...]
@@ -48,7 +48,7 @@ class Vanished:
 
     @property
     def vanished_bytes(self) -> float:
-        """Fewer bytes allocated a step; below 0: more."""
+        """Fewer bytes allocated per step; below 0: more."""
         return self.bytes[0] - self.bytes[1]
 
 

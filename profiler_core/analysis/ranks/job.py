@@ -21,7 +21,7 @@ _WORTH_SAYING = 0.02
 
 @dataclass(frozen=True)
 class RankRow:
-    """One rank, ns a step, means over the steps."""
+    """One rank, ns per step, means over the steps."""
 
     rank: int
     step_ns: float
@@ -32,7 +32,7 @@ class RankRow:
     idle_ns: float
     waited_ns: float  # in collectives, for the rank that came last
     made_wait_ns: float  # of all other ranks together, when this one came last
-    n_last: float  # collectives a step in which it came last
+    n_last: float  # collectives per step in which it came last
     steps: tuple[StepTime, ...]  # the single steps behind the means
 
     @property
@@ -50,9 +50,9 @@ class CollectiveRow:
     kind: str
     label: str
     group_size: int | None
-    n: float  # a step and rank
-    bytes: int | None  # a step and rank
-    time_ns: float  # of the kernels, a step and rank
+    n: float  # per step and rank
+    bytes: int | None  # per step and rank
+    time_ns: float  # of the kernels, per step and rank
     transfer_ns: float | None  # of the fastest rank: without the waiting; None: ranks are missing
     wait_ns: float | None
     bus_bandwidth: float | None
@@ -64,10 +64,10 @@ class Straggler:
 
     rank: int
     share: float
-    made_wait_ns: float  # a step, of all others together
+    made_wait_ns: float  # per step, of all others together
     compute_more: float | None  # its compute over the others' mean, minus 1
-    compute_more_ns: float  # its compute minus the others' mean, a step
-    idle_more_ns: float  # its idle time minus the others' mean, a step
+    compute_more_ns: float  # its compute minus the others' mean, per step
+    idle_more_ns: float  # its idle time minus the others' mean, per step
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ QUANTITIES: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class Quantiles:
-    """One quantity over all ranks, ns a step."""
+    """One quantity over all ranks, ns per step."""
 
     key: str
     label: str

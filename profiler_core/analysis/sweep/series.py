@@ -199,7 +199,7 @@ def _variant(side: Side, compared: CandidateComparison | None, batch: int | None
 
 
 def _batch_size(record: RunRecord, place: SweepPlace) -> int | None:
-    """Samples a step: what the sweep says, else what was asked for; None: the workload's own."""
+    """Samples per step: what the sweep says, else what was asked for; None: the workload's own."""
     swept = batch_of(place.value, place.name)
     asked = record.spec.get("batch_size")
     if swept is None and isinstance(asked, int) and not isinstance(asked, bool):

@@ -54,7 +54,7 @@ def readings(found: RunTelemetry) -> tuple[Reading, ...]:
             spread,
         ),
         of_gpu(
-            "Energy a step",
+            "Energy per step",
             "energy_per_step_j",
             _energy(found.energy_per_step_j),
             "Power times the length of the phase over its steps; what an idle GPU draws is in it.",
@@ -64,7 +64,7 @@ def readings(found: RunTelemetry) -> tuple[Reading, ...]:
             "Energy a sample",
             "energy_per_sample_j",
             _energy(found.energy_per_sample_j),
-            "Energy a step over the batch size.",
+            "Energy per step over the batch size.",
             spread,
         ),
         of_gpu(

@@ -1,4 +1,4 @@
-"""Whether a step calls an operator that may round like TF32 although its tensors are fp32.
+"""Whether per step calls an operator that may round like TF32 although its tensors are fp32.
 
 PyTorch lets cuDNN's convolutions use TF32 unless told otherwise (`torch.backends.cudnn.allow_tf32`
 is True from the start), and matrix products only when asked. Which algorithm is taken is the

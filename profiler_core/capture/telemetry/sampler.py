@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Optional, Sequence
 
 PERIOD_S = 0.05  # the energy counter moves about every 0.1 s, utilisation every 1/6 s
-WHILE_TIMED_PERIOD_S = 0.1  # beside timed rounds: 10 Hz costs a step less than 1 % (measured)
+WHILE_TIMED_PERIOD_S = 0.1  # beside timed rounds: 10 Hz costs per step less than 1 % (measured)
 
 Reader = Callable[[int], Optional[Dict[str, Any]]]  # epoch ns -> a row, or nothing to say
 Wait = Callable[[float], bool]  # for so many seconds; True: it is over

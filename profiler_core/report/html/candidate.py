@@ -70,7 +70,8 @@ def _difference(result: Waterfall, labels: tuple[str, str], charts: Charts) -> s
     figure = waterfall_figure(result, labels, LIGHT)
     return (
         '<div class="keep"><h3>Where the difference comes from</h3>'
-        f"{paragraph(sentence, 'muted')}{charts.html(figure, f'From {before} a step: {changes}.')}"
+        f"{paragraph(sentence, 'muted')}"
+        f"{charts.html(figure, f'From {before} per step: {changes}.')}"
         f"</div>{bullets(result.notes)}"
     )
 
@@ -111,7 +112,7 @@ def _groups(groups: tuple[FoldedGroup, ...], labels: tuple[str, str]) -> str:
     below = (
         paragraph(f"{n_left_out} smaller groups are left out here.", "muted") if n_left_out else ""
     )
-    heads = ["The biggest changes, a step", "kernels", *labels, "change"]
+    heads = ["The biggest changes, per step", "kernels", *labels, "change"]
     return f"{table(heads, rows)}{below}"
 
 

@@ -51,7 +51,7 @@ def _facts(runs: Sequence[tuple[str, CompilationReport]]) -> str:
         ("Compilations", lambda r: format_count(_n_compilations(r))),
         ("Compile time", _seconds),
         ("Graph breaks, distinct", lambda r: format_count(len(r.breaks))),
-        ("Cost of all breaks, a step", _break_cost),
+        ("Cost of all breaks, per step", _break_cost),
         ("Functions that run eager", lambda r: format_count(len(r.skips))),
         ("Recompiles", lambda r: format_count(len(r.recompiles))),
         ("Time of the recompiles", lambda r: format_duration(r.recompile_ns)),
@@ -111,7 +111,7 @@ def _breaks(breaks: Sequence[BreakReport]) -> str:
         ]
         for graph_break in breaks[:_MOST]
     ]
-    heads = ["Graph break", "what to change, what PyTorch says", "met", "its share, a step"]
+    heads = ["Graph break", "what to change, what PyTorch says", "met", "its share, per step"]
     return table(heads, rows, text=True, numbers=2) + _more(len(breaks))
 
 
@@ -158,7 +158,7 @@ def _cudagraphs(report: CompilationReport) -> str:
         ]
         for event, cause in report.cudagraphs[:_MOST]
     ]
-    heads = ["CUDA graph", "why, and what to change", "times", "at stake, a step"]
+    heads = ["CUDA graph", "why, and what to change", "times", "at stake, per step"]
     return table(heads, rows, text=True, numbers=2) + _more(len(report.cudagraphs))
 
 

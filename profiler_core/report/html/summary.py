@@ -39,7 +39,7 @@ def headline(contents: Contents) -> str:
     if lead is None:
         sentences = [verdict_sentence(c).headline for c in comparison.candidates]
         time = format_duration(comparison.baseline.step_time_ns)
-        title = f"{comparison.baseline.label}: {time} a step."
+        title = f"{comparison.baseline.label}: {time} per step."
         return html + f"<h1>{escape(title)}</h1>" + "".join(map(_lead, sentences))
     verdict = verdict_sentence(lead)
     first, evidence = split_headline(verdict.headline, (lead.label, lead.baseline_label))
@@ -96,7 +96,7 @@ def _bars(contents: Contents, charts: Charts) -> str:
     if not parts:
         return paragraph("No run has a trace, so nobody knows where the time went.", "muted")
     alt = "; ".join(
-        f"{label}: {format_duration(p.step_ns)} a step, idle {format_duration(p.idle_ns)}"
+        f"{label}: {format_duration(p.step_ns)} per step, idle {format_duration(p.idle_ns)}"
         for label, p in zip(labels, parts, strict=True)
     )
     return (

@@ -95,7 +95,7 @@ def _limit(hit: LimitHit) -> None:
 def _break(run: Run, one: BreakReport, total_ns: float, *, expanded: bool) -> None:
     found, place = one.found, one.place
     if one.cost_ns is not None and total_ns:
-        price = f"{format_duration(one.cost_ns)} a step"
+        price = f"{format_duration(one.cost_ns)} per step"
     elif one.cost_ns is not None:
         price = "no cost"
     else:

@@ -47,7 +47,7 @@ def _sentence(report: CompilationReport) -> str:
         if cost is not None and cost.n:
             price = (
                 f" {'costs' if len(report.breaks) == 1 else 'cost'} "
-                f"<em>{format_duration(cost.cost_ns)} a step</em>"
+                f"<em>{format_duration(cost.cost_ns)} per step</em>"
                 if cost.cost_ns
                 else ", which cost nothing here"
             )
@@ -86,7 +86,7 @@ def _evidence(report: CompilationReport, without_trace: str | None) -> list[str]
             )
         elif cost.bound == "device":
             lines.append(
-                f"The device needs {format_duration(cost.step_ns)} a step and hides the host's "
+                f"The device needs {format_duration(cost.step_ns)} per step and hides the host's "
                 f"{format_duration(cost.host_work_ns)} between the compiled calls."
             )
     taken = report.compile_time

@@ -54,7 +54,7 @@ def show_cudagraphs(report: CompilationReport) -> None:
         f"{format_share(coverage.kernel_share)} of the kernels and "
         f"{format_share(coverage.time_share)} of their time are replayed: "
         f"{format_count(coverage.n_graph_launches)} "
-        f"launch{'' if coverage.n_graph_launches == 1 else 'es'} a step instead of "
+        f"launch{'' if coverage.n_graph_launches == 1 else 'es'} per step instead of "
         f"{format_count(coverage.n_graph_launches + coverage.launches_saved)}.",
     )
     stakes = {stake.event: stake.at_stake_ns for stake in coverage.stakes}
@@ -69,7 +69,7 @@ def show_cudagraphs(report: CompilationReport) -> None:
         for event, cause in report.cudagraphs[:_MOST]
     ]
     if rows:
-        st.html(_table(["what", "why", "place", "times", "at stake a step"], rows))
+        st.html(_table(["what", "why", "place", "times", "at stake per step"], rows))
 
 
 def show_regions(report: CompilationReport) -> None:

@@ -19,7 +19,7 @@ _WHERE: dict[Residence, str] = {
 def detail_lines(sides: list[KernelCounters | None]) -> list[tuple[str, list[str]]]:
     """Lines of a table, (head, a cell for each run); lines that no run fills are left out."""
     lines = [
-        ("DRAM read, a step", [_bytes(s, "dram_read_bytes") for s in sides]),
+        ("DRAM read, per step", [_bytes(s, "dram_read_bytes") for s in sides]),
         ("DRAM written", [_bytes(s, "dram_write_bytes") for s in sides]),
         ("By shapes, read and written", [_by_shapes(s) for s in sides]),
         ("Bandwidth of DRAM", [_bandwidth(s) for s in sides]),
@@ -32,7 +32,7 @@ def detail_lines(sides: list[KernelCounters | None]) -> list[tuple[str, list[str
 
 
 def traffic_sentence(measured: Measured, estimated_bytes: float | None) -> str | None:
-    """For instance: Measured: 103 MB read from DRAM and 98.0 MB written, a step: 98 % of ….
+    """For instance: Measured: 103 MB read from DRAM and 98.0 MB written, per step: 98 % of ….
 
     None where the counters hold no DRAM bytes.
     """
@@ -41,7 +41,7 @@ def traffic_sentence(measured: Measured, estimated_bytes: float | None) -> str |
         return None
     text = (
         f"Measured: {format_bytes(measured.dram_read_bytes)} read from DRAM and "
-        f"{format_bytes(measured.dram_write_bytes)} written, a step"
+        f"{format_bytes(measured.dram_write_bytes)} written, per step"
     )
     where = residence(moved, estimated_bytes)
     if where is None or not estimated_bytes:

@@ -47,5 +47,5 @@ def show_left(found: Pair, shown: Sequence[FoldedGroup]) -> None:
         f"<p class=fs-note>The filters leave {format_count(n)} of "
         f"{format_count(len(ledger.groups))} groups of "
         f"{escape(clipped(found.labels[1], _LONGEST))}: "
-        f"<b>{format_duration(before)} → {format_duration(after)}</b> a step.</p>"
+        f"<b>{format_duration(before)} → {format_duration(after)}</b> per step.</p>"
     )

@@ -58,7 +58,7 @@ def _summary(folded: FoldedGroup) -> str:
     change = f", {format_change(after / before)}" if before and after else ""
     together = f" for all {len(folded.groups)} together" if len(folded.groups) > 1 else ""
     return (
-        f"{format_duration(before)} → {format_duration(after)} a step{together} "
+        f"{format_duration(before)} → {format_duration(after)} per step{together} "
         f"({format_difference(after - before)}{change})."
     )
 
@@ -156,7 +156,7 @@ def _moved(found: Bandwidth | None, peaks: DevicePeaks | None) -> str:
     if found is None:
         return "How many bytes it moves is not known: the trace has not all of the shapes."
     text = (
-        f"Moves at least {format_bytes(found.bytes_moved)} a step, "
+        f"Moves at least {format_bytes(found.bytes_moved)} per step, "
         f"{format_bytes(found.bytes_per_s)}/s"
     )
     if found.share is None or peaks is None:

@@ -15,7 +15,7 @@ from profiler_core.ui.style import colors
 
 _LONGEST_HEAD = 16  # characters of a run's name
 _MOST_ROWS = 2000
-_NO_NEWS_US = 0.5  # a step; what two runs of the same code differ by
+_NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
 
 
 def choose_listed(found: Mapping[int, Pair], listed: int) -> None:
@@ -129,20 +129,20 @@ def _columns(found: Pair) -> dict[str, Any]:
             f"{baseline}, µs",
             format="%.1f",
             width=_width_px(baseline),
-            help=f"{found.time_word} a step.",
+            help=f"{found.time_word} per step.",
         ),
         "t1": number(
             f"{candidate}, µs",
             format="%.1f",
             width=_width_px(candidate),
-            help=f"{found.time_word} a step.",
+            help=f"{found.time_word} per step.",
         ),
         "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
-        "n": text("kernels", width=80, help="Kernels a step, copies and memsets not among them."),
+        "n": text("kernels", width=80, help="Kernels per step, copies and memsets not among them."),
         "dram": text(
             "DRAM",
             width=150,
-            help="Bytes read and written in memory a step, measured by Nsight Compute.",
+            help="Bytes read and written in memory per step, measured by Nsight Compute.",
         ),
         "source": text("source line", width=170),
         "module": text("module", width=170),

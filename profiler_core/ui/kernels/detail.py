@@ -72,7 +72,7 @@ def _table(
 
     body = (
         line("Calls a step", [format_count(side.n) if side else "–" for side in row.sides])
-        + line("Time a step", durations(lambda side: side.time_ns))
+        + line("Time per step", durations(lambda side: side.time_ns))
         + line("Mean", durations(lambda side: side.mean_ns))
         + line("Shortest", durations(lambda side: side.min_ns))
         + line("Longest", durations(lambda side: side.max_ns))

@@ -19,7 +19,7 @@ _KERNEL = "kernel"  # the URL parameter of the selected one
 _HEIGHT_PX = 460
 _LONGEST_HEAD = 16  # characters of a run's name
 _COUNTED = ("dram_read_bytes", "dram_write_bytes", "l2_read_bytes", "l2_write_bytes")
-_NO_NEWS_US = 0.5  # a step; smaller than what two profiled runs of the same code differ by
+_NO_NEWS_US = 0.5  # per step; smaller than what two profiled runs of the same code differ by
 
 
 # For each run the counters of its kernels by name; None: it has none.
@@ -67,7 +67,7 @@ def offer_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measur
 
 
 def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured = ()) -> str:
-    """The rows as CSV: every number, times in ns and bytes a step."""
+    """The rows as CSV: every number, times in ns and bytes per step."""
     out = io.StringIO()
     writer = csv.writer(out)
     heads = ("n_per_step", "time_ns_per_step", "mean_ns", "min_ns", "max_ns")
@@ -137,7 +137,7 @@ def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
     config: dict[str, Any] = {
         "name": st.column_config.TextColumn("kernel", width=230, pinned=True),
         "n": st.column_config.TextColumn(
-            "calls a step", width=24 + 34 * len(labels), help=f"In {', then '.join(labels)}."
+            "calls per step", width=24 + 34 * len(labels), help=f"In {', then '.join(labels)}."
         ),
         "category": st.column_config.TextColumn("kind", width=130),
     }
@@ -154,7 +154,7 @@ def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
                 "Δ µs" + "\u200b" * run,  # heads must differ
                 format="%+.1f",
                 width=66,
-                help=f"{label}: time a step, minus the baseline's; a kernel that does not run "
+                help=f"{label}: time per step, minus the baseline's; a kernel that does not run "
                 "takes none.",
             )
     for run, counted in enumerate(measured):

@@ -47,13 +47,13 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
         format_bytes,
     ),
     (
-        "Allocations a step",
+        "Allocations per step",
         "How often a step asked the allocator for memory; a CUDA graph's replay never does.",
         lambda r: r.churn.n if r.churn else None,
         format_count,
     ),
     (
-        "Bytes allocated a step",
+        "Bytes allocated per step",
         "All of them added up: most of it is used again and again within the step.",
         lambda r: r.churn.bytes if r.churn else None,
         format_bytes,

@@ -35,11 +35,11 @@ def show_vanished(
             f"{format_count(was - now)} × {format_bytes(size)}"
             for size, was, now in found.largest[:6]
         )
-        st.html(f"<p class=fs-note>Sizes that are gone, a step: {escape(sizes)}.</p>")
+        st.html(f"<p class=fs-note>Sizes that are gone, per step: {escape(sizes)}.</p>")
 
 
 def _sentence(found: Vanished, candidate: str) -> str:
-    was = f"{format_count(found.n[0])} buffers of together {format_bytes(found.bytes[0])} a step"
+    was = f"{format_count(found.n[0])} buffers of together {format_bytes(found.bytes[0])} per step"
     if found.vanished_bytes <= 0:
         more = format_bytes(-found.vanished_bytes)
         return f"Nothing on balance: {candidate} allocates {more} more than the {was} before."

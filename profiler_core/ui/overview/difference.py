@@ -157,4 +157,4 @@ def _in_words(result: Waterfall) -> str:
     changes = "; ".join(
         f"{row.label} {format_difference(row.delta_ns)}" for row in result.rows if row.delta_ns
     )
-    return f"From {format_duration(result.baseline_ns)} a step: {changes}."
+    return f"From {format_duration(result.baseline_ns)} per step: {changes}."

@@ -27,7 +27,7 @@ def show_step_bars(sides: Sequence[Side]) -> None:
         return
     palette = colors()
     alt = "; ".join(
-        f"{label}: {format_duration(p.step_ns)} a step, idle {format_duration(p.idle_ns)}"
+        f"{label}: {format_duration(p.step_ns)} per step, idle {format_duration(p.idle_ns)}"
         for label, p in zip(labels, parts, strict=True)
     )
     show_figure(step_bars(labels, parts, palette), key="step_bars", alt=alt)

@@ -67,7 +67,7 @@ _HEADS = (
     ("Calls", "A step and rank."),
     ("Bytes", "A step and rank: the larger of what goes in and what comes out."),
     ("Without waiting", "Time of the fastest rank: the one that came last waits for nobody."),
-    ("Waiting", "What the kernels of the other ranks last longer, a step and rank."),
+    ("Waiting", "What the kernels of the other ranks last longer, per step and rank."),
     (
         "Bus bandwidth",
         "Bytes over the time without waiting, times the factor of nccl-tests for the number of "

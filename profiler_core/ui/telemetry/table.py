@@ -13,7 +13,7 @@ from profiler_core.units import format_change
 # label -> the number behind it, for the change against the baseline
 _CHANGES = {
     "Power": "power_w",
-    "Energy a step": "energy_per_step_j",
+    "Energy per step": "energy_per_step_j",
     "Energy a sample": "energy_per_sample_j",
     "SM clock": "sm_clock_mhz",
 }

@@ -200,7 +200,7 @@ def test_breaks_without_a_trace_are_ranked_by_how_often_they_were_met():
 
 
 def test_break_even_by_hand_on_a_shipped_sample():
-    """Compile seconds / (baseline - candidate seconds a step), from the raw files alone."""
+    """Compile seconds / (baseline - candidate seconds per step), from the raw files alone."""
     folder = Path(__file__).resolve().parents[3] / "sample_traces" / "bert"
 
     def median_step_s(variant):

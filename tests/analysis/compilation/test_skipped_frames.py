@@ -121,4 +121,4 @@ def test_skipped_frames_are_priced_by_the_other_runs_of_the_comparison():
     assert "whole compiles the whole step" in found.evidence
     contents = gather(every)
     assert contents.compilations[1].lost.ns == 300
-    assert "Frames skipped: lost 300 ns a step." in html_report(contents)
+    assert "Frames skipped: lost 300 ns per step." in html_report(contents)

@@ -64,7 +64,7 @@ def measured(traces: Path, counters: Path, prefix: str):
 
 
 def pointwise_sides(ledger, counted):
-    """(side, bytes a kernel by shapes, its written bytes, both a step, measured) of each group."""
+    """(side, bytes of a kernel by shapes, written bytes, both per step, measured) by group."""
     for number, group in enumerate(ledger.groups):
         for which, side in enumerate((group.baseline, group.candidate)):
             one = counted.of(number, which)

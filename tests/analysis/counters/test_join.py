@@ -9,7 +9,7 @@ from profiler_core.model.counters import COUNTERS_SCHEMA, Counters
 
 
 def work_of(*steps):
-    """Kernels a step, as (name, grid, dur_ns)."""
+    """Kernels per step, as (name, grid, dur_ns)."""
     rows = [
         {"cat": "kernel", "name": name, "grid": grid, "block": "[1,1,1]", "dur_ns": dur,
          "ts_ns": 1000 * number + place, "launch_ts_ns": 1000 * number + place, "step": number}

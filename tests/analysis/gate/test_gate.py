@@ -117,7 +117,7 @@ def test_a_repeat_of_the_baseline_widens_the_noise():
 
 
 def test_a_bound_on_the_candidate_itself():
-    # ten steps a round: 100 µs a step
+    # ten steps a round: 100 µs per step
     assert outcome(STEADY, STEADY, "110us") == "pass"
     assert outcome(STEADY, STEADY, "90us") == "regression"
 

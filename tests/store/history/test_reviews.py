@@ -11,7 +11,7 @@ from profiler_core.store import history
 from tests.store.history.samples import redated_copy
 
 FINDING = ReviewFinding(1, "graph_breaks", "3 graph breaks", "In f.", "Move it.", "0.4 ms",
-                        "a step", "compilation", "by time")  # fmt: skip
+                        "per step", "compilation", "by time")  # fmt: skip
 
 
 def begun(home, *, person="Ada", title="Week 47 · resnet50"):
