@@ -12,8 +12,8 @@ from profiler_core.analysis.gate.answer import (
 )
 from profiler_core.analysis.gate.judgement import Gate
 from profiler_core.analysis.gate.limits import QUANTITIES, Limit, parse_limit, value_text
+from profiler_core.cli.history_module import history_module
 from profiler_core.cli.json_output import write_json
-from profiler_core.cli.kept import the_history
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import comparison_of
 from profiler_core.cli.table import table
@@ -102,7 +102,7 @@ def _baseline(name: str) -> Path:
     path = Path(name)
     if path.exists():
         return path
-    history = the_history(f"{name} is no run, and a baseline of that name", "Pass a path")
+    history = history_module(f"{name} is no run, and a baseline of that name", "Pass a path")
     try:
         return Path(history.directory_of(history.baseline(name)))
     except FusionscopeError as error:

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         for source in sources
     ]
     compared = measures(tuple(job_read.job for job_read in jobs)) if len(jobs) > 1 else ()
-    hta = _asked(sources, jobs) if arguments.hta else None
+    hta = _hta_result(sources, jobs) if arguments.hta else None
     if arguments.json:
         write_json({**_answer(sources, jobs, compared), "hta": hta})
     else:
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if all(job_read.job.ranks for job_read in jobs) else 3
 
 
-def _asked(sources: list[str], jobs: list[LocatedJob]) -> HtaAnswer:
+def _hta_result(sources: list[str], jobs: list[LocatedJob]) -> HtaAnswer:
     """HTA on the last job, against the first where there are several."""
     baseline = (sources[0], jobs[0].rank_files) if len(jobs) > 1 else None
     try:

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from profiler_core.cli.kept import the_history
+from profiler_core.cli.history_module import history_module
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import add_runs, comparison_of
 from profiler_core.errors import BadInput
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
     contents = gather(comparison_of(arguments.baseline, arguments.candidates))
     if arguments.review is not None:
-        history = the_history(f"The review {arguments.review}", "Leave --review out")
+        history = history_module(f"The review {arguments.review}", "Leave --review out")
         review = history.review(arguments.review)
         contents = replace(contents, review=review, review_url=arguments.review_url or "")
     if arguments.redact:

@@ -11,7 +11,7 @@ from profiler_core import run_directory as names
 from profiler_core.model.run import RunRecord
 
 
-def as_it_stands(record: RunRecord, folder: Path, *, may_be_alive: bool) -> RunRecord:
+def with_current_status(record: RunRecord, folder: Path, *, may_be_alive: bool) -> RunRecord:
     """The record, "lost" where it says "running" and cannot be; then `error` says what is kept.
 
     Args:

@@ -50,7 +50,7 @@ class Certainty(IntEnum):
 
 
 @dataclass(frozen=True)
-class RankSaid:
+class RankHeader:
     """What the head of a trace says of its job; None: not said."""
 
     rank: int | None = None
@@ -92,11 +92,11 @@ class Reader(Protocol):
         """
 
 
-def _nothing_said(_head: bytes) -> RankSaid:
-    return RankSaid()
+def _no_rank_header(_head: bytes) -> RankHeader:
+    return RankHeader()
 
 
-def _no_objection(_path: Path) -> None:
+def _no_check(_path: Path) -> None:
     return None
 
 
@@ -116,7 +116,7 @@ class FileKind:
     endings: tuple[str, ...] = ()  # of names, lower case; they help to name and to list, no more
     usual_words: frozenset[str] = frozenset()  # of names; they do not tell whose file it is
     remedy: str = ""  # what to pass instead of a file that is not read
-    check: Callable[[Path], None] = _no_objection  # raises NotATrace where the head deceives
+    check: Callable[[Path], None] = _no_check  # raises NotATrace where the head deceives
 
     def stored_names(self) -> Iterator[str]:
         """The names that a file of this kind has in a run directory, packed or not."""
@@ -134,7 +134,8 @@ class TraceFormat(FileKind):
     recorded_by: str  # the tool
     options: tuple[ReadOption, ...] = ()
     options_title: str = ""  # above them in the help of a verb
-    rank_said: Callable[[bytes], RankSaid] = _nothing_said  # asked with the first unpacked bytes
+    # Called with the first unpacked bytes of the file.
+    rank_header: Callable[[bytes], RankHeader] = _no_rank_header
     reads_unrecognised: bool = False  # its reader says what is wrong with a file of no kind
 
     def packed_endings(self) -> Iterator[str]:

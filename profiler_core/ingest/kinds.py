@@ -63,11 +63,11 @@ def kind_of_trace(path: Path) -> TraceFormat | None:
 
     Of an archive it is that of the trace inside. What cannot be unpacked is recognised by nobody.
     """
-    kind = looked_at(path)
+    kind = cached_kind(path)
     return kind if isinstance(kind, TraceFormat) else None
 
 
-def looked_at(path: Path) -> FileKind | None:
+def cached_kind(path: Path) -> FileKind | None:
     """The kind of a file, or of the trace in an archive, told once for each state of the file.
 
     None too where it cannot be unpacked or opened: whoever reads it says what is wrong with it.

@@ -14,8 +14,8 @@ from profiler_core.ingest import columns
 from profiler_core.ingest.cache_limit import Hold, keep_within_limit
 from profiler_core.ingest.file_kind import Progress, Role, TraceFormat
 from profiler_core.ingest.fingerprint import columns_folder, fingerprint_in
-from profiler_core.ingest.formats import format_of_last_resort
-from profiler_core.ingest.kinds import kind_of_trace, looked_at, not_read
+from profiler_core.ingest.formats import fallback_format
+from profiler_core.ingest.kinds import cached_kind, kind_of_trace, not_read
 from profiler_core.ingest.options import chosen, suffix_of
 from profiler_core.model.trace import RECORDED_BY, Trace
 
@@ -71,7 +71,7 @@ def cache_folder(path: Path) -> Path:
         BadInput: there is no such file.
     """
     folder = columns_folder(path, "traces", columns.SCHEMA_VERSION)
-    kind = kind_of_trace(path) or format_of_last_resort()
+    kind = kind_of_trace(path) or fallback_format()
     choice = suffix_of(chosen(kind, fingerprint_in(folder)))
     return folder.with_name(f"{folder.name}-{kind.slug}{kind.version}{choice}")
 
@@ -82,10 +82,10 @@ def _format_of(path: Path, name: str) -> TraceFormat:
     Raises:
         BadInput: it is known, and only its own tool reads it.
     """
-    kind = looked_at(path)
+    kind = cached_kind(path)
     if kind is not None and kind.role is Role.NOT_READ:
         raise not_read(name, kind)
-    return kind if isinstance(kind, TraceFormat) else format_of_last_resort()
+    return kind if isinstance(kind, TraceFormat) else fallback_format()
 
 
 def _load(folder: Path, path: Path) -> Trace | None:

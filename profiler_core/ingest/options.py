@@ -25,7 +25,7 @@ def chosen(kind: TraceFormat, key: str) -> dict[str, str | int]:
     """The options for the file with this fingerprint; empty where everything is by the rule."""
     if not kind.options:
         return {}
-    stored = _kept(kind, key)
+    stored = _stored_options(kind, key)
     values = {
         option.name: _converted(option, os.environ.get(variable(option))) or stored.get(option.name)
         for option in kind.options
@@ -57,7 +57,7 @@ def suffix_of(options: Options) -> str:
     return f"-{zlib.crc32(repr(sorted(options.items())).encode()):08x}"
 
 
-def _kept(kind: TraceFormat, key: str) -> dict[str, str | int]:
+def _stored_options(kind: TraceFormat, key: str) -> dict[str, str | int]:
     try:
         values = msgspec.json.decode(_file(kind, key).read_bytes(), type=dict[str, Any])
     except (OSError, msgspec.MsgspecError):

@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from profiler_core import run_directory as names
-from profiler_core.ingest.file_kind import RankSaid, TraceFormat
+from profiler_core.ingest.file_kind import RankHeader, TraceFormat
 from profiler_core.ingest.formats import trace_endings
-from profiler_core.ingest.kinds import looked_at
-from profiler_core.ingest.rank_of import rank_in_name, rank_said
+from profiler_core.ingest.kinds import cached_kind
+from profiler_core.ingest.rank_of import rank_header, rank_in_name
 
 _OF_NO_INTEREST = (".", "__MACOSX", names.TRACE_STACKS.split(".")[0])
 
@@ -25,7 +25,7 @@ class RankTrace:
     name: str
     is_trace: bool  # False: named like the trace of a rank, and unreadable
     rank: int | None  # what the file says, else its name
-    said: int | None  # by the file itself
+    header_rank: int | None  # by the file itself
     world_size: int | None
 
 
@@ -35,13 +35,13 @@ def rank_trace(path: Path, name: str) -> RankTrace | None:
         status = path.stat()
     except OSError:
         return None
-    kind = looked_at(path)
+    kind = cached_kind(path)
     is_trace = isinstance(kind, TraceFormat)
     named = rank_in_name(name)
     is_broken = kind is None and named is not None and name.lower().endswith(trace_endings())
     if not is_trace and not is_broken:
         return None
-    header = _rank_said(path, status.st_mtime_ns, status.st_size) if is_trace else RankSaid()
+    header = _rank_header(path, status.st_mtime_ns, status.st_size) if is_trace else RankHeader()
     rank = named if header.rank is None else header.rank
     return RankTrace(path, name, not is_broken, rank, header.rank, header.world_size)
 
@@ -87,6 +87,6 @@ def _candidates(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 @lru_cache(maxsize=32_768)
-def _rank_said(path: Path, mtime_ns: int, size: int) -> RankSaid:
+def _rank_header(path: Path, mtime_ns: int, size: int) -> RankHeader:
     del mtime_ns, size  # they only retire the entry of a changed file
-    return rank_said(path)
+    return rank_header(path)

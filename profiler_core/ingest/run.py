@@ -16,7 +16,7 @@ from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import cache_directory
 from profiler_core.ingest import archive
-from profiler_core.ingest.alive import as_it_stands
+from profiler_core.ingest.alive import with_current_status
 from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.fingerprint import fingerprint
@@ -174,7 +174,7 @@ def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:
         raise NotARun(
             f"{file} is no record of a run: {error}.", remedy="Restore it, or delete it."
         ) from error
-    return as_it_stands(record, folder, may_be_alive=not is_copy)
+    return with_current_status(record, folder, may_be_alive=not is_copy)
 
 
 def unpacked(file: Path) -> Path:

@@ -14,7 +14,7 @@ from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.kinds import is_archive
-from profiler_core.ingest.rank_of import rank_in_name, rank_said
+from profiler_core.ingest.rank_of import rank_header, rank_in_name
 from profiler_core.ingest.rank_traces import RankTrace, rank_trace, ranks_in, usable
 from profiler_core.ingest.run import unpacked
 from profiler_core.ingest.run_files import file_in
@@ -70,7 +70,7 @@ def find_ranks(location: str) -> RankFiles:
         return ranks_below(path, path.name or str(path))
     if is_archive(path):
         return ranks_below(unpacked(path), path.name)
-    return _numbered(path.name, [_Candidate(str(path), path.name, rank_said(path).rank)])
+    return _numbered(path.name, [_Candidate(str(path), path.name, rank_header(path).rank)])
 
 
 def ranks_below(folder: Path, name: str) -> RankFiles:
@@ -91,7 +91,7 @@ def ranks_below(folder: Path, name: str) -> RankFiles:
     if len(inside) == 1 and inside[0].is_dir():
         return ranks_below(inside[0], name)
     traces = list(ranks_in(folder).values()) or _traces_below(folder)
-    return _numbered(name, [_Candidate(str(t.path), t.name, t.said) for t in traces])
+    return _numbered(name, [_Candidate(str(t.path), t.name, t.header_rank) for t in traces])
 
 
 def has_ranks(run: Path) -> bool:
@@ -143,7 +143,7 @@ def _of_run(folder: Path, name: str) -> RankFiles:
             without.append(rank)
             continue
         # The folder itself is of rank 0, or of the lowest that somebody brought.
-        file_rank = rank_said(trace).rank if directory is folder else rank
+        file_rank = rank_header(trace).rank if directory is folder else rank
         shown = trace.relative_to(folder).as_posix()
         candidates.append(_Candidate(str(trace), shown, rank if file_rank is None else file_rank))
     files = _numbered(name, candidates)

@@ -44,7 +44,7 @@ class _Entry:
 class _Flight:
     """An answer that one thread is making, and others wait for."""
 
-    done: threading.Event = field(default_factory=threading.Event)
+    finished: threading.Event = field(default_factory=threading.Event)
     value: object = None
     failed: bool = True
 
@@ -92,7 +92,7 @@ class Cache:
                 flight = self._flights.get(key)
                 if flight is None:
                     break
-            flight.done.wait()
+            flight.finished.wait()
             if not flight.failed:
                 return cast("T", flight.value)
         return self._make(key, make)
@@ -132,7 +132,7 @@ class Cache:
         finally:
             with self._lock:
                 del self._flights[key]
-            flight.done.set()
+            flight.finished.set()
 
     def _keep(self, key: Hashable, value: object) -> None:
         n_bytes = approximate_bytes(value)

@@ -228,10 +228,10 @@ class RunParts:
     def _answer(self, question: Hashable, make: Callable[[], T]) -> T:
         """What is computed of this run; this object asks the cache once."""
         if question not in self._answers:
-            self._answers[question] = self._kept(question, make)
+            self._answers[question] = self._cached(question, make)
         return cast("T", self._answers[question])
 
-    def _kept(self, question: Hashable, make: Callable[[], T]) -> T:
+    def _cached(self, question: Hashable, make: Callable[[], T]) -> T:
         """The same, once for each version of the run.
 
         What rests on a file that could not be read is not given to whoever can read it.

@@ -63,7 +63,7 @@ class Run(RunParts):
         return self._attempt(
             "trace",
             "summary",
-            lambda: self._kept("summary", lambda: summarise(trace, measurement)),
+            lambda: self._cached("summary", lambda: summarise(trace, measurement)),
         )
 
     @property

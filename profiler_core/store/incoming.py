@@ -30,7 +30,7 @@ _LONGEST_NAME = 200
 class IncomingFile:
     """One received file. The name may hold `/` where a folder was dropped."""
 
-    place: int
+    position: int
     name: str
     path: Path
 
@@ -55,7 +55,7 @@ def incoming_directory(upload_id: str) -> Path:
     return uploads_directory() / ".incoming" / upload_id
 
 
-def place_for(upload_id: str, position: int) -> Path:
+def part_path(upload_id: str, position: int) -> Path:
     """The path to receive into; `keep` makes it a received file, deleting it forgets it."""
     if not 0 <= position < MOST_FILES:
         raise BadInput(

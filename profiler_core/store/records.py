@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from profiler_core import run_directory as names
-from profiler_core.ingest.alive import as_it_stands
+from profiler_core.ingest.alive import with_current_status
 from profiler_core.model.run import RunRecord
 
 # Raw rounds and step times of a long capture are about 100 kB; beyond this it is no run.json.
@@ -32,7 +32,7 @@ def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | Non
     record, problem = _decode(file, stat.st_mtime_ns, stat.st_size)
     if record is None:
         return RunRecord(name=path.name, run_id=path.name, status="failed", error=problem), problem
-    return as_it_stands(record, path, may_be_alive=may_be_alive), None
+    return with_current_status(record, path, may_be_alive=may_be_alive), None
 
 
 @lru_cache(maxsize=4096)

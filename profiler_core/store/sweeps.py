@@ -16,20 +16,20 @@ class SweepGroup:
 
     key: str  # "<prefix>/<sweep id>", as in a URL
     origin: Origin
-    place: SweepPlace  # of the first point
+    point: SweepPlace  # of the first point
     points: tuple[Comparable, ...]
 
     @property
     def title(self) -> str:
         """The workload and what was swept: "resnet50, batch size 1 to 128"."""
         workload = next((e.run.workload for e in self.points[0].entries if e.run.workload), "")
-        label = (self.place.label or self.place.name)[:_LONGEST]
+        label = (self.point.label or self.point.name)[:_LONGEST]
         return f"{workload}, {label} {self.values_text}"
 
     @property
     def values_text(self) -> str:
         """All values that were asked for; of many the first and the last one."""
-        values = self.place.values or tuple(place_of(p).value for p in self.points)  # type: ignore[union-attr]
+        values = self.point.values or tuple(place_of(p).value for p in self.points)  # type: ignore[union-attr]
         texts = [str(value)[:_LONGEST] for value in values]
         if len(texts) > 5:
             return f"{texts[0]}, {texts[1]} … {texts[-1]}"

@@ -13,7 +13,12 @@ from profiler_core.ingest.file_kind import OF_THE_COMPILER, FileKind, Role
 from profiler_core.ingest.formats import endings, stored_names, usual_words
 from profiler_core.ingest.kinds import is_empty
 from profiler_core.ingest.sniff import PACKED_ENDINGS, Packing, packing_of
-from profiler_core.store.upload_ranks import job_name, jobs_among, place_below, places_beside
+from profiler_core.store.upload_ranks import (
+    job_name,
+    jobs_among,
+    rank_folder_below,
+    rank_folders_beside,
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ def group(parts: Iterable[Part]) -> Groups:
     if readable and not bare_runs:
         alone = RunParts(display_names([readable[0].name])[0])
         bare_runs = [runs.pop() if len(runs) == 1 else alone]
-    assignment_notes, unclear = _shared_out(readable, bare_runs)
+    assignment_notes, unclear = _assigned_to_runs(readable, bare_runs)
     return Groups((*runs, *bare_runs), (*notes, *assignment_notes), unclear)
 
 
@@ -100,11 +105,11 @@ def _by_records(parts: list[Part]) -> tuple[list[RunParts], list[Part]]:
     loose = parts
     records = [part for part in parts if part.role is Role.RECORD]
     by_folder: dict[str, RunParts] = {}
-    rank_folders = places_beside([(_folder(record.name), record.path) for record in records])
+    rank_folders = rank_folders_beside([(_folder(record.name), record.path) for record in records])
     # Shorter folders first: a run comes before its ranks; among those of one job the lowest rank.
     for record in sorted(records, key=lambda part: _order(part, rank_folders)):
         folder = _folder(record.name)
-        of_rank = rank_folders.get(folder) or place_below(folder, by_folder)
+        of_rank = rank_folders.get(folder) or rank_folder_below(folder, by_folder)
         if of_rank is None:
             run, below = RunParts(_last(folder) or "run"), ""
             by_folder[folder] = run
@@ -142,7 +147,9 @@ def _leading(parts: list[Part], *, is_alone: bool) -> list[Part]:
     return []
 
 
-def _shared_out(parts: list[Part], runs: list[RunParts]) -> tuple[list[str], tuple[Part, ...]]:
+def _assigned_to_runs(
+    parts: list[Part], runs: list[RunParts]
+) -> tuple[list[str], tuple[Part, ...]]:
     """Put files to the run that each fits.
 
     Returns:

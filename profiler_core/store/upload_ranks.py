@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from profiler_core.ingest.rank_of import rank_in_name, rank_said
+from profiler_core.ingest.rank_of import rank_header, rank_in_name
 from profiler_core.model.run import RunRecord
 from profiler_core.ranks.find import RANKS
 from profiler_core.ranks.rank_sets import rank_sets, record_at
@@ -36,7 +36,7 @@ def jobs_among(traces: Sequence[tuple[str, Path]]) -> list[dict[int, int]]:
     """
     ranked = []
     for index, (name, path) in enumerate(traces):
-        header = rank_said(path)
+        header = rank_header(path)
         is_told = header.rank is not None and (header.world_size or 0) > 1
         rank = header.rank if is_told else rank_in_name(name)
         if rank is not None:
@@ -59,7 +59,7 @@ def _buckets(parts: Iterable[RankedPart], key: Callable[[RankedPart], str]) -> l
     ]
 
 
-def place_below(folder: str, runs: Iterable[str]) -> tuple[str, str] | None:
+def rank_folder_below(folder: str, runs: Iterable[str]) -> tuple[str, str] | None:
     """(folder of the run, "ranks/<r>") for the folder of a rank of one of these runs."""
     match = _OF_RUN.match(folder)
     if match is None or match["run"] not in set(runs):
@@ -67,7 +67,7 @@ def place_below(folder: str, runs: Iterable[str]) -> tuple[str, str] | None:
     return match["run"], f"{RANKS}/{match['rank']}"
 
 
-def places_beside(records: Iterable[tuple[str, Path]]) -> dict[str, tuple[str, str]]:
+def rank_folders_beside(records: Iterable[tuple[str, Path]]) -> dict[str, tuple[str, str]]:
     """Folder -> (folder of the job's lowest rank, "ranks/<r>"), for run.json files of single ranks.
 
     Of run directories that lie beside each other (`ranks.rank_sets`); the lowest rank's own folder

@@ -90,7 +90,7 @@ def accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str = ""
             for n, run in enumerate(grouped.runs, start=1)
         ]
         new_runs = _readable(new_runs, notes, say)
-        notes += _give_to_the_compiled_run(grouped.unclear, new_runs)
+        notes += _assign_to_compiled_run(grouped.unclear, new_runs)
         ordered = _write_records(upload_id, new_runs)
         if owner:
             write_owner(work / "runs", owner)
@@ -132,7 +132,7 @@ def _members(
         total = sum(member.file_size for member in members)
         n_unpacked = 0
         for member in members:
-            path = unpacked / f"{file.place}-{opened.infolist().index(member)}"
+            path = unpacked / f"{file.position}-{opened.infolist().index(member)}"
             say(f"Unpacking {file.name}", n_unpacked, total)
             try:
                 with opened.open(member) as source, path.open("xb") as sink:
@@ -172,7 +172,7 @@ def _move(part: Part, target: Path) -> None:
     part.path.replace(target)
 
 
-def _give_to_the_compiled_run(logs: tuple[Part, ...], new_runs: list[_NewRun]) -> list[str]:
+def _assign_to_compiled_run(logs: tuple[Part, ...], new_runs: list[_NewRun]) -> list[str]:
     """A compiler's log with a name of its own belongs to the one run that was compiled.
 
     Returns:

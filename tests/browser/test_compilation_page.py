@@ -60,7 +60,7 @@ def uploaded(own_home: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     code = (
         "import sys; from pathlib import Path\n"
         "from profiler_core.store import incoming, uploads\n"
-        "one = incoming.new_upload_id(); place = incoming.place_for(one, 0)\n"
+        "one = incoming.new_upload_id(); place = incoming.part_path(one, 0)\n"
         "place.write_bytes(Path(sys.argv[1]).read_bytes()); incoming.keep(place, 'stderr.txt')\n"
         "print(uploads.accept(one, (0,), lambda *_: None).keys[0])\n"
     )

@@ -29,7 +29,7 @@ def told(capsys, *words):
 def accept(files):
     upload_id = incoming.new_upload_id()
     for place, (name, data) in enumerate(files.items()):
-        partial = incoming.place_for(upload_id, place)
+        partial = incoming.part_path(upload_id, place)
         partial.write_bytes(data)
         incoming.keep(partial, name)
     return uploads.accept(upload_id, tuple(range(len(files))), lambda *_: None)

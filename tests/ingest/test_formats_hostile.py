@@ -27,7 +27,7 @@ def test_any_head_has_one_answer_and_no_format_fails_on_it(pieces):
     if answer is not None:
         assert answer.certainty == min(kind.certainty for kind in matching)
     for kind in formats.trace_formats():
-        said = kind.rank_said(head)
+        said = kind.rank_header(head)
         assert said.rank is None or said.rank >= 0
 
 

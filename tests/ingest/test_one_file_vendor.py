@@ -78,7 +78,7 @@ def trace(tmp_path: Path) -> Path:
 def accept(files: dict[str, bytes]) -> uploads.Accepted:
     upload_id = incoming.new_upload_id()
     for place, (name, data) in enumerate(files.items()):
-        partial = incoming.place_for(upload_id, place)
+        partial = incoming.part_path(upload_id, place)
         partial.write_bytes(data)
         incoming.keep(partial, name)
     return uploads.accept(upload_id, tuple(range(len(files))), lambda *_: None)
@@ -242,7 +242,7 @@ def test_a_copy_of_the_program_with_the_one_file_has_it_in_every_process(tmp_pat
     answer = json.loads(run("profiler_core", "summary", str(trace), "--json"))
     assert (answer["kernel_time_ns"], answer["recorded_by"]) == (KERNEL_NS, "Acme Profiler")
     upload_id = incoming.new_upload_id()
-    partial = incoming.place_for(upload_id, 0)
+    partial = incoming.part_path(upload_id, 0)
     partial.write_bytes(gzip.compress(TRACE))
     incoming.keep(partial, "mine.acme.gz")
     said = json.loads(run("profiler_core.store.uploads", upload_id, "0").splitlines()[-1])

@@ -184,7 +184,7 @@ def test_what_torch_logs_asked_for_is_not_missing(tmp_path):
     path.write_text("nothing happened\n")
     asked = names_in("+recompiles_verbose, graph_breaks,-dynamic")
     assert asked == {"recompiles_verbose", "graph_breaks", "dynamic"}
-    told = {bound.sentence for bound in read_torch_logs([path], asked=asked).lower_bound}
+    told = {bound.sentence for bound in read_torch_logs([path], requested=asked).lower_bound}
     untold = {bound.sentence for bound in read_torch_logs([path]).lower_bound}
     assert len(untold - told) == 2
 

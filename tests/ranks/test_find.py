@@ -6,7 +6,7 @@ import fsspec
 import pytest
 
 from profiler_core.errors import BadInput, NotARun
-from profiler_core.ingest.rank_of import rank_in_name, rank_said
+from profiler_core.ingest.rank_of import rank_header, rank_in_name
 from profiler_core.ranks.find import find_ranks
 
 
@@ -36,7 +36,7 @@ def test_the_file_wins_over_its_name(tmp_path, a_trace_file):
     found = find_ranks(str(tmp_path / "job"))
     assert [(f.rank, f.name) for f in found.files] == [(0, "rank_8.json"), (1, "rank_7.json.gz")]
     assert found.notes == ()
-    assert rank_said(tmp_path / "job" / "rank_8.json").world_size == 2
+    assert rank_header(tmp_path / "job" / "rank_8.json").world_size == 2
 
 
 def test_without_any_word_the_order_of_the_names_counts_and_is_said(tmp_path, a_trace_file):

@@ -51,7 +51,7 @@ def test_nobody_owns_what_nobody_signed(home: Path) -> None:
 
 def test_an_upload_gets_its_owner_with_its_runs(home: Path) -> None:
     upload_id = incoming.new_upload_id()
-    partial = incoming.place_for(upload_id, 0)
+    partial = incoming.part_path(upload_id, 0)
     partial.write_bytes((SAMPLES / "breaky" / "eager" / "trace.json.gz").read_bytes())
     incoming.keep(partial, "trace.json.gz")
     said: list[str] = []

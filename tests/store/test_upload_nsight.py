@@ -22,7 +22,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def accept(files: dict[str, bytes]) -> uploads.Accepted:
     upload_id = incoming.new_upload_id()
     for place, (name, data) in enumerate(files.items()):
-        partial = incoming.place_for(upload_id, place)
+        partial = incoming.part_path(upload_id, place)
         partial.write_bytes(data)
         incoming.keep(partial, name)
     return uploads.accept(upload_id, tuple(range(len(files))), lambda *_: None)

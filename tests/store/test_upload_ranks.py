@@ -23,7 +23,7 @@ def home(tmp_path, monkeypatch):
 def upload(*files):
     upload_id = incoming.new_upload_id()
     for place, (name, path) in enumerate(files):
-        target = incoming.place_for(upload_id, place)
+        target = incoming.part_path(upload_id, place)
         shutil.copy(path, target)
         incoming.keep(target, name)
     return uploads.accept(upload_id, tuple(range(len(files))), lambda *_: None)

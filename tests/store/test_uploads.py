@@ -34,7 +34,7 @@ def drop(files: dict[str, bytes]) -> tuple[str, tuple[int, ...]]:
     """What the route does with the files of one drop."""
     upload_id = incoming.new_upload_id()
     for place, (name, data) in enumerate(files.items()):
-        partial = incoming.place_for(upload_id, place)
+        partial = incoming.part_path(upload_id, place)
         partial.write_bytes(data)
         incoming.keep(partial, name)
     return upload_id, tuple(range(len(files)))
@@ -299,7 +299,7 @@ def test_an_upload_id_cannot_leave_the_folder(upload_id: str) -> None:
 
 def test_too_many_files_are_refused() -> None:
     with pytest.raises(BadInput, match="More than 200 files"):
-        incoming.place_for(incoming.new_upload_id(), incoming.MOST_FILES)
+        incoming.part_path(incoming.new_upload_id(), incoming.MOST_FILES)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_source_lines_come_from_what_the_capture_kept(home):
 
 def test_a_log_alone_can_be_dropped_and_read(home):
     upload_id = incoming.new_upload_id()
-    partial = incoming.place_for(upload_id, 0)
+    partial = incoming.part_path(upload_id, 0)
     partial.write_bytes(gzip.decompress(LOG.read_bytes()))
     incoming.keep(partial, "stderr.txt")
     accepted = uploads.accept(upload_id, (0,), lambda *_: None)
@@ -75,7 +75,7 @@ def test_a_run_without_logs_says_how_to_get_them(home):
 
 def test_a_log_without_a_word_on_compiling_is_not_called_missing(home):
     upload_id = incoming.new_upload_id()
-    partial = incoming.place_for(upload_id, 0)
+    partial = incoming.part_path(upload_id, 0)
     line = b"W1121 08:36:07.150000 12279 torch/_dynamo/variables/tensor.py:1379] [2/0] hello\n"
     partial.write_bytes(line * 20)
     incoming.keep(partial, "stderr.txt")

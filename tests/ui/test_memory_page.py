@@ -92,7 +92,7 @@ def test_runs_without_any_word_on_memory_get_the_way_to_it(home):
 def test_snapshots_that_were_uploaded_alone_are_compared(home):
     upload = incoming.new_upload_id()
     for place, name in enumerate(("compiled.pickle", "eager.pickle")):
-        partial = incoming.place_for(upload, place)
+        partial = incoming.part_path(upload, place)
         partial.write_bytes(pickled(SNAPSHOT))
         incoming.keep(partial, name)
     accepted = uploads.accept(upload, (0, 1), lambda *_: None)

@@ -20,7 +20,7 @@ def home(tmp_path, monkeypatch):
 
 def overview_of(name, data, note=""):
     upload = incoming.new_upload_id()
-    partial = incoming.place_for(upload, 0)
+    partial = incoming.part_path(upload, 0)
     partial.write_bytes(data)
     incoming.keep(partial, name)
     app = AppTest.from_file(str(ROOT / "pages" / "overview.py"), default_timeout=90)

@@ -13,7 +13,7 @@ def snapshot_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
     monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
     upload = incoming.new_upload_id()
-    partial = incoming.place_for(upload, 0)
+    partial = incoming.part_path(upload, 0)
     partial.write_bytes(pickled(SNAPSHOT))
     incoming.keep(partial, "mine.pickle")
     return uploads.accept(upload, (0,), lambda *_: None).keys[0]

@@ -81,7 +81,7 @@ def _text_logs(interpreter: Interpreter) -> Finding:
         for name, tells in _TELLS.items()
         if name not in interpreter.log_names
     ]
-    lost += _unseen("text", interpreter, left_out=("compilations", "compile_ids"))
+    lost += _invisible_parts("text", interpreter, left_out=("compilations", "compile_ids"))
     detail = f"TORCH_LOGS={value}"
     if not lost:
         return Finding("compile logs", "yes", detail)
@@ -96,7 +96,7 @@ def _structured_log(abilities: dict[str, Any], interpreter: Interpreter) -> Find
             "first call, and the fusion ledger joins by names and positions",
             "Use torch 2.6 or newer, whose log has breaks, recompiles and compile seconds.",
         )  # fmt: skip
-    lost = _unseen("structured", interpreter)
+    lost = _invisible_parts("structured", interpreter)
     if not lost:
         return Finding("structured log", "yes", "TORCH_TRACE")
     return Finding(
@@ -158,7 +158,7 @@ def _ranks(abilities: dict[str, Any]) -> Finding:
     return Finding("several ranks", "yes", "DDP and FSDP2")
 
 
-def _unseen(
+def _invisible_parts(
     source: SourceKind, interpreter: Interpreter, left_out: tuple[str, ...] = ()
 ) -> list[str]:
     version = version_of(interpreter.facts["torch"])

@@ -17,7 +17,7 @@ def _read(request: dict[str, Any]) -> CompileLog:
     return read_compile_log_files(
         [Path(path) for path in request["paths"]],
         torch_version=request["torch_version"],
-        asked=frozenset(request["asked"]),
+        requested=frozenset(request["asked"]),
     )
 
 

@@ -56,7 +56,7 @@ class CompileLogBuilder:
     perf_hints: dict[str, list[str | None]] = field(default_factory=lambda: defaultdict(list))
     fusions: Counter[FusionDecision] = field(default_factory=Counter)
     warnings: dict[str, None] = field(default_factory=dict)
-    others: Counter[str] = field(default_factory=Counter)
+    other_kinds: Counter[str] = field(default_factory=Counter)
     repairs: Counter[str] = field(default_factory=Counter)
     n_lines: int = 0
     n_unparsed: int = 0
@@ -169,7 +169,7 @@ class CompileLogBuilder:
             n_lines=self.n_lines,
             n_unparsed=self.n_unparsed,
             unparsed=tuple(self.unparsed),
-            other_records=dict(self.others),
+            other_records=dict(self.other_kinds),
             repairs=dict(self.repairs),
         )
 

@@ -60,7 +60,7 @@ def _breaks(
 ) -> tuple[tuple[GraphBreak, ...], tuple[FrameSkip, ...]]:
     """Where the structured log has breaks, the text adds places that it does not know."""
     if led_by_text:
-        return _told_apart(structured.compilations, text)
+        return _breaks_and_skips(structured.compilations, text)
     structured_lines = {(b.file, b.line) for b in structured.graph_breaks}
     structured_lines |= {(s.file or "", s.line or 0) for s in structured.frame_skips}
     added = tuple(b for b in text.graph_breaks if (b.file, b.line) not in structured_lines)
@@ -70,7 +70,7 @@ def _breaks(
     return structured.graph_breaks + added, structured.frame_skips + added_skips
 
 
-def _told_apart(
+def _breaks_and_skips(
     compilations: tuple[Compilation, ...], text: CompileLog
 ) -> tuple[tuple[GraphBreak, ...], tuple[FrameSkip, ...]]:
     """Until 2.5: a break whose compilation left no code made Dynamo give the frame up.

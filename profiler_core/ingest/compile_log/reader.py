@@ -20,7 +20,7 @@ class Reader(Protocol):
     """How log files are read: here, or in another process."""
 
     def __call__(
-        self, paths: Sequence[Path], *, torch_version: str | None, asked: frozenset[str]
+        self, paths: Sequence[Path], *, torch_version: str | None, requested: frozenset[str]
     ) -> CompileLog:
         """As `read_compile_log_files`."""
 
@@ -46,12 +46,15 @@ def read_compile_log(run: RunFiles, read: Reader | None = None) -> CompileLog | 
     return (read or read_compile_log_files)(
         paths,
         torch_version=version if isinstance(version, str) else None,
-        asked=names_in(setting if isinstance(setting, str) else None),
+        requested=names_in(setting if isinstance(setting, str) else None),
     )
 
 
 def read_compile_log_files(
-    paths: Sequence[Path], *, torch_version: str | None = None, asked: frozenset[str] = frozenset()
+    paths: Sequence[Path],
+    *,
+    torch_version: str | None = None,
+    requested: frozenset[str] = frozenset(),
 ) -> CompileLog:
     """Read log files of one run, text and structured ones in any order.
 
@@ -66,7 +69,7 @@ def read_compile_log_files(
     text = [path for path in paths if path not in structured]
     led = read_torch_trace(structured, torch_version=torch_version) if structured else None
     version = torch_version or (led.torch_version if led else None)
-    added = read_torch_logs(text, torch_version=version, asked=asked) if text else None
+    added = read_torch_logs(text, torch_version=version, requested=requested) if text else None
     if led is not None and added is not None:
         return merge(led, added)
     return led or added or CompileLog()

@@ -96,7 +96,7 @@ def text_bounds(
     version: tuple[Version, Version],
     styles: frozenset[str],
     artifacts: frozenset[str],
-    asked: frozenset[str] = frozenset(),
+    requested: frozenset[str] = frozenset(),
 ) -> CompileLog:
     """Say what this text cannot show.
 
@@ -105,13 +105,13 @@ def text_bounds(
         version: oldest and newest version that the wording allows.
         styles: prefix styles met.
         artifacts: artifact tags met: a tag that was met was switched on.
-        asked: names in the run's TORCH_LOGS, where it is known.
+        requested: names in the run's TORCH_LOGS, where it is known.
     """
     bounds = [
         LowerBound(about=row.part, sentence=row.sentence) for row in missing("text", *version)
     ]
     for part, (tags, setting) in ASKED_BY.items():
-        if not tags & (artifacts | asked):
+        if not tags & (artifacts | requested):
             bounds.append(
                 LowerBound(
                     about=part,

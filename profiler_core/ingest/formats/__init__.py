@@ -49,7 +49,7 @@ def trace_format(slug: str) -> TraceFormat:
     return {kind.slug: kind for kind in trace_formats()}[slug]
 
 
-def format_of_last_resort() -> TraceFormat:
+def fallback_format() -> TraceFormat:
     """Whose reader takes what no kind recognised, and says what is wrong with it."""
     return next(kind for kind in trace_formats() if kind.reads_unrecognised)
 

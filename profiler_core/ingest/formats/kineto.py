@@ -11,7 +11,7 @@ from profiler_core.ingest.file_kind import (
     Certainty,
     Options,
     Progress,
-    RankSaid,
+    RankHeader,
     Role,
     TraceFormat,
 )
@@ -30,17 +30,17 @@ def _is_it(head: bytes) -> bool:
     return text.startswith(b"{") and any(key in head for key in _KEYS)
 
 
-def _rank_said(head: bytes) -> RankSaid:
+def _rank_header(head: bytes) -> RankHeader:
     """Nothing is parsed but Kineto's record of the job."""
     record = _DISTRIBUTED.search(head)
     if record is None:
-        return RankSaid()
+        return RankHeader()
     try:
         text = head[record.start(1) :].decode("utf-8", "replace")
         job, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
-        return RankSaid()
-    return RankSaid(_whole(job.get("rank")), _whole(job.get("world_size")))
+        return RankHeader()
+    return RankHeader(_whole(job.get("rank")), _whole(job.get("world_size")))
 
 
 def _whole(value: object) -> int | None:
@@ -66,6 +66,6 @@ FORMAT = TraceFormat(
     usual_words=frozenset({"trace"}),
     read=_read,
     recorded_by="torch.profiler",
-    rank_said=_rank_said,
+    rank_header=_rank_header,
     reads_unrecognised=True,
 )

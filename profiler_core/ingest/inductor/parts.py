@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from profiler_core.ingest.inductor.graphs import read_graph
 
 
-def likest(texts: Sequence[str], graph: str) -> int | None:
+def most_similar(texts: Sequence[str], graph: str) -> int | None:
     """Index of the printed graph that has most of its nodes in common with `graph`.
 
     Of equal ones it is the last: parts that look alike are gone through backwards.

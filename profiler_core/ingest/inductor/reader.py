@@ -16,7 +16,7 @@ import msgspec
 
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
 from profiler_core.ingest.inductor.graphs import placeholder_names, placeholder_shapes, read_graph
-from profiler_core.ingest.inductor.parts import likest
+from profiler_core.ingest.inductor.parts import most_similar
 from profiler_core.ingest.torch_trace.records import payload_text, records
 from profiler_core.model.inductor import (
     CompiledGraph,
@@ -89,7 +89,7 @@ class _Compilation:
         """Say of a graph that was just compiled which part of a cut one it is."""
         index: int | None = self.n_forwards
         if _direction(graph) == "backward":
-            index = likest(self.backwards, graph.post)
+            index = most_similar(self.backwards, graph.post)
             if index is not None:
                 graph.aot[_BACKWARD] = self.backwards[index]
                 # Each is compiled once; its place is kept for the others.

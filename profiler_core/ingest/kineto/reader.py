@@ -79,7 +79,7 @@ def reading(
                 total.add(rows)
                 for table_name, packed in rows.tables.items():
                     spool.append(table_name, packed)
-        _count_what_was_mended(total, pipeline.mender, stream)
+        _count_repairs(total, pipeline.mender, stream)
         metadata = {**chunks.metadata, **pipeline.mender.metadata}
         drop_unfilled = total.n_unfilled > 0 and (total.first_ns or 0) > _LONG_AGO_NS
         if drop_unfilled:
@@ -119,7 +119,7 @@ def _watched(stream: Stream, progress: Callable[[int, int], None] | None) -> Ite
         yield block
 
 
-def _count_what_was_mended(total: Rows, mender: Mender, stream: Stream) -> None:
+def _count_repairs(total: Rows, mender: Mender, stream: Stream) -> None:
     total.repairs += mender.repairs
     total.skipped += mender.skipped
     total.n_events += sum(mender.skipped.values())

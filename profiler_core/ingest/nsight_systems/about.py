@@ -49,7 +49,7 @@ def device_properties(database: Database, process: Process | None) -> list[dict[
     fields |= {name: integer(column) for name, column in _PROPERTIES.items()}
     gpus = [row for frame in database.frames(_GPUS, fields) for row in frame.iter_rows(named=True)]
     if not any(database.has(_GPUS, column) for column in _PROPERTIES.values()):
-        gpus = _of_2020(database) or gpus
+        gpus = _gpus_of_2020(database) or gpus
     by_id = {gpu["id"]: gpu for gpu in gpus}
     columns = {"gpu": integer("gpuId"), "cuda": integer("cudaId"), "pid": integer("pid")}
     listed = [
@@ -63,7 +63,7 @@ def device_properties(database: Database, process: Process | None) -> list[dict[
     return [_entry(number, gpu) for number, gpu in dict(listed).items()]
 
 
-def _of_2020(database: Database) -> list[dict[str, Any]]:
+def _gpus_of_2020(database: Database) -> list[dict[str, Any]]:
     """TARGET_INFO_CUDA_GPU, whose size of memory has another unit in each file that was seen."""
     fields = {
         "id": integer("deviceId"),

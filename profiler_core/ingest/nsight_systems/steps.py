@@ -88,14 +88,14 @@ def find_steps(
         BadInput: no range has the label that was asked for.
     """
     if step_range is not None:
-        matching = [label for label in labels if _is_asked(label.text, step_range)]
+        matching = [label for label in labels if _matches_label(label.text, step_range)]
         if not matching:
             raise BadInput(
                 f"No NVTX range of {name} is called {step_range!r}.",
                 remedy=f"Pass one of its own to --step-range: {_shown(labels)}.",
             )
         chosen = min(matching, key=lambda label: (-label.n_launches, label.depth, -len(label.rows)))
-        return _made(chosen, ranges)
+        return _steps_of(chosen, ranges)
     repeated = [label for label in labels if len(label.rows) > 1 and label.n_launches]
     for has_word in (True, False):
         for tid in _by_launches(launches):
@@ -108,7 +108,7 @@ def find_steps(
             ]
             if here:
                 best = min(here, key=lambda label: (label.depth, -len(label.rows), label.first_ns))
-                return _made(best, ranges)
+                return _steps_of(best, ranges)
     return None
 
 
@@ -144,7 +144,7 @@ def _labels_of_thread(
         )
 
 
-def _made(label: Label, ranges: pl.DataFrame) -> Steps:
+def _steps_of(label: Label, ranges: pl.DataFrame) -> Steps:
     texts = ranges["name"][label.rows].to_list()
     numbers = [_NUMBER.findall(text) for text in texts]
     step_numbers = [digits[-1] for digits in numbers if digits]
@@ -153,7 +153,7 @@ def _made(label: Label, ranges: pl.DataFrame) -> Steps:
     return Steps(label.text, label.rows, tuple(STEP + number for number in step_numbers))
 
 
-def _is_asked(label: str, step_range: str) -> bool:
+def _matches_label(label: str, step_range: str) -> bool:
     def matches(pattern: str) -> bool:
         return re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), label) is not None
 

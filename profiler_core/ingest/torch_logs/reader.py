@@ -22,7 +22,7 @@ def read_torch_logs(
     paths: Sequence[Path],
     *,
     torch_version: str | None = None,
-    asked: frozenset[str] = frozenset(),
+    requested: frozenset[str] = frozenset(),
     chunk_bytes: int = CHUNK_BYTES,
 ) -> CompileLog:
     """Read one or several text logs of one run.
@@ -30,7 +30,7 @@ def read_torch_logs(
     Args:
         paths: files, plain or gzipped; a record that several of them hold counts once.
         torch_version: where the run says it; the text itself does not.
-        asked: artifacts that TORCH_LOGS named, where that is known: none of them is missing then.
+        requested: artifacts named in the run's TORCH_LOGS, if known; these never count as missing.
         chunk_bytes: read at a time; tests make it small.
 
     Raises:
@@ -50,7 +50,7 @@ def read_torch_logs(
         version=(builder.at_least, builder.at_most),
         styles=frozenset(reader.styles),
         artifacts=frozenset(reader.artifacts),
-        asked=asked,
+        requested=requested,
     )
 
 
@@ -88,7 +88,7 @@ class _Reader:
             assembler.feed(batch)
         assembler.close()
         builder.n_lines += assembler.n_lines
-        builder.others.update(assembler.others)
+        builder.other_kinds.update(assembler.other_kinds)
         if assembler.headless:
             builder.repairs["record whose first line is missing"] += assembler.headless
         self.styles |= set(assembler.styles)

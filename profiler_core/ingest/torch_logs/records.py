@@ -64,7 +64,7 @@ class Assembler:
         self._text = "\0"  # the last line's prefix: most lines repeat it
         self._record: Record | None = None  # its record, None where that kind is not read
         self.n_lines = 0
-        self.others: Counter[str] = Counter()  # records of kinds that are not read
+        self.other_kinds: Counter[str] = Counter()  # records of kinds that are not read
         self.headless = 0  # records whose first line is not in the file
         self.styles: Counter[str] = Counter()
         self.artifacts: Counter[str] = Counter()
@@ -119,7 +119,7 @@ class Assembler:
             self.artifacts[prefix.artifact] += 1
         kind = _classify(prefix, body)
         if kind is None:
-            self.others[_other_name(prefix, body)] += 1
+            self.other_kinds[_other_name(prefix, body)] += 1
             self.headless += prefix.artifact in (
                 "graph_breaks",
                 "recompiles",

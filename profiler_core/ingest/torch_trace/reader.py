@@ -76,7 +76,7 @@ def read_torch_trace(
     reader = _Reader(builder)
     for path in paths:
         reader.read(path, chunk_bytes)
-    if not reader.n_records and not builder.others:
+    if not reader.n_records and not builder.other_kinds:
         raise BadInput(
             f"{paths[0].name if paths else 'nothing'} holds no structured log record.",
             remedy="Pass a dedicated_log_torch_trace_….log of a run with TORCH_TRACE set.",
@@ -124,7 +124,7 @@ class _Reader:
         self._done: list[tuple[str, Compilation]] = []
         kinds: set[str] = set()
         builder = self._builder
-        for record in records(path, WANTED, builder.repairs, builder.others, chunk_bytes):
+        for record in records(path, WANTED, builder.repairs, builder.other_kinds, chunk_bytes):
             self.n_records += 1
             builder.n_lines += record.n_lines
             kinds.add(record.kind)
@@ -143,7 +143,7 @@ class _Reader:
             state = cache["state"]
             states[cache["cache"]] = state if before in (None, state) else "hit and miss"
         elif kind not in LARGE:  # code and graphs: `ingest/inductor` reads them
-            self._builder.others[kind] += 1
+            self._builder.other_kinds[kind] += 1
 
     def _string(self, record: TraceRecord) -> None:
         body = record.body
@@ -178,7 +178,7 @@ class _Reader:
         try:
             event = decode(record.payload or b"")
         except (ValueError, RecursionError):
-            self._builder.others["chromium_event that is no JSON"] += 1
+            self._builder.other_kinds["chromium_event that is no JSON"] += 1
             return
         if isinstance(event, dict):
             arguments = event.get("args")

@@ -44,11 +44,11 @@ def _signed(review: Review) -> str:
 
 def _notes(review: Review) -> str:
     rows = [
-        [escape(_about(review, finding)), _said(note)]
+        [escape(_about(review, finding)), _note_html(note)]
         for finding in review.findings
         for note in review.notes_on(finding)
     ]
-    rows += [["The whole", _said(note)] for note in review.general_notes]
+    rows += [["The whole", _note_html(note)] for note in review.general_notes]
     return table(["Note on", ""], rows, text=True) if rows else ""
 
 
@@ -57,7 +57,7 @@ def _about(review: Review, finding: ReviewFinding) -> str:
     return f"{finding.title} ({label})" if len(review.sides) > 2 else finding.title
 
 
-def _said(note: ReviewNote) -> str:
+def _note_html(note: ReviewNote) -> str:
     when = f"{note.person}, {note.written_at[:10]}"
     return f"{escape(note.text)}<br><small>{escape(when)}</small>"
 

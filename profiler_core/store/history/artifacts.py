@@ -35,7 +35,7 @@ class Artifacts:
 
     def put(self, name: str, directory: Path) -> None:
         """Keep a run directory under this name; one that is there is replaced at once."""
-        with _telling("written"):
+        with _as_bad_input("written"):
             path = self._path(name)
             self.files.makedirs(path.rpartition("/")[0], exist_ok=True)
             with self.files.open(path, "wb", autocommit=False) as target:
@@ -60,7 +60,7 @@ class Artifacts:
             aside = local.with_name(f".{local.name}.{os.getpid()}.{secrets.token_hex(4)}")
             try:
                 with (
-                    _telling("read"),
+                    _as_bad_input("read"),
                     self.files.open(self._path(name), "rb") as source,
                     aside.open("xb") as sink,
                 ):
@@ -74,7 +74,7 @@ class Artifacts:
     def delete(self, name: str) -> None:
         """Delete an artifact; one that is gone is no error."""
         _cached(name).unlink(missing_ok=True)
-        with _telling("deleted"):
+        with _as_bad_input("deleted"):
             try:
                 self.files.rm_file(self._path(name))
             except FileNotFoundError:
@@ -82,7 +82,7 @@ class Artifacts:
 
     def names(self) -> tuple[str, ...]:
         """Every artifact, by name."""
-        with _telling("listed"):
+        with _as_bad_input("listed"):
             try:
                 # A listing that fsspec remembers would miss what others have written since.
                 self.files.invalidate_cache()
@@ -139,7 +139,7 @@ def _cached(name: str) -> Path:
 
 
 @contextmanager
-def _telling(participle: str) -> Iterator[None]:
+def _as_bad_input(participle: str) -> Iterator[None]:
     try:
         yield
     except BadInput:

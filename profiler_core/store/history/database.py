@@ -69,7 +69,7 @@ def reading() -> Iterator[Connection]:
     Raises:
         HistoryUnavailable: the database cannot be used.
     """
-    with _telling(), _engine().connect() as connection, connection.begin():
+    with _as_unavailable(), _engine().connect() as connection, connection.begin():
         yield connection
 
 
@@ -81,7 +81,7 @@ def writing() -> Iterator[Connection]:
         HistoryUnavailable: the database cannot be used. What a constraint refuses
             (`sqlalchemy.exc.IntegrityError`) is for the caller.
     """
-    with _telling(), _engine().connect() as plain:
+    with _as_unavailable(), _engine().connect() as plain:
         connection = plain.execution_options(**{_WRITING: True})
         with connection.begin():
             yield connection
@@ -96,7 +96,7 @@ def close_all() -> None:
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
+def _as_unavailable() -> Iterator[None]:
     try:
         yield
     except IntegrityError:

@@ -52,7 +52,7 @@ def _runs_in(folder: Path) -> list[Path]:
 def _uploaded(path: Path) -> tuple[list[Path], tuple[str, ...]]:
     upload_id = incoming.new_upload_id()
     try:
-        partial = incoming.place_for(upload_id, 0)
+        partial = incoming.part_path(upload_id, 0)
         shutil.copyfile(path, partial)
     except OSError as error:
         incoming.forget(upload_id)
@@ -60,10 +60,10 @@ def _uploaded(path: Path) -> tuple[list[Path], tuple[str, ...]]:
             f"{path} cannot be read: {error.strerror}.", remedy="Check the path and its rights."
         ) from error
     incoming.keep(partial, path.name)
-    accepted = uploads.accept(upload_id, (0,), _in_silence)
+    accepted = uploads.accept(upload_id, (0,), _ignore_progress)
     directories = [places.directory_of_key(key) for key in accepted.keys]
     return [directory for directory in directories if directory is not None], accepted.notes
 
 
-def _in_silence(_text: str, _done: int | None, _total: int | None) -> None:
+def _ignore_progress(_text: str, _done: int | None, _total: int | None) -> None:
     """Progress that nobody looks at."""

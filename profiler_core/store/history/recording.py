@@ -54,9 +54,9 @@ def record(
         BadInput: the run is still running, or the history cannot be written.
     """
     run_record = _ended(run_directory)
-    directory = _kept(run_directory, run_record)
+    directory = _stored_directory(run_directory, run_record)
     key = places.key_of(directory)
-    assert key is not None  # noqa: S101 - _kept has just put it below a folder of ours
+    assert key is not None  # noqa: S101 - _stored_directory has just put it below a folder of ours
     return _write(directory, run_record, key, _uploaded(directory, run_record), person, tags)
 
 
@@ -169,7 +169,7 @@ def _is_up_to_date(run_id: str) -> bool:
     return metrics_version is not None and int(metrics_version) >= METRICS_VERSION
 
 
-def _kept(run_directory: Path, run_record: RunRecord) -> Path:
+def _stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
     """The directory below our folders: itself, or a copy that appears there at once."""
     if places.key_of(run_directory) is not None:
         return run_directory

@@ -68,7 +68,7 @@ def begin_review(
             )
         )  # fmt: skip
         for position, side in enumerate(sides):
-            recorded_id = _known(connection, side.run_id)
+            recorded_id = _recorded_run_id(connection, side.run_id)
             values = {**stored(asdict(side)), "run_id": recorded_id}
             connection.execute(
                 insert(review_sides).values(review_id=review_id, position=position, **values)
@@ -228,7 +228,7 @@ def _add_findings(
         insert_or_ignore(connection, review_findings, values)
 
 
-def _known(connection: Connection, run_id: str | None) -> str | None:
+def _recorded_run_id(connection: Connection, run_id: str | None) -> str | None:
     """The id, if the history has the run: it may be gone, or never have been there."""
     return connection.execute(select(runs.c.run_id).where(runs.c.run_id == run_id)).scalar()
 

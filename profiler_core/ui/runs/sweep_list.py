@@ -31,7 +31,7 @@ def show_sweeps(groups: Sequence[Comparable]) -> None:
 
 
 def _facts(sweep: SweepGroup) -> str:
-    n, n_asked = len(sweep.points), len(sweep.place.values) or len(sweep.points)
+    n, n_asked = len(sweep.points), len(sweep.point.values) or len(sweep.points)
     facts = [f"{n} points" if n == n_asked else f"{n} of {n_asked} points"]
     if sweep.is_alive:
         facts.append("being captured now")

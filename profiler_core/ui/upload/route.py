@@ -37,7 +37,7 @@ class _RefusedError(Exception):
 async def receive(request: Request, upload_id: str) -> Response:
     """Take the file, or say in one sentence why not. Nothing stays of a file that is not whole."""
     name = incoming.displayable(request.query_params.get("name", ""))
-    partial = incoming.place_for(upload_id, int(request.path_params["place"]))
+    partial = incoming.part_path(upload_id, int(request.path_params["place"]))
     try:
         left = await anyio.to_thread.run_sync(_room_left, request.state.person, partial)
         _check_length(request, partial, left)

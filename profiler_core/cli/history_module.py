@@ -6,7 +6,7 @@ from types import ModuleType
 from profiler_core.errors import BadInput
 
 
-def the_history(subject: str, instead: str) -> ModuleType:
+def history_module(subject: str, instead: str) -> ModuleType:
     """`store.history`, imported at this moment.
 
     Args:
