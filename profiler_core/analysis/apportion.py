@@ -13,12 +13,16 @@ def apportion(parts: Mapping[Key, float], total: int | None = None) -> dict[Key,
     that lost most. No part moves by more than 1, unless the total is not theirs.
     """
     floors = {key: int(value // 1) for key, value in parts.items()}
-    wanted = round(sum(parts.values())) if total is None else total
-    missing = wanted - sum(floors.values())
+    rounded_total = round(sum(parts.values())) if total is None else total
+    missing = rounded_total - sum(floors.values())
     by_loss = sorted(parts, key=lambda key: floors[key] - parts[key])
-    for place in range(abs(missing)):
+    for position in range(abs(missing)):
         if not by_loss:
             break
-        key = by_loss[place % len(by_loss)] if missing > 0 else by_loss[-1 - place % len(by_loss)]
+        key = (
+            by_loss[position % len(by_loss)]
+            if missing > 0
+            else by_loss[-1 - position % len(by_loss)]
+        )
         floors[key] += 1 if missing > 0 else -1
     return floors

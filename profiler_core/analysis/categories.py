@@ -69,8 +69,8 @@ def with_categories(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
     if trace.has_device_events:
         rule = _refined_by_operators(trace, work, rule)
     else:  # a CPU kernel is its own operator
-        own = _rules_of(work["name"], "operator")
-        rule = pl.select(pl.min_horizontal(rule.alias("rule"), own.alias("own")))["rule"]
+        operator_rule = _rules_of(work["name"], "operator")
+        rule = pl.select(pl.min_horizontal(rule.alias("rule"), operator_rule.alias("own")))["rule"]
     category = pl.Series("category", _BY_RULE, dtype=CATEGORY).gather(rule)
     return work.with_columns(category).with_columns(
         pl.when(pl.col("cat") == MEMCPY)

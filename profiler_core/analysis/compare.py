@@ -131,7 +131,7 @@ def make_side(
         compiling: the time of its compilations, where it has logs.
         telemetry: of its GPU and process, where they were sampled.
     """
-    measured = step_time_ns(run.record.measurement)
+    unprofiled_ns = step_time_ns(run.record.measurement)
     # Zeros of a trace that holds nothing would look like measurements.
     steps = per_step(summary) if summary and not is_empty(summary) else None
     profiled = steps.window_ns if steps else None
@@ -139,8 +139,8 @@ def make_side(
         label=label or run.record.variant or run.record.name or run.path.name,
         run=run,
         summary=summary,
-        step_time_ns=measured if measured is not None else profiled,
-        clock="unprofiled" if measured is not None else "profiled" if steps else None,
+        step_time_ns=unprofiled_ns if unprofiled_ns is not None else profiled,
+        clock="unprofiled" if unprofiled_ns is not None else "profiled" if steps else None,
         jitter=jitter(run.record.measurement),
         per_step=steps,
         memory=summary.memory if summary else peak_memory(None, run.record.measurement),
@@ -156,15 +156,17 @@ def is_empty(summary: Summary) -> bool:
 
 def compare(baseline: Side, candidates: Sequence[Side]) -> ComparedNumbers:
     """Put each candidate beside the baseline."""
-    known = known_categories(side.summary for side in (baseline, *candidates))
+    category_by_name = known_categories(side.summary for side in (baseline, *candidates))
     return ComparedNumbers(
         baseline,
-        tuple(_against(baseline, side, known) for side in candidates),
+        tuple(_against(baseline, side, category_by_name) for side in candidates),
         tuple(candidates),
     )
 
 
-def _against(baseline: Side, candidate: Side, known: Mapping[str, str]) -> CandidateComparison:
+def _against(
+    baseline: Side, candidate: Side, category_by_name: Mapping[str, str]
+) -> CandidateComparison:
     interleaved = _interleaved(baseline, candidate)
     step_time = _step_time(baseline, candidate, interleaved=bool(interleaved))
     record = candidate.run.record
@@ -184,11 +186,14 @@ def _against(baseline: Side, candidate: Side, known: Mapping[str, str]) -> Candi
         candidate_step_ns=step_time_ns(record.measurement),
         saved_ns=saved,
     )
-    ours, theirs = baseline.per_step, candidate.per_step
-    categories, category_notes = _categories(baseline, candidate, known)
+    baseline_step, candidate_step = baseline.per_step, candidate.per_step
+    categories, category_notes = _categories(baseline, candidate, category_by_name)
 
     def pair(name: str) -> TwoNumbers:
-        return (getattr(ours, name) if ours else None, getattr(theirs, name) if theirs else None)
+        return (
+            getattr(baseline_step, name) if baseline_step else None,
+            getattr(candidate_step, name) if candidate_step else None,
+        )
 
     return CandidateComparison(
         label=candidate.label,
@@ -219,7 +224,10 @@ def _against(baseline: Side, candidate: Side, known: Mapping[str, str]) -> Candi
             s.label for s in (baseline, candidate) if s.summary and is_empty(s.summary)
         ),
         interleaved=interleaved,
-        n_profiled_steps=(ours.n_steps if ours else None, theirs.n_steps if theirs else None),
+        n_profiled_steps=(
+            baseline_step.n_steps if baseline_step else None,
+            candidate_step.n_steps if candidate_step else None,
+        ),
         device_kinds=_device_kinds(baseline, candidate),
         notes=(*_notes(baseline, candidate, step_time, cost, interleaved), *category_notes),
         fairness=fairness(
@@ -235,38 +243,46 @@ def _energy(side: Side) -> float | None:
 
 def _interleaved(baseline: Side, candidate: Side) -> bool | None:
     """Were the two timed in turns? A capture says so; else the rounds' own places tell."""
-    measured = [side.run.record.measurement for side in (baseline, candidate)]
-    if any(m is None or not m.rounds for m in measured):
+    measurements = [side.run.record.measurement for side in (baseline, candidate)]
+    if any(m is None or not m.rounds for m in measurements):
         return None
-    said = [m.interleaved for m in measured if m is not None]
+    in_turns = [m.interleaved for m in measurements if m is not None]
     same_capture = baseline.run.record.capture_id == candidate.run.record.capture_id != ""
-    return same_capture and all(said)
+    return same_capture and all(in_turns)
 
 
 def _step_time(baseline: Side, candidate: Side, *, interleaved: bool) -> StepTime:
-    ours, theirs = baseline.run.record.measurement, candidate.run.record.measurement
-    if ours is not None and theirs is not None:
-        unprofiled = compare_unprofiled(ours, theirs, interleaved=interleaved)
+    baseline_measurement, candidate_measurement = (
+        baseline.run.record.measurement,
+        candidate.run.record.measurement,
+    )
+    if baseline_measurement is not None and candidate_measurement is not None:
+        unprofiled = compare_unprofiled(
+            baseline_measurement, candidate_measurement, interleaved=interleaved
+        )
         if unprofiled is not None:
             return unprofiled
-    left, right = baseline.per_step, candidate.per_step
+    baseline_step, candidate_step = baseline.per_step, candidate.per_step
     if _on_different_devices(baseline, candidate):
-        left = right = (
+        baseline_step = candidate_step = (
             None  # a host with and without a GPU's work: no ratio of these means anything
         )
     return compare_profiled(
-        left.window_ns if left else None,
-        right.window_ns if right else None,
-        (left.n_steps if left else 0, right.n_steps if right else 0),
+        baseline_step.window_ns if baseline_step else None,
+        candidate_step.window_ns if candidate_step else None,
+        (
+            baseline_step.n_steps if baseline_step else 0,
+            candidate_step.n_steps if candidate_step else 0,
+        ),
     )
 
 
 def _device_kinds(baseline: Side, candidate: Side) -> tuple[str | None, str | None]:
-    left, right = (
+    baseline_kind, candidate_kind = (
         s.summary.device_kind if s.summary and not is_empty(s.summary) else None
         for s in (baseline, candidate)
     )
-    return left, right
+    return baseline_kind, candidate_kind
 
 
 def _on_different_devices(baseline: Side, candidate: Side) -> bool:
@@ -275,13 +291,13 @@ def _on_different_devices(baseline: Side, candidate: Side) -> bool:
 
 
 def _categories(
-    baseline: Side, candidate: Side, known: Mapping[str, str]
+    baseline: Side, candidate: Side, category_by_name: Mapping[str, str]
 ) -> tuple[dict[str, CategoryPair], list[str]]:
     """(pairs by category, a note for each side whose replayed kernels were moved)."""
     totals, notes = [], []
     for side in (baseline, candidate):
         by_category, moved = (
-            categories_of_replays(side.summary, known)
+            categories_of_replays(side.summary, category_by_name)
             if side.summary and not is_empty(side.summary)
             else (None, 0)
         )
@@ -312,11 +328,11 @@ def _categories(
     }, notes
 
 
-def _memory(ours: PeakMemory, theirs: PeakMemory) -> MemoryPair:
-    sources = {side.source for side in (ours, theirs)} - {None}
+def _memory(baseline: PeakMemory, candidate: PeakMemory) -> MemoryPair:
+    sources = {side.source for side in (baseline, candidate)} - {None}
     return MemoryPair(
-        (ours.peak_reserved_bytes, theirs.peak_reserved_bytes),
-        (ours.peak_allocated_bytes, theirs.peak_allocated_bytes),
+        (baseline.peak_reserved_bytes, candidate.peak_reserved_bytes),
+        (baseline.peak_allocated_bytes, candidate.peak_allocated_bytes),
         measured=sources == {"measured"} if sources else None,
     )
 

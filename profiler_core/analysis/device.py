@@ -23,8 +23,8 @@ def device_of(trace: Trace, index: int | None) -> Device:
     """The device with this number, from `deviceProperties` (torch 1.8 on)."""
     if not trace.has_device_events:
         return Device(kind="cpu")
-    known = trace.metadata.get("deviceProperties")
-    listed = known if isinstance(known, list) else []
+    properties = trace.metadata.get("deviceProperties")
+    listed = properties if isinstance(properties, list) else []
     entries = [entry for entry in listed if isinstance(entry, Mapping)]
     entry = next((entry for entry in entries if _int(entry.get("id")) == index), {})
     major, minor = _int(entry.get("computeMajor")), _int(entry.get("computeMinor"))

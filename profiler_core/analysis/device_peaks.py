@@ -111,5 +111,5 @@ def peaks_of(device_name: str | None) -> DevicePeaks | None:
 
 def _names(prefix: str, name: str) -> bool:
     """A100 is not A1000: the prefix ends where a word does."""
-    rest = name[len(prefix) :]
-    return name.lower().startswith(prefix.lower()) and not rest[:1].isalnum()
+    suffix = name[len(prefix) :]
+    return name.lower().startswith(prefix.lower()) and not suffix[:1].isalnum()

@@ -53,20 +53,23 @@ def differences(
         candidate: the same.
         devices: what the traces say; used where run.json names no GPU.
     """
-    ours, theirs = (_facts(r, d) for r, d in zip((baseline, candidate), devices, strict=True))
+    baseline_facts, candidate_facts = (
+        _facts(r, d) for r, d in zip((baseline, candidate), devices, strict=True)
+    )
     same_precision = baseline.spec.get("precision") == candidate.spec.get("precision")
     return tuple(
-        Difference(key, ours[key], theirs[key])
-        for key in sorted(ours.keys() & theirs.keys())
-        if ours[key] != theirs[key] and (same_precision or not key.endswith(_FOLLOWS_PRECISION))
+        Difference(key, baseline_facts[key], candidate_facts[key])
+        for key in sorted(baseline_facts.keys() & candidate_facts.keys())
+        if baseline_facts[key] != candidate_facts[key]
+        and (same_precision or not key.endswith(_FOLLOWS_PRECISION))
     )
 
 
-def is_another_workload(found: Iterable[Difference]) -> bool:
+def is_another_workload(differing: Iterable[Difference]) -> bool:
     """Do these differences make the two runs different workloads?"""
     return any(
         d.key in _WORKLOAD_KEYS and not _is_default(d.baseline) and not _is_default(d.candidate)
-        for d in found
+        for d in differing
     )
 
 

@@ -102,16 +102,16 @@ def explain(
         bars = _attempt(
             "The waterfall", notes, lambda: pair_waterfall(comparison, number, ledger=ledger)
         )
-    found = _attempt(
+    fired = _attempt(
         "The findings",
         notes,
         lambda: _findings(comparison, number, candidate.trace, ledger, make_report(), measured),
     )
     if missing is not None:
         notes.append(f"Neither waterfall nor fusion ledger: {missing}")
-    if found is None and candidate.trace is None:
+    if fired is None and candidate.trace is None:
         notes.append(f"No findings: {comparison.sides[number].label} has no trace.")
-    return Explanation(bars, ledger, found, tuple(notes), measured)
+    return Explanation(bars, ledger, fired, tuple(notes), measured)
 
 
 def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
@@ -120,8 +120,8 @@ def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
     without = [side.label for side in sides if side.summary is None]
     if without:
         return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no trace."
-    left, right = comparison.candidates[number].device_kinds
-    if left != right:
+    baseline_kind, candidate_kind = comparison.candidates[number].device_kinds
+    if baseline_kind != candidate_kind:
         return "one trace has the kernels of a GPU, the other only operators on the host."
     return None
 
@@ -146,8 +146,8 @@ def pair_ledger(
             remedy="Capture both runs with the profiled pass.",
         )
     every = (comparison.baseline, *comparison.sides)
-    known = known_categories(side.summary for side in every)
-    return with_known_categories(fusion_ledger(left, right), known)
+    category_by_name = known_categories(side.summary for side in every)
+    return with_known_categories(fusion_ledger(left, right), category_by_name)
 
 
 def pair_waterfall(
@@ -207,8 +207,8 @@ def _measured(
 ) -> MeasuredLedger | None:
     """Counters of the groups; None where neither run has any."""
     joined: list[Joined | None] = []
-    for one in materials:
-        counters, trace = one.counters, one.trace
+    for material in materials:
+        counters, trace = material.counters, material.trace
         if counters is None or trace is None:
             joined.append(None)
             continue
@@ -257,13 +257,13 @@ def explain_run(
     report = _attempt(
         "What the compiler did", notes, make_report or partial(_report, record, material)
     )
-    found = _attempt(
+    fired = _attempt(
         "The findings", notes, lambda: run_findings(trace, summary, record, report, sampled)
     )
-    return found, tuple(notes)
+    return fired, tuple(notes)
 
 
-def _attempt(what: str, notes: list[str], work: Callable[[], Result]) -> Result | None:
+def _attempt(part: str, notes: list[str], work: Callable[[], Result]) -> Result | None:
     """The result of `work`; None and a note where it fails.
 
     Traces come from anywhere, and what they break here must not cost the numbers beside it.
@@ -271,11 +271,11 @@ def _attempt(what: str, notes: list[str], work: Callable[[], Result]) -> Result 
     try:
         return work()
     except FusionscopeError as error:
-        notes.append(f"{what} cannot be computed: {error.problem}")
+        notes.append(f"{part} cannot be computed: {error.problem}")
     except Exception as error:  # said in a note, logged with its traceback
-        _log.info("%s failed", what, exc_info=error)
+        _log.info("%s failed", part, exc_info=error)
         notes.append(
-            f"{what} cannot be computed from these files: an error of ours "
+            f"{part} cannot be computed from these files: an error of ours "
             f"({type(error).__name__}: {error})."
         )
     return None

@@ -46,9 +46,9 @@ def findings(facts: Facts) -> tuple[Finding, ...]:
     return ranked(finding for rule in RULES if (finding := rule(facts)) is not None)
 
 
-def ranked(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def ranked(fired: Iterable[Finding]) -> tuple[Finding, ...]:
     """The same, most important first."""
-    return tuple(sorted(found, key=lambda one: (_ORDER[one.weight], -one.expected_ns)))
+    return tuple(sorted(fired, key=lambda finding: (_ORDER[finding.weight], -finding.expected_ns)))
 
 
 def run_findings(

@@ -102,35 +102,39 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _operators(group: FusionGroup, which: int) -> list[dict[str, Any]]:
+def _operators(group: FusionGroup, side: int) -> list[dict[str, Any]]:
     return [
         {
-            "op": one.op,
-            "n": group.per_step(one.n, which),
-            "n_kernels": group.per_step(one.n_kernels, which),
-            "time_ns": round(group.per_step(one.time_ns, which)),
+            "op": operator.op,
+            "n": group.per_step(operator.n, side),
+            "n_kernels": group.per_step(operator.n_kernels, side),
+            "time_ns": round(group.per_step(operator.time_ns, side)),
         }
-        for one in (group.baseline, group.candidate)[which].operators
+        for operator in (group.baseline, group.candidate)[side].operators
     ]
 
 
-def _kernels(group: FusionGroup, which: int) -> list[dict[str, Any]]:
+def _kernels(group: FusionGroup, side: int) -> list[dict[str, Any]]:
     return [
         {
-            "name": one.name,
-            "category": one.category,
-            "n": group.per_step(one.n, which),
-            "time_ns": round(group.per_step(one.time_ns, which)),
+            "name": kernel.name,
+            "category": kernel.category,
+            "n": group.per_step(kernel.n, side),
+            "time_ns": round(group.per_step(kernel.time_ns, side)),
         }
-        for one in (group.baseline, group.candidate)[which].kernels
+        for kernel in (group.baseline, group.candidate)[side].kernels
     ]
 
 
 def _dram_bytes(measured: MeasuredLedger | None, group: int, side: int) -> int | None:
-    one = measured.of(group, side) if measured is not None else None
-    return None if one is None or one.dram_bytes is None else round(one.dram_bytes)
+    group_counters = measured.of(group, side) if measured is not None else None
+    return (
+        None
+        if group_counters is None or group_counters.dram_bytes is None
+        else round(group_counters.dram_bytes)
+    )
 
 
-def _bytes(group: FusionGroup, which: int) -> int | None:
-    moved = (group.baseline, group.candidate)[which].bytes_moved
-    return None if moved is None else round(group.per_step(moved, which))
+def _bytes(group: FusionGroup, side: int) -> int | None:
+    moved = (group.baseline, group.candidate)[side].bytes_moved
+    return None if moved is None else round(group.per_step(moved, side))

@@ -15,9 +15,9 @@ def leading(comparison: ComparedNumbers) -> CandidateComparison | None:
     A fast wrong answer leads too, so that it is seen first. Another workload leads only where there
     is nothing else.
     """
-    known = [c for c in comparison.candidates if c.step_time.ratio is not None]
-    known = [c for c in known if not c.workloads_differ] or known
-    return max(known, key=lambda c: c.step_time.ratio or 0.0) if known else None
+    comparable = [c for c in comparison.candidates if c.step_time.ratio is not None]
+    comparable = [c for c in comparable if not c.workloads_differ] or comparable
+    return max(comparable, key=lambda c: c.step_time.ratio or 0.0) if comparable else None
 
 
 def split_headline(sentence: str, labels: Sequence[str] = ()) -> tuple[str, str]:
@@ -30,12 +30,12 @@ def split_headline(sentence: str, labels: Sequence[str] = ()) -> tuple[str, str]
     masked = sentence
     for label in sorted(labels, key=len, reverse=True):
         masked = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "x" * len(label), masked)
-    found = _EVIDENCE.search(masked)
-    if found is None:
+    separator = _EVIDENCE.search(masked)
+    if separator is None:
         return sentence, ""
-    lead, rest = sentence[: found.start()], sentence[found.end() :]
-    if found.group() == " (":
+    lead, rest = sentence[: separator.start()], sentence[separator.end() :]
+    if separator.group() == " (":
         rest = rest.replace(")", "", 1)
-    elif found.group() == ", measured ":
+    elif separator.group() == ", measured ":
         rest = f"measured {rest}"
     return f"{lead}.", rest[:1].upper() + rest[1:]

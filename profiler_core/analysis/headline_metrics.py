@@ -27,8 +27,8 @@ def headline_metrics(
         energy_per_step_j: of the telemetry phase; None where it was not measured.
         sm_clock_mhz: the same.
     """
-    measured = record.measurement
-    step_ns = step_time_ns(measured)
+    measurement = record.measurement
+    step_ns = step_time_ns(measurement)
     steps = per_step(summary) if summary is not None else None
     compiling = log if is_compiled(record) is not False else None
     cost = compile_cost(
@@ -43,8 +43,8 @@ def headline_metrics(
         ),
         n_recompiles=len(compiling.recompiles) if compiling else None,
         compile_s=cost.seconds if is_compiled(record) else None,
-        peak_reserved_bytes=measured.peak_reserved_bytes if measured else None,
-        peak_allocated_bytes=measured.peak_allocated_bytes if measured else None,
+        peak_reserved_bytes=measurement.peak_reserved_bytes if measurement else None,
+        peak_allocated_bytes=measurement.peak_allocated_bytes if measurement else None,
         energy_per_step_j=energy_per_step_j,
         sm_clock_mhz=sm_clock_mhz,
     )

@@ -79,20 +79,22 @@ def _first_runs(trace: Trace, axis: ThreadAxis, regions: pl.DataFrame) -> pl.Ser
     firsts = np.full(regions.height, never)
     if regions.height == 0:
         return pl.Series("first", firsts)
-    asked = regions.select("ts_ns", "pid", "tid").with_row_index("row")
+    moments = regions.select("ts_ns", "pid", "tid").with_row_index("row")
     for table in (trace.ops, trace.annotations):
         is_run = per_name(table["name"], _is_run, pl.Boolean)
         # Tables are in order of ts_ns, so that one search a thread does without sorting rows.
         for pid, tid, _ in axis.threads.iter_rows():
             on_thread = (pl.col("pid") == pid) & (pl.col("tid") == tid)
-            mine = asked.filter(on_thread)
-            if mine.height == 0:
+            thread_moments = moments.filter(on_thread)
+            if thread_moments.height == 0:
                 continue
             starts = table.select("ts_ns", "pid", "tid").filter(is_run & on_thread)["ts_ns"]
             after = np.append(starts.to_numpy(), never)
-            rows = mine["row"].to_numpy()
-            found = after[np.searchsorted(after[:-1], mine["ts_ns"].to_numpy(), side="left")]
-            firsts[rows] = np.minimum(firsts[rows], found)
+            rows = thread_moments["row"].to_numpy()
+            next_starts = after[
+                np.searchsorted(after[:-1], thread_moments["ts_ns"].to_numpy(), side="left")
+            ]
+            firsts[rows] = np.minimum(firsts[rows], next_starts)
     length = pl.Series(firsts) - regions["ts_ns"]
     return (
         pl.select(

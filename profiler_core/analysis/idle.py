@@ -79,11 +79,11 @@ def idle_by_cause(
     waited = ~pl.col("continues") & pl.col("other_stream")
     on_device = pieces.filter(in_time)
     causes["dependency"] = _total(on_device.filter(waited), "dur_ns")
-    own = on_device.filter(~waited).select(
+    on_pace = on_device.filter(~waited).select(
         "dur_ns", own=pl.col("dur_ns").clip(0, BETWEEN_KERNELS_NS)
     )
-    causes["between_kernels"] = _total(own, "own")
-    causes["launch_latency"] = _total(own, "dur_ns") - causes["between_kernels"]
+    causes["between_kernels"] = _total(on_pace, "own")
+    causes["launch_latency"] = _total(on_pace, "dur_ns") - causes["between_kernels"]
 
     late = pieces.filter(~in_time)
     for cause, ns in _host_causes(trace, late, window, cuts).items():
@@ -148,17 +148,17 @@ def _host_causes(
         pl.col("end") > pl.col("start")
     )
     starts, ends = spans["start"].sort(), spans["end"].sort()
-    seen = pl.DataFrame(schema={"start": pl.Int64, "end": pl.Int64})
-    known = 0
+    explained = pl.DataFrame(schema={"start": pl.Int64, "end": pl.Int64})
+    explained_ns = 0
     for activity, instants in host_activities(trace, axis, cuts).items():
         if instants.height == 0:
             continue
-        seen = merge(pl.concat([seen, instants]))
-        covered = int(covered_ns(seen, ends).sum()) - int(covered_ns(seen, starts).sum())
+        explained = merge(pl.concat([explained, instants]))
+        covered = int(covered_ns(explained, ends).sum()) - int(covered_ns(explained, starts).sum())
         cause = f"host_{activity}"
-        causes[cause] = causes.get(cause, 0) + covered - known
-        known = covered
-    causes["host_other"] = _total(before, "dur_ns") - known
+        causes[cause] = causes.get(cause, 0) + covered - explained_ns
+        explained_ns = covered
+    causes["host_other"] = _total(before, "dur_ns") - explained_ns
     return causes
 
 

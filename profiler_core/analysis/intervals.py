@@ -58,11 +58,11 @@ def covered_ns(merged: pl.DataFrame, points: pl.Series) -> pl.Series:
         points: sorted ascending.
     """
     length = pl.col("end") - pl.col("start")
-    known = merged.with_columns((length.cum_sum() - length).alias("before"))
+    with_lengths = merged.with_columns((length.cum_sum() - length).alias("before"))
     return (
         points.rename("point")
         .to_frame()
-        .join_asof(known, left_on="point", right_on="start", strategy="backward")
+        .join_asof(with_lengths, left_on="point", right_on="start", strategy="backward")
         .select(
             (pl.col("before") + pl.min_horizontal("point", "end") - pl.col("start"))
             .fill_null(0)

@@ -37,16 +37,16 @@ def kernel_calls(trace: Trace, name: str) -> KernelCalls:
     calls = work.with_row_index("row").filter(
         pl.col("cat") == KERNEL,
         pl.col("step").is_not_null(),
-        per_name(work["name"], lambda one: one == name, pl.Boolean),
+        per_name(work["name"], lambda kernel_name: kernel_name == name, pl.Boolean),
     )
-    asked = calls.select(pl.col("external_id").drop_nulls().unique())
+    external_ids = calls.select(pl.col("external_id").drop_nulls().unique())
     operators = (
         trace.ops.select("external_id", "name")
-        .join(asked, on="external_id", how="semi", maintain_order="left")
+        .join(external_ids, on="external_id", how="semi", maintain_order="left")
         .unique("external_id", keep="last", maintain_order=True)
         .select("external_id", operator=pl.col("name").cast(pl.String))
     )
-    known = calls.select("external_id").join(operators, on="external_id", how="inner")
+    called_from = calls.select("external_id").join(operators, on="external_id", how="inner")
     shapes = calls.filter(pl.col("grid").is_not_null()).select(
         shape=pl.format("grid {}, block {}", "grid", pl.col("block").fill_null("?"))
     )
@@ -55,7 +55,7 @@ def kernel_calls(trace: Trace, name: str) -> KernelCalls:
         dur_ns=tuple(calls["dur_ns"]),
         longest=_longest(trace, calls),
         by_launch=_counts(calls["launch_name"].drop_nulls().cast(pl.String)),
-        by_operator=_counts(known["operator"]) if trace.has_device_events else {},
+        by_operator=_counts(called_from["operator"]) if trace.has_device_events else {},
         grids=_counts(shapes["shape"]),
     )
 
@@ -66,14 +66,14 @@ def _longest(trace: Trace, calls: pl.DataFrame) -> tuple[str, int] | None:
     call = calls.sort("dur_ns", descending=True, maintain_order=True).row(0, named=True)
     if trace.has_device_events:
         return "device", call["row"]
-    same = trace.ops.with_row_index("row").filter(  # on the CPU the operator is the kernel
+    matches = trace.ops.with_row_index("row").filter(  # on the CPU the operator is the kernel
         pl.col("ts_ns") == call["ts_ns"],
         pl.col("dur_ns") == call["dur_ns"],
         pl.col("name").cast(pl.String) == call["name"],
     )
-    return ("ops", same["row"][0]) if same.height else None
+    return ("ops", matches["row"][0]) if matches.height else None
 
 
 def _counts(values: pl.Series) -> dict[str, int]:
-    named = values.alias("value").to_frame().group_by("value").len()
-    return dict(named.sort("len", "value", descending=[True, False]).iter_rows())
+    counts = values.alias("value").to_frame().group_by("value").len()
+    return dict(counts.sort("len", "value", descending=[True, False]).iter_rows())

@@ -53,15 +53,16 @@ def kernel_sides(summaries: Sequence[Summary]) -> tuple[KernelRow, ...]:
     A name that operators of different categories launched is one row, in the category where it
     took the most time. The times of one run's rows sum to its kernel_time_ns per step.
     """
-    found: dict[str, list[KernelSide | None]] = {}
+    sides_by_name: dict[str, list[KernelSide | None]] = {}
     weights: dict[str, Counter[str]] = {}
     for run, summary in enumerate(summaries):
         for kernel in summary.kernels:
-            sides = found.setdefault(kernel.name, [None] * len(summaries))
+            sides = sides_by_name.setdefault(kernel.name, [None] * len(summaries))
             sides[run] = _sum(sides[run], _side(kernel, summary.n_steps))
             weights.setdefault(kernel.name, Counter())[kernel.category] += kernel.time_ns
     rows = [
-        KernelRow(name, weights[name].most_common(1)[0][0], tuple(s)) for name, s in found.items()
+        KernelRow(name, weights[name].most_common(1)[0][0], tuple(s))
+        for name, s in sides_by_name.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.most_ns, row.name)))
 
@@ -76,14 +77,14 @@ def _side(kernel: KernelTotal, n_steps: int) -> KernelSide:
     )
 
 
-def _sum(one: KernelSide | None, other: KernelSide) -> KernelSide:
-    if one is None:
-        return other
-    n, time_ns = one.n + other.n, one.time_ns + other.time_ns
+def _sum(first: KernelSide | None, second: KernelSide) -> KernelSide:
+    if first is None:
+        return second
+    n, time_ns = first.n + second.n, first.time_ns + second.time_ns
     return KernelSide(
         n=n,
         time_ns=time_ns,
         mean_ns=time_ns / n,
-        min_ns=min(one.min_ns, other.min_ns),
-        max_ns=max(one.max_ns, other.max_ns),
+        min_ns=min(first.min_ns, second.min_ns),
+        max_ns=max(first.max_ns, second.max_ns),
     )

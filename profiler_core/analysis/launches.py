@@ -45,22 +45,22 @@ def launches(work: pl.DataFrame) -> Launches:
     Args:
         work: counted device events, from `device_work`.
     """
-    counted = work.select(*_COLUMNS)  # a row of device work has thirty columns
-    linked = counted.filter(pl.col("launch_row").is_not_null())
+    events = work.select(*_COLUMNS)  # a row of device work has thirty columns
+    linked = events.filter(pl.col("launch_row").is_not_null())
     # Work is sorted by ts_ns, so the first row of a launch is its first event.
     calls = linked.filter(pl.col("launch_row").is_first_distinct())
     by_api = calls.group_by("launch_name").len().with_columns(pl.col("launch_name").cast(pl.String))
     by_api = by_api.sort("len", "launch_name", descending=[True, False])
     names = {name or "unnamed": n for name, n in by_api.iter_rows()}
     delay = (calls["ts_ns"] - calls["launch_ts_ns"] - calls["launch_dur_ns"]).sort()
-    total = int(counted["dur_ns"].sum())
+    total = int(events["dur_ns"].sum())
     return Launches(
         n_calls=calls.height,
         n_graph_calls=sum(n for name, n in names.items() if is_graph_launch(name)),
         by_api=names,
         call_time_ns=int(calls["launch_dur_ns"].sum()),
         n_events_linked=linked.height,
-        n_events_unlinked=counted.height - linked.height,
+        n_events_unlinked=events.height - linked.height,
         linked_time_fraction=int(linked["dur_ns"].sum()) / total if total else None,
         delay_median_ns=_quantile(delay, 0.5),
         delay_p90_ns=_quantile(delay, 0.9),
@@ -87,7 +87,7 @@ def _max_queue_length(calls: pl.DataFrame) -> int:
         launched = stream["launch_ts_ns"].sort()
         # Work that seems to start before its call (clocks) leaves the queue when it enters.
         started = stream.select(pl.max_horizontal("ts_ns", "launch_ts_ns")).to_series().sort()
-        left = started.search_sorted(launched, side="left")
-        queued = pl.int_range(1, stream.height + 1, eager=True) - left
+        n_started = started.search_sorted(launched, side="left")
+        queued = pl.int_range(1, stream.height + 1, eager=True) - n_started
         longest = max(longest, int(queued.max()))  # type: ignore[arg-type]
     return longest

@@ -14,9 +14,9 @@ from profiler_core.units import (
 def value_text(measure: Measure, run: int) -> str:
     """The run's value with its unit, or the word in its place; an en dash: not available."""
     value = measure.values[run]
-    word = measure.word(run)
-    if word is not None:
-        return word
+    replacement = measure.word(run)
+    if replacement is not None:
+        return replacement
     if value is None:
         return "–"
     if measure.unit == "ns":
@@ -32,11 +32,11 @@ def value_text(measure: Measure, run: int) -> str:
 
 def change_text(measure: Measure, run: int) -> str:
     """The change against the baseline: per cent, or points of a share; "" where there is none."""
-    mine, base = measure.values[run], measure.values[0]
+    value, base = measure.values[run], measure.values[0]
     if measure.unit == "share":
-        if mine is None or base is None:
+        if value is None or base is None:
             return ""
-        points = round((mine - base) * 100)
+        points = round((value - base) * 100)
         return "±0 pts" if points == 0 else f"{'+' if points > 0 else '−'}{abs(points)} pts"
     if measure.unit == "ratio":
         return ""

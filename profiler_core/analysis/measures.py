@@ -32,7 +32,7 @@ class Measure:
     @property
     def is_known(self) -> bool:
         """At least one run has it, or has a word for it."""
-        return any(known is not None for known in (*self.values, *self.words))
+        return any(value is not None for value in (*self.values, *self.words))
 
     def word(self, run: int) -> str | None:
         """What to say of this run instead of a number."""
@@ -40,8 +40,8 @@ class Measure:
 
     def change(self, run: int) -> float | None:
         """values[run] / values[0]; None where one is missing or the baseline is zero."""
-        mine, base = self.values[run], self.values[0]
-        return None if mine is None or not base else mine / base
+        value, base = self.values[run], self.values[0]
+        return None if value is None or not base else value / base
 
 
 def common_clock(sides: Sequence[Side]) -> Clock | None:
@@ -116,12 +116,12 @@ def _times(
     comparison: ComparedNumbers, sides: Sequence[Side], clock: Clock | None
 ) -> tuple[Measure, ...]:
     if clock == "unprofiled":
-        how = (
+        definition = (
             "Wall time of a timed round over its steps, without the profiler; the median over "
             "the rounds."
         )
     else:
-        how = (
+        definition = (
             "The profiled window over its steps. The profiler slows the host, so a step that "
             "waits for the host is shorter in truth."
         )
@@ -130,7 +130,7 @@ def _times(
     return (
         Measure(
             "Step time" if clock == "unprofiled" else "Step time, profiled",
-            how,
+            definition,
             "ns",
             tuple(step_ns(side, clock) for side in sides),
             judged,
@@ -147,7 +147,7 @@ def _times(
 
 
 def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tuple[Measure, ...]:
-    word = "GPU" if on_gpu else "CPU"
+    processor = "GPU" if on_gpu else "CPU"
     kernels = (
         "Kernels that a step launched. Copies and memsets are not kernels."
         if on_gpu
@@ -155,7 +155,7 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
     )
     rows = [
         _row(
-            f"{word} time per step",
+            f"{processor} time per step",
             "Durations of all kernels, copies and memsets of a step, summed over streams."
             if on_gpu
             else "Durations of all operators of a step, summed over threads.",
@@ -164,8 +164,8 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
             _of_steps(sides, lambda p: p.device_time_ns),
         ),
         _row(
-            f"{word} busy",
-            f"Share of the step in which the {word} worked: the union of its intervals in the "
+            f"{processor} busy",
+            f"Share of the step in which the {processor} worked: the union of its intervals in the "
             "trace over the step time.",
             "share",
             "higher",
@@ -188,7 +188,7 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
 
 def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, ...]:
     costs = [c.compile for c in comparison.candidates]
-    nothing: tuple[float | None, ...] = (None,)
+    no_baseline: tuple[float | None, ...] = (None,)
     unjudged: tuple[Judgement, ...] = tuple("unjudged" for _ in costs)
     return (
         _row(
@@ -212,7 +212,7 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "The outermost compilations in the logs, forward and backward, with the compiler's "
             "cache empty; without logs, how much longer the first call takes than a later step.",
             "ns",
-            (*nothing, *(_ns(c.seconds) for c in costs)),
+            (*no_baseline, *(_ns(c.seconds) for c in costs)),
             unjudged,
         ),
         Measure(
@@ -220,14 +220,14 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "How much longer the first call takes than a later step, with the compiler's cache "
             "empty; importing the compiler and the start of the device are in it.",
             "ns",
-            (*nothing, *(_ns(c.first_call_seconds) for c in costs)),
+            (*no_baseline, *(_ns(c.first_call_seconds) for c in costs)),
             unjudged,
         ),
         Measure(
             "First call, warm",
             "The same in a new process with the compiler's cache filled.",
             "ns",
-            (*nothing, *(_ns(c.warm_seconds) for c in costs)),
+            (*no_baseline, *(_ns(c.warm_seconds) for c in costs)),
             unjudged,
         ),
         Measure(
@@ -235,7 +235,7 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "Compile time over the time saved per step: after so many steps compiling has "
             "paid for itself.",
             "count",
-            (*nothing, *(c.break_even_steps for c in costs)),
+            (*no_baseline, *(c.break_even_steps for c in costs)),
             unjudged,
             (None, *(_never(c) for c in comparison.candidates)),
         ),
@@ -278,12 +278,14 @@ def _row(
     return Measure(label, definition, unit, values, judged)
 
 
-def _judge(base: float | None, mine: float | None, better: Literal["lower", "higher"]) -> Judgement:
-    if base is None or mine is None:
+def _judge(
+    base: float | None, value: float | None, better: Literal["lower", "higher"]
+) -> Judgement:
+    if base is None or value is None:
         return "unjudged"
-    if abs(mine - base) <= _SAME_WITHIN * abs(base):
+    if abs(value - base) <= _SAME_WITHIN * abs(base):
         return "same"
-    return "better" if (mine < base) == (better == "lower") else "worse"
+    return "better" if (value < base) == (better == "lower") else "worse"
 
 
 def _by_verdict(candidate: CandidateComparison) -> Judgement:

@@ -75,7 +75,7 @@ def bar_lines(row: WaterfallRow, ledger: FusionLedger, *, most: int = 12) -> tup
         most: lines; what has less to say is one line at the end.
     """
     parts = {part.group: part for part in open_bar(row)}
-    rest = parts.pop(None, None)
+    unowned = parts.pop(None, None)
     numbers = [number for number in parts if number is not None]
     lines = []
     for folded in fold(ledger.groups, numbers):
@@ -96,8 +96,8 @@ def bar_lines(row: WaterfallRow, ledger: FusionLedger, *, most: int = 12) -> tup
                 candidate_ns=sum(line.candidate_ns for line in small),
             )
         ]
-    if rest is not None:
-        lines.append(_line(_REST, "", None, [rest]))
+    if unowned is not None:
+        lines.append(_line(_REST, "", None, [unowned]))
     return tuple(lines)
 
 

@@ -22,12 +22,12 @@ def per_name(
     """
     codes = names.cast(pl.Categorical()).to_physical()
     distinct = codes.arg_unique()
-    known = codes.gather(distinct)
+    distinct_codes = codes.gather(distinct)
     texts = names.gather(distinct).cast(pl.String)
     step = answer(f"{STEP}0") if texts.str.starts_with(STEP).any() else None
     answers = {
         code: step if name.startswith(STEP) else answer(name)
-        for code, name in zip(known, texts, strict=True)
+        for code, name in zip(distinct_codes, texts, strict=True)
         if code is not None
     }
     if not answers:

@@ -30,16 +30,16 @@ def recording_of(trace: Trace) -> Recording | None:
     tool = recorded_by(trace)
     if tool == TORCH:
         return None
-    said = trace.metadata.get(RECORDING)
-    said = said if isinstance(said, Mapping) else {}
+    declared = trace.metadata.get(RECORDING)
+    declared = declared if isinstance(declared, Mapping) else {}
     return Recording(
         tool=tool,
-        version=_text(said.get("version")),
-        steps=_text(said.get("steps")),
-        ranges=_counts(said.get("ranges")),
-        process=_pid(said.get("process")),
-        other_processes=tuple(p for p in map(_pid, _items(said, "other_processes")) if p),
-        missing=tuple(s for s in map(_text, _items(said, "missing")) if s),
+        version=_text(declared.get("version")),
+        steps=_text(declared.get("steps")),
+        ranges=_counts(declared.get("ranges")),
+        process=_pid(declared.get("process")),
+        other_processes=tuple(p for p in map(_pid, _items(declared, "other_processes")) if p),
+        missing=tuple(s for s in map(_text, _items(declared, "missing")) if s),
     )
 
 
@@ -82,9 +82,9 @@ def mixed_notes(baseline: str, candidate: str) -> list[str]:
     ]
 
 
-def _items(said: Mapping[str, Any], key: str) -> list[Any]:
-    found = said.get(key)
-    return found if isinstance(found, list) else []
+def _items(declared: Mapping[str, Any], key: str) -> list[Any]:
+    items = declared.get(key)
+    return items if isinstance(items, list) else []
 
 
 def _text(value: Any) -> str | None:
@@ -92,8 +92,8 @@ def _text(value: Any) -> str | None:
 
 
 def _counts(value: Any) -> dict[str, int]:
-    found = value if isinstance(value, Mapping) else {}
-    return {k: n for k, n in found.items() if isinstance(k, str) and isinstance(n, int)}
+    counts = value if isinstance(value, Mapping) else {}
+    return {k: n for k, n in counts.items() if isinstance(k, str) and isinstance(n, int)}
 
 
 def _pid(value: Any) -> int | None:

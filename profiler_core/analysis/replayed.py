@@ -17,20 +17,20 @@ def known_categories(summaries: Iterable[Summary | None]) -> dict[str, str]:
 
     Only runs without graph launches are asked, and only names that they agree on are given.
     """
-    seen: dict[str, set[str]] = {}
+    categories_of_name: dict[str, set[str]] = {}
     for summary in summaries:
         if summary is not None and not summary.n_graph_launches:
             for kernel in summary.kernels:
-                seen.setdefault(kernel.name, set()).add(kernel.category)
+                categories_of_name.setdefault(kernel.name, set()).add(kernel.category)
     return {
         name: next(iter(categories))
-        for name, categories in seen.items()
+        for name, categories in categories_of_name.items()
         if len(categories) == 1 and category_of_kernel(name) not in categories
     }
 
 
 def categories_of_replays(
-    summary: Summary, known: Mapping[str, str]
+    summary: Summary, category_by_name: Mapping[str, str]
 ) -> tuple[dict[str, CategoryTotal], int]:
     """(by_category with the known names in their place, how many kernels were moved).
 
@@ -39,12 +39,12 @@ def categories_of_replays(
     totals = {key: (total.n, total.time_ns) for key, total in summary.by_category.items()}
     moved = 0
     for kernel in summary.kernels if summary.n_graph_launches else ():
-        target = known.get(kernel.name)
+        target = category_by_name.get(kernel.name)
         if target is None or kernel.category != category_of_kernel(kernel.name):
             continue
         moved += kernel.n
         for category, sign in ((kernel.category, -1), (target, 1)):
             n, time_ns = totals.get(category, (0, 0))
             totals[category] = (n + sign * kernel.n, time_ns + sign * kernel.time_ns)
-    kept = {key: CategoryTotal(*totals[key]) for key in CATEGORIES if totals.get(key, (0, 0))[0]}
-    return kept, moved
+    present = {key: CategoryTotal(*totals[key]) for key in CATEGORIES if totals.get(key, (0, 0))[0]}
+    return present, moved

@@ -35,15 +35,18 @@ def telling_parts(names: Sequence[str]) -> tuple[str, ...]:
     if len(words) < 2 or not shortest:
         return tuple(names)
     head = _n_shared(words, shortest)
-    tail = _n_shared([each[::-1] for each in words], shortest - head)
-    parts = ["".join(each[head : len(each) - tail]).strip(_SEPARATORS) for each in words]
+    tail = _n_shared([name_words[::-1] for name_words in words], shortest - head)
+    parts = [
+        "".join(name_words[head : len(name_words) - tail]).strip(_SEPARATORS)
+        for name_words in words
+    ]
     return tuple(parts) if all(parts) and len(set(parts)) == len(set(names)) else tuple(names)
 
 
 def _n_shared(words: Sequence[Sequence[str]], most: int) -> int:
     """How many first words all of them have in common."""
     n = 0
-    while n < most and len({each[n].strip(_SEPARATORS) for each in words}) == 1:
+    while n < most and len({name_words[n].strip(_SEPARATORS) for name_words in words}) == 1:
         n += 1
     return n
 

@@ -24,16 +24,17 @@ def sides_of(comparison: ComparedNumbers) -> tuple[Side, ...]:
 
 def with_shared_categories(summaries: Sequence[Summary | None]) -> tuple[Summary | None, ...]:
     """The summaries with kernels and totals of replays moved; all other totals are untouched."""
-    known = known_categories(summaries)
+    category_by_name = known_categories(summaries)
     shared: list[Summary | None] = []
     for summary in summaries:
         if summary is None or not summary.n_graph_launches:
             shared.append(summary)
             continue
-        by_category, _ = categories_of_replays(summary, known)
+        by_category, _ = categories_of_replays(summary, category_by_name)
         kernels = tuple(
-            replace(kernel, category=known[kernel.name])
-            if kernel.name in known and kernel.category == category_of_kernel(kernel.name)
+            replace(kernel, category=category_by_name[kernel.name])
+            if kernel.name in category_by_name
+            and kernel.category == category_of_kernel(kernel.name)
             else kernel
             for kernel in summary.kernels
         )
@@ -41,26 +42,29 @@ def with_shared_categories(summaries: Sequence[Summary | None]) -> tuple[Summary
     return tuple(shared)
 
 
-def with_known_categories(ledger: FusionLedger, known: Mapping[str, str]) -> FusionLedger:
+def with_known_categories(
+    ledger: FusionLedger, category_by_name: Mapping[str, str]
+) -> FusionLedger:
     """The ledger with its replayed kernels in the categories that the summaries have them in.
 
     Args:
         ledger: as made.
-        known: from `known_categories`, of the summaries as they were before they were shared.
+        category_by_name: from `known_categories`, of the summaries before they were shared.
     """
-    if not known:
+    if not category_by_name:
         return ledger
 
-    def side(one: GroupSide) -> GroupSide:
-        if not any(kernel.name in known for kernel in one.kernels):
-            return one
+    def side(group_side: GroupSide) -> GroupSide:
+        if not any(kernel.name in category_by_name for kernel in group_side.kernels):
+            return group_side
         return replace(
-            one,
+            group_side,
             kernels=tuple(
-                replace(kernel, category=known[kernel.name])
-                if kernel.name in known and kernel.category == category_of_kernel(kernel.name)
+                replace(kernel, category=category_by_name[kernel.name])
+                if kernel.name in category_by_name
+                and kernel.category == category_of_kernel(kernel.name)
                 else kernel
-                for kernel in one.kernels
+                for kernel in group_side.kernels
             ),
         )
 

@@ -32,14 +32,17 @@ def step_parts(
     profiled = summary.window_ns / summary.n_steps
     step = profiled if step_ns is None else step_ns
     busy = min(summary.busy_ns / summary.n_steps, step)
-    total = sum(part.time_ns for part in summary.by_category.values()) / summary.n_steps
+    total = (
+        sum(category_total.time_ns for category_total in summary.by_category.values())
+        / summary.n_steps
+    )
     scale = busy / total if total else 1.0
     return StepParts(
         step_ns=step,
         clock="profiled" if step_ns is None else clock,
         by_category={
-            name: part.time_ns / summary.n_steps * scale
-            for name, part in summary.by_category.items()
+            name: category_total.time_ns / summary.n_steps * scale
+            for name, category_total in summary.by_category.items()
         },
         idle_ns=step - busy,
         scale=scale,

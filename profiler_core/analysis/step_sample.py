@@ -51,8 +51,8 @@ class StepSample:
 
     def holds(self, moments: Ints) -> npt.NDArray[np.bool_]:
         """Does a moment lie in one of the steps, or between it and the next one?"""
-        place = np.searchsorted(self.starts, moments, side="right") - 1
-        inside: npt.NDArray[np.bool_] = (place >= 0) & (moments < self.untils[place])
+        position = np.searchsorted(self.starts, moments, side="right") - 1
+        inside: npt.NDArray[np.bool_] = (position >= 0) & (moments < self.untils[position])
         return inside
 
 
@@ -63,11 +63,11 @@ def sample_steps(trace: Trace, most_rows: int = MOST_ROWS) -> StepSample:
     untils = np.append(starts[1:], ends[-1:])
     n_all = steps.height
     n_rows = trace.runtime.height + trace.annotations.height
-    wanted = max(FEWEST_STEPS, n_all * most_rows // max(1, n_rows))
-    if wanted >= n_all:
+    n_sampled = max(FEWEST_STEPS, n_all * most_rows // max(1, n_rows))
+    if n_sampled >= n_all:
         numbers = np.arange(n_all)
     else:
-        offset = np.arange(wanted) * _GOLDEN % 1.0
-        places = (np.arange(wanted) + offset) * n_all / wanted
-        numbers = np.unique(places.astype(np.int64))
+        offset = np.arange(n_sampled) * _GOLDEN % 1.0
+        sampled_at = (np.arange(n_sampled) + offset) * n_all / n_sampled
+        numbers = np.unique(sampled_at.astype(np.int64))
     return StepSample(numbers, starts[numbers], ends[numbers], untils[numbers], n_all)

@@ -79,20 +79,20 @@ def compare_unprofiled(
         candidate: as recorded.
         interleaved: the two were timed in turns, so rounds of one index share their conditions.
     """
-    ours, theirs = _rounds(baseline), _rounds(candidate)
-    if not ours or not theirs:
+    baseline_rounds, candidate_rounds = _rounds(baseline), _rounds(candidate)
+    if not baseline_rounds or not candidate_rounds:
         return None
-    ratio = _median_ratio(ours, theirs)
-    interval, paired = _interval(ours, theirs, interleaved=interleaved)
+    ratio = _median_ratio(baseline_rounds, candidate_rounds)
+    interval, paired = _interval(baseline_rounds, candidate_rounds, interleaved=interleaved)
     return StepTime(
-        baseline_ns=round(float(np.median([_per_step(r) for r in ours]))),
-        candidate_ns=round(float(np.median([_per_step(r) for r in theirs]))),
+        baseline_ns=round(float(np.median([_per_step(r) for r in baseline_rounds]))),
+        candidate_ns=round(float(np.median([_per_step(r) for r in candidate_rounds]))),
         ratio=ratio,
         interval=interval,
         significant=None if interval is None else not interval[0] <= 1 <= interval[1],
         clock="unprofiled",
-        n_rounds=(len(ours), len(theirs)),
-        n_steps=(sum(r.n_steps for r in ours), sum(r.n_steps for r in theirs)),
+        n_rounds=(len(baseline_rounds), len(candidate_rounds)),
+        n_steps=(sum(r.n_steps for r in baseline_rounds), sum(r.n_steps for r in candidate_rounds)),
         paired=paired,
     )
 
@@ -101,14 +101,14 @@ def compare_profiled(
     baseline_ns: float | None, candidate_ns: float | None, n_steps: tuple[int, int]
 ) -> StepTime:
     """Both step times on the clock of the profiler: one value a side, so never a judgement."""
-    known = baseline_ns is not None and candidate_ns is not None
+    both_known = baseline_ns is not None and candidate_ns is not None
     return StepTime(
         baseline_ns=None if baseline_ns is None else round(baseline_ns),
         candidate_ns=None if candidate_ns is None else round(candidate_ns),
-        ratio=baseline_ns / candidate_ns if known and baseline_ns and candidate_ns else None,
+        ratio=baseline_ns / candidate_ns if both_known and baseline_ns and candidate_ns else None,
         interval=None,
         significant=None,
-        clock="profiled" if known else None,
+        clock="profiled" if both_known else None,
         n_rounds=(0, 0),
         n_steps=n_steps,
         paired=False,
@@ -120,36 +120,39 @@ def _rounds(measurement: Measurement | None) -> list[Round]:
     return [r for r in rounds if r.n_steps > 0 and r.wall_ns > 0]
 
 
-def _per_step(one: Round) -> float:
-    return one.wall_ns / one.n_steps
+def _per_step(measured_round: Round) -> float:
+    return measured_round.wall_ns / measured_round.n_steps
 
 
-def _median_ratio(ours: list[Round], theirs: list[Round]) -> float:
+def _median_ratio(baseline_rounds: list[Round], candidate_rounds: list[Round]) -> float:
     return float(
-        np.median([_per_step(r) for r in ours]) / np.median([_per_step(r) for r in theirs])
+        np.median([_per_step(r) for r in baseline_rounds])
+        / np.median([_per_step(r) for r in candidate_rounds])
     )
 
 
 def _interval(
-    ours: list[Round], theirs: list[Round], *, interleaved: bool
+    baseline_rounds: list[Round], candidate_rounds: list[Round], *, interleaved: bool
 ) -> tuple[tuple[float, float] | None, bool]:
     """(95 % percentile bootstrap interval of the ratio of medians, whether it was paired)."""
-    by_index = {r.index: _per_step(r) for r in theirs}
-    pairs = [(_per_step(r), by_index[r.index]) for r in ours if r.index in by_index]
+    by_index = {r.index: _per_step(r) for r in candidate_rounds}
+    pairs = [(_per_step(r), by_index[r.index]) for r in baseline_rounds if r.index in by_index]
     random = np.random.default_rng(_SEED)
     if interleaved and len(pairs) >= MIN_ROUNDS:
         # A drift of the clock hits both sides of a turn alike, so turns are drawn whole.
-        both = np.array(pairs)
-        drawn = random.integers(0, len(both), (_N_RESAMPLES, len(both)))
-        ratios = np.median(both[drawn, 0], axis=1) / np.median(both[drawn, 1], axis=1)
+        paired_times = np.array(pairs)
+        draws = random.integers(0, len(paired_times), (_N_RESAMPLES, len(paired_times)))
+        ratios = np.median(paired_times[draws, 0], axis=1) / np.median(
+            paired_times[draws, 1], axis=1
+        )
         return _percentiles(ratios), True
-    if min(len(ours), len(theirs)) < MIN_ROUNDS:
+    if min(len(baseline_rounds), len(candidate_rounds)) < MIN_ROUNDS:
         return None, False
     sides = []
-    for rounds in (ours, theirs):
+    for rounds in (baseline_rounds, candidate_rounds):
         times = np.array([_per_step(r) for r in rounds])
-        drawn = random.integers(0, len(times), (_N_RESAMPLES, len(times)))
-        sides.append(np.median(times[drawn], axis=1))
+        draws = random.integers(0, len(times), (_N_RESAMPLES, len(times)))
+        sides.append(np.median(times[draws], axis=1))
     return _percentiles(sides[0] / sides[1]), False
 
 

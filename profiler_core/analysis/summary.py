@@ -79,12 +79,12 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
     """
     work = with_categories(trace, device_work(trace))
     window = window_of(trace, work)
-    counted = work.filter(pl.col("step").is_not_null())
-    times = gpu_time(counted, window)
+    events_in_steps = work.filter(pl.col("step").is_not_null())
+    times = gpu_time(events_in_steps, window)
     busiest = times[0] if times else GpuTime(0, 0, window.dur_ns, 0, 0, 0)
-    counts = {cat: counted.filter(pl.col("cat") == cat) for cat in (KERNEL, MEMCPY, MEMSET)}
+    counts = {cat: events_in_steps.filter(pl.col("cat") == cat) for cat in (KERNEL, MEMCPY, MEMSET)}
     on_gpu = trace.has_device_events
-    launch = launches(counted) if on_gpu and trace.runtime.height else None
+    launch = launches(events_in_steps) if on_gpu and trace.runtime.height else None
     return Summary(
         source=trace.source,
         device_kind="gpu" if on_gpu else "cpu",
@@ -104,16 +104,20 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         n_launches=launch.n_calls if launch else None,
         n_graph_launches=launch.n_graph_calls if launch else None,
         kernel_time_ns=int(counts[KERNEL]["dur_ns"].sum()),
-        device_time_ns=int(counted["dur_ns"].sum()),
-        by_category=by_category(counted),
-        kernels=tuple(KernelTotal(**row) for row in kernels_of(counted).iter_rows(named=True)),
+        device_time_ns=int(events_in_steps["dur_ns"].sum()),
+        by_category=by_category(events_in_steps),
+        kernels=tuple(
+            KernelTotal(**row) for row in kernels_of(events_in_steps).iter_rows(named=True)
+        ),
         idle_by_cause_ns=(
-            idle_by_cause(trace, counted, window, busiest.device) if launch and times else None
+            idle_by_cause(trace, events_in_steps, window, busiest.device)
+            if launch and times
+            else None
         ),
         launch=launch,
         memory=peak_memory(trace, measurement),
         device=device_of(trace, busiest.device if on_gpu else None),
         devices=times,
-        notes=trace_notes(trace, window, counted, times, launch),
+        notes=trace_notes(trace, window, events_in_steps, times, launch),
         recorded_by=recorded_by(trace),
     )

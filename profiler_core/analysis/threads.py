@@ -22,11 +22,11 @@ class ThreadAxis:
         start = pl.col("ts_ns").clip(0, self.span_ns - 1)
         end = (pl.col("ts_ns") + pl.col("dur_ns")).clip(0, self.span_ns - 1)
         if self.threads.height > _FEW_THREADS:
-            known, offset = ranges.join(self.threads, on=["pid", "tid"]), pl.col("offset")
+            on_axis, offset = ranges.join(self.threads, on=["pid", "tid"]), pl.col("offset")
         else:  # a chain of comparisons costs a tenth of a join
-            known, offset = ranges, self._offset()
+            on_axis, offset = ranges, self._offset()
         return (
-            known.with_columns(start=offset + start, end=offset + end)
+            on_axis.with_columns(start=offset + start, end=offset + end)
             .filter(pl.col("start").is_not_null())
             .drop("offset", strict=False)
         )

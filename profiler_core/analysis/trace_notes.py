@@ -19,7 +19,7 @@ MEASURED_ON_THE_CPU = "Measured on the CPU: there are no copies, launches or idl
 def trace_notes(
     trace: Trace,
     window: Window,
-    counted: pl.DataFrame,
+    events: pl.DataFrame,
     times: tuple[GpuTime, ...],
     launch: Launches | None,
 ) -> tuple[str, ...]:
@@ -28,7 +28,7 @@ def trace_notes(
     Args:
         trace: as read.
         window: of the trace.
-        counted: the device work inside of the window, with its `step`.
+        events: the device work inside the window, with its `step`.
         times: of each device, the busiest first.
         launch: None where launches cannot be counted.
     """
@@ -71,10 +71,10 @@ def trace_notes(
             "Kernels that CUDA graphs replay have no operator: their names alone tell their "
             "category."
         )
-    per_step = counted.group_by("step").len()["len"]
+    per_step = events.group_by("step").len()["len"]
     if len(window.steps) > 1 and (per_step.n_unique() > 1 or per_step.len() < len(window.steps)):
-        what = "device events" if trace.has_device_events else "operators"
-        notes.append(f"The steps do not all have the same number of {what}.")
+        kind = "device events" if trace.has_device_events else "operators"
+        notes.append(f"The steps do not all have the same number of {kind}.")
     return tuple(notes)
 
 
@@ -96,13 +96,13 @@ def _without_gpu_events(trace: Trace) -> str:
         return "The trace holds no events."
     if gpu is None and not trace.runtime.height:
         return MEASURED_ON_THE_CPU
-    why = (
+    reason = (
         "the file was cut short"
         if trace.tally.repairs
         else "it was recorded without ProfilerActivity.CUDA, or on the CPU"
     )
     return (
-        f"The trace holds no GPU events, although the machine has {gpu or 'a GPU'}: {why}. "
+        f"The trace holds no GPU events, although the machine has {gpu or 'a GPU'}: {reason}. "
         "Kernels here are operators on the host."
     )
 
@@ -118,5 +118,5 @@ def _events(n: int) -> str:
     return _count(n, "device event")
 
 
-def _count(n: int, what: str) -> str:
-    return f"{format_count(n)} {what}{'' if n == 1 else 's'}"
+def _count(n: int, noun: str) -> str:
+    return f"{format_count(n)} {noun}{'' if n == 1 else 's'}"

@@ -116,20 +116,20 @@ def trend(runs: Iterable[RecordedRun], metric: str) -> Trend:
     """
     if metric not in METRICS:
         raise ValueError(f"{metric!r} is no headline metric")
-    every = list(runs)
-    finished = [run for run in every if run.status == "finished"]
-    known = [run for run in finished if getattr(run.metrics, metric) is not None]
-    placed = [run for run in known if run.workload]
+    all_runs = list(runs)
+    finished = [run for run in all_runs if run.status == "finished"]
+    with_number = [run for run in finished if getattr(run.metrics, metric) is not None]
+    with_workload = [run for run in with_number if run.workload]
     by_question: dict[str, list[RecordedRun]] = defaultdict(list)
-    for run in sorted(placed, key=lambda run: (run.created_at, run.run_id)):
+    for run in sorted(with_workload, key=lambda run: (run.created_at, run.run_id)):
         by_question[question_of(run)].append(run)
     charts = [_chart(members, metric) for members in by_question.values()]
     return Trend(
         metric,
         tuple(sorted(charts, key=lambda chart: chart.newest, reverse=True)),
-        n_without_number=len(finished) - len(known),
-        n_unfinished=len(every) - len(finished),
-        n_without_workload=len(known) - len(placed),
+        n_without_number=len(finished) - len(with_number),
+        n_unfinished=len(all_runs) - len(finished),
+        n_without_workload=len(with_number) - len(with_workload),
     )
 
 
@@ -139,11 +139,11 @@ def _chart(members: list[RecordedRun], metric: str) -> TrendChart:
         by_variant[variant_of(run)].append(run)
     lines = [
         TrendLine(
-            variant=same[-1].variant or same[-1].name,
-            is_baseline=same[-1].role == "baseline",
-            points=_points(same, metric),
+            variant=variant_runs[-1].variant or variant_runs[-1].name,
+            is_baseline=variant_runs[-1].role == "baseline",
+            points=_points(variant_runs, metric),
         )
-        for same in by_variant.values()
+        for variant_runs in by_variant.values()
     ]
     lines.sort(key=lambda line: (not line.is_baseline, line.variant))
     # The question's facts; those that only one variant has are in its name.
@@ -156,13 +156,13 @@ def _chart(members: list[RecordedRun], metric: str) -> TrendChart:
     hidden |= {"channels_last"} if "channels_last" in shared else set()
     options = set(last.variant.split("+")[1:])
     torch = f"torch {members[-1].torch}"
-    kept = [f for f in facts if f not in hidden and f not in options and f != torch]
-    return TrendChart(members[-1].workload, tuple(kept), tuple(lines))
+    shown_facts = [f for f in facts if f not in hidden and f not in options and f != torch]
+    return TrendChart(members[-1].workload, tuple(shown_facts), tuple(lines))
 
 
-def _points(same: Sequence[RecordedRun], metric: str) -> tuple[TrendPoint, ...]:
+def _points(variant_runs: Sequence[RecordedRun], metric: str) -> tuple[TrendPoint, ...]:
     points: list[TrendPoint] = []
-    for before, run in pairwise([None, *same]):
+    for before, run in pairwise([None, *variant_runs]):
         assert run is not None  # noqa: S101 - only the first of the row is None
         value = float(getattr(run.metrics, metric))
         low, high = _band(run) if metric == "step_time_ns" else (None, None)
@@ -186,16 +186,16 @@ def _band(run: RecordedRun) -> tuple[float | None, float | None]:
 
 
 def _changes(before: RecordedRun, after: RecordedRun) -> tuple[Change, ...]:
-    found = [
+    changes = [
         Change(_ENVIRONMENT[d.key], _text(d.baseline), _text(d.candidate))
         for d in differences(before.as_record(), after.as_record())
         if d.key in _ENVIRONMENT
     ]
-    found.sort(key=lambda change: list(_ENVIRONMENT.values()).index(change.what))
-    ours, theirs = before.metrics.sm_clock_mhz, after.metrics.sm_clock_mhz
-    if ours and theirs and abs(theirs / ours - 1) > _CLOCK_TOLERANCE:
-        found.append(Change("clock (MHz)", f"{ours:.0f}", f"{theirs:.0f}"))
-    return tuple(found)
+    changes.sort(key=lambda change: list(_ENVIRONMENT.values()).index(change.what))
+    clock_before, clock_after = before.metrics.sm_clock_mhz, after.metrics.sm_clock_mhz
+    if clock_before and clock_after and abs(clock_after / clock_before - 1) > _CLOCK_TOLERANCE:
+        changes.append(Change("clock (MHz)", f"{clock_before:.0f}", f"{clock_after:.0f}"))
+    return tuple(changes)
 
 
 def question_of(run: RecordedRun) -> str:

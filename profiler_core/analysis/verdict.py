@@ -112,30 +112,31 @@ def _measurement(c: CandidateComparison) -> str:
             f"{c.label} and {c.baseline_label} cannot be compared: the trace of {without} holds no "
             "GPU events."
         )
-    ours, theirs = c.device_time_ns
-    if ours is None or theirs is None:
+    baseline_ns, candidate_ns = c.device_time_ns
+    if baseline_ns is None or candidate_ns is None:
         return f"{c.label} and {c.baseline_label} cannot be compared: a trace is missing."
     steps = sorted({n for n in c.n_profiled_steps if n is not None})
-    counted = " and ".join(format_count(n) for n in steps)
+    n_steps = " and ".join(format_count(n) for n in steps)
     busy = "CPU time" if c.device_kinds == ("cpu", "cpu") else "Device time"
     # A step can take longer while the device does less: the host is what it waits for.
-    whole = "" if time.ratio is None else f", the step itself {_times(time)},"
+    step_text = "" if time.ratio is None else f", the step itself {_times(time)},"
     return (
-        f"{busy} per step {format_duration(ours)} → {format_duration(theirs)}{whole} from "
-        f"{c.baseline_label} to {c.label} (profiled, {counted} step{'s' if steps != [1] else ''}, "
+        f"{busy} per step {format_duration(baseline_ns)} → {format_duration(candidate_ns)}"
+        f"{step_text} from "
+        f"{c.baseline_label} to {c.label} (profiled, {n_steps} step{'s' if steps != [1] else ''}, "
         "no repeats): a measurement, not a verdict."
     )
 
 
 def _different_workloads(c: CandidateComparison) -> str:
-    named = next((d for d in c.environment_differs if d.key == "workload"), None)
-    if named is None:
-        named = next(d for d in c.environment_differs if d.key.startswith("spec."))
-    verb = "is" if named.key == "workload" else f"has {named.key.removeprefix('spec.')}"
+    difference = next((d for d in c.environment_differs if d.key == "workload"), None)
+    if difference is None:
+        difference = next(d for d in c.environment_differs if d.key.startswith("spec."))
+    verb = "is" if difference.key == "workload" else f"has {difference.key.removeprefix('spec.')}"
     sentence = (
         f"{c.baseline_label} and {c.label} are different workloads: one {verb} "
-        f"{named.baseline}, the other {named.candidate}, so neither is faster or slower than the "
-        "other"
+        f"{difference.baseline}, the other {difference.candidate}, so neither is faster or slower "
+        "than the other"
     )
     time = c.step_time
     if time.baseline_ns is None or time.candidate_ns is None:
@@ -153,13 +154,13 @@ def _details(c: CandidateComparison) -> tuple[str, ...]:
             "The runs were not timed in turns: a drift of the clocks may be in the ratio."
         )
     if c.environment_differs:
-        named = ", ".join(
+        listed = ", ".join(
             f"{d.key} ({d.baseline} against {d.candidate})" for d in c.environment_differs[:3]
         )
-        more = len(c.environment_differs) - 3
+        n_further = len(c.environment_differs) - 3
         sentences.append(
-            f"The runs differ in more than the variant: {named}"
-            + (f" and {more} more." if more > 0 else ".")
+            f"The runs differ in more than the variant: {listed}"
+            + (f" and {n_further} more." if n_further > 0 else ".")
         )
     return tuple(sentences)
 
@@ -172,8 +173,8 @@ def _numerics(c: CandidateComparison) -> list[str]:
         return [f"Its results are right{compared}."]
     if c.numerics.verdict == "wrong" and c.step_time.ratio is not None:
         return [f"A step takes {_times(c.step_time)}, ratio {c.step_time.ratio:.2f}."]
-    why = (c.numerics.reason or c.numerics.verdict).rstrip(".")
-    return [f"Its results could not be checked: {why}."]
+    reason = (c.numerics.reason or c.numerics.verdict).rstrip(".")
+    return [f"Its results could not be checked: {reason}."]
 
 
 def _compile(c: CandidateComparison) -> list[str]:
@@ -182,8 +183,8 @@ def _compile(c: CandidateComparison) -> list[str]:
         return []
     warm = "" if cost.warm_seconds is None else f"{_seconds(cost.warm_seconds)} with a warm cache"
     if cost.source == "first call" or cost.first_call_seconds is None:
-        what = "The first call costs" if cost.source == "first call" else "Compiling takes"
-        sentence = f"{what} {_seconds(cost.seconds)}{', ' if warm else ''}{warm}"
+        subject = "The first call costs" if cost.source == "first call" else "Compiling takes"
+        sentence = f"{subject} {_seconds(cost.seconds)}{', ' if warm else ''}{warm}"
     else:
         calls = f"the first call {_seconds(cost.first_call_seconds)}{', ' if warm else ''}{warm}"
         sentence = f"Compiling takes {_seconds(cost.seconds)} ({calls})"
@@ -205,10 +206,10 @@ def _seconds(seconds: float) -> str:
 
 
 def _memory(c: CandidateComparison) -> list[str]:
-    ours, theirs = c.memory.peak_reserved_bytes
-    if ours is None or theirs is None:
+    baseline_bytes, candidate_bytes = c.memory.peak_reserved_bytes
+    if baseline_bytes is None or candidate_bytes is None:
         return []
-    before, after = format_bytes(ours), format_bytes(theirs)
+    before, after = format_bytes(baseline_bytes), format_bytes(candidate_bytes)
     if before == after:
         return [f"Peak memory (reserved) stays at {before}."]
     return [f"Peak memory (reserved) {before} → {after}."]
@@ -220,10 +221,10 @@ def _unfair(c: CandidateComparison) -> tuple[str, ...]:
 
 
 def _energy(c: CandidateComparison) -> list[str]:
-    ours, theirs = c.energy_per_step_j
-    if ours is None or theirs is None:
+    baseline_j, candidate_j = c.energy_per_step_j
+    if baseline_j is None or candidate_j is None:
         return []
-    before, after = format_energy(ours), format_energy(theirs)
+    before, after = format_energy(baseline_j), format_energy(candidate_j)
     energy = f"stays at {before}" if before == after else f"{before} → {after}"
     fair = c.fairness is not None and c.fairness.fair
     return [f"Energy per step {energy}{', the GPU at the same clocks for both' if fair else ''}."]

@@ -138,7 +138,7 @@ def waterfall(
     sides = [
         step_shares(summary, total, clock) for summary, total in zip(summaries, totals, strict=True)
     ]
-    whole = [apportion(side, total) for side, total in zip(sides, totals, strict=True)]
+    whole_ns = [apportion(side, total) for side, total in zip(sides, totals, strict=True)]
     parts = _parts(ledger) if ledger is not None else {}
     order = [*WORK_CLASSES, OVERLAP, CLOCKS, *(f"idle_{cause}" for cause in CAUSES), IDLE]
     labels = {**WORK_CLASSES, **OTHER_LABELS}
@@ -146,13 +146,13 @@ def waterfall(
         WaterfallRow(
             key=key,
             label=labels[key],
-            baseline_ns=whole[0].get(key, 0),
-            candidate_ns=whole[1].get(key, 0),
+            baseline_ns=whole_ns[0].get(key, 0),
+            candidate_ns=whole_ns[1].get(key, 0),
             estimated=clock == "unprofiled" and key.startswith("idle_") and key != _OWN_PACE,
             groups=tuple(parts.get(key, ())),
         )
         for key in order
-        if whole[0].get(key) or whole[1].get(key)
+        if whole_ns[0].get(key) or whole_ns[1].get(key)
     )
     return Waterfall(rows, totals[0], totals[1], clock, _notes(rows, summaries, clock))
 
@@ -175,14 +175,14 @@ def open_bar(row: WaterfallRow) -> tuple[BarPart, ...]:
         ({part.group: part.candidate_ns for part in row.groups}, row.candidate_ns),
     ):
         # Rounding alone moves the sum by less than 1 a part; what is more is not the ledger's.
-        known = sum(parts.values())
-        foreign = abs(total - known) > len(parts)
+        owned_ns = sum(parts.values())
+        foreign = abs(total - owned_ns) > len(parts)
         sides.append((apportion(parts, None if foreign else total), total))
     (left, left_total), (right, right_total) = sides
     opened = [BarPart(part.group, left[part.group], right[part.group]) for part in row.groups]
     opened.sort(key=lambda part: -abs(part.delta_ns))
-    rest = BarPart(None, left_total - sum(left.values()), right_total - sum(right.values()))
-    return (*opened, rest) if rest.baseline_ns or rest.candidate_ns else tuple(opened)
+    unowned = BarPart(None, left_total - sum(left.values()), right_total - sum(right.values()))
+    return (*opened, unowned) if unowned.baseline_ns or unowned.candidate_ns else tuple(opened)
 
 
 def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
@@ -206,13 +206,16 @@ def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     if clock == "profiled":
         return {**parts, **measured}
     # The device's own pace is not the profiler's doing; all else is the host's.
-    own = min(measured.pop(_OWN_PACE, 0.0), idle)
-    rest = sum(measured.values())
-    parts[_OWN_PACE] = own
-    if rest == 0:
-        parts[IDLE] = idle - own
+    own_pace_ns = min(measured.pop(_OWN_PACE, 0.0), idle)
+    host_idle_ns = sum(measured.values())
+    parts[_OWN_PACE] = own_pace_ns
+    if host_idle_ns == 0:
+        parts[IDLE] = idle - own_pace_ns
         return parts
-    return {**parts, **{key: ns * (idle - own) / rest for key, ns in measured.items()}}
+    return {
+        **parts,
+        **{key: ns * (idle - own_pace_ns) / host_idle_ns for key, ns in measured.items()},
+    }
 
 
 def _parts(ledger: FusionLedger) -> dict[str, list[GroupPart]]:

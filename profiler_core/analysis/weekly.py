@@ -31,18 +31,24 @@ def weekly_reviews(
         runs: of the history, in any order.
         today: names the week, as ISO 8601 counts it.
     """
-    every = {run.run_id: run for run in runs}
-    kept = [(one, every[one.run_id]) for one in baselines if one.run_id in every]
-    kept.sort(key=lambda pair: (pair[1].workload, pair[0].name))
-    workloads = [run.workload for _, run in kept]
+    run_of_id = {run.run_id: run for run in runs}
+    recorded = [
+        (baseline, run_of_id[baseline.run_id])
+        for baseline in baselines
+        if baseline.run_id in run_of_id
+    ]
+    recorded.sort(key=lambda pair: (pair[1].workload, pair[0].name))
+    workloads = [run.workload for _, run in recorded]
     week = f"Week {today.isocalendar().week}"
-    found = []
-    for one, run in kept:
-        what = run.workload or run.name or run.run_id
+    reviews = []
+    for baseline, run in recorded:
+        title = run.workload or run.name or run.run_id
         if workloads.count(run.workload) > 1:
-            what = f"{what} ({one.name})"
-        found.append(WeeklyReview(f"{week} · {what}", one.name, run, _newest(run, every.values())))
-    return tuple(found)
+            title = f"{title} ({baseline.name})"
+        reviews.append(
+            WeeklyReview(f"{week} · {title}", baseline.name, run, _newest(run, run_of_id.values()))
+        )
+    return tuple(reviews)
 
 
 def _newest(baseline: RecordedRun, runs: Iterable[RecordedRun]) -> RecordedRun | None:

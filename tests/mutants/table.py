@@ -43,12 +43,12 @@ MUTANTS = (
     ),
     Mutant(
         "compare.py", "only rounds of one capture were timed in turns",
-        "return same_capture and all(said)", "return all(said)", _COMPARE,
+        "return same_capture and all(in_turns)", "return all(in_turns)", _COMPARE,
     ),
     Mutant(
         "compare.py", "a GPU and a CPU have no common step time",
-        "    if _on_different_devices(baseline, candidate):\n        left = right",
-        "    if False:\n        left = right", _COMPARE,
+        "    if _on_different_devices(baseline, candidate):\n        baseline_step =",
+        "    if False:\n        baseline_step =", _COMPARE,
     ),
     Mutant(
         "compare.py", "an empty trace's zeros are no measurements",
@@ -92,7 +92,8 @@ MUTANTS = (
     ),
     Mutant(
         "step_time.py", "too few rounds give no interval",
-        "if min(len(ours), len(theirs)) < MIN_ROUNDS:", "if False:", ("test_step_time.py",),
+        "if min(len(baseline_rounds), len(candidate_rounds)) < MIN_ROUNDS:", "if False:",
+        ("test_step_time.py",),
     ),
     # steps.py
     Mutant(
@@ -206,7 +207,7 @@ MUTANTS = (
     ),
     Mutant(
         "memory/curve.py", "thinning a curve loses no peak",
-        "first + int(here.argmin()), first + int(here.argmax())", "first + int(here.argmin())",
+        "            first + int(allocated.argmax()),\n", "",
         _MEMORY,
     ),
     Mutant(
@@ -231,11 +232,11 @@ MUTANTS = (
     ),
     Mutant(
         "gate/judgement.py", "a change below the noise is no regression",
-        "    if low > most:", "    if change > most:", _GATE,
+        "    if low > largest_change:", "    if change > largest_change:", _GATE,
     ),
     Mutant(
         "gate/judgement.py", "a pass needs rounds that would have shown the limit",
-        "if limit.is_change and high > most + abs(most):", "if False:", _GATE,
+        "if limit.is_change and high > largest_change + abs(largest_change):", "if False:", _GATE,
     ),
     Mutant(
         "gate/judgement.py", "a limit met exactly is met",
@@ -243,7 +244,7 @@ MUTANTS = (
     ),
     Mutant(
         "gate/judgement.py", "rounds with a compilation judge nothing",
-        "n = one.n_compilations_while_timed if one else None", "n = 0", _GATE,
+        "n = measurement.n_compilations_while_timed if measurement else None", "n = 0", _GATE,
     ),
     Mutant(
         "gate/noise.py", "drift counts where runs were not timed in turns",
@@ -274,12 +275,12 @@ MUTANTS = (
     ),
     Mutant(
         "telemetry/run.py", "averages of the driver settle first",
-        "left = [s for s in self.inside if s.t_ns >= settled_ns]", "left = list(self.inside)",
+        "settled = [s for s in self.inside if s.t_ns >= settled_ns]", "settled = list(self.inside)",
         _TELEMETRY,
     ),
     Mutant(
         "telemetry/run.py", "the run's own GPU is looked at",
-        "if isinstance(found, int) and found in gpus.indexes:", "if False:", _TELEMETRY,
+        "if isinstance(index, int) and index in gpus.indexes:", "if False:", _TELEMETRY,
     ),
     # waterfall.py
     Mutant(
@@ -293,12 +294,12 @@ MUTANTS = (
     ),
     Mutant(
         "waterfall.py", "the device's own pace is not scaled",
-        "{key: ns * (idle - own) / rest for", "{key: ns * idle / rest for",
+        "{key: ns * (idle - own_pace_ns) / host_idle_ns for", "{key: ns * idle / host_idle_ns for",
         ("test_waterfall.py",),
     ),
     Mutant(
         "waterfall.py", "what the ledger does not have is a part of its own",
-        "foreign = abs(total - known) > len(parts)", "foreign = False",
+        "foreign = abs(total - owned_ns) > len(parts)", "foreign = False",
         ("test_waterfall.py", "test_opened_bar.py"),
     ),
     # kernel_sides.py
@@ -313,7 +314,7 @@ MUTANTS = (
     ),
     Mutant(
         "kernel_sides.py", "the shortest call of both rows is kept",
-        "min_ns=min(one.min_ns, other.min_ns)", "min_ns=one.min_ns", ("test_kernel_sides.py",),
+        "min_ns=min(first.min_ns, second.min_ns)", "min_ns=first.min_ns", ("test_kernel_sides.py",),
     ),
     # gpu_time.py, intervals.py
     Mutant(

@@ -278,15 +278,15 @@ OTHER_CUDAGRAPH = Cause(
 )  # fmt: skip
 
 
-def break_cause(found: GraphBreak | FrameSkip) -> Cause:
+def break_cause(event: GraphBreak | FrameSkip) -> Cause:
     """Why the graph broke. The title decides, then the details, then the user's own line."""
-    if DISTRIBUTED_FILE in (found.file or ""):
+    if DISTRIBUTED_FILE in (event.file or ""):
         return DISTRIBUTED
-    context = found.context if isinstance(found, GraphBreak) else ""
-    code = found.stack[-1].code if found.stack else ""
+    context = event.context if isinstance(event, GraphBreak) else ""
+    code = event.stack[-1].code if event.stack else ""
     # An unspecific title ("Failed to trace builtin operator") is told apart by its explanation;
     # hints name other constructs as well and tell nothing.
-    details = EXAMPLES.sub("", f"{found.reason} {context} {found.explanation}")
+    details = EXAMPLES.sub("", f"{event.reason} {context} {event.explanation}")
     return _first(BREAK_ROWS, (details, code)) or OTHER_BREAK
 
 

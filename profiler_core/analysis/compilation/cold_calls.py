@@ -45,13 +45,13 @@ def cold_start_ns(
         .group_by("name")
         .agg(usual=pl.col("span").median())
     )
-    more = (
+    excess = (
         spans.filter(pl.col("position") < N_FIRST)
         .join(later, on="name")
         .group_by("position")
         .agg(more=(pl.col("span") - pl.col("usual")).median())
     )
-    return float(more["more"].clip(0).sum())
+    return float(excess["more"].clip(0).sum())
 
 
 def _spans(trace: Trace, calls: list[CompiledCall]) -> pl.DataFrame:

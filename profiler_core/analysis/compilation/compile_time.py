@@ -32,14 +32,14 @@ def compile_time(log: CompileLog | None) -> CompileTime | None:
 
 def compilation_ns(log: CompileLog, compile_id: str | None, rank: int | None) -> int | None:
     """What one compilation took: its frame, and its backward where that came later."""
-    own = [
+    compilations = [
         c
         for c in log.compilations
         if c.compile_id == compile_id and c.rank == rank and c.direction != "runtime"
     ]
-    if not any(c.dur_ns is not None for c in own):
+    if not any(c.dur_ns is not None for c in compilations):
         return None
-    return _union_ns(own)
+    return _union_ns(compilations)
 
 
 def _of_rank(timed: list[Compilation]) -> CompileTime:
@@ -71,5 +71,5 @@ def _union_ns(compilations: list[Compilation]) -> int:
     return total
 
 
-def _seconds(found: CompileTime) -> float:
-    return found.seconds
+def _seconds(rank_time: CompileTime) -> float:
+    return rank_time.seconds

@@ -106,14 +106,16 @@ def call_spans(trace: Trace) -> pl.DataFrame:
     return _named(trace, (CALL,)).drop("name")
 
 
-def _named(trace: Trace, wanted: tuple[str, ...], sample: StepSample | None = None) -> pl.DataFrame:
+def _named(
+    trace: Trace, prefixes: tuple[str, ...], sample: StepSample | None = None
+) -> pl.DataFrame:
     """Ranges whose names begin so, outer ones first: ts_ns, dur_ns, name, pid, tid."""
     frames = []
     for table in (trace.ops, trace.annotations):
         ranges = table.select("ts_ns", "dur_ns", "name", "pid", "tid")
         if sample is not None:
             ranges = ranges[sample.rows(ranges["ts_ns"].to_numpy())]
-        fitting = per_name(ranges["name"], lambda name: name.startswith(wanted), pl.Boolean)
+        fitting = per_name(ranges["name"], lambda name: name.startswith(prefixes), pl.Boolean)
         frames.append(ranges.filter(fitting).with_columns(pl.col("name").cast(pl.String)))
     return pl.concat(frames).sort("ts_ns", "dur_ns", descending=[False, True])
 
@@ -129,10 +131,10 @@ def _ranges(trace: Trace, sample: StepSample) -> list[_Range]:
 def _calls(trace: Trace, ranges: list[_Range], sample: StepSample) -> list[CompiledCall]:
     firsts = _first_inside(trace, [r for r in ranges if r.name.startswith(CALL)])
     steps = list(zip(sample.starts.tolist(), sample.ends.tolist(), strict=True))
-    found: list[CompiledCall] = []
+    calls: list[CompiledCall] = []
     for thread in dict.fromkeys(r.thread for r in ranges):
-        found += _of_thread([r for r in ranges if r.thread == thread], firsts, steps)
-    return sorted(found, key=lambda call: call.start_ns)
+        calls += _of_thread([r for r in ranges if r.thread == thread], firsts, steps)
+    return sorted(calls, key=lambda call: call.start_ns)
 
 
 def _first_inside(trace: Trace, calls: list[_Range]) -> dict[tuple[int, tuple[int, int]], int]:
@@ -140,19 +142,19 @@ def _first_inside(trace: Trace, calls: list[_Range]) -> dict[tuple[int, tuple[in
     if not calls:
         return {}
     inner = _inner(trace.ops)
-    known: dict[tuple[int, tuple[int, int]], int] = {}
+    first_by_call: dict[tuple[int, tuple[int, int]], int] = {}
     for thread in dict.fromkeys(call.thread for call in calls):
-        asked = np.array([c.start_ns for c in calls if c.thread == thread], dtype=np.int64)
-        firsts = np.full(asked.size, np.iinfo(np.int64).max)
-        for table, wanted in ((trace.ops, inner), (trace.runtime, None)):
-            starts = _starts(table, thread, wanted)
-            place = np.searchsorted(starts, asked, side="left")
-            there = place < starts.size
-            firsts[there] = np.minimum(firsts[there], starts[place[there]])
-        for start, first in zip(asked.tolist(), firsts.tolist(), strict=True):
+        call_starts = np.array([c.start_ns for c in calls if c.thread == thread], dtype=np.int64)
+        firsts = np.full(call_starts.size, np.iinfo(np.int64).max)
+        for table, mask in ((trace.ops, inner), (trace.runtime, None)):
+            starts = _starts(table, thread, mask)
+            row = np.searchsorted(starts, call_starts, side="left")
+            exists = row < starts.size
+            firsts[exists] = np.minimum(firsts[exists], starts[row[exists]])
+        for start, first in zip(call_starts.tolist(), firsts.tolist(), strict=True):
             if first != np.iinfo(np.int64).max:
-                known[start, thread] = first
-    return known
+                first_by_call[start, thread] = first
+    return first_by_call
 
 
 def _inner(operators: pl.DataFrame) -> pl.Series:
@@ -160,13 +162,13 @@ def _inner(operators: pl.DataFrame) -> pl.Series:
 
 
 def _starts(
-    table: pl.DataFrame, thread: tuple[int, int], wanted: pl.Series | None
+    table: pl.DataFrame, thread: tuple[int, int], row_mask: pl.Series | None
 ) -> npt.NDArray[np.int64]:
     """When the ranges of one thread begin, in order: a table is sorted by ts_ns."""
     is_thread = (pl.col("pid").fill_null(0) == thread[0]) & (
         pl.col("tid").fill_null(0) == thread[1]
     )
-    mask = is_thread if wanted is None else is_thread & wanted
+    mask = is_thread if row_mask is None else is_thread & row_mask
     return table.filter(mask)["ts_ns"].to_numpy()
 
 
@@ -178,27 +180,27 @@ def _of_thread(
     open_regions: list[tuple[_Range, str | None]] = []
     n_outermost, entered = -1, []  # type: int, list[str]
     step = 0
-    for one in ranges:
-        while open_regions and open_regions[-1][0].end_ns <= one.start_ns:
+    for span in ranges:
+        while open_regions and open_regions[-1][0].end_ns <= span.start_ns:
             open_regions.pop()
-        region = REGION.match(one.name)
+        region = REGION.match(span.name)
         if region:
             if not open_regions:
                 n_outermost += 1
                 entered = []
-            open_regions.append((one, region["id"]))
+            open_regions.append((span, region["id"]))
             if region["id"]:
                 entered.append(region["id"])
-        elif one.name.startswith(CALL):
-            while step < len(steps) and steps[step][1] <= one.start_ns:
+        elif span.name.startswith(CALL):
+            while step < len(steps) and steps[step][1] <= span.start_ns:
                 step += 1
-            inside = step < len(steps) and steps[step][0] <= one.start_ns
-            first = firsts.get((one.start_ns, one.thread), one.end_ns)
+            inside = step < len(steps) and steps[step][0] <= span.start_ns
+            first = firsts.get((span.start_ns, span.thread), span.end_ns)
             yield CompiledCall(
-                start_ns=one.start_ns,
-                end_ns=one.end_ns,
-                entry_ns=min(first, one.end_ns) - one.start_ns,
-                thread=one.thread,
+                start_ns=span.start_ns,
+                end_ns=span.end_ns,
+                entry_ns=min(first, span.end_ns) - span.start_ns,
+                thread=span.thread,
                 step=step if inside else None,
                 compile_id=open_regions[-1][1] if open_regions else None,
                 outermost=n_outermost if open_regions else None,
@@ -214,17 +216,17 @@ def _owned(
     for thread in dict.fromkeys(r.thread for r in ranges):
         current: str | None = None
         pending = 0.0
-        for one in (r for r in ranges if r.thread == thread):
-            region = REGION.match(one.name)
+        for span in (r for r in ranges if r.thread == thread):
+            region = REGION.match(span.name)
             if region:
                 current = region["id"]
                 yield current, "region", 1.0
                 yield current, LOOKUP, pending
                 pending = 0.0
-            elif one.name == LOOKUP:
-                pending = one.end_ns - one.start_ns
-            elif one.name in (PREGRAPH, PROLOGUE):
-                yield current, one.name, one.end_ns - one.start_ns
+            elif span.name == LOOKUP:
+                pending = span.end_ns - span.start_ns
+            elif span.name in (PREGRAPH, PROLOGUE):
+                yield current, span.name, span.end_ns - span.start_ns
     low = min((r.start_ns for r in ranges), default=0)
     high = max((r.end_ns for r in ranges), default=0)
     for call in calls:

@@ -69,16 +69,19 @@ def cudagraph_coverage(
         )
     )
     replayed = work.join(graph, on="launch_name", how="semi")
-    kernels, ours = work.filter(pl.col("cat") == KERNEL), replayed.filter(pl.col("cat") == KERNEL)
+    kernels, replayed_kernels = (
+        work.filter(pl.col("cat") == KERNEL),
+        replayed.filter(pl.col("cat") == KERNEL),
+    )
     n_launches = replayed["launch_row"].n_unique()
     sample = sample_steps(trace)
     calls = compiled_calls(trace, sample)
     reasons = [event for event in events if event.kind != "record"]
     return CudaGraphCoverage(
         n_kernels=kernels.height / n_steps,
-        n_replayed=ours.height / n_steps,
+        n_replayed=replayed_kernels.height / n_steps,
         kernel_time_ns=int(kernels["dur_ns"].sum()) / n_steps,
-        replayed_time_ns=int(ours["dur_ns"].sum()) / n_steps,
+        replayed_time_ns=int(replayed_kernels["dur_ns"].sum()) / n_steps,
         n_graph_launches=n_launches / n_steps,
         launches_saved=(replayed.height - n_launches) / n_steps,
         stakes=tuple(
@@ -102,8 +105,8 @@ def _at_stake(
 ) -> float | None:
     """A replay is one launch: the host's work inside these calls goes, the device's stays."""
     ids = set(event.compile_ids)
-    mine = [call for call in calls if not ids or call.compile_id in ids]
-    inside = sorted((call.start_ns + call.entry_ns, call.end_ns) for call in mine)
+    affected_calls = [call for call in calls if not ids or call.compile_id in ids]
+    inside = sorted((call.start_ns + call.entry_ns, call.end_ns) for call in affected_calls)
     two = queues(trace, inside, sample=sample) if inside else None
     if two is None:
         return None

@@ -134,7 +134,7 @@ def _cost(two: Queues, step_ns: float, event_ns: float) -> tuple[float, tuple[fl
 
 def _crossings(calls: list[CompiledCall]) -> list[_Crossing]:
     """From one compiled call to the next within one outermost region, step and thread."""
-    found = []
+    crossings = []
     last: dict[tuple[int, int], CompiledCall] = {}
     for call in calls:
         before = last.get(call.thread)
@@ -147,10 +147,10 @@ def _crossings(calls: list[CompiledCall]) -> list[_Crossing]:
             continue
         # The frame that broke is the one that ran before, and any that only called others.
         ids = tuple(dict.fromkeys((*_known(before.compile_id), *call.entered[:-1])))
-        found.append(
+        crossings.append(
             _Crossing(before.end_ns, call.start_ns, call.start_ns + call.entry_ns, call, ids)
         )
-    return found
+    return crossings
 
 
 def _known(compile_id: str | None) -> tuple[str, ...]:

@@ -44,17 +44,17 @@ def compile_phases(log: CompileLog) -> tuple[Node, ...]:
     """
     timed = [c for c in log.compilations if c.dur_ns or c.phases]
     total = sum(_length(c) for c in timed)
-    taken = compile_time(log)
-    if not timed or taken is None or total == 0:
+    total_time = compile_time(log)
+    if not timed or total_time is None or total == 0:
         return ()
     nodes = [Node("all", "", "all compilations", "other", total, len(timed), "")]
     for number, compilation in enumerate(sorted(timed, key=_length, reverse=True)):
         nodes += _of_compilation(compilation, f"all/{number}", total)
         if len(nodes) > MAX_NODES:
             break
-    kept = nodes[:MAX_NODES]
-    present = {node.key for node in kept}
-    return tuple(node for node in kept if not node.parent or node.parent in present)
+    first_nodes = nodes[:MAX_NODES]
+    present = {node.key for node in first_nodes}
+    return tuple(node for node in first_nodes if not node.parent or node.parent in present)
 
 
 def stage_of(phase: str) -> Stage:
@@ -75,25 +75,25 @@ def _of_compilation(compilation: Compilation, key: str, total: int) -> list[Node
     name = f"{compilation.compile_id} {compilation.function or ''}".strip()
     if compilation.direction != "forward":
         name += f" ({compilation.direction})"
-    found = [Node(key, "all", name, "other", _length(compilation), 1, compilation.compile_id)]
+    nodes = [Node(key, "all", name, "other", _length(compilation), 1, compilation.compile_id)]
     keys: dict[tuple[str, ...], str] = {(): key}
     room = {key: _length(compilation)}
     for phase in sorted(compilation.phases, key=lambda p: (len(p.path), -p.dur_ns)):
         parent = keys.get(phase.path[:-1])
         if parent is None or phase.dur_ns < MIN_SHARE * total:
             continue
-        own = f"{parent}/{phase.path[-1]}"
+        phase_key = f"{parent}/{phase.path[-1]}"
         # Phases of several threads may sum to more than their parent: they are cut to its room.
         dur_ns = min(phase.dur_ns, room[parent])
         if dur_ns <= 0:
             continue
         room[parent] -= dur_ns
-        room[own] = dur_ns
-        keys[phase.path] = own
+        room[phase_key] = dur_ns
+        keys[phase.path] = phase_key
         label = phase.path[-1].replace("_", " ").strip()
-        found.append(
+        nodes.append(
             Node(
-                own,
+                phase_key,
                 parent,
                 label,
                 stage_of(phase.path[-1]),
@@ -102,4 +102,4 @@ def _of_compilation(compilation: Compilation, key: str, total: int) -> list[Node
                 compilation.compile_id,
             )
         )
-    return found
+    return nodes

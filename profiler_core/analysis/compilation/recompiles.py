@@ -37,30 +37,32 @@ class RecompileGroup:
     @property
     def guards(self) -> tuple[str, ...]:
         """The guards that failed, each once, in the order of the log."""
-        known = [one.found.reasons[0].guard for one in self.recompiles if one.found.reasons]
-        return tuple(dict.fromkeys(known))
+        guards = [
+            report.found.reasons[0].guard for report in self.recompiles if report.found.reasons
+        ]
+        return tuple(dict.fromkeys(guards))
 
     @property
     def cost_ns(self) -> int | None:
         """What they took together; None: no log says it of any."""
-        known = [one.cost_ns for one in self.recompiles if one.cost_ns is not None]
-        return sum(known) if known else None
+        costs = [report.cost_ns for report in self.recompiles if report.cost_ns is not None]
+        return sum(costs) if costs else None
 
     @property
     def steps(self) -> tuple[int, ...]:
         """The steps that paid for them, as far as they are known."""
-        return tuple(one.step for one in self.recompiles if one.step is not None)
+        return tuple(report.step for report in self.recompiles if report.step is not None)
 
 
 def recompile_groups(reports: Sequence[RecompileReport]) -> tuple[RecompileGroup, ...]:
     """By function and cause, what took longest first."""
     groups: dict[tuple[str, str, int, str], list[RecompileReport]] = {}
-    for one in reports:
-        key = (one.found.function, one.found.file, one.found.line, one.cause.key)
-        groups.setdefault(key, []).append(one)
+    for report in reports:
+        key = (report.found.function, report.found.file, report.found.line, report.cause.key)
+        groups.setdefault(key, []).append(report)
     rows = [
-        RecompileGroup(function, file, line, same[0].cause, tuple(same))
-        for (function, file, line, _), same in groups.items()
+        RecompileGroup(function, file, line, members[0].cause, tuple(members))
+        for (function, file, line, _), members in groups.items()
     ]
     return tuple(sorted(rows, key=lambda row: -(row.cost_ns or 0)))
 
@@ -79,13 +81,13 @@ def recompile_reports(
     )
     clock = _StepClock(measurement, compiled)
     reports = []
-    for found in log.recompiles:
-        start, _ = spans.get((found.compile_id or "", found.rank), (None, None))
+    for recompile in log.recompiles:
+        start, _ = spans.get((recompile.compile_id or "", recompile.rank), (None, None))
         reports.append(
             RecompileReport(
-                found=found,
-                cause=recompile_cause(found.reasons),
-                cost_ns=compilation_ns(log, found.compile_id, found.rank),
+                found=recompile,
+                cause=recompile_cause(recompile.reasons),
+                cost_ns=compilation_ns(log, recompile.compile_id, recompile.rank),
                 start_ns=start,
                 step=clock.step_at(start),
             )

@@ -102,17 +102,17 @@ def compilation_report(
     step_ns = step_time_ns(measurement)
     cost = graph_break_cost(trace, step_ns) if trace else None
     regions = region_taxes(trace) if trace else ()
-    taken = compile_time(log)
+    total_time = compile_time(log)
     engine = next(iter(engines_in(trace)), None) if trace else None
     recompiles = recompile_reports(log, measurement)
-    known = [r.cost_ns for r in recompiles if r.cost_ns is not None]
+    recompile_costs = [r.cost_ns for r in recompiles if r.cost_ns is not None]
     return CompilationReport(
         log=log,
-        skips=tuple(_skip(found) for found in log.frame_skips),
+        skips=tuple(_skip(skip) for skip in log.frame_skips),
         breaks=_ranked(log.graph_breaks, cost),
         recompiles=recompiles,
-        compile_time=taken,
-        recompile_ns=sum(known) if known else None,
+        compile_time=total_time,
+        recompile_ns=sum(recompile_costs) if recompile_costs else None,
         break_even_steps=break_even_steps,
         engine=engine,
         break_cost=cost,
@@ -150,19 +150,19 @@ def place_text(file: str | None, line: int | None, unknown: str = "place unknown
 
 def user_frame(stack: Sequence[Frame], file: str, line: int, function: str) -> Frame:
     """The innermost frame of the user's own code; the place itself where all is library code."""
-    own = [frame for frame in stack if not LIBRARY.search(frame.file)]
-    return own[-1] if own else Frame(file, line, function)
+    user_frames = [frame for frame in stack if not LIBRARY.search(frame.file)]
+    return user_frames[-1] if user_frames else Frame(file, line, function)
 
 
-def _ranked(found: Sequence[GraphBreak], cost: BreakCost | None) -> tuple[BreakReport, ...]:
+def _ranked(graph_breaks: Sequence[GraphBreak], cost: BreakCost | None) -> tuple[BreakReport, ...]:
     """Dearest first; without costs the ones met most often."""
     shares = cost.share_by_compile_id if cost else {}
     owners: dict[str, int] = {}
-    for graph_break in found:
+    for graph_break in graph_breaks:
         for compile_id in graph_break.compile_ids:
             owners[compile_id] = owners.get(compile_id, 0) + 1
     reports = []
-    for graph_break in found:
+    for graph_break in graph_breaks:
         own_cost = None
         if cost is not None:
             share = sum(shares.get(i, 0.0) / owners[i] for i in graph_break.compile_ids)
@@ -183,15 +183,15 @@ def _ranked(found: Sequence[GraphBreak], cost: BreakCost | None) -> tuple[BreakR
     return tuple(sorted(reports, key=lambda r: (-(r.cost_ns or 0.0), -r.found.n)))
 
 
-def _skip(found: FrameSkip) -> SkipReport:
-    cause = break_cause(found)
-    place = None
-    if found.file is not None and found.line is not None:
-        place = user_frame(found.stack, found.file, found.line, found.function or "")
+def _skip(skip: FrameSkip) -> SkipReport:
+    cause = break_cause(skip)
+    frame = None
+    if skip.file is not None and skip.line is not None:
+        frame = user_frame(skip.stack, skip.file, skip.line, skip.function or "")
     return SkipReport(
-        found=found,
+        found=skip,
         cause=cause,
-        place=place,
+        place=frame,
         change=f"{cause.change} {LOOP_CHANGE}",
-        url=registry_url(found.gb_id) or cause.url,
+        url=registry_url(skip.gb_id) or cause.url,
     )

@@ -57,21 +57,21 @@ class LostGain:
 
 
 def others_of(
-    runs: Sequence[tuple[str, RunRecord, CompileLog | None]], own: int
+    runs: Sequence[tuple[str, RunRecord, CompileLog | None]], number: int
 ) -> tuple[Other, ...]:
-    """What run `own` may be compared with: the other runs of its workload that were timed.
+    """The runs that run `number` may be compared with: other timed runs of its workload.
 
     Args:
         runs: (what the user calls it, its run.json, what its compiler said) of all of them.
-        own: place of the run in question.
+        number: index in `runs` of the run in question.
     """
-    workload = runs[own][1].workload
-    found = [
+    workload = runs[number][1].workload
+    candidates = [
         other_run(label, record.measurement, log, compiled=is_compiled(record))
-        for place, (label, record, log) in enumerate(runs)
-        if place != own and record.workload == workload
+        for position, (label, record, log) in enumerate(runs)
+        if position != number and record.workload == workload
     ]
-    return tuple(one for one in found if one is not None)
+    return tuple(run for run in candidates if run is not None)
 
 
 def other_run(
@@ -88,9 +88,9 @@ def other_run(
     step_ns = step_time_ns(measurement)
     if step_ns is None or compiled is None:
         return None
-    whole = bool(compiled and log and log.compilations)
+    compiles = bool(compiled and log and log.compilations)
     return Other(
-        label, step_ns, compiled, whole and log is not None and not log.frame_skips
+        label, step_ns, compiled, compiles and log is not None and not log.frame_skips
         and not log.limit_hits,
     )  # fmt: skip
 
@@ -110,12 +110,13 @@ def lost_gain(
         return LostGain(
             None, None, "What that loses is not known: this run's steps were not timed."
         )
-    whole = min((o for o in others if o.whole), key=lambda o: o.step_ns, default=None)
-    if whole is not None:
+    fully_compiled = min((o for o in others if o.whole), key=lambda o: o.step_ns, default=None)
+    if fully_compiled is not None:
         return LostGain(
-            max(0.0, step_ns - whole.step_ns),
+            max(0.0, step_ns - fully_compiled.step_ns),
             "compared",
-            f"{whole.label} compiles the whole step and takes {format_duration(whole.step_ns)} "
+            f"{fully_compiled.label} compiles the whole step and takes "
+            f"{format_duration(fully_compiled.step_ns)} "
             f"where this run takes {format_duration(step_ns)}.",
         )
     share = _outside(trace) if trace is not None else None

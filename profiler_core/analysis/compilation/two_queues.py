@@ -105,14 +105,14 @@ def queues(
     at = np.maximum(at, sample.starts[step])
     work_until = np.where(items.waits, items.begins, items.ends)
     cover = _Cover(sorted([*removable, *(slower or [])]))
-    events, gone = _Seen(trace, sample, _Cover(removable)).counts(
+    events, removable_events = _Seen(trace, sample, _Cover(removable)).counts(
         np.stack([at, work_until, items.begins], axis=1)
     )
     return Queues(
         host_ns=np.maximum(0, work_until - at).astype(np.float64),
         host_events=events,
         removable_ns=cover.within(at, items.begins),
-        removable_events=gone,
+        removable_events=removable_events,
         device_ns=items.device_ns,
         waits=items.waits & ~cover.hold(items.begins),
         step=step,
@@ -209,8 +209,8 @@ class _Seen:
             np.searchsorted(self._at, spans[:, column], side="left") for column in range(3)
         )
         events = np.maximum(0, last - first).astype(np.float64)
-        gone = np.maximum(0, self._inside[last_gone] - self._inside[first]).astype(np.float64)
-        return events, gone
+        removable = np.maximum(0, self._inside[last_gone] - self._inside[first]).astype(np.float64)
+        return events, removable
 
 
 class _Cover:
@@ -257,8 +257,8 @@ class _Items:
 
 
 def _items(trace: Trace, sample: StepSample, work: pl.DataFrame | None) -> _Items:
-    place = np.full(sample.n_all, -1, dtype=np.int64)
-    place[sample.numbers] = np.arange(sample.n)
+    position_of_step = np.full(sample.n_all, -1, dtype=np.int64)
+    position_of_step[sample.numbers] = np.arange(sample.n)
     frames = [
         pl.DataFrame(
             {
@@ -275,7 +275,7 @@ def _items(trace: Trace, sample: StepSample, work: pl.DataFrame | None) -> _Item
         launched = _launched(work, sample)
         frames.append(
             launched.select(
-                pl.Series("step", place[launched["step"].to_numpy()]),
+                pl.Series("step", position_of_step[launched["step"].to_numpy()]),
                 pl.lit(value=False).alias("is_end"),
                 begins="launch_ts_ns",
                 ends="launch_end",
@@ -315,18 +315,18 @@ def _launched(work: pl.DataFrame, sample: StepSample) -> pl.DataFrame:
     """step, launch begins, launch ends, device time that it starts, overlap counted once."""
     end = pl.col("ts_ns") + pl.col("dur_ns")
     before = end.cum_max().shift(1, fill_value=0).over("device")
-    counted = (
+    in_steps = (
         work.select("ts_ns", "dur_ns", "device", "step", *_OF_LAUNCH)
         .filter(pl.col("step").is_not_null(), pl.col("launch_row").is_not_null())
         .sort("ts_ns")
         .with_columns(own=(end - pl.max_horizontal("ts_ns", before)).clip(0, None), end=end)
     )
     if not sample.is_all:
-        counted = counted.filter(
+        in_steps = in_steps.filter(
             pl.col("step").is_in(pl.Series(sample.numbers, dtype=pl.Int32).implode())
         )
     return (
-        counted.group_by("launch_row", maintain_order=True)
+        in_steps.group_by("launch_row", maintain_order=True)
         .agg(
             pl.col("step").first(),
             pl.col("launch_ts_ns").first(),

@@ -16,9 +16,9 @@ def estimated_bytes(side: LedgerSide) -> Mapping[int, int]:
 
     Kernels of unknown shapes are not in it.
     """
-    read = read_side(side)
-    found: dict[int, int] = {}
-    for step, executions in zip(read.steps, read.executions, strict=True):
+    units_of_side = read_side(side)
+    bytes_by_row: dict[int, int] = {}
+    for step, executions in zip(units_of_side.steps, units_of_side.executions, strict=True):
         graph_of = {execution.run: execution.graph for execution in executions}
         for unit in step.units:
             if len(unit.events) != 1:
@@ -27,5 +27,5 @@ def estimated_bytes(side: LedgerSide) -> Mapping[int, int]:
             moved = bytes_of(unit, graph)
             if moved is not None:
                 for row in step.form.like(unit.events)[:, 0].tolist():
-                    found[row] = sum(moved)
-    return found
+                    bytes_by_row[row] = sum(moved)
+    return bytes_by_row

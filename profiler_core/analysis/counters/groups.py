@@ -32,7 +32,7 @@ class MeasuredLedger:
     @property
     def both_joined(self) -> bool:
         """Do the counters of both sides belong to their traces?"""
-        shares = [one.matched_time_share if one else None for one in self.joined]
+        shares = [joined.matched_time_share if joined else None for joined in self.joined]
         return all(share is not None and share >= ENOUGH for share in shares)
 
 
@@ -41,8 +41,8 @@ def measured_ledger(
 ) -> MeasuredLedger:
     """Deal the rows of both sides to the groups that own their kernels."""
     sides = [
-        _side(one, group_of)
-        for one, group_of in (
+        _side(joined, group_of)
+        for joined, group_of in (
             (baseline, ledger.baseline_group),
             (candidate, ledger.candidate_group),
         )

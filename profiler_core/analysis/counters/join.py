@@ -59,12 +59,12 @@ def join(counters: Counters, work: pl.DataFrame) -> Joined | None:
     fit = _best_fit(counters, kernels)
     if fit is None:
         return None
-    places = np.fromiter(fit.row_of_place.keys(), np.int64, count=len(fit.row_of_place))
-    measured = np.fromiter(fit.row_of_place.values(), np.int32, count=len(places))
+    positions = np.fromiter(fit.row_of_place.keys(), np.int64, count=len(fit.row_of_place))
+    counter_rows = np.fromiter(fit.row_of_place.values(), np.int32, count=len(positions))
     row_of_event = np.full(work.height, -1, dtype=np.int32)
     durations = []
     for step in fit.steps:
-        row_of_event[kernels[step]["event"].to_numpy()[places]] = measured
+        row_of_event[kernels[step]["event"].to_numpy()[positions]] = counter_rows
         durations.append(kernels[step]["dur_ns"].to_numpy())
     events = kernels[fit.steps[0]]["event"].to_numpy()
     return Joined(
@@ -74,8 +74,8 @@ def join(counters: Counters, work: pl.DataFrame) -> Joined | None:
         n_counted_steps=fit.repeats,
         n_kernels=len(events),
         kernel_time_ns=sum(int(every.sum()) for every in durations),
-        matched_time_ns=sum(int(every[places].sum()) for every in durations),
-        first_step_events=tuple(int(event) for event in events[places]),
+        matched_time_ns=sum(int(every[positions].sum()) for every in durations),
+        first_step_events=tuple(int(event) for event in events[positions]),
     )
 
 
@@ -99,32 +99,40 @@ def _by_step(work: pl.DataFrame) -> dict[int, pl.DataFrame]:
         )
         .sort("step", "began", "ts_ns", maintain_order=True)
     )
-    parts = kernels.partition_by("step", maintain_order=True)
-    return {int(part["step"][0]): part for part in parts}
+    frames = kernels.partition_by("step", maintain_order=True)
+    return {int(frame["step"][0]): frame for frame in frames}
 
 
 def _best_fit(counters: Counters, kernels: dict[int, pl.DataFrame]) -> _Fit | None:
     """Align the counters with each kind of step; the one that fits best."""
-    measured = [
+    counter_signatures = [
         (name, grid or "", block or "")
         for name, grid, block in counters.kernels.select("name", "grid", "block").iter_rows()
     ]
     kinds: dict[tuple[Signature, ...], list[int]] = {}
-    for step, part in kernels.items():
-        kinds.setdefault(tuple(part.select("name", "grid", "block").iter_rows()), []).append(step)
+    for step, step_kernels in kernels.items():
+        kinds.setdefault(
+            tuple(step_kernels.select("name", "grid", "block").iter_rows()), []
+        ).append(step)
     fits = []
-    for signatures, steps in sorted(kinds.items(), key=lambda one: -len(one[1]))[:_MOST_SEQUENCES]:
-        for repeats in _repeats(len(measured), len(signatures)):
+    for signatures, steps in sorted(kinds.items(), key=lambda kind: -len(kind[1]))[
+        :_MOST_SEQUENCES
+    ]:
+        for repeats in _repeats(len(counter_signatures), len(signatures)):
             laid_out = list(signatures) * min(repeats, _STEPS_ALIGNED)
-            rows = measured[: len(laid_out) if repeats > 1 else _MOST_ROWS]
+            rows = counter_signatures[: len(laid_out) if repeats > 1 else _MOST_ROWS]
             pairs = _aligned(laid_out, rows)
             row_of_place: dict[int, int] = {}
-            for place, row in pairs:
-                row_of_place.setdefault(place % len(signatures), row)
+            for position, row in pairs:
+                row_of_place.setdefault(position % len(signatures), row)
             share = 2 * len(pairs) / (len(laid_out) + len(rows))
             # ncu may miss a kernel in each of them, so by what it saw of one.
-            counted = round(len(measured) / max(1, len(row_of_place))) if repeats > 1 else 1
-            fits.append(_Fit(share, tuple(steps), counted, dict(sorted(row_of_place.items()))))
+            n_counted_steps = (
+                round(len(counter_signatures) / max(1, len(row_of_place))) if repeats > 1 else 1
+            )
+            fits.append(
+                _Fit(share, tuple(steps), n_counted_steps, dict(sorted(row_of_place.items())))
+            )
     return max(fits, key=lambda fit: fit.share, default=None)
 
 
@@ -140,14 +148,16 @@ def _aligned(left: list[Signature], right: list[Signature]) -> list[tuple[int, i
     for number, signature in enumerate(rights):
         by_function.setdefault(kernel_key(signature[0]).function, []).append(number)
     table = np.zeros((len(lefts), len(rights)), dtype=np.int32)
-    for i, one in enumerate(lefts):
-        key = kernel_key(one[0])
+    for i, trace_signature in enumerate(lefts):
+        key = kernel_key(trace_signature[0])
         for j in by_function.get(key.function, ()):
-            other = rights[j]
-            alike = likeness(key, kernel_key(other[0]))
+            counter_signature = rights[j]
+            alike = likeness(key, kernel_key(counter_signature[0]))
             if alike:
-                same = one[1:] == other[1:] and one[1] != ""
-                table[i, j] = round(_WORTH_OF_NAME * alike) + _WORTH_OF_SHAPE * same
+                same_shape = (
+                    trace_signature[1:] == counter_signature[1:] and trace_signature[1] != ""
+                )
+                table[i, j] = round(_WORTH_OF_NAME * alike) + _WORTH_OF_SHAPE * same_shape
     number_of = [{signature: n for n, signature in enumerate(every)} for every in (lefts, rights)]
     codes = [
         np.fromiter((number_of[k][s] for s in every), dtype=np.int32, count=len(every))

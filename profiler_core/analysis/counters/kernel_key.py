@@ -53,31 +53,31 @@ class KernelKey:
 @lru_cache(maxsize=16_384)
 def kernel_key(name: str) -> KernelKey:
     """The key of a name as ncu or Kineto prints it."""
-    plain = _ANONYMOUS.sub("", name).removeprefix("void ").strip()
-    head = re.split(r"[<(]", plain, maxsplit=1)[0]
-    function = head.split("::")[-1].strip() or plain
-    arguments = _template(plain[len(head) :])
+    bare_name = _ANONYMOUS.sub("", name).removeprefix("void ").strip()
+    head = re.split(r"[<(]", bare_name, maxsplit=1)[0]
+    function = head.split("::")[-1].strip() or bare_name
+    arguments = _template(bare_name[len(head) :])
     words = (word.split("::")[-1] for word in _WORD.findall(arguments))
     return KernelKey(function, frozenset(words) - _COMMON_WORDS)
 
 
-def likeness(one: KernelKey, other: KernelKey) -> float:
+def likeness(first: KernelKey, second: KernelKey) -> float:
     """1: the same name; 0: another kernel; between: one kernel in two spellings."""
-    if one.function != other.function:
+    if first.function != second.function:
         return 0.0
-    if not one.words or not other.words:  # nothing but the function to go by
+    if not first.words or not second.words:  # nothing but the function to go by
         return 1.0
-    shared = len(one.words & other.words) / min(len(one.words), len(other.words))
+    shared = len(first.words & second.words) / min(len(first.words), len(second.words))
     return shared if shared >= _ALIKE else 0.0
 
 
-def _template(rest: str) -> str:
+def _template(text: str) -> str:
     """The part in the angle brackets that open the text; "" without any."""
-    if not rest.startswith("<"):
+    if not text.startswith("<"):
         return ""
     depth = 0
-    for place, character in enumerate(rest):
+    for position, character in enumerate(text):
         depth += {"<": 1, ">": -1}.get(character, 0)
         if depth == 0:
-            return rest[1:place]
-    return rest[1:]
+            return text[1:position]
+    return text[1:]

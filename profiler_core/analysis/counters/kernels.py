@@ -41,11 +41,13 @@ def counters_by_name(
     for row, name in enumerate(counters.kernels["name"]):
         rows.setdefault(name, []).append(row)
     sums = CounterSums(counters)
-    found = [
+    by_name = [
         KernelCounters(name, sums.of(every), _all([by_row.get(row) for row in every]))
         for name, every in rows.items()
     ]
-    return tuple(sorted(found, key=lambda one: (-(one.measured.time_ns or 0.0), one.name)))
+    return tuple(
+        sorted(by_name, key=lambda kernel: (-(kernel.measured.time_ns or 0.0), kernel.name))
+    )
 
 
 def counters_by_trace_name(
@@ -73,6 +75,6 @@ def counters_by_trace_name(
     }
 
 
-def _all(parts: list[int | None]) -> float | None:
-    known = [part for part in parts if part is not None]
-    return float(sum(known)) if known and len(known) == len(parts) else None
+def _all(values: list[int | None]) -> float | None:
+    numbers = [value for value in values if value is not None]
+    return float(sum(numbers)) if numbers and len(numbers) == len(values) else None

@@ -61,20 +61,20 @@ class CounterSums:
 
     def of(self, rows: Iterable[int]) -> Measured:
         """The sums of these rows; a row that is named twice counts twice."""
-        chosen = np.fromiter(rows, dtype=np.int64)
-        part = {column: values[chosen] for column, values in self._columns.items()}
-        time = part["time_ns"]
+        row_numbers = np.fromiter(rows, dtype=np.int64)
+        columns = {column: values[row_numbers] for column, values in self._columns.items()}
+        time = columns["time_ns"]
         return Measured(
-            n=len(chosen),
+            n=len(row_numbers),
             time_ns=_sum(time),
-            dram_read_bytes=_sum(part["dram_read_bytes"]),
-            dram_write_bytes=_sum(part["dram_write_bytes"]),
-            l2_read_bytes=_sum(part["l2_read_bytes"]),
-            l2_write_bytes=_sum(part["l2_write_bytes"]),
-            dram_pct=_mean(part["dram_pct"], time),
-            occupancy_pct=_mean(part["occupancy_pct"], time),
-            tensor_pct=_mean(part["tensor_pct"], time),
-            n_tensor=_n_tensor(part),
+            dram_read_bytes=_sum(columns["dram_read_bytes"]),
+            dram_write_bytes=_sum(columns["dram_write_bytes"]),
+            l2_read_bytes=_sum(columns["l2_read_bytes"]),
+            l2_write_bytes=_sum(columns["l2_write_bytes"]),
+            dram_pct=_mean(columns["dram_pct"], time),
+            occupancy_pct=_mean(columns["occupancy_pct"], time),
+            tensor_pct=_mean(columns["tensor_pct"], time),
+            n_tensor=_n_tensor(columns),
         )
 
     @property
@@ -84,22 +84,22 @@ class CounterSums:
 
 
 def _sum(values: npt.NDArray[np.float64]) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.sum()) if len(known) else None
+    numbers = values[~np.isnan(values)]
+    return float(numbers.sum()) if len(numbers) else None
 
 
 def _mean(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> float | None:
-    known = ~np.isnan(values) & ~np.isnan(weights)
-    if not known.any() or not weights[known].sum():
+    has_both = ~np.isnan(values) & ~np.isnan(weights)
+    if not has_both.any() or not weights[has_both].sum():
         return None
-    return float(np.average(values[known], weights=weights[known]))
+    return float(np.average(values[has_both], weights=weights[has_both]))
 
 
-def _n_tensor(part: dict[str, npt.NDArray[np.float64]]) -> int | None:
-    per_warp = part["tensor_instructions"] * _WARP / np.maximum(part["n_threads"], 1.0)
-    share = part["tensor_pct"]
-    known = ~np.isnan(per_warp) | ~np.isnan(share)
-    if not known.any():
+def _n_tensor(columns: dict[str, npt.NDArray[np.float64]]) -> int | None:
+    per_warp = columns["tensor_instructions"] * _WARP / np.maximum(columns["n_threads"], 1.0)
+    share = columns["tensor_pct"]
+    is_measured = ~np.isnan(per_warp) | ~np.isnan(share)
+    if not is_measured.any():
         return None
     uses = np.where(np.isnan(per_warp), share > 1.0, per_warp > _USES_TENSOR_PIPE)
-    return int(uses[known].sum())
+    return int(uses[is_measured].sum())

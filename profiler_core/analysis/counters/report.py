@@ -94,7 +94,7 @@ _WORDS = {
 def counter_notes(counters: Counters) -> tuple[str, ...]:
     """What the file does not hold, one sentence each."""
     notes = []
-    absent = [words for column, words in _WORDS.items() if column in counters.missing]
+    absent = [label for column, label in _WORDS.items() if column in counters.missing]
     if absent:
         notes.append(f"{counters.source} does not hold {', '.join(absent)}: not among its metrics.")
     lost = counters.tally.skipped.get("not a kernel", 0)

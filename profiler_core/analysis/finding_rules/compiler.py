@@ -21,9 +21,9 @@ def frame_skips(facts: Facts) -> Finding | None:
     if report is None or not report.skips:
         return None
     skip = report.skips[0]
-    place = f" ({skip.place.file.rsplit('/', 1)[-1]}:{skip.place.line})" if skip.place else ""
+    location = f" ({skip.place.file.rsplit('/', 1)[-1]}:{skip.place.line})" if skip.place else ""
     lost = report.lost
-    how = "" if lost is None else f" {lost.sentence}"
+    loss = "" if lost is None else f" {lost.sentence}"
     reason = skip.found.reason.rstrip(".")
     n = len(report.skips)
     return Finding(
@@ -31,7 +31,7 @@ def frame_skips(facts: Facts) -> Finding | None:
         title=f"{n} functions run eager: their frames were skipped."
         if n > 1
         else "1 function runs eager: its frame was skipped.",
-        evidence=f"{skip.found.function or 'A function'}{place}: {reason}.{how}",
+        evidence=f"{skip.found.function or 'A function'}{location}: {reason}.{loss}",
         advice=skip.change,
         at_stake_ns=None if lost is None else lost.ns or None,
         at_most=lost is not None and lost.source == "estimated",
@@ -46,13 +46,13 @@ def graph_breaks(facts: Facts) -> Finding | None:
     if report is None or not report.breaks:
         return None
     first = report.breaks[0]
-    cost, how = _break_cost(report.break_cost)
-    more = f", and {len(report.breaks) - 1} more" if len(report.breaks) > 1 else ""
+    cost, basis = _break_cost(report.break_cost)
+    further = f", and {len(report.breaks) - 1} more" if len(report.breaks) > 1 else ""
     return Finding(
         key="graph_breaks",
         title=f"{len(report.breaks)} graph break{'s' if len(report.breaks) > 1 else ''} in a step.",
         evidence=f"{first.place.file.rsplit('/', 1)[-1]}:{first.place.line}: "
-        f"{first.found.reason.rstrip('.')}{more}.{how}",
+        f"{first.found.reason.rstrip('.')}{further}.{basis}",
         advice=first.found.hints[0] if first.found.hints else "See the remedy of each break.",
         page="compilation",
         at_stake_ns=cost,
@@ -85,14 +85,14 @@ def recompiles(facts: Facts) -> Finding | None:
         return None
     n = len(report.recompiles)
     first = report.recompiles[0].found
-    why = first.reasons[0].guard if first.reasons else "no reason logged"
+    guard = first.reasons[0].guard if first.reasons else "no reason logged"
     limit = (
         " The recompile limit was reached: the rest runs eager." if report.log.limit_hits else ""
     )
     return Finding(
         key="recompiles",
         title=f"{n} recompilation{'s' if n > 1 else ''}.",
-        evidence=f"{first.function}: {why}.{limit}",
+        evidence=f"{first.function}: {guard}.{limit}",
         advice="Mark what changes as dynamic (torch._dynamo.mark_dynamic, dynamic=True), or warm "
         "up with every shape.",
         page="compilation",
@@ -119,15 +119,15 @@ def cudagraphs_skipped(facts: Facts) -> Finding | None:
         return None
     stakes = report.coverage.stakes if report.coverage else ()
     at_stake = [s.at_stake_ns for s in stakes if s.event.kind == kind and s.at_stake_ns]
-    more = f", and {len(left_out) - 1} more." if len(left_out) > 1 else "."
+    further = f", and {len(left_out) - 1} more." if len(left_out) > 1 else "."
     first = left_out[0]
-    place = f" ({first.file.rsplit('/', 1)[-1]}:{first.line})" if first.file else ""
+    location = f" ({first.file.rsplit('/', 1)[-1]}:{first.line})" if first.file else ""
     return Finding(
         key="cudagraphs_skipped",
         title="CUDA graphs were skipped."
         if kind == "skip"
         else "Part of the compiled code runs outside CUDA graphs.",
-        evidence=f"PyTorch's reason: {first.reason}{place}{more}",
+        evidence=f"PyTorch's reason: {first.reason}{location}{further}",
         advice="Remove the reason (CPU tensors in the graph, mutated inputs, dynamic shapes), or "
         "compile that part with mode='default'."
         if facts.on_gpu
@@ -143,17 +143,21 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
     """The optimizer in many kernels over all parameters, each of them a pass through memory."""
     if not facts.on_gpu:
         return None
-    found = facts.kernels("optimizer")
-    time = facts.per_step(found)
-    n = sum(one.n for one in found) / facts.n_steps
-    if time < 0.02 * facts.step_ns or n < 4 or any(_FUSED.search(one.name) for one in found):
+    kernels = facts.kernels("optimizer")
+    time = facts.per_step(kernels)
+    n = sum(kernel.n for kernel in kernels) / facts.n_steps
+    if (
+        time < 0.02 * facts.step_ns
+        or n < 4
+        or any(_FUSED.search(kernel.name) for kernel in kernels)
+    ):
         return None
-    stake, how = _one_pass(facts, time)
+    stake, basis = _one_pass(facts, time)
     return Finding(
         key="unfused_optimizer",
         title="The optimizer passes over the parameters many times.",
         evidence=f"{n:.0f} kernels, {format_duration(time)} per step "
-        f"({format_share(time / facts.step_ns)}). {how}",
+        f"({format_share(time / facts.step_ns)}). {basis}",
         advice="Use fused=True in the optimizer, or compile its step.",
         page="fusion",
         at_stake_ns=stake,

@@ -13,20 +13,22 @@ def dram_traffic(facts: Facts) -> Finding | None:
     measured, ledger = facts.measured, facts.ledger
     if measured is None or ledger is None or not measured.both_joined:
         return None
-    before, after = (None if one is None else one.dram_bytes for one in measured.totals)
+    before, after = (None if totals is None else totals.dram_bytes for totals in measured.totals)
     if not before or after is None:
         return None
     saved, n_groups = 0.0, 0
     for number, group in enumerate(ledger.groups):
         kernels = [
-            group.per_own_step(_n_kernels(side), which)  # counters are of one step that has it
-            for which, side in enumerate((group.baseline, group.candidate))
+            group.per_own_step(
+                _n_kernels(side), side_number
+            )  # counters are of one step that has it
+            for side_number, side in enumerate((group.baseline, group.candidate))
         ]
-        left, right = (measured.of(number, side) for side in (0, 1))
-        if group.kind not in ("matched", "removed") or kernels[1] >= kernels[0] or left is None:
+        baseline, candidate = (measured.of(number, side) for side in (0, 1))
+        if group.kind not in ("matched", "removed") or kernels[1] >= kernels[0] or baseline is None:
             continue
-        moved = left.dram_bytes, right.dram_bytes if right is not None else 0.0
-        if moved[0] is not None and moved[1] is not None and (right or not kernels[1]):
+        moved = baseline.dram_bytes, candidate.dram_bytes if candidate is not None else 0.0
+        if moved[0] is not None and moved[1] is not None and (candidate or not kernels[1]):
             saved += moved[0] - moved[1]
             n_groups += 1
     if saved < _WORTH_A_WORD * before:
@@ -45,7 +47,7 @@ def dram_traffic(facts: Facts) -> Finding | None:
 
 def _n_kernels(side: GroupSide) -> int:
     """Without copies and memsets, which ncu does not see."""
-    return sum(one.n for one in side.kernels if one.category not in ("memcpy", "memset"))
+    return sum(kernel.n for kernel in side.kernels if kernel.category not in ("memcpy", "memset"))
 
 
 RULES: tuple[Rule, ...] = (dram_traffic,)

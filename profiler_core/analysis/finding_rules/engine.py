@@ -14,11 +14,11 @@ def engine_fell_back(facts: Facts) -> Finding | None:
     if engine is None or not engine.n_fell_back:
         return None
     n = engine.n_fell_back
-    why = "; ".join(engine.reasons[:2]) or "It gave no reason"
+    reasons = "; ".join(engine.reasons[:2]) or "It gave no reason"
     return Finding(
         key="engine_fell_back",
         title=f"Part of the model did not run in {engine.backend}.",
-        evidence=f"{n} part{'s' if n > 1 else ''} fell back to PyTorch or Inductor: {why}.",
+        evidence=f"{n} part{'s' if n > 1 else ''} fell back to PyTorch or Inductor: {reasons}.",
         advice=f"Replace the operators that {engine.backend} does not take, or keep them out of "
         "its graph; its measured time holds both.",
         page="fusion",
@@ -28,13 +28,13 @@ def engine_fell_back(facts: Facts) -> Finding | None:
 
 def engine_opaque(facts: Facts) -> Finding | None:
     """Most of the step lies in calls that no trace can look into."""
-    found = facts.kernels("engine")
-    time = facts.per_step(found)
+    calls = facts.kernels("engine")
+    time = facts.per_step(calls)
     device = facts.summary.kernel_time_ns / facts.n_steps
-    if not found or device <= 0 or time < _MUCH * device:
+    if not calls or device <= 0 or time < _MUCH * device:
         return None
-    n = sum(one.n for one in found) / facts.n_steps
-    names = ", ".join(dict.fromkeys(engine_name(kernel.name) for kernel in found))
+    n = sum(call.n for call in calls) / facts.n_steps
+    names = ", ".join(dict.fromkeys(engine_name(kernel.name) for kernel in calls))
     return Finding(
         key="engine_opaque",
         title=f"What {names} does inside is not in the trace.",

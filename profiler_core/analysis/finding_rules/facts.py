@@ -123,11 +123,11 @@ class Facts:
 
     def kernels(self, *categories: str) -> tuple[KernelTotal, ...]:
         """Kernels of some categories, longest first."""
-        return tuple(one for one in self.summary.kernels if one.category in categories)
+        return tuple(kernel for kernel in self.summary.kernels if kernel.category in categories)
 
     def per_step(self, kernels: Iterable[KernelTotal]) -> float:
         """Their time per step, ns."""
-        return sum(one.time_ns for one in kernels) / self.n_steps
+        return sum(kernel.time_ns for kernel in kernels) / self.n_steps
 
 
 Rule = Callable[[Facts], Finding | None]

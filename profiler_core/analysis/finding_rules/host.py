@@ -43,13 +43,13 @@ def synchronisations(facts: Facts) -> Finding | None:
     idle = facts.shares.get("idle_host_synchronisation", 0.0)
     if not facts.on_gpu or idle < 0.01 * facts.step_ns:
         return None
-    what = _reads_of_values(facts) or _waiting_calls(facts)
-    if not what:
+    waits = _reads_of_values(facts) or _waiting_calls(facts)
+    if not waits:
         return None
     return Finding(
         key="synchronisations",
         title="The host stops to wait for the device.",
-        evidence=f"{what}, {format_duration(idle)} of idle device per step ({facts.clock}), "
+        evidence=f"{waits}, {format_duration(idle)} of idle device per step ({facts.clock}), "
         "which is what is at stake.",
         advice="Keep values on the device (torch.where instead of if), read them later and less "
         "often, and take torch.cuda.synchronize() out of the step.",
@@ -76,20 +76,20 @@ def _waiting_calls(facts: Facts) -> str:
     calls = facts.trace.runtime.filter(
         pl.col("ts_ns").is_between(window.start_ns, window.end_ns)
     ).select(pl.col("name").cast(pl.String))["name"]
-    found = calls.filter(calls.str.contains(_WAITS))
-    if len(found) < max(2, facts.n_steps):
+    waiting = calls.filter(calls.str.contains(_WAITS))
+    if len(waiting) < max(2, facts.n_steps):
         return ""
-    names = ", ".join(sorted(set(found.to_list())))
-    return f"{len(found) / facts.n_steps:.0f} calls of {names}"
+    names = ", ".join(sorted(set(waiting.to_list())))
+    return f"{len(waiting) / facts.n_steps:.0f} calls of {names}"
 
 
 def pageable_copies(facts: Facts) -> Finding | None:
     """Copies from or to pageable memory: they cannot run beside the host's work."""
-    found = _memcpys(facts).filter(pl.col("name").str.contains("Pageable"))
-    time = int(found["dur_ns"].sum()) / facts.n_steps
-    size = int(found["bytes"].sum()) / facts.n_steps
-    n = found.height / facts.n_steps
-    if not facts.on_gpu or found.height == 0 or time < 0.02 * facts.step_ns:
+    copies = _memcpys(facts).filter(pl.col("name").str.contains("Pageable"))
+    time = int(copies["dur_ns"].sum()) / facts.n_steps
+    size = int(copies["bytes"].sum()) / facts.n_steps
+    n = copies.height / facts.n_steps
+    if not facts.on_gpu or copies.height == 0 or time < 0.02 * facts.step_ns:
         return None
     return Finding(
         key="pageable_copies",
@@ -106,17 +106,17 @@ def pageable_copies(facts: Facts) -> Finding | None:
 
 def small_copies(facts: Facts) -> Finding | None:
     """Many little copies between host and device."""
-    found = _memcpys(facts).filter(
+    copies = _memcpys(facts).filter(
         pl.col("name").str.contains("HtoD|DtoH"), pl.col("bytes") < _SMALL_BYTES
     )
-    n = found.height / facts.n_steps
-    time = int(found["dur_ns"].sum()) / facts.n_steps
+    n = copies.height / facts.n_steps
+    time = int(copies["dur_ns"].sum()) / facts.n_steps
     if n < 4 or time < 0.02 * facts.step_ns:
         return None
     return Finding(
         key="small_copies",
         title="Many small copies between host and device.",
-        evidence=f"{n:.0f} copies of {format_bytes(found['bytes'].mean())} on average, "  # type: ignore[arg-type]
+        evidence=f"{n:.0f} copies of {format_bytes(copies['bytes'].mean())} on average, "  # type: ignore[arg-type]
         f"{format_duration(time)} per step. At most that: together they move the same bytes.",
         advice="Make these tensors on the device, or send them together.",
         page="timeline",
@@ -141,7 +141,7 @@ def host_threads(facts: Facts) -> Finding | None:
     if not isinstance(threads, int) or not isinstance(cores, int) or threads <= cores:
         return None
     late = facts.host_idle_ns if facts.on_gpu else None
-    how = (
+    cost = (
         "They take turns inside of every operator; what that costs shows only beside a run with "
         "fewer."
         if late is None
@@ -151,7 +151,7 @@ def host_threads(facts: Facts) -> Finding | None:
     return Finding(
         key="host_threads",
         title="More threads than processors.",
-        evidence=f"{threads} threads on {cores} processor{'s' if cores > 1 else ''}. {how}",
+        evidence=f"{threads} threads on {cores} processor{'s' if cores > 1 else ''}. {cost}",
         advice=f"Set OMP_NUM_THREADS={cores} or less, and pin processes to processors.",
         page="overview",
         at_stake_ns=late,

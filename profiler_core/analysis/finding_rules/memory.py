@@ -37,8 +37,8 @@ def memory_roof(facts: Facts) -> Finding | None:
 
 
 def _at_roof(facts: Facts, group: FusionGroup) -> bool:
-    found = bandwidth(group.candidate, group.n_steps[1], facts.peaks)
-    return found is not None and found.at_peak
+    speed = bandwidth(group.candidate, group.n_steps[1], facts.peaks)
+    return speed is not None and speed.at_peak
 
 
 def memory_limit(facts: Facts) -> Finding | None:

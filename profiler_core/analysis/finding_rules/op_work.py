@@ -56,11 +56,11 @@ class OpWork:
         """
         first = 1 if self.name in ("aten::addmm", "aten::baddbmm") else 0
         item = 2 if self.in_halves else 4
-        for place in (first, first + 1):
-            if place >= len(self.dims) or len(self.dims[place]) < 2:
+        for argument in (first, first + 1):
+            if argument >= len(self.dims) or len(self.dims[argument]) < 2:
                 return False
-            rows = self.strides[place][-2:] if place < len(self.strides) else ()
-            leading = max(rows) if len(rows) == 2 else self.dims[place][-1]
+            rows = self.strides[argument][-2:] if argument < len(self.strides) else ()
+            leading = max(rows) if len(rows) == 2 else self.dims[argument][-1]
             if leading > 1 and leading * item % 16:
                 return True
         return False
@@ -75,7 +75,7 @@ class OpWork:
         if len(self.dims) < 2 or min(len(self.dims[0]), len(self.dims[1])) < 3:
             return None
         (batch, _, *size), (n_out, n_in, *window) = self.dims[0], self.dims[1]
-        stride, padding, dilation = (_numbers(self._argument(place)) for place in (3, 4, 5))
+        stride, padding, dilation = (_numbers(self._argument(argument)) for argument in (3, 4, 5))
         if self._argument(6) == "True" or not stride:
             return None  # transposed
         out = [
@@ -89,12 +89,12 @@ class OpWork:
         if len(self.dims) < 3 or min(len(dim) for dim in self.dims[:3]) < 3:
             return None
         gradient, weight = self.dims[0], self.dims[2]
-        wanted = self._argument(10).strip("[]").split(",")[:2]
-        n_results = sum(item.strip() == "True" for item in wanted) or 2
+        output_mask = self._argument(10).strip("[]").split(",")[:2]
+        n_results = sum(item.strip() == "True" for item in output_mask) or 2
         return n_results * 2 * prod(gradient) * prod(weight[1:])
 
-    def _argument(self, place: int) -> str:
-        return self.concrete[place] if place < len(self.concrete) else ""
+    def _argument(self, position: int) -> str:
+        return self.concrete[position] if position < len(self.concrete) else ""
 
     def least_bytes(self, item: int) -> int:
         """Its arguments once, at `item` bytes an element; the result is not counted."""
@@ -112,10 +112,10 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.strip("[]").split(",") if part.strip().lstrip("-").isdigit()]
 
 
-def _at(values: list[int], place: int, default: int) -> int:
+def _at(values: list[int], position: int, default: int) -> int:
     if not values:
         return default
-    return values[min(place, len(values) - 1)]
+    return values[min(position, len(values) - 1)]
 
 
 def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
@@ -126,28 +126,30 @@ def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
     ops = trace.ops.filter(pl.col("name").cast(pl.String).is_in(list(names)))
     if work.height == 0 or ops.height == 0:
         return ()
-    found: list[OpWork] = []
+    calls: list[OpWork] = []
     launches = work.select(
         "launch_pid", "launch_tid", "launch_ts_ns", "dur_ns", pl.col("name").cast(pl.String)
     ).sort("launch_ts_ns")
-    for (pid, tid), mine in launches.group_by("launch_pid", "launch_tid", maintain_order=True):
-        times = mine["launch_ts_ns"].to_numpy()
-        durations, kernels = mine["dur_ns"].to_list(), mine["name"].to_list()
-        here = ops.filter(pl.col("pid") == pid, pl.col("tid") == tid)
-        starts = here["ts_ns"].to_numpy()
+    for (pid, tid), thread_launches in launches.group_by(
+        "launch_pid", "launch_tid", maintain_order=True
+    ):
+        times = thread_launches["launch_ts_ns"].to_numpy()
+        durations, kernels = thread_launches["dur_ns"].to_list(), thread_launches["name"].to_list()
+        thread_ops = ops.filter(pl.col("pid") == pid, pl.col("tid") == tid)
+        starts = thread_ops["ts_ns"].to_numpy()
         first = np.searchsorted(times, starts, side="left")
-        last = np.searchsorted(times, starts + here["dur_ns"].to_numpy(), side="right")
+        last = np.searchsorted(times, starts + thread_ops["dur_ns"].to_numpy(), side="right")
         columns = ("name", "input_dims", "input_types", "concrete_inputs", "input_strides")
-        for row, a, b in zip(here.select(columns).iter_rows(), first, last, strict=True):
+        for row, a, b in zip(thread_ops.select(columns).iter_rows(), first, last, strict=True):
             if b > a:
                 longest = max(range(a, b), key=durations.__getitem__)
-                found.append(
+                calls.append(
                     OpWork(
                         str(row[0]), _dims(row[1]), _texts(row[2]), _texts(row[3]), _dims(row[4]),
                         sum(durations[a:b]), kernels[longest],
                     )
                 )  # fmt: skip
-    return tuple(found)
+    return tuple(calls)
 
 
 def _dims(text: str | None) -> tuple[tuple[int, ...], ...]:
@@ -199,10 +201,10 @@ def headroom(
     """
     time = floor = flops = 0.0
     for op, peak, item in ops:
-        least = None if peak is None else floor_ns(op, peak, peaks, item)
-        if least is not None:
+        bound_ns = None if peak is None else floor_ns(op, peak, peaks, item)
+        if bound_ns is not None:
             time += op.time_ns
-            floor += min(least, op.time_ns)
+            floor += min(bound_ns, op.time_ns)
             flops += op.flops or 0
     if time == 0:
         return None

@@ -22,9 +22,11 @@ _LEAST_SHARE = 0.05
 
 def _plain_fp32(facts: Facts) -> tuple[KernelTotal, ...]:
     return tuple(
-        one
-        for one in facts.kernels(*_PRODUCTS)
-        if one.tensor_cores is False and not _HALF.search(one.name) and "f64" not in one.name
+        kernel
+        for kernel in facts.kernels(*_PRODUCTS)
+        if kernel.tensor_cores is False
+        and not _HALF.search(kernel.name)
+        and "f64" not in kernel.name
     )
 
 
@@ -33,21 +35,21 @@ def tf32_off(facts: Facts) -> Finding | None:
     capability = facts.summary.device.compute_capability
     if not facts.on_gpu or capability is None or float(capability) < 8.0:
         return None
-    found = _plain_fp32(facts)
-    time = facts.per_step(found)
+    kernels = _plain_fp32(facts)
+    time = facts.per_step(kernels)
     if time < _LEAST_SHARE * facts.step_ns:
         return None
-    names = {one.name for one in found}
+    names = {kernel.name for kernel in kernels}
     peak = facts.peaks.tf32_flops if facts.peaks else None
-    stake, how = _roofline(
+    stake, basis = _roofline(
         facts, [(op, peak, 4) for op in facts.products if op.kernel in names], "TF32", time
     )
     return Finding(
         key="tf32_off",
         title="Matrix products run in plain fp32, without Tensor Cores.",
         evidence=f"{format_duration(time)} per step "
-        f"({format_share(time / facts.step_ns)}) in {sum(k.n for k in found) // facts.n_steps} "
-        f"kernels such as {found[0].name[:60]}. {how}",
+        f"({format_share(time / facts.step_ns)}) in {sum(k.n for k in kernels) // facts.n_steps} "
+        f"kernels such as {kernels[0].name[:60]}. {basis}",
         advice="If TF32's 10-bit mantissa is enough: "
         "torch.backends.cuda.matmul.fp32_precision = 'tf32' (or "
         "torch.set_float32_matmul_precision('high')).",
@@ -74,10 +76,10 @@ def _roofline(
     room = headroom(products, facts.peaks, facts.n_steps) if facts.peaks else None
     if facts.peaks is None or room is None:
         device = facts.summary.device.name or "this device"
-        why = _NO_SHAPES if facts.peaks else f"the peak of {device} is not known"
+        reason = _NO_SHAPES if facts.peaks else f"the peak of {device} is not known"
         if otherwise_ns is None:
-            return None, f"What it would bring is not known: {why}."
-        return otherwise_ns, f"At most all of it: {why}, so where its floor is nobody can say."
+            return None, f"What it would bring is not known: {reason}."
+        return otherwise_ns, f"At most all of it: {reason}, so where its floor is nobody can say."
     return room.at_most_ns, (
         f"At most {format_duration(room.at_most_ns)}: of {format_duration(room.time_ns)} the "
         f"shapes are known, {room.flops / 1e9:.3g} GFLOP that need "
@@ -92,20 +94,22 @@ def half_precision(facts: Facts) -> Finding | None:
         return None
     products = facts.kernels(*_PRODUCTS, "attention")
     halves = {op.kernel for op in facts.products if op.in_halves}
-    wide = tuple(one for one in products if one.name not in halves and not _HALF.search(one.name))
+    wide = tuple(
+        kernel for kernel in products if kernel.name not in halves and not _HALF.search(kernel.name)
+    )
     time = facts.per_step(wide)
     precision = str(facts.record.spec.get("precision") or "")
     if "16" in precision or time < 0.3 * facts.step_ns:
         return None
     peak = facts.peaks.half_flops if facts.peaks else None
-    stake, how = _roofline(
+    stake, basis = _roofline(
         facts, [(op, peak, 2) for op in facts.products if not op.in_halves], "16 bits", time
     )
     return Finding(
         key="half_precision",
         title="Most of the step is matrix products in 32 bits.",
         evidence=f"{format_duration(time)} per step ({format_share(time / facts.step_ns)}) in "
-        f"kernels without a half type in their name. {how}",
+        f"kernels without a half type in their name. {basis}",
         advice="Try torch.autocast('cuda', torch.bfloat16), and check the results.",
         page="kernels",
         at_stake_ns=stake,
@@ -131,14 +135,14 @@ def odd_shapes(facts: Facts) -> Finding | None:
         shape = " x ".join(str(list(matrix)) for matrix in op.matrices)
         by_shape[shape] = by_shape.get(shape, 0) + op.time_ns
     shapes = "; ".join(sorted(by_shape, key=by_shape.__getitem__, reverse=True))[:160]
-    stake, bound, how = _as_fast_as_even(
+    stake, bound, basis = _as_fast_as_even(
         facts, odd, [op for op in matrices if not op.is_misaligned]
     )
     return Finding(
         key="odd_shapes",
         title="Matrix sizes do not suit the Tensor Cores.",
         evidence=f"Rows of no multiple of 8 values: {shapes}; {format_duration(time)} per step. "
-        f"{how}",
+        f"{basis}",
         advice="Pad these sizes (vocabulary, classes, heads) to multiples of 8, better of 64.",
         page="kernels",
         at_stake_ns=stake,
@@ -164,8 +168,8 @@ def _as_fast_as_even(
             ),
         )
     peak = facts.peaks.half_flops if facts.peaks else None
-    stake, how = _roofline(facts, [(op, peak, 2) for op in odd], "16 bits", None)
-    return stake, True, how
+    stake, basis = _roofline(facts, [(op, peak, 2) for op in odd], "16 bits", None)
+    return stake, True, basis
 
 
 def _time_at(facts: Facts, op: OpWork, flops_per_s: float) -> float:
@@ -190,14 +194,14 @@ def layout_copies(facts: Facts) -> Finding | None:
     """Layout conversions around convolutions."""
     if not facts.on_gpu or facts.record.spec.get("channels_last"):
         return None
-    found = [one for one in facts.summary.kernels if _LAYOUT.search(one.name)]
-    time = facts.per_step(found)
+    kernels = [kernel for kernel in facts.summary.kernels if _LAYOUT.search(kernel.name)]
+    time = facts.per_step(kernels)
     if time < 0.01 * facts.step_ns:
         return None
     return Finding(
         key="layout_copies",
         title="Tensors are copied between NCHW and NHWC around convolutions.",
-        evidence=f"{sum(one.n for one in found) / facts.n_steps:.0f} layout kernels, "
+        evidence=f"{sum(kernel.n for kernel in kernels) / facts.n_steps:.0f} layout kernels, "
         f"{format_duration(time)} per step, all of it theirs to lose.",
         advice="Keep model and inputs in memory_format=torch.channels_last.",
         page="kernels",
@@ -214,10 +218,13 @@ def max_autotune(facts: Facts) -> Finding | None:
     time = facts.per_step(facts.kernels("gemm", "conv"))
     if time < 0.6 * facts.step_ns:
         return None
-    plain = {one.name for one in _plain_fp32(facts)}
-    stake, how = _roofline(
+    fp32_kernels = {kernel.name for kernel in _plain_fp32(facts)}
+    stake, basis = _roofline(
         facts,
-        [(op, _peak_in_use(facts, op, plain), 2 if op.in_halves else 4) for op in facts.products],
+        [
+            (op, _peak_in_use(facts, op, fp32_kernels), 2 if op.in_halves else 4)
+            for op in facts.products
+        ],
         "the type that each is in",
         None,
     )
@@ -225,7 +232,7 @@ def max_autotune(facts: Facts) -> Finding | None:
         key="max_autotune",
         title="The step is bound by matrix products and convolutions.",
         evidence=f"{format_duration(time)} per step ({format_share(time / facts.step_ns)}); fusion "
-        f"has little left to gain. {how}",
+        f"has little left to gain. {basis}",
         advice="Try mode='max-autotune': it measures Triton's templates against the libraries, "
         "which are rarely far from what can be reached.",
         page="fusion",
@@ -234,12 +241,12 @@ def max_autotune(facts: Facts) -> Finding | None:
     )
 
 
-def _peak_in_use(facts: Facts, op: OpWork, plain: set[str]) -> float | None:
+def _peak_in_use(facts: Facts, op: OpWork, fp32_kernels: set[str]) -> float | None:
     if facts.peaks is None:
         return None
     if op.in_halves:
         return facts.peaks.half_flops
-    return facts.peaks.fp32_flops if op.kernel in plain else facts.peaks.tf32_flops
+    return facts.peaks.fp32_flops if op.kernel in fp32_kernels else facts.peaks.tf32_flops
 
 
 RULES: tuple[Rule, ...] = (tf32_off, half_precision, odd_shapes, layout_copies, max_autotune)

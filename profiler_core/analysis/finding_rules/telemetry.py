@@ -17,10 +17,12 @@ def clocks_differ(facts: Facts) -> Finding | None:
         return None
     pairs = (("SM", judged.sm_clock_mhz), ("memory", judged.memory_clock_mhz))
     apart = [
-        f"{what} clock {ours:.0f} MHz ({facts.comparison.baseline_label}) and {theirs:.0f} MHz "
-        f"({facts.comparison.label})"
-        for what, (ours, theirs) in pairs
-        if ours and theirs and abs(ours - theirs) / max(ours, theirs) > MOST_APART
+        f"{clock} clock {baseline_mhz:.0f} MHz ({facts.comparison.baseline_label}) and "
+        f"{candidate_mhz:.0f} MHz ({facts.comparison.label})"
+        for clock, (baseline_mhz, candidate_mhz) in pairs
+        if baseline_mhz
+        and candidate_mhz
+        and abs(baseline_mhz - candidate_mhz) / max(baseline_mhz, candidate_mhz) > MOST_APART
     ]
     if not apart:
         return None
@@ -38,14 +40,16 @@ def clocks_differ(facts: Facts) -> Finding | None:
 def throttled(facts: Facts) -> Finding | None:
     """Heat or the hardware held the clocks back."""
     events = _events(facts, "thermal", "hardware")
-    found = facts.telemetry
-    if found is None or not events:
+    sampled = facts.telemetry
+    if sampled is None or not events:
         return None
     at_most = None
-    if found.sm_clock_mhz and found.sm_clock_max_mhz:
-        at_most = facts.step_ns * max(0.0, 1 - found.sm_clock_mhz / found.sm_clock_max_mhz)
+    if sampled.sm_clock_mhz and sampled.sm_clock_max_mhz:
+        at_most = facts.step_ns * max(0.0, 1 - sampled.sm_clock_mhz / sampled.sm_clock_max_mhz)
     temperature = (
-        f"; up to {found.temperature_max_c:.0f} °C" if found.temperature_max_c is not None else ""
+        f"; up to {sampled.temperature_max_c:.0f} °C"
+        if sampled.temperature_max_c is not None
+        else ""
     )
     return Finding(
         key="throttled",
@@ -61,24 +65,24 @@ def throttled(facts: Facts) -> Finding | None:
 
 def power_cap(facts: Facts) -> Finding | None:
     """The power limit held the clocks back, or the GPU drew all that it may."""
-    found = facts.telemetry
-    if found is None:
+    sampled = facts.telemetry
+    if sampled is None:
         return None
     events = _events(facts, "power")
-    limit, power = found.power_limit_w, found.power_w
+    limit, power = sampled.power_limit_w, sampled.power_w
     at_limit = limit is not None and power is not None and power >= _AT_LIMIT * limit
     if not events and not at_limit:
         return None
-    drawn = (
+    power_used = (
         f"{power:.0f} W of {limit:.0f} W allowed"
         if power is not None and limit is not None
         else "the power limit was reached"
     )
-    said = f"; {_said(events)}" if events else ""
+    reasons = f"; {_said(events)}" if events else ""
     return Finding(
         key="power_cap",
         title="The GPU ran at its power limit.",
-        evidence=f"{drawn}{said}{_clock(facts)}.",
+        evidence=f"{power_used}{reasons}{_clock(facts)}.",
         advice="Compare runs under the same limit (nvidia-smi -pl); fewer bytes moved and smaller "
         "types leave more power for the clocks.",
         page="telemetry",
@@ -88,11 +92,11 @@ def power_cap(facts: Facts) -> Finding | None:
 
 def host_thread_busy(facts: Facts) -> Finding | None:
     """One thread of the process never rests while the GPU does."""
-    found = facts.telemetry
-    host = found.host if found else None
-    if found is None or host is None or found.utilization_gpu_pct is None:
+    sampled = facts.telemetry
+    host = sampled.host if sampled else None
+    if sampled is None or host is None or sampled.utilization_gpu_pct is None:
         return None
-    busiest, busy = host.busiest_thread_pct, found.utilization_gpu_pct
+    busiest, busy = host.busiest_thread_pct, sampled.utilization_gpu_pct
     if busiest is None or busiest < _THREAD_BUSY_PCT or busy >= _GPU_WAITS_PCT:
         return None
     mode = "mode='reduce-overhead', " if facts.is_inductors else ""
@@ -120,11 +124,11 @@ def _said(events: list[ClockEvent]) -> str:
 
 
 def _clock(facts: Facts) -> str:
-    found = facts.telemetry
-    if found is None or found.sm_clock_mhz is None:
+    sampled = facts.telemetry
+    if sampled is None or sampled.sm_clock_mhz is None:
         return ""
-    most = f" of {found.sm_clock_max_mhz:.0f}" if found.sm_clock_max_mhz else ""
-    return f"; SM clock {found.sm_clock_mhz:.0f}{most} MHz"
+    maximum = f" of {sampled.sm_clock_max_mhz:.0f}" if sampled.sm_clock_max_mhz else ""
+    return f"; SM clock {sampled.sm_clock_mhz:.0f}{maximum} MHz"
 
 
 RULES: tuple[Rule, ...] = (clocks_differ, throttled, power_cap, host_thread_busy)

@@ -17,11 +17,11 @@ _TITLE = {
 }
 
 
-def gate_json(found: Gate) -> dict[str, Any]:
+def gate_json(gate: Gate) -> dict[str, Any]:
     """The keys of `gate` in docs/json.md."""
-    noise = found.noise
+    noise = gate.noise
     return {
-        "outcome": found.outcome,
+        "outcome": gate.outcome,
         "checks": [
             {
                 "quantity": check.quantity.key,
@@ -32,7 +32,7 @@ def gate_json(found: Gate) -> dict[str, Any]:
                 "limit": check.limit,
                 "sentence": check.sentence,
             }
-            for check in found.checks
+            for check in gate.checks
         ],
         "noise": None
         if noise is None
@@ -42,14 +42,14 @@ def gate_json(found: Gate) -> dict[str, Any]:
             "drift": noise.drift,
             "of_repeats": noise.of_repeats,
         },
-        "interleaved": found.interleaved,
-        "notes": list(found.notes),
+        "interleaved": gate.interleaved,
+        "notes": list(gate.notes),
     }
 
 
-def junit_xml(found: Gate, name: str) -> str:
+def junit_xml(gate: Gate, name: str) -> str:
     """One test case a limit; what cannot be judged is an error, a regression a failure."""
-    outcomes = [check.outcome for check in found.checks]
+    outcomes = [check.outcome for check in gate.checks]
     suite = ET.Element(
         "testsuite",
         name=_xml(f"fusionscope gate {name}"),
@@ -58,7 +58,7 @@ def junit_xml(found: Gate, name: str) -> str:
         errors=str(outcomes.count("cannot judge")),
         skipped="0",
     )
-    for check in found.checks:
+    for check in gate.checks:
         title = f"{check.quantity.label} {check.limit}".strip()
         case = ET.SubElement(suite, "testcase", classname=_xml(name), name=_xml(title))
         if check.outcome == "regression":
@@ -73,28 +73,28 @@ def junit_xml(found: Gate, name: str) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def summary_markdown(found: Gate, name: str) -> str:
+def summary_markdown(gate: Gate, name: str) -> str:
     """A table for the summary of a job."""
     lines = [
-        f"### {_MARK[found.outcome]} {_TITLE[found.outcome]}: {_plain(name)}",
+        f"### {_MARK[gate.outcome]} {_TITLE[gate.outcome]}: {_plain(name)}",
         "",
         "| | | baseline | candidate | limit | |",
         "|---|---|---:|---:|---:|---|",
     ]
-    for check in found.checks:
+    for check in gate.checks:
         values = [_value(check, check.baseline), _value(check, check.candidate)]
         lines.append(
             f"| {_MARK[check.outcome]} | {check.quantity.label} | {' | '.join(values)} "
             f"| {_plain(check.limit)} | {_plain(check.sentence)} |"
         )
-    lines += ["", *(f"- {_plain(note)}" for note in found.notes)]
+    lines += ["", *(f"- {_plain(note)}" for note in gate.notes)]
     return "\n".join(lines).rstrip() + "\n\n"
 
 
-def annotations(found: Gate) -> list[str]:
+def annotations(gate: Gate) -> list[str]:
     """Workflow commands of GitHub Actions; empty where everything passed."""
     commands = []
-    for check in found.checks:
+    for check in gate.checks:
         if check.outcome == "pass":
             continue
         kind = "error" if check.outcome == "regression" else "warning"

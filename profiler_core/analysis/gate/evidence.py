@@ -43,17 +43,17 @@ def evidence(
         no_energy: why its energy was not measured, as a part of a sentence.
     """
     compiled = is_compiled(record)
-    measured = record.measurement
+    measurement = record.measurement
     values: dict[str, float | None] = {
         "step_time": numbers.step_time_ns,
         "kernels": numbers.n_kernels,
         "launches": numbers.n_launches,
         "graph_breaks": 0.0 if compiled is False else numbers.n_graph_breaks,
-        "recompiles": measured.n_compilations_while_timed if measured else None,
+        "recompiles": measurement.n_compilations_while_timed if measurement else None,
         "compile_time": _compile_ns(numbers.compile_s, compiled),
         "peak_memory": numbers.peak_reserved_bytes,
         "energy": numbers.energy_per_step_j,
-        "cudagraph_coverage": _coverage(trace, log, step_time_ns(measured)),
+        "cudagraph_coverage": _coverage(trace, log, step_time_ns(measurement)),
     }
     no_trace = "it has no trace" if summary is None else "its trace has no GPU events"
     return Evidence(
@@ -92,5 +92,5 @@ def _compile_ns(seconds: float | None, compiled: bool | None) -> float | None:
 def _coverage(trace: Trace | None, log: CompileLog | None, step_ns: float | None) -> float | None:
     if trace is None:
         return None
-    found = cudagraph_coverage(trace, log.cudagraph_events if log else (), step_ns)
-    return found.kernel_share if found is not None else None
+    coverage = cudagraph_coverage(trace, log.cudagraph_events if log else (), step_ns)
+    return coverage.kernel_share if coverage is not None else None

@@ -69,7 +69,7 @@ class Gate:
 def gate(
     comparison: CandidateComparison,
     sides: tuple[Side, Side],
-    found: tuple[Evidence, Evidence],
+    numbers: tuple[Evidence, Evidence],
     limits: Sequence[Limit],
     *,
     repeats: Sequence[Measurement] = (),
@@ -79,27 +79,30 @@ def gate(
     Args:
         comparison: of the two.
         sides: baseline and candidate.
-        found: the numbers of both.
+        numbers: of both.
         limits: at least one.
         repeats: further runs of the baseline's code, for the noise floor.
     """
-    measured = [side.run.record.measurement for side in sides]
+    measurements = [side.run.record.measurement for side in sides]
     noise = None
-    if measured[0] is not None and measured[1] is not None:
+    if measurements[0] is not None and measurements[1] is not None:
         noise = noise_floor(
-            measured[0], measured[1], interleaved=bool(comparison.interleaved), repeats=repeats
+            measurements[0],
+            measurements[1],
+            interleaved=bool(comparison.interleaved),
+            repeats=repeats,
         )
     obstacle = _obstacle(comparison, sides)
     checks = []
     for limit in limits:
         key = limit.quantity.key
-        values = (found[0].values[key], found[1].values[key])
+        values = (numbers[0].values[key], numbers[1].values[key])
         if obstacle is not None:
             outcome, sentence = _CANNOT, obstacle
         elif key == "step_time":
-            outcome, sentence = _step_time(limit, comparison, measured, noise)
+            outcome, sentence = _step_time(limit, comparison, measurements, noise)
         else:
-            outcome, sentence = _plain(limit, values, found)
+            outcome, sentence = _plain(limit, values, numbers)
         checks.append(Check(limit.quantity, outcome, *values, limit.text, sentence))
     if comparison.numerics is not None and comparison.numerics.verdict == "wrong":
         checks.append(
@@ -133,9 +136,9 @@ def _obstacle(comparison: CandidateComparison, sides: tuple[Side, Side]) -> str 
     return None
 
 
-def _in_checkouts(ours: str, theirs: str) -> bool:
+def _in_checkouts(baseline: str, candidate: str) -> bool:
     """The same function of the same file, in two checkouts: `before/model.py:build`."""
-    return ".py:" in ours and PurePath(ours).name == PurePath(theirs).name
+    return ".py:" in baseline and PurePath(baseline).name == PurePath(candidate).name
 
 
 def _because(error: str | None) -> str:
@@ -145,17 +148,17 @@ def _because(error: str | None) -> str:
 def _step_time(
     limit: Limit,
     comparison: CandidateComparison,
-    measured: Sequence[Measurement | None],
+    measurements: Sequence[Measurement | None],
     noise: Noise | None,
 ) -> tuple[Outcome, str]:
     time = comparison.step_time
     if time.clock != "unprofiled" or time.baseline_ns is None or time.candidate_ns is None:
         return "cannot judge", "At least one run was not timed without the profiler."
-    for which, one in zip(("baseline", "candidate"), measured, strict=True):
-        n = one.n_compilations_while_timed if one else None
+    for role, measurement in zip(("baseline", "candidate"), measurements, strict=True):
+        n = measurement.n_compilations_while_timed if measurement else None
         if n:
             return "cannot judge", (
-                f"The timed rounds of the {which} hold {n} compilation{'s' if n > 1 else ''}."
+                f"The timed rounds of the {role} hold {n} compilation{'s' if n > 1 else ''}."
             )
     if noise is None or time.interval is None:
         return "cannot judge", (
@@ -165,17 +168,17 @@ def _step_time(
     ratio = 1 + change  # the floor is a factor both ways: 3 is three times as long, or a third
     low = min(1 / time.interval[1], ratio / (1 + noise.floor)) - 1
     high = max(1 / time.interval[0], ratio * (1 + noise.floor)) - 1
-    most = (limit.bound(time.baseline_ns) or 0.0) / time.baseline_ns - 1
+    largest_change = (limit.bound(time.baseline_ns) or 0.0) / time.baseline_ns - 1
     about = f"{_percent(change)} (between {_percent(low)} and {_percent(high)} with its noise)"
-    if low > most:
+    if low > largest_change:
         return "regression", f"The change is {about}, the limit {limit.text}."
-    if change > most:
+    if change > largest_change:
         return "cannot judge", (
             f"The change is {about}: above the limit {limit.text}, but not by more than the noise. "
             f"{_more_rounds(comparison)}"
         )
     # A bound on the candidate itself has no size of change that must be seen.
-    if limit.is_change and high > most + abs(most):
+    if limit.is_change and high > largest_change + abs(largest_change):
         return "cannot judge", (
             f"The change is {about}: twice the limit {limit.text} would not have been seen. "
             f"{_more_rounds(comparison)}"
@@ -190,30 +193,33 @@ def _more_rounds(comparison: CandidateComparison) -> str:
 
 
 def _plain(
-    limit: Limit, values: tuple[float | None, float | None], found: tuple[Evidence, Evidence]
+    limit: Limit, values: tuple[float | None, float | None], numbers: tuple[Evidence, Evidence]
 ) -> tuple[Outcome, str]:
     quantity = limit.quantity
-    ours, theirs = values
-    for which, value, one in zip(("baseline", "candidate"), values, found, strict=True):
-        if value is None and (which == "candidate" or limit.is_change):
-            return "cannot judge", f"The {which} has no such number: {one.missing[quantity.key]}."
-    bound = limit.bound(ours)
-    if bound is None or theirs is None:
+    baseline, candidate = values
+    for role, value, run_numbers in zip(("baseline", "candidate"), values, numbers, strict=True):
+        if value is None and (role == "candidate" or limit.is_change):
+            return (
+                "cannot judge",
+                f"The {role} has no such number: {run_numbers.missing[quantity.key]}.",
+            )
+    bound = limit.bound(baseline)
+    if bound is None or candidate is None:
         return "cannot judge", "The baseline has no such number."
     # Averages over steps carry rounding errors; a limit that is met exactly is met.
     slack = 1e-9 * max(abs(bound), 1.0)
-    is_beyond = theirs > bound + slack if quantity.lower_is_better else theirs < bound - slack
-    before, after = value_text(quantity.kind, ours), value_text(quantity.kind, theirs)
+    is_beyond = candidate > bound + slack if quantity.lower_is_better else candidate < bound - slack
+    before, after = value_text(quantity.kind, baseline), value_text(quantity.kind, candidate)
     worst = value_text(quantity.kind, bound)
-    said = f"{before} → {after}, the limit {limit.text}" + (
+    sentence = f"{before} → {after}, the limit {limit.text}" + (
         f" is {worst}." if limit.is_change else "."
     )
     if is_beyond:
-        return "regression", said
-    if quantity.key == "graph_breaks" and found[0].break_bounds != found[1].break_bounds:
-        hidden = next(iter((*found[1].break_bounds, *found[0].break_bounds)))
-        return "cannot judge", f"{said} The logs of the two do not show the same: {hidden}"
-    return "pass", said
+        return "regression", sentence
+    if quantity.key == "graph_breaks" and numbers[0].break_bounds != numbers[1].break_bounds:
+        hidden = next(iter((*numbers[1].break_bounds, *numbers[0].break_bounds)))
+        return "cannot judge", f"{sentence} The logs of the two do not show the same: {hidden}"
+    return "pass", sentence
 
 
 def _notes(comparison: CandidateComparison) -> tuple[str, ...]:

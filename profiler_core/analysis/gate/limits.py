@@ -87,10 +87,10 @@ def parse_limit(quantity: Quantity, text: str) -> Limit:
         BadInput: it is none, or its unit is not one of the quantity.
     """
     remedy = f"Write for example {_EXAMPLES[quantity.kind]}."
-    found = _TEXT.fullmatch(text.strip())
-    if found is None:
+    match = _TEXT.fullmatch(text.strip())
+    if match is None:
         raise BadInput(f"{quantity.option} {text!r} is no limit.", remedy=remedy)
-    sign, number, unit = found.groups()
+    sign, number, unit = match.groups()
     amount = float(number) * (-1 if sign == "-" else 1)
     if unit == "%":
         is_share = quantity.kind == "share"
@@ -99,8 +99,8 @@ def parse_limit(quantity: Quantity, text: str) -> Limit:
         return Limit(quantity, text, amount / 100, bool(sign), bool(sign) and not is_share)
     factor = _UNITS[quantity.kind].get(unit)
     if factor is None:
-        said = f"the unit {unit!r}" if unit else "no unit"
-        raise BadInput(f"{quantity.option} {text!r} has {said}.", remedy=remedy)
+        unit_text = f"the unit {unit!r}" if unit else "no unit"
+        raise BadInput(f"{quantity.option} {text!r} has {unit_text}.", remedy=remedy)
     return Limit(quantity, text, amount * factor, bool(sign), is_fraction=False)
 
 

@@ -57,7 +57,7 @@ def noise_floor(
 
 
 def _times(measurement: Measurement) -> npt.NDArray[np.float64]:
-    rounds = sorted(measurement.rounds, key=lambda one: one.index)
+    rounds = sorted(measurement.rounds, key=lambda measured_round: measured_round.index)
     return np.array([r.wall_ns / r.n_steps for r in rounds if r.n_steps > 0 and r.wall_ns > 0])
 
 
@@ -78,7 +78,7 @@ def _drift(times: npt.NDArray[np.float64]) -> float:
 
 def _repeats(baseline: Measurement, repeats: Sequence[Measurement]) -> float | None:
     base = step_time_ns(baseline)
-    others = [time for one in repeats if (time := step_time_ns(one)) is not None]
+    others = [time for repeat in repeats if (time := step_time_ns(repeat)) is not None]
     if not base or not others:
         return None
     return max(abs(time / base - 1) for time in others)

@@ -29,11 +29,11 @@ def allocations(trace: Trace, device_type: int, device_id: int) -> pl.DataFrame:
         .with_row_index("order")
     )
     operators = outermost_operators(trace).sort("ts_ns").rename({"ts_ns": "op_ts"})
-    found = _with_kernels(_with_steps(_with_ends(events), trace), trace)
-    found = _around(found, operators, "ts_ns", "operator")
-    found = _around(found, operators, "launch_ts_ns", "launched_by")
+    made = _with_kernels(_with_steps(_with_ends(events), trace), trace)
+    made = _around(made, operators, "ts_ns", "operator")
+    made = _around(made, operators, "launch_ts_ns", "launched_by")
     return (
-        found.with_columns(operator=pl.coalesce("operator", "launched_by"))
+        made.with_columns(operator=pl.coalesce("operator", "launched_by"))
         .sort("order")
         .drop("order", "launched_by", "launch_ts_ns")
     )
@@ -53,18 +53,18 @@ def _with_ends(events: pl.DataFrame) -> pl.DataFrame:
     )
     # The free belongs to it only where the address is not handed out again before.
     following = pl.col("order").shift(-1).over("addr", order_by="order")
-    mine = following.is_null() | (pl.col("free_order") < following)
+    is_its_free = following.is_null() | (pl.col("free_order") < following)
     return paired.with_columns(
-        freed_ns=pl.when(mine).then("freed_ns"),
+        freed_ns=pl.when(is_its_free).then("freed_ns"),
     ).drop("free_order", "addr")
 
 
-def _with_steps(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+def _with_steps(made: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     steps = host_steps(trace).select("step", step_end="end_ns", step_ts="ts_ns")
     if steps.height == 0:
-        return found.with_columns(step=pl.lit(0, pl.Int32))
+        return made.with_columns(step=pl.lit(0, pl.Int32))
     return (
-        found.sort("ts_ns")
+        made.sort("ts_ns")
         .join_asof(steps, left_on="ts_ns", right_on="step_ts")
         .with_columns(step=pl.when(pl.col("ts_ns") <= pl.col("step_end")).then("step"))
         .drop("step_end", "step_ts")
@@ -76,13 +76,15 @@ def outermost_operators(trace: Trace) -> pl.DataFrame:
 
     The wrappers that torch.compile and autograd put around operators count as nothing.
     """
-    named = trace.ops.select(
+    ranges = trace.ops.select(
         "ts_ns", "tid", end_ns=pl.col("ts_ns") + pl.col("dur_ns"), operator=pl.col("name")
     )
-    names = named.select(pl.col("operator").unique())
-    kept = [not is_wrapper(name) for name in names["operator"].cast(pl.String)]
+    names = ranges.select(pl.col("operator").unique())
+    is_operator = [not is_wrapper(name) for name in names["operator"].cast(pl.String)]
     return (
-        named.join(names.filter(pl.Series(kept, dtype=pl.Boolean)), on="operator", how="semi")
+        ranges.join(
+            names.filter(pl.Series(is_operator, dtype=pl.Boolean)), on="operator", how="semi"
+        )
         .sort("tid", "ts_ns", "end_ns", descending=[False, False, True])
         .filter(
             (pl.col("ts_ns") >= pl.col("end_ns").cum_max().shift(1).over("tid")).fill_null(True)
@@ -91,23 +93,23 @@ def outermost_operators(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _around(found: pl.DataFrame, operators: pl.DataFrame, moment: str, column: str) -> pl.DataFrame:
+def _around(made: pl.DataFrame, operators: pl.DataFrame, moment: str, column: str) -> pl.DataFrame:
     """The operator that runs on the thread at that moment; null where none does."""
-    known = found.filter(pl.col(moment).is_not_null()).sort(moment)
+    with_moment = made.filter(pl.col(moment).is_not_null()).sort(moment)
     inside = pl.col(moment) < pl.col("end_ns")
-    named = known.join_asof(
+    with_operator = with_moment.join_asof(
         operators.rename({"operator": column}),
         left_on=moment,
         right_on="op_ts",
         by="tid",
         check_sortedness=False,
     ).select("order", pl.when(inside).then(column).alias(column))
-    return found.join(named, on="order", how="left")
+    return made.join(with_operator, on="order", how="left")
 
 
-def _with_kernels(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+def _with_kernels(made: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     if not trace.has_device_events:
-        return found.with_columns(
+        return made.with_columns(
             kernel=pl.lit(None, pl.String),
             work_row=pl.lit(None, pl.UInt32),
             launch_ts_ns=pl.lit(None, pl.Int64),
@@ -126,9 +128,9 @@ def _with_kernels(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         .sort("launch_ts_ns", maintain_order=True)
         .unique(["tid", "launch_ts_ns"], keep="first", maintain_order=True)
     )
-    same = pl.col("kernel_step") == pl.col("step")
+    in_same_step = pl.col("kernel_step") == pl.col("step")
     return (
-        found.sort("ts_ns")
+        made.sort("ts_ns")
         .join_asof(
             launched,
             left_on="ts_ns",
@@ -138,7 +140,7 @@ def _with_kernels(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
             check_sortedness=False,
         )
         .with_columns(
-            pl.when(same).then(column).alias(column)
+            pl.when(in_same_step).then(column).alias(column)
             for column in ("kernel", "work_row", "launch_ts_ns")
         )
         .drop("kernel_step")

@@ -67,20 +67,23 @@ def _vanished(
 
 
 def _headline(baseline: MemoryReport, candidate: MemoryReport) -> str:
-    ours, theirs = baseline.peaks.reserved_bytes, candidate.peaks.reserved_bytes
-    if ours is None or theirs is None or not ours:
-        ours, theirs = baseline.peaks.allocated_bytes, candidate.peaks.allocated_bytes
-        if ours is None or theirs is None or not ours:
+    baseline_bytes, candidate_bytes = baseline.peaks.reserved_bytes, candidate.peaks.reserved_bytes
+    if baseline_bytes is None or candidate_bytes is None or not baseline_bytes:
+        baseline_bytes, candidate_bytes = (
+            baseline.peaks.allocated_bytes,
+            candidate.peaks.allocated_bytes,
+        )
+        if baseline_bytes is None or candidate_bytes is None or not baseline_bytes:
             return "The files do not say the peaks of both runs."
-        what = "allocates"
+        verb = "allocates"
     else:
-        what = "reserves"
-    ratio = theirs / ours
+        verb = "reserves"
+    ratio = candidate_bytes / baseline_bytes
     if abs(ratio - 1) < 0.02:
-        return f"The candidate {what} as much as the baseline: {format_bytes(theirs)}."
+        return f"The candidate {verb} as much as the baseline: {format_bytes(candidate_bytes)}."
     return (
-        f"The candidate {what} {_in_words(ratio)} at its peak: {format_bytes(theirs)} against "
-        f"{format_bytes(ours)}."
+        f"The candidate {verb} {_in_words(ratio)} at its peak: {format_bytes(candidate_bytes)} "
+        f"against {format_bytes(baseline_bytes)}."
     )
 
 
@@ -96,15 +99,20 @@ def _bound(baseline: MemoryReport, candidate: MemoryReport) -> str | None:
     sentences = []
     before, peak = baseline.before_bytes, baseline.peaks.allocated_bytes
     if before is not None and peak and 0 <= before <= peak:
-        left = peak - before
+        of_step = peak - before
         sentences.append(
             f"{format_share(before / peak)} of what the baseline has allocated at its peak was "
             f"there before the step (weights, inputs, optimizer state), and compiling cannot "
-            f"change it; {format_bytes(left)} are made by the step."
+            f"change it; {format_bytes(of_step)} are made by the step."
         )
-        theirs, after = candidate.before_bytes, candidate.peaks.allocated_bytes
-        if theirs is not None and after and 0 <= theirs <= after and candidate.live is not None:
-            sentences.append(f"In the candidate it is {format_bytes(after - theirs)}.")
+        candidate_before, after = candidate.before_bytes, candidate.peaks.allocated_bytes
+        if (
+            candidate_before is not None
+            and after
+            and 0 <= candidate_before <= after
+            and candidate.live is not None
+        ):
+            sentences.append(f"In the candidate it is {format_bytes(after - candidate_before)}.")
     pools = candidate.segments.private_bytes if candidate.segments else 0
     if pools:
         sentences.append(

@@ -66,8 +66,8 @@ def memory_curves(trace: Trace) -> tuple[MemoryCurve, ...]:
             "device_type", "device_id", maintain_order=True
         )
     ]
-    wanted = [c for c in curves if c.is_of_cpu != trace.has_device_events]
-    return tuple(sorted(wanted, key=lambda c: -c.peak_allocated_bytes))
+    shown = [c for c in curves if c.is_of_cpu != trace.has_device_events]
+    return tuple(sorted(shown, key=lambda c: -c.peak_allocated_bytes))
 
 
 def device_events(trace: Trace) -> pl.DataFrame:
@@ -93,15 +93,20 @@ def decimated(curve: MemoryCurve, n_most: int = 3000) -> MemoryCurve:
     n = len(curve.ts_ns)
     if n <= n_most:
         return curve
-    kept = {0, n - 1}
+    row_set = {0, n - 1}
     reserved = curve.reserved_bytes
-    for part in np.array_split(np.arange(n), max(1, n_most // 5)):
-        here = curve.allocated_bytes[part]
-        first = int(part[0])
-        kept |= {first, int(part[-1]), first + int(here.argmin()), first + int(here.argmax())}
+    for stretch in np.array_split(np.arange(n), max(1, n_most // 5)):
+        allocated = curve.allocated_bytes[stretch]
+        first = int(stretch[0])
+        row_set |= {
+            first,
+            int(stretch[-1]),
+            first + int(allocated.argmin()),
+            first + int(allocated.argmax()),
+        }
         if reserved is not None:
-            kept.add(first + int(reserved[part].argmax()))
-    rows = np.array(sorted(kept))
+            row_set.add(first + int(reserved[stretch].argmax()))
+    rows = np.array(sorted(row_set))
     return MemoryCurve(
         curve.device_type,
         curve.device_id,
@@ -129,6 +134,6 @@ def _curve(events: pl.DataFrame, steps: tuple[int, ...]) -> MemoryCurve:
     )
 
 
-def _after(level: int, events: pl.DataFrame, what: str) -> Numbers:
-    totals = events[f"total_{what}_bytes"].fill_null(strategy="forward").fill_null(0)
+def _after(level: int, events: pl.DataFrame, kind: str) -> Numbers:
+    totals = events[f"total_{kind}_bytes"].fill_null(strategy="forward").fill_null(0)
     return np.concatenate([[level], totals.to_numpy()]).astype(np.int64)

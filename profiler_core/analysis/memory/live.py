@@ -48,16 +48,16 @@ def live_at_peak(trace: Trace, curve: MemoryCurve, made: pl.DataFrame) -> LiveSe
     alive = made.filter(
         pl.col("ts_ns") <= at, pl.col("freed_ns").is_null() | (pl.col("freed_ns") > at)
     )
-    named = _with_frames(alive, trace).with_columns(operator=origin())
+    origins = _with_frames(alive, trace).with_columns(operator=origin())
     rows = (
-        named.group_by("operator", "module", "source")
+        origins.group_by("operator", "module", "source")
         .agg(n=pl.len(), bytes=pl.col("bytes").sum())
         .sort("bytes", "operator", descending=[True, False])
     )
-    held = int(alive["bytes"].sum())
+    alive_bytes = int(alive["bytes"].sum())
     peak = curve.peak_allocated_bytes
     return LiveSet(
-        at, peak, peak - held, tuple(LiveRow(**row) for row in rows.iter_rows(named=True))
+        at, peak, peak - alive_bytes, tuple(LiveRow(**row) for row in rows.iter_rows(named=True))
     )
 
 
@@ -75,20 +75,20 @@ def _with_frames(alive: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         "ts_ns", "tid", end_ns=pl.col("ts_ns") + pl.col("dur_ns"), name=pl.col("name")
     )
     largest = alive.sort("bytes", descending=True).head(_MOST_LOOKED_UP)
-    found = []
+    frames_of_rows = []
     for row in largest.iter_rows(named=True):
         around = frames.filter(
             pl.col("ts_ns") <= row["ts_ns"],
             pl.col("end_ns") > row["ts_ns"],
             pl.col("tid") == row["tid"],
         ).sort("ts_ns", descending=True)  # the innermost first
-        found.append(_module_and_source(around["name"].cast(pl.String).to_list()))
-    named = largest.with_columns(
-        module=pl.Series([one[0] for one in found], dtype=pl.String),
-        source=pl.Series([one[1] for one in found], dtype=pl.String),
+        frames_of_rows.append(_module_and_source(around["name"].cast(pl.String).to_list()))
+    with_frames = largest.with_columns(
+        module=pl.Series([row_frames[0] for row_frames in frames_of_rows], dtype=pl.String),
+        source=pl.Series([row_frames[1] for row_frames in frames_of_rows], dtype=pl.String),
     )
-    rest = alive.sort("bytes", descending=True).slice(_MOST_LOOKED_UP)
-    return pl.concat([named, rest], how="diagonal")
+    smaller = alive.sort("bytes", descending=True).slice(_MOST_LOOKED_UP)
+    return pl.concat([with_frames, smaller], how="diagonal")
 
 
 def _module_and_source(names: list[str]) -> tuple[str | None, str | None]:

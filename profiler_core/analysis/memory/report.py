@@ -79,8 +79,8 @@ def memory_report(
         device_bytes: memory of the device, where known.
     """
     # What PyTorch's allocator holds beside an engine says nothing of what the run needs.
-    seen = trace is not None and memory_note(trace) is None
-    curves = memory_curves(trace) if trace is not None and seen else ()
+    is_measured = trace is not None and memory_note(trace) is None
+    curves = memory_curves(trace) if trace is not None and is_measured else ()
     curve = curves[0] if curves else None
     n_steps = max(1, host_steps(trace).height) if trace is not None else 1
     made = allocations(trace, curve.device_type, curve.device_id) if trace and curve else None
@@ -114,8 +114,8 @@ def _peaks(
             "measured by the allocator over steady steps",
         )
     if curve is not None:
-        where = "the [memory] events of the profiled steps"
-        return Peaks(curve.peak_reserved_bytes, curve.peak_allocated_bytes, where)
+        source = "the [memory] events of the profiled steps"
+        return Peaks(curve.peak_reserved_bytes, curve.peak_allocated_bytes, source)
     if segments is not None:
         return Peaks(
             segments.reserved_bytes,
@@ -133,8 +133,12 @@ def _live(
         with_stacks = memory_curves(stacks)
         alike = curve is None or (with_stacks and with_stacks[0].is_of_cpu == curve.is_of_cpu)
         if with_stacks and alike:
-            one = with_stacks[0]
-            return live_at_peak(stacks, one, allocations(stacks, one.device_type, one.device_id))
+            stack_curve = with_stacks[0]
+            return live_at_peak(
+                stacks,
+                stack_curve,
+                allocations(stacks, stack_curve.device_type, stack_curve.device_id),
+            )
     if trace is None or curve is None or made is None:
         return None
     return live_at_peak(trace, curve, made)

@@ -70,8 +70,8 @@ class Segments:
 def segments_of(snapshot: MemorySnapshot) -> tuple[Segments, ...]:
     """One answer a device, the fullest first; empty without segments."""
     devices = snapshot.segments["device"].unique().drop_nulls().to_list()
-    found = [_device(snapshot, device) for device in devices]
-    return tuple(sorted(found, key=lambda one: -one.reserved_bytes))
+    answers = [_device(snapshot, device) for device in devices]
+    return tuple(sorted(answers, key=lambda answer: -answer.reserved_bytes))
 
 
 def _device(snapshot: MemorySnapshot, device: int) -> Segments:
@@ -85,7 +85,7 @@ def _device(snapshot: MemorySnapshot, device: int) -> Segments:
     all_free = blocks.filter(~pl.col("is_live"))
     free = all_free.filter(pl.col("pool") == DEFAULT_POOL)
     live = blocks.filter("is_live")
-    asked = live.filter(pl.col("requested_bytes").is_not_null())
+    with_request = live.filter(pl.col("requested_bytes").is_not_null())
     by_segment = {
         key[0]: tuple(zip(rows["bytes"], rows["is_live"], strict=True))
         for key, rows in blocks.sort("segment", "address").group_by("segment")
@@ -103,8 +103,8 @@ def _device(snapshot: MemorySnapshot, device: int) -> Segments:
         device=device,
         reserved_bytes=int(segments["total_bytes"].sum()),
         allocated_bytes=int(segments["allocated_bytes"].sum()),
-        rounding_bytes=int(asked["bytes"].sum()) - int(asked["requested_bytes"].sum())
-        if asked.height
+        rounding_bytes=int(with_request["bytes"].sum()) - int(with_request["requested_bytes"].sum())
+        if with_request.height
         else None,
         split_free_bytes=int(free.filter(pl.col("used") > 0)["bytes"].sum()),
         whole_free_bytes=int(free.filter(pl.col("used") == 0)["bytes"].sum()),

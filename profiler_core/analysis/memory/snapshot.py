@@ -57,23 +57,25 @@ class SnapshotHistory:
 
 def origins(snapshot: MemorySnapshot) -> dict[int, Origin]:
     """The origin behind each number of a stack."""
-    found = {}
+    by_stack = {}
     for (number,), frames in snapshot.stacks.sort("stack", "depth").group_by(
         "stack", maintain_order=True
     ):
         listed = list(zip(frames["function"], frames["file"], frames["line"], strict=True))
-        own = [
+        user_frames = [
             (function, file, line)
             for function, file, line in listed
             if file and not is_framework(file)
         ]
         operators = [m["name"] for f, file, _ in listed if not file and (m := _OPERATOR.match(f))]
-        found[int(str(number))] = Origin(
-            source=place(own[0][1], own[0][2]) if own else None,
+        by_stack[int(str(number))] = Origin(
+            source=place(user_frames[0][1], user_frames[0][2]) if user_frames else None,
             operator=next((o for o in operators if not _ALLOCATES.match(o)), None),
-            path=tuple(f"{place(file, line)} {function}" for function, file, line in own[::-1]),
+            path=tuple(
+                f"{place(file, line)} {function}" for function, file, line in user_frames[::-1]
+            ),
         )
-    return found
+    return by_stack
 
 
 def history_of(snapshot: MemorySnapshot) -> SnapshotHistory | None:
@@ -89,21 +91,25 @@ def history_of(snapshot: MemorySnapshot) -> SnapshotHistory | None:
     # Events carry what was asked for, not what it was rounded up to (CUDACachingAllocator.cpp,
     # record_trace with orig_size), so the level is counted in that too.
     segments = snapshot.segments.filter(pl.col("device") == device)
-    asked = segments["requested_bytes"]
-    now = (segments["allocated_bytes"] if asked.null_count() else asked).sum()
+    requested = segments["requested_bytes"]
+    now = (segments["allocated_bytes"] if requested.null_count() else requested).sum()
     start = int(now) - int(delta.sum())
     level = np.concatenate([[start], start + np.cumsum(delta)]).astype(np.int64)
     curve = MemoryCurve(_CUDA, device, _clock(changes), level, None, ())
-    named = origins(snapshot)
-    made = changes.filter(pl.col("action") == _ALLOC)
-    sizes = {size: float(n) for size, n in made.group_by("bytes").len().iter_rows()}
+    origin_of_stack = origins(snapshot)
+    allocated = changes.filter(pl.col("action") == _ALLOC)
+    sizes = {size: float(n) for size, n in allocated.group_by("bytes").len().iter_rows()}
     return SnapshotHistory(
-        device, curve, _live(changes, level, named), _by_origin(made, named), sizes
+        device,
+        curve,
+        _live(changes, level, origin_of_stack),
+        _by_origin(allocated, origin_of_stack),
+        sizes,
     )
 
 
 def _live(
-    changes: pl.DataFrame, level: "np.typing.NDArray[np.int64]", named: dict[int, Origin]
+    changes: pl.DataFrame, level: "np.typing.NDArray[np.int64]", origin_of_stack: dict[int, Origin]
 ) -> SnapshotLive:
     until = int(level.argmax())  # so many changes were made
     alive: dict[int, int] = {}  # address -> row
@@ -114,22 +120,24 @@ def _live(
             alive[address] = row
         else:
             alive.pop(address, None)
-    rows = _by_origin(changes[sorted(alive.values())], named)
+    rows = _by_origin(changes[sorted(alive.values())], origin_of_stack)
     peak = int(level.max())
     return SnapshotLive(peak, peak - sum(size for _, _, size in rows), rows)
 
 
-def _by_origin(made: pl.DataFrame, named: dict[int, Origin]) -> tuple[tuple[Origin, int, int], ...]:
-    nothing = Origin(None, None, ())
+def _by_origin(
+    allocated: pl.DataFrame, origin_of_stack: dict[int, Origin]
+) -> tuple[tuple[Origin, int, int], ...]:
+    unknown = Origin(None, None, ())
     sums: dict[Origin, tuple[int, int]] = {}
     for stack, n, size in (
-        made.group_by("stack").agg(n=pl.len(), bytes=pl.col("bytes").sum()).iter_rows()
+        allocated.group_by("stack").agg(n=pl.len(), bytes=pl.col("bytes").sum()).iter_rows()
     ):
-        origin = nothing if stack is None else named.get(stack, nothing)
+        origin = unknown if stack is None else origin_of_stack.get(stack, unknown)
         before = sums.get(origin, (0, 0))
         sums[origin] = (before[0] + n, before[1] + size)
     listed = [(origin, n, size) for origin, (n, size) in sums.items()]
-    return tuple(sorted(listed, key=lambda one: (-one[2], one[0].label, one[0].path)))
+    return tuple(sorted(listed, key=lambda row: (-row[2], row[0].label, row[0].path)))
 
 
 def _clock(changes: pl.DataFrame) -> "np.typing.NDArray[np.int64]":

@@ -67,8 +67,8 @@ def vanished_by_group(
         n_steps: profiled steps on either side.
     """
     sides = [
-        _by_group(made, groups, steps)
-        for made, groups, steps in zip(
+        _by_group(allocated, groups, steps)
+        for allocated, groups, steps in zip(
             (baseline, candidate),
             (ledger.baseline_group, ledger.candidate_group),
             n_steps,
@@ -87,10 +87,19 @@ def vanished_by_group(
                     (counts[0][1], counts[1][1]),
                 )
             )
-    rest = [side.get(-1, (0.0, 0.0)) for side in sides]
-    if any(n for n, _ in rest):
-        rows.append(VanishedRow(_ELSEWHERE, (), (rest[0][0], rest[1][0]), (rest[0][1], rest[1][1])))
-    sizes = tuple(_sizes(made, n) for made, n in zip((baseline, candidate), n_steps, strict=True))
+    without_group = [side.get(-1, (0.0, 0.0)) for side in sides]
+    if any(n for n, _ in without_group):
+        rows.append(
+            VanishedRow(
+                _ELSEWHERE,
+                (),
+                (without_group[0][0], without_group[1][0]),
+                (without_group[0][1], without_group[1][1]),
+            )
+        )
+    sizes = tuple(
+        _sizes(allocated, n) for allocated, n in zip((baseline, candidate), n_steps, strict=True)
+    )
     return _vanished("fusion group", rows, (sizes[0], sizes[1]))
 
 
@@ -114,25 +123,25 @@ def vanished_by_source(baseline: SnapshotHistory, candidate: SnapshotHistory) ->
 
 
 def _by_group(
-    made: pl.DataFrame, group_of_row: "Iterable[int]", n_steps: int
+    allocated: pl.DataFrame, group_of_row: "Iterable[int]", n_steps: int
 ) -> dict[int, tuple[float, float]]:
     groups = pl.Series("group", group_of_row, dtype=pl.Int32)
     rows = groups.to_frame().with_row_index("work_row")
-    inside = made.filter(pl.col("step").is_not_null()).join(rows, on="work_row", how="left")
+    inside = allocated.filter(pl.col("step").is_not_null()).join(rows, on="work_row", how="left")
     totals = inside.group_by(pl.col("group").fill_null(-1)).agg(
         n=pl.len(), bytes=pl.col("bytes").sum()
     )
     return {group: (n / n_steps, size / n_steps) for group, n, size in totals.iter_rows()}
 
 
-def _sizes(made: pl.DataFrame, n_steps: int) -> dict[int, float]:
-    inside = made.filter(pl.col("step").is_not_null())
+def _sizes(allocated: pl.DataFrame, n_steps: int) -> dict[int, float]:
+    inside = allocated.filter(pl.col("step").is_not_null())
     return {size: n / n_steps for size, n in inside.group_by("bytes").len().iter_rows()}
 
 
-def _sum(found: Iterable[tuple[float, float] | None]) -> tuple[float, float]:
-    known = [one for one in found if one is not None]
-    return sum(n for n, _ in known), sum(size for _, size in known)
+def _sum(totals: Iterable[tuple[float, float] | None]) -> tuple[float, float]:
+    present = [total for total in totals if total is not None]
+    return sum(n for n, _ in present), sum(size for _, size in present)
 
 
 def _vanished(

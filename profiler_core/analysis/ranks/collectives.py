@@ -34,7 +34,7 @@ def collective_calls(trace: Trace, work: pl.DataFrame, step_names: list[str]) ->
     kernels = kernels.with_columns(order.alias("at")).sort("at", "ts_ns")
     names = kernels["name"].unique().cast(pl.String).to_list()
     by_name = {name: kind_of(name) for name in names}
-    named = (
+    calls = (
         _with_records(trace, kernels)
         .with_columns(
             pl.col("step").replace_strict(dict(enumerate(step_names)), return_dtype=pl.String),
@@ -47,7 +47,7 @@ def collective_calls(trace: Trace, work: pl.DataFrame, step_names: list[str]) ->
         )
         .sort("at", "ts_ns")
     )
-    return named.with_columns(
+    return calls.with_columns(
         pl.int_range(pl.len()).over("step", "kind", "group").alias("number")
     ).select(pl.col(column).cast(dtype) for column, dtype in CALL_SCHEMA.items())
 

@@ -26,16 +26,16 @@ class Measure:
 def measures(jobs: tuple[Job, ...]) -> tuple[Measure, ...]:
     """All measures of these jobs; means over ranks and steps unless they say otherwise."""
     rows = [
-        Measure(key, label, meaning, unit, better, tuple(read(job) for job in jobs))
-        for key, label, meaning, unit, better, read in _MEASURES
+        Measure(key, label, meaning, unit, better, tuple(value_of(job) for job in jobs))
+        for key, label, meaning, unit, better, value_of in _MEASURES
     ]
     kinds = dict.fromkeys(
         (row.kind, row.group_size) for job in jobs for row in job.collectives if row.bus_bandwidth
     )
     for kind, size in kinds:
-        found = [_collective(job, kind, size) for job in jobs]
-        label = next(row.label for row in found if row is not None)
-        several = sum(other == kind for other, _ in kinds) > 1
+        collectives = [_collective(job, kind, size) for job in jobs]
+        label = next(row.label for row in collectives if row is not None)
+        several = sum(other_kind == kind for other_kind, _ in kinds) > 1
         rows.append(
             Measure(
                 f"bus_bandwidth_{kind}" + (f"_{size}" if several else ""),
@@ -43,7 +43,7 @@ def measures(jobs: tuple[Job, ...]) -> tuple[Measure, ...]:
                 _BUS,
                 "bytes_per_s",
                 BETTER_MORE,
-                tuple(row.bus_bandwidth if row else None for row in found),
+                tuple(row.bus_bandwidth if row else None for row in collectives),
             )
         )
     return tuple(rows)
@@ -53,8 +53,8 @@ def _collective(job: Job, kind: str, size: int | None) -> CollectiveRow | None:
     return next((r for r in job.collectives if (r.kind, r.group_size) == (kind, size)), None)
 
 
-def _mean(part: str) -> Callable[[Job], float | None]:
-    return lambda job: fmean(getattr(r, part) for r in job.ranks) if job.ranks else None
+def _mean(field: str) -> Callable[[Job], float | None]:
+    return lambda job: fmean(getattr(r, field) for r in job.ranks) if job.ranks else None
 
 
 def overlap_share(job: Job) -> float | None:

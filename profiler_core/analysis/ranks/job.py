@@ -159,12 +159,12 @@ def _missing_note(missing: Sequence[int], left_out: Sequence[int], n_present: in
         left_out: ranks whose problem another note names.
         n_present: how many can be shown.
     """
-    which = " and ".join(
+    subject = " and ".join(
         f"{_ranks(ranks)} {'is' if len(ranks) == 1 else 'are'} {what}"
         for ranks, what in ((missing, "missing"), (left_out, "left out, as said above"))
         if ranks
     )
-    of = f"{n_present} of {n_present + len(missing) + len(left_out)} ranks can be shown; {which}"
+    of = f"{n_present} of {n_present + len(missing) + len(left_out)} ranks can be shown; {subject}"
     if n_present < 2:
         return f"{of}: who waits for whom cannot be told."
     return (
@@ -194,12 +194,12 @@ def _waiting(calls: pl.DataFrame) -> dict[int, _Waiting]:
     """By rank, in one pass over all calls: thousands of ranks are looked up, not searched."""
     shared = calls.filter(pl.col("is_shared"))
     waited = dict(shared.group_by("rank").agg(pl.col("wait_ns").sum()).iter_rows())
-    made = dict(shared.group_by("last_rank").agg(pl.col("wait_ns").sum()).iter_rows())
+    caused = dict(shared.group_by("last_rank").agg(pl.col("wait_ns").sum()).iter_rows())
     is_last = pl.col("rank") == pl.col("last_rank")
     last = dict(shared.filter(is_last).group_by("rank").len().iter_rows())
     return {
-        rank: (waited.get(rank, 0), made.get(rank, 0), last.get(rank, 0))
-        for rank in waited.keys() | made.keys()
+        rank: (waited.get(rank, 0), caused.get(rank, 0), last.get(rank, 0))
+        for rank in waited.keys() | caused.keys()
     }
 
 
@@ -209,8 +209,8 @@ def _rank_row(rank: RankSummary, names: Sequence[str], waiting: _Waiting) -> Ran
     n = max(1, len(steps))
     waited, made_wait, n_last = waiting
 
-    def mean(part: str) -> float:
-        return float(sum(getattr(step, part) for step in steps)) / n
+    def mean(field: str) -> float:
+        return float(sum(getattr(step, field) for step in steps)) / n
 
     return RankRow(
         rank=rank.rank,
@@ -234,27 +234,29 @@ def _sum(calls: pl.DataFrame, column: str) -> int:
 def _collective_rows(calls: pl.DataFrame, n_steps: int, n_ranks: int) -> tuple[CollectiveRow, ...]:
     per = max(1, n_steps * n_ranks)
     rows = []
-    for (kind, size), part in calls.group_by("kind", "group_size", maintain_order=True):
-        shared = part.filter(pl.col("is_shared"))
+    for (kind, size), kind_calls in calls.group_by("kind", "group_size", maintain_order=True):
+        shared = kind_calls.filter(pl.col("is_shared"))
         complete = shared.filter(pl.col("is_complete"))
-        known = complete.filter(pl.col("bytes").is_not_null())
+        with_bytes = complete.filter(pl.col("bytes").is_not_null())
         factor = bus_factor(str(kind), int(size)) if size else None
-        transfer = _sum(known, "fastest_ns")
+        transfer = _sum(with_bytes, "fastest_ns")
         rows.append(
             CollectiveRow(
                 kind=str(kind),
                 label=LABELS[str(kind)],
                 group_size=int(size) if size else None,
-                n=part.height / per,
-                bytes=round(_sum(part, "bytes") / per) if part["bytes"].count() else None,
-                time_ns=_sum(part, "dur_ns") / per,
+                n=kind_calls.height / per,
+                bytes=round(_sum(kind_calls, "bytes") / per)
+                if kind_calls["bytes"].count()
+                else None,
+                time_ns=_sum(kind_calls, "dur_ns") / per,
                 transfer_ns=_sum(shared, "fastest_ns") / per
                 if 0 < shared.height == complete.height
                 else None,
                 wait_ns=(_sum(shared, "dur_ns") - _sum(shared, "fastest_ns")) / per
                 if shared.height
                 else None,
-                bus_bandwidth=_sum(known, "bytes") * factor / transfer * 1e9
+                bus_bandwidth=_sum(with_bytes, "bytes") * factor / transfer * 1e9
                 if factor and transfer
                 else None,
             )

@@ -73,7 +73,7 @@ class Arrival:
 def arrivals(calls: pl.DataFrame) -> tuple[Arrival, ...]:
     """The collectives of a step in launch order, from what `matched` found."""
     shared = calls.filter(pl.col("is_shared"))
-    each = shared.group_by(KEY).agg(
+    collectives = shared.group_by(KEY).agg(
         pl.col("bytes").max(),
         pl.col("wait_ns").max().alias("skew_ns"),
         pl.col("wait_ns").sum(),
@@ -81,11 +81,11 @@ def arrivals(calls: pl.DataFrame) -> tuple[Arrival, ...]:
         pl.col("ts_ns").filter(pl.col("rank") == pl.col("rank").min()).first(),
     )
     # Launch order as its lowest rank has it: other ranks' clocks are never compared with it.
-    each = each.with_columns(
+    collectives = collectives.with_columns(
         (pl.col("ts_ns") - pl.col("ts_ns").min()).over("step").alias("at_ns"),
     )
     rows = (
-        each.group_by("group", "kind", "number")
+        collectives.group_by("group", "kind", "number")
         .agg(
             pl.col("at_ns").median(),
             pl.col("bytes").max(),
@@ -99,7 +99,7 @@ def arrivals(calls: pl.DataFrame) -> tuple[Arrival, ...]:
     )
     return tuple(
         Arrival(
-            place=place,
+            place=position,
             kind=row["kind"],
             label=LABELS[row["kind"]],
             group=row["group"],
@@ -110,5 +110,5 @@ def arrivals(calls: pl.DataFrame) -> tuple[Arrival, ...]:
             last_rank=row["last"],
             last_share=row["last_share"],
         )
-        for place, row in enumerate(rows.iter_rows(named=True), start=1)
+        for position, row in enumerate(rows.iter_rows(named=True), start=1)
     )

@@ -69,8 +69,8 @@ def _nothing(trace: Trace) -> str:
 
 def distributed_info(trace: Trace) -> dict[str, Any]:
     """Kineto's `distributedInfo`: rank, world_size, backend; empty where it is absent."""
-    found = trace.metadata.get("distributedInfo")
-    return found if isinstance(found, dict) else {}
+    info = trace.metadata.get("distributedInfo")
+    return info if isinstance(info, dict) else {}
 
 
 def _whole(value: object) -> int | None:

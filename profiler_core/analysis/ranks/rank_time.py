@@ -44,24 +44,24 @@ def step_times(work: pl.DataFrame, window: Window) -> tuple[StepTime, ...]:
     compute = work.filter(pl.col("cat") == KERNEL, ~is_communication)
     communication = work.filter(is_communication)
     copies = work.filter(pl.col("cat") != KERNEL)
-    found = []
+    times = []
     for name, start, end in spans:
-        inside = [_within(part, start, end) for part in (compute, communication, copies)]
+        inside = [_within(kind_work, start, end) for kind_work in (compute, communication, copies)]
         only_compute = union_ns(inside[0])
         with_communication = union_ns(_together(inside[:2]))
-        everything = union_ns(_together(inside))
-        found.append(
+        with_copies = union_ns(_together(inside))
+        times.append(
             StepTime(
                 name=name,
                 dur_ns=end - start,
                 compute_ns=only_compute,
                 communication_ns=union_ns(inside[1]),
                 exposed_communication_ns=with_communication - only_compute,
-                exposed_copy_ns=everything - with_communication,
-                idle_ns=end - start - everything,
+                exposed_copy_ns=with_copies - with_communication,
+                idle_ns=end - start - with_copies,
             )
         )
-    return tuple(found)
+    return tuple(times)
 
 
 def _within(work: pl.DataFrame, start_ns: int, end_ns: int) -> pl.DataFrame:

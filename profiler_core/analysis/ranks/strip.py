@@ -50,12 +50,12 @@ def quantiles_of(job: Job) -> tuple[Quantiles, ...]:
     """Each quantity over the ranks; empty for less than two ranks."""
     if len(job.ranks) < 2:
         return ()
-    found = []
+    rows_of_quantities = []
     for key, label in QUANTITIES:
         rows = sorted(job.ranks, key=lambda row: (_value(row, key), row.rank))
         values = [_value(row, key) for row in rows]
         cuts = quantiles(values, n=20, method="inclusive")
-        found.append(
+        rows_of_quantities.append(
             Quantiles(
                 key=key,
                 label=label,
@@ -68,7 +68,7 @@ def quantiles_of(job: Job) -> tuple[Quantiles, ...]:
                 most_rank=rows[-1].rank,
             )
         )
-    return tuple(found)
+    return tuple(rows_of_quantities)
 
 
 def columns_of(job: Job, most: int) -> tuple[Column, ...]:

@@ -15,8 +15,8 @@ def headline(job: Job) -> str:
     if job.straggler is not None:
         late = job.straggler.rank
         if n == 2:
-            other = next(row.rank for row in job.ranks if row.rank != late)
-            return f"Rank {other} waits for rank {late}"
+            waiter = next(row.rank for row in job.ranks if row.rank != late)
+            return f"Rank {waiter} waits for rank {late}"
         return f"The other {n - 1} ranks wait for rank {late}"
     if job.wait_share is None:
         return f"Who waits for whom cannot be told from {_ranks(n)}"
@@ -37,14 +37,14 @@ def evidence(job: Job) -> str:
         )
     late = job.straggler
     waiters = len(job.ranks) - 1
-    each = format_duration(late.made_wait_ns / waiters)
-    how = f"{each} of the step of {step}"
+    per_rank = format_duration(late.made_wait_ns / waiters)
+    amount = f"{per_rank} of the step of {step}"
     if waiters > 1:
-        how = f"{each} each, on average, of the step of {step}"
-    who = "It waits" if waiters == 1 else "They wait"
+        amount = f"{per_rank} each, on average, of the step of {step}"
+    subject = "It waits" if waiters == 1 else "They wait"
     exposed = sum(r.exposed_communication_ns for r in job.ranks if r.rank != late.rank) / waiters
     return (
-        f"{who} {how} in collectives{_last_share(late)}. {format_duration(exposed)} of that "
+        f"{subject} {amount} in collectives{_last_share(late)}. {format_duration(exposed)} of that "
         f"communication are not hidden behind compute. {_why(job, late)}"
     )
 
@@ -60,10 +60,10 @@ def _why(job: Job, late: Straggler) -> str:
     telling = _TELLING_SHARE * (job.step_ns or 0.0)
     others = "the other's" if len(job.ranks) == 2 else "the others'"
     if late.compute_more_ns > telling and late.compute_more_ns >= late.idle_more_ns:
-        more = f" ({format_share(late.compute_more)} more)" if late.compute_more else ""
+        share = f" ({format_share(late.compute_more)} more)" if late.compute_more else ""
         return (
             f"Rank {late.rank}'s compute takes {format_duration(late.compute_more_ns)} longer than "
-            f"{others}{more}."
+            f"{others}{share}."
         )
     if late.idle_more_ns > telling:
         return (

@@ -60,24 +60,24 @@ def crossing(points: Sequence[Judged]) -> Crossing:
     """
     judged = [p for p in points if p.verdict != "no_verdict"]
     paying = tuple(p.index for p in judged if p.pays)
-    others = tuple(p.index for p in judged if not p.pays)
+    not_paying = tuple(p.index for p in judged if not p.pays)
     if not judged:
         return Crossing("unknown")
-    if not others:
+    if not not_paying:
         return Crossing("always", paying)
     if not paying:
-        return Crossing("never", (), others)
+        return Crossing("never", (), not_paying)
     changes = [(a, b) for a, b in pairwise(judged) if a.pays != b.pays]
     if len(changes) > 1 or any(p.x is None for p in judged):
-        return Crossing("mixed", paying, others)
+        return Crossing("mixed", paying, not_paying)
     ((before, after),) = changes
     kind: CrossingKind = "from" if after.pays else "until"
-    return Crossing(kind, paying, others, (before.index, after.index), _at(before, after))
+    return Crossing(kind, paying, not_paying, (before.index, after.index), _at(before, after))
 
 
 def _at(before: Judged, after: Judged) -> float | None:
     """Where the straight line between the lower ends passes 1, in log-log."""
-    ends = [one.interval[0] if one.interval else None for one in (before, after)]
+    ends = [value.interval[0] if value.interval else None for value in (before, after)]
     low, high = ends
     if not low or not high or not before.x or not after.x or (low < 1) == (high < 1):
         return None  # a wrong answer, or a ratio that prints as 1.00, changes without passing 1

@@ -16,10 +16,10 @@ def positions(values: Sequence[Value]) -> tuple[float, ...] | None:
     or of which two would lie at the same place, are words.
     """
     sizes = [_size(value) for value in values]
-    known = [size for size in sizes if size is not None and size > 0]
-    if len(known) < len(values) or len(set(known)) < len(known):
+    numeric_sizes = [size for size in sizes if size is not None and size > 0]
+    if len(numeric_sizes) < len(values) or len(set(numeric_sizes)) < len(numeric_sizes):
         return None
-    return tuple(known)
+    return tuple(numeric_sizes)
 
 
 def batch_of(value: Value, name: str) -> int | None:

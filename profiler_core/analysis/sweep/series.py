@@ -98,14 +98,18 @@ class Sweep:
         """Is memory what the allocator held? On a CPU only what tensors held is known."""
         return any(v.peak_reserved_bytes is not None for p in self.points for v in p.variants)
 
-    def peak_bytes(self, one: VariantAtPoint) -> int | None:
+    def peak_bytes(self, variant: VariantAtPoint) -> int | None:
         """The peak that is known of this sweep's runs: reserved, else allocated."""
-        return one.peak_reserved_bytes if self.peak_is_reserved else one.peak_allocated_bytes
+        return (
+            variant.peak_reserved_bytes if self.peak_is_reserved else variant.peak_allocated_bytes
+        )
 
     @property
     def is_alive(self) -> bool:
         """Is one of its runs being captured now?"""
-        return any(one.status == "running" for point in self.points for one in point.variants)
+        return any(
+            variant.status == "running" for point in self.points for variant in point.variants
+        )
 
     def point(self, index: int) -> SweepPoint:
         """The point that was captured at this place."""
@@ -121,67 +125,71 @@ def build_sweep(points: Sequence[PointRuns]) -> Sweep:
     Raises:
         BadInput: there are none, or their runs belong to no sweep or to several.
     """
-    places = [_place(point) for point in points]
-    if not places:
+    sweep_points = [_place(point) for point in points]
+    if not sweep_points:
         raise BadInput("No point of a sweep is given.", remedy="Name the folders of its captures.")
-    first = places[0]
-    if any((place.id, place.name) != (first.id, first.name) for place in places):
+    first = sweep_points[0]
+    if any(
+        (sweep_point.id, sweep_point.name) != (first.id, first.name) for sweep_point in sweep_points
+    ):
         raise BadInput(
             "These runs belong to several sweeps.", remedy="Choose the points of one of them."
         )
-    where = positions([place.value for place in places])
-    made = [
-        _point(runs, place, None if where is None else where[n])
-        for n, (runs, place) in enumerate(zip(points, places, strict=True))
+    x_of_points = positions([sweep_point.value for sweep_point in sweep_points])
+    built = [
+        _point(runs, sweep_point, None if x_of_points is None else x_of_points[n])
+        for n, (runs, sweep_point) in enumerate(zip(points, sweep_points, strict=True))
     ]
-    made.sort(key=lambda point: (point.index if point.x is None else point.x, point.index))
-    here = {place.value for place in places}
+    built.sort(key=lambda point: (point.index if point.x is None else point.x, point.index))
+    present_values = {sweep_point.value for sweep_point in sweep_points}
     return Sweep(
         id=first.id,
         name=first.name,
         label=first.label or first.name,
         workload=points[0].sides[0].run.record.workload,
         facts=_shared_facts([point.sides[0].run.record for point in points]),
-        points=tuple(made),
-        baseline=made[0].baseline.series,
-        series=_series(made),
-        missing=tuple(value for value in first.values if value not in here),
+        points=tuple(built),
+        baseline=built[0].baseline.series,
+        series=_series(built),
+        missing=tuple(value for value in first.values if value not in present_values),
     )
 
 
 def _shared_facts(records: Sequence[RunRecord]) -> tuple[str, ...]:
     """What changes from point to point is no fact of the sweep."""
-    first, *others = (run_facts(record) for record in records)
-    return tuple(fact for fact in first if all(fact in other for other in others))
+    first, *further_facts = (run_facts(record) for record in records)
+    return tuple(
+        fact for fact in first if all(fact in point_facts for point_facts in further_facts)
+    )
 
 
 def _place(point: PointRuns) -> SweepPlace:
-    place = point.sides[0].run.record.sweep
-    if place is None:
+    sweep_point = point.sides[0].run.record.sweep
+    if sweep_point is None:
         raise BadInput(
             f"{point.path} is no point of a sweep.",
             remedy="Capture one: capture WORKLOAD --sweep batch-size=1,8,32.",
         )
-    return place
+    return sweep_point
 
 
-def _point(runs: PointRuns, place: SweepPlace, x: float | None) -> SweepPoint:
+def _point(runs: PointRuns, sweep_point: SweepPlace, x: float | None) -> SweepPoint:
     baseline, *candidates = runs.sides
-    batch = _batch_size(baseline.run.record, place)
+    batch = _batch_size(baseline.run.record, sweep_point)
     comparison = compare(baseline, candidates)
     variants = [_variant(baseline, None, batch)]
     for side, compared in zip(comparison.sides, comparison.candidates, strict=True):
         variants.append(_variant(side, compared, batch))
-    return SweepPoint(place.index, place.value, x, batch, runs.path, tuple(variants))
+    return SweepPoint(sweep_point.index, sweep_point.value, x, batch, runs.path, tuple(variants))
 
 
 def _variant(side: Side, compared: CandidateComparison | None, batch: int | None) -> VariantAtPoint:
     record = side.run.record
     step = side.step_time_ns if side.clock == "unprofiled" else None
-    place = record.sweep
+    sweep_point = record.sweep
     timed = compared is not None and compared.step_time.clock == "unprofiled"
     return VariantAtPoint(
-        series=(place.series if place else "") or side.label,
+        series=(sweep_point.series if sweep_point else "") or side.label,
         variant=record.variant or side.label,
         status=record.status,
         error=record.error,
@@ -198,12 +206,12 @@ def _variant(side: Side, compared: CandidateComparison | None, batch: int | None
     )
 
 
-def _batch_size(record: RunRecord, place: SweepPlace) -> int | None:
+def _batch_size(record: RunRecord, sweep_point: SweepPlace) -> int | None:
     """Samples per step: what the sweep says, else what was asked for; None: the workload's own."""
-    swept = batch_of(place.value, place.name)
-    asked = record.spec.get("batch_size")
-    if swept is None and isinstance(asked, int) and not isinstance(asked, bool):
-        return asked
+    swept = batch_of(sweep_point.value, sweep_point.name)
+    requested = record.spec.get("batch_size")
+    if swept is None and isinstance(requested, int) and not isinstance(requested, bool):
+        return requested
     return swept
 
 
@@ -214,8 +222,10 @@ def _series(points: Sequence[SweepPoint]) -> tuple[SweepSeries, ...]:
 
 def _judged(points: Sequence[SweepPoint], label: str) -> list[Judged]:
     return [
-        Judged(point.index, point.x, one.verdict or "no_verdict", one.ratio, one.interval)
+        Judged(
+            point.index, point.x, variant.verdict or "no_verdict", variant.ratio, variant.interval
+        )
         for point in points
-        for one in point.variants[1:]
-        if one.series == label
+        for variant in point.variants[1:]
+        if variant.series == label
     ]

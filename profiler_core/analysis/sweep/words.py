@@ -18,24 +18,24 @@ _UNTOLD = "could be faster or slower"  # the interval is wide
 
 def headline(sweep: Sweep, series: SweepSeries) -> str:
     """Where compiling pays, in one short sentence."""
-    found, name = series.crossing, sweep.label
-    if found.kind == "unknown":
+    result, name = series.crossing, sweep.label
+    if result.kind == "unknown":
         return f"{series.label} could not be judged at any {name}."
-    if len(found.paying) + len(found.not_paying) == 1:
-        (index,) = found.paying or found.not_paying
-        pays = "pays" if found.paying else "does not pay"
+    if len(result.paying) + len(result.not_paying) == 1:
+        (index,) = result.paying or result.not_paying
+        pays = "pays" if result.paying else "does not pay"
         at = value_text(sweep.point(index))
         return f"{series.label} {pays} at {name} {at}, the only one that could be judged."
-    if found.kind == "always":
+    if result.kind == "always":
         return f"{series.label} pays at every {name} that was measured."
-    if found.kind == "never":
+    if result.kind == "never":
         return f"{series.label} pays at no {name} that was measured."
-    if found.kind == "from":
-        return f"{series.label} pays from {name} {_value(sweep, found.paying[0])} on."
-    if found.kind == "until":
-        return f"{series.label} pays up to {name} {_value(sweep, found.paying[-1])}."
-    where = _list([_value(sweep, index) for index in found.paying])
-    return f"{series.label} pays at {name} {where} only."
+    if result.kind == "from":
+        return f"{series.label} pays from {name} {_value(sweep, result.paying[0])} on."
+    if result.kind == "until":
+        return f"{series.label} pays up to {name} {_value(sweep, result.paying[-1])}."
+    paying_values = _list([_value(sweep, index) for index in result.paying])
+    return f"{series.label} pays at {name} {paying_values} only."
 
 
 def without_candidate(sweep: Sweep) -> str:
@@ -55,21 +55,23 @@ def without_speedup(sweep: Sweep) -> str:
 
 def evidence(sweep: Sweep, series: SweepSeries) -> str:
     """The numbers behind the headline; empty where there are none."""
-    found = series.crossing
+    result = series.crossing
     sentences = [
         _speeds(sweep, series),
         _too_few_rounds(sweep, series),
-        _change(sweep, found),
+        _change(sweep, result),
         _elsewhere(sweep, series),
     ]
-    if found.kind == "mixed" and sweep.points[0].x is not None:
+    if result.kind == "mixed" and sweep.points[0].x is not None:
         sentences.append("That is not monotonic: there is no one point from which it pays.")
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 def short_failures(sweep: Sweep) -> list[str]:
     """As `failures`, with no more than the kind of what happened where that says enough."""
-    return _failures(sweep, lambda one: "out of memory." if one.out_of_memory else _what(one))
+    return _failures(
+        sweep, lambda variant: "out of memory." if variant.out_of_memory else _what(variant)
+    )
 
 
 def failures(sweep: Sweep) -> list[str]:
@@ -77,20 +79,22 @@ def failures(sweep: Sweep) -> list[str]:
     return _failures(sweep, _what)
 
 
-def _what(one: VariantAtPoint) -> str:
-    return one.error or f"{one.status}."
+def _what(variant: VariantAtPoint) -> str:
+    return variant.error or f"{variant.status}."
 
 
 def _failures(sweep: Sweep, said_of: Callable[[VariantAtPoint], str]) -> list[str]:
     sentences = []
     for point in sweep.points:
-        said: dict[str, list[str]] = {}
-        for one in point.variants:
-            if one.status not in ("finished", "running"):
-                said.setdefault(said_of(one), []).append(one.series)
-        for what, names in said.items():
-            who = "every variant" if len(names) == len(point.variants) else _list(names)
-            sentences.append(f"{sweep.label.capitalize()} {value_text(point)}, {who}: {what}")
+        series_by_failure: dict[str, list[str]] = {}
+        for variant in point.variants:
+            if variant.status not in ("finished", "running"):
+                series_by_failure.setdefault(said_of(variant), []).append(variant.series)
+        for failure, names in series_by_failure.items():
+            subject = "every variant" if len(names) == len(point.variants) else _list(names)
+            sentences.append(
+                f"{sweep.label.capitalize()} {value_text(point)}, {subject}: {failure}"
+            )
     sentences += _rescued(sweep)
     if sweep.missing and not sweep.is_alive:
         values = _list([str(value) for value in sweep.missing])
@@ -106,35 +110,35 @@ def value_text(point: SweepPoint) -> str:
     return str(point.value)
 
 
-def short_failure(one: VariantAtPoint) -> str | None:
+def short_failure(variant: VariantAtPoint) -> str | None:
     """Two or three words for a mark in a chart; None for one that finished or is on its way."""
-    if one.status in ("finished", "running"):
+    if variant.status in ("finished", "running"):
         return None
-    return "out of memory" if one.out_of_memory else one.status
+    return "out of memory" if variant.out_of_memory else variant.status
 
 
 def _rescued(sweep: Sweep) -> list[str]:
     """Where one variant needs so much less memory that it alone runs."""
     return [
-        f"{one.series} runs at {sweep.label} {value_text(point)}, where {point.baseline.series} "
-        "runs out of memory."
+        f"{variant.series} runs at {sweep.label} {value_text(point)}, where "
+        f"{point.baseline.series} runs out of memory."
         for point in sweep.points
         if point.baseline.out_of_memory
-        for one in point.variants[1:]
-        if one.step_time_ns is not None
+        for variant in point.variants[1:]
+        if variant.step_time_ns is not None
     ]
 
 
 def _speeds(sweep: Sweep, series: SweepSeries) -> str:
-    known = [
-        (one.ratio, point)
+    ratios = [
+        (variant.ratio, point)
         for point in sweep.points
-        for one in point.variants[1:]
-        if one.series == series.label and one.ratio is not None
+        for variant in point.variants[1:]
+        if variant.series == series.label and variant.ratio is not None
     ]
-    if not known:
+    if not ratios:
         return ""
-    low, high = min(known, key=_ratio), max(known, key=_ratio)
+    low, high = min(ratios, key=_ratio), max(ratios, key=_ratio)
     if f"{low[0]:.2f}" == f"{high[0]:.2f}":
         return f"The speed-up is {low[0]:.2f}."
     return (
@@ -148,27 +152,27 @@ def _too_few_rounds(sweep: Sweep, series: SweepSeries) -> str:
     values = [
         value_text(point)
         for point in sweep.points
-        for one in point.variants[1:]
-        if one.series == series.label and one.ratio is not None and one.interval is None
+        for variant in point.variants[1:]
+        if variant.series == series.label and variant.ratio is not None and variant.interval is None
     ]
     if not values:
         return ""
-    where = "" if len(values) == len(sweep.points) else f" at {_list(values)}"
-    return f"There are too few rounds for a verdict{where}: it takes {MIN_ROUNDS} or more."
+    location = "" if len(values) == len(sweep.points) else f" at {_list(values)}"
+    return f"There are too few rounds for a verdict{location}: it takes {MIN_ROUNDS} or more."
 
 
 def _ratio(pair: tuple[float, SweepPoint]) -> float:
     return pair[0]
 
 
-def _change(sweep: Sweep, found: Crossing) -> str:
-    if found.between is None:
+def _change(sweep: Sweep, result: Crossing) -> str:
+    if result.between is None:
         return ""
-    left, right = (_value(sweep, index) for index in found.between)
-    sentence = f"It passes 1 between {left} and {right}"
-    if found.at is None:
+    below, above = (_value(sweep, index) for index in result.between)
+    sentence = f"It passes 1 between {below} and {above}"
+    if result.at is None:
         return f"{sentence}."
-    return f"{sentence}, at about {place_text(found.at, sweep.name)} by interpolation."
+    return f"{sentence}, at about {place_text(result.at, sweep.name)} by interpolation."
 
 
 def place_text(x: float, name: str) -> str:
@@ -182,11 +186,15 @@ def _elsewhere(sweep: Sweep, series: SweepSeries) -> str:
     """What it is where it does not pay: "It is slower at 1 and 2, and … at 4."."""
     reasons: dict[str, list[str]] = {}
     for index in series.crossing.not_paying:
-        one = next(v for v in sweep.point(index).variants[1:] if v.series == series.label)
-        why = _UNTOLD if cannot_be_told(one.verdict, one.interval) else _WHY[one.verdict or ""]
-        reasons.setdefault(why, []).append(_value(sweep, index))
-    said = [f"{what} at {_list(values)}" for what, values in reasons.items()]
-    return f"It {', and '.join(said)}." if said else ""
+        variant = next(v for v in sweep.point(index).variants[1:] if v.series == series.label)
+        reason = (
+            _UNTOLD
+            if cannot_be_told(variant.verdict, variant.interval)
+            else _WHY[variant.verdict or ""]
+        )
+        reasons.setdefault(reason, []).append(_value(sweep, index))
+    clauses = [f"{reason_text} at {_list(values)}" for reason_text, values in reasons.items()]
+    return f"It {', and '.join(clauses)}." if clauses else ""
 
 
 def _value(sweep: Sweep, index: int) -> str:

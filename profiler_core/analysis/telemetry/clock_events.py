@@ -71,11 +71,11 @@ def clock_events(masks: Sequence[int]) -> tuple[ClockEvent, ...]:
     """Reasons that were met, the most frequent first; a bit without a name is kept by its value."""
     if not masks:
         return ()
-    known = {reason.bit: reason for reason in REASONS}
+    reason_of_bit = {reason.bit: reason for reason in REASONS}
     bits = sorted({1 << n for mask in masks for n in range(mask.bit_length()) if mask >> n & 1})
     events = []
     for bit in bits:
-        reason = known.get(bit) or ClockReason(
+        reason = reason_of_bit.get(bit) or ClockReason(
             bit, f"0x{bit:x}", "unknown", "held back for a reason that has no name here"
         )
         share = sum(1 for mask in masks if mask & bit) / len(masks)

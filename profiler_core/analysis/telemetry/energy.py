@@ -34,12 +34,12 @@ def mean_power(samples: Sequence[GpuSample], phase: Phase) -> MeanPower | str:
         samples: of one GPU, by time, those before the phase included.
         phase: what the power is of.
     """
-    known = [(s.t_ns, s.energy_mj) for s in samples if s.energy_mj is not None]
-    if not known:
+    readings = [(s.t_ns, s.energy_mj) for s in samples if s.energy_mj is not None]
+    if not readings:
         return "There is no energy counter."
     ticks = [
         (t, energy, t - t_before)
-        for (t_before, before), (t, energy) in pairwise(known)
+        for (t_before, before), (t, energy) in pairwise(readings)
         if energy != before and phase.holds(t)
     ]
     if len(ticks) < 2:

@@ -57,36 +57,36 @@ def fairness(
     )
     apart = _fraction(clocks)
     if unfair:
-        said = (f"{PREFIX}{'; '.join(unfair)}.",)
-        return Fairness(False, said, clocks, memory, apart, (throttled[0], throttled[1]))
+        sentences = (f"{PREFIX}{'; '.join(unfair)}.",)
+        return Fairness(False, sentences, clocks, memory, apart, (throttled[0], throttled[1]))
     if without:
-        said = (_unknown(without),)
-        return Fairness(None, said, clocks, memory, apart, (throttled[0], throttled[1]))
-    said = (
+        sentences = (_unknown(without),)
+        return Fairness(None, sentences, clocks, memory, apart, (throttled[0], throttled[1]))
+    sentences = (
         f"{labels[0]} and {labels[1]}: SM clock {clocks[0]:.0f} and {clocks[1]:.0f} MHz"
         + (", neither was throttled." if None not in throttled else "; whether it was throttled is "
            "not known."),
     )  # fmt: skip
-    return Fairness(True, said, clocks, memory, apart, (throttled[0], throttled[1]))
+    return Fairness(True, sentences, clocks, memory, apart, (throttled[0], throttled[1]))
 
 
 def _apart(
-    what: str, pair: tuple[float | None, float | None], labels: tuple[str, str]
+    clock: str, pair: tuple[float | None, float | None], labels: tuple[str, str]
 ) -> list[str]:
     apart = _fraction(pair)
     if apart is None or apart <= MOST_APART:
         return []
     return [
-        f"the {what} was {pair[0]:.0f} MHz for {labels[0]} and {pair[1]:.0f} MHz for {labels[1]}, "
+        f"the {clock} was {pair[0]:.0f} MHz for {labels[0]} and {pair[1]:.0f} MHz for {labels[1]}, "
         f"{apart * 100:.1f} % apart (at most {MOST_APART * 100:.0f} % is fair)"
     ]
 
 
 def _fraction(pair: tuple[float | None, float | None]) -> float | None:
-    ours, theirs = pair
-    if ours is None or theirs is None or not max(ours, theirs):
+    baseline, candidate = pair
+    if baseline is None or candidate is None or not max(baseline, candidate):
         return None
-    return abs(theirs - ours) / max(ours, theirs)
+    return abs(candidate - baseline) / max(baseline, candidate)
 
 
 def _unknown(without: list[str]) -> str:

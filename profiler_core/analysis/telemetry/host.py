@@ -45,20 +45,20 @@ def host_use(samples: Sequence[HostSample], phase: Phase | None) -> HostUse | No
         if first.host_busy_ns is not None and last.host_busy_ns is not None:
             others = max(0.0, (last.host_busy_ns - first.host_busy_ns) / length_ns * 100 - cpu)
     else:
-        why = (
+        reason = (
             "No stretch of the run was of this variant alone."
             if phase is None
             else f"{length_ns / 1e9:.2f} s of samples are too short: the kernel counts in 10 ms."
         )
-        reasons = dict.fromkeys(("cpu_pct", "busiest_thread_pct", "others_cpu_pct"), why)
-    seen = inside or samples
+        reasons = dict.fromkeys(("cpu_pct", "busiest_thread_pct", "others_cpu_pct"), reason)
+    considered = inside or samples
     return HostUse(
         cpu_pct=cpu,
         busiest_thread_pct=busiest,
         others_cpu_pct=others,
-        rss_bytes=_most([s.rss_bytes for s in seen]),
-        n_threads=_most([s.n_threads for s in seen]),
-        n_processes=_most([s.n_processes for s in seen]),
+        rss_bytes=_most([s.rss_bytes for s in considered]),
+        n_threads=_most([s.n_threads for s in considered]),
+        n_processes=_most([s.n_processes for s in considered]),
         n_cpus=n_cpus,
         n_samples=len(inside),
         reasons=reasons,
@@ -67,10 +67,10 @@ def host_use(samples: Sequence[HostSample], phase: Phase | None) -> HostUse | No
 
 def _rate(counter: Sequence[tuple[int, int | None]]) -> float | None:
     """Per cent of one core; a counter that was not known yet is left out."""
-    known = [(t, ns) for t, ns in counter if ns is not None]
-    if len(known) < 2 or known[-1][0] == known[0][0]:
+    readings = [(t, ns) for t, ns in counter if ns is not None]
+    if len(readings) < 2 or readings[-1][0] == readings[0][0]:
         return None
-    return (known[-1][1] - known[0][1]) / (known[-1][0] - known[0][0]) * 100
+    return (readings[-1][1] - readings[0][1]) / (readings[-1][0] - readings[0][0]) * 100
 
 
 def _most(values: Sequence[int | None]) -> int | None:

@@ -41,11 +41,11 @@ def jitter(samples: Sequence[GpuSample]) -> SamplerJitter | None:
     n_missed = 0
     for session, period in _sessions(samples, usual):
         first = session[0].t_ns
-        places = [round((sample.t_ns - first) / period) for sample in session]
-        off = [s.t_ns - first - p * period for s, p in zip(session, places, strict=True)]
+        grid_numbers = [round((sample.t_ns - first) / period) for sample in session]
+        off = [s.t_ns - first - p * period for s, p in zip(session, grid_numbers, strict=True)]
         middle = round(median(off))
-        distances += [abs(one - middle) for one in off]
-        n_missed += max(0, places[-1] + 1 - len(set(places)))
+        distances += [abs(offset - middle) for offset in off]
+        n_missed += max(0, grid_numbers[-1] + 1 - len(set(grid_numbers)))
     return SamplerJitter(len(distances), usual, round(median(distances)), max(distances), n_missed)
 
 

@@ -50,16 +50,16 @@ def phases(measurement: Measurement | None) -> tuple[Phase, ...]:
     """
     if measurement is None:
         return ()
-    found = [
-        Phase("timing", one.started_ns, one.started_ns + one.wall_ns, one.n_steps)
-        for one in measurement.rounds
-        if one.started_ns is not None
+    spans = [
+        Phase("timing", span.started_ns, span.started_ns + span.wall_ns, span.n_steps)
+        for span in measurement.rounds
+        if span.started_ns is not None
     ]
-    for kind, one in (("telemetry", measurement.telemetry), ("profiled", measurement.profiled)):
-        if one is not None:
-            end_ns = one.started_ns + one.wall_ns
-            found.append(Phase(kind, one.started_ns, end_ns, one.n_steps))  # type: ignore[arg-type]
-    return tuple(sorted(found, key=lambda phase: phase.start_ns))
+    for kind, span in (("telemetry", measurement.telemetry), ("profiled", measurement.profiled)):
+        if span is not None:
+            end_ns = span.started_ns + span.wall_ns
+            spans.append(Phase(kind, span.started_ns, end_ns, span.n_steps))  # type: ignore[arg-type]
+    return tuple(sorted(spans, key=lambda phase: phase.start_ns))
 
 
 def phase_of(t_ns: int, among: Sequence[Phase]) -> PhaseKind | None:
@@ -77,14 +77,14 @@ def steady_phase(measurement: Measurement | None, times: Sequence[int]) -> Phase
         measurement: of the run, None for a file alone.
         times: t_ns of the samples, sorted.
     """
-    known = phases(measurement)
-    for phase in known:
+    run_phases = phases(measurement)
+    for phase in run_phases:
         if phase.kind == "telemetry":
             return phase
-    rounds = [phase for phase in known if phase.kind == "timing"]
+    rounds = [phase for phase in run_phases if phase.kind == "timing"]
     if rounds and measurement is not None and not measurement.interleaved:
-        n_steps = sum(one.n_steps or 0 for one in rounds)
+        n_steps = sum(phase_round.n_steps or 0 for phase_round in rounds)
         return Phase("timing", rounds[0].start_ns, rounds[-1].end_ns, n_steps)
-    if known or not times:
+    if run_phases or not times:
         return None
     return Phase("file", times[0], times[-1])

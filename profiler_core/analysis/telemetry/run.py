@@ -95,11 +95,11 @@ def run_telemetry(
     if gpus is None and hosts is None and not problems:
         return None
     samples = gpus.of(_index(record, gpus)) if gpus else ()
-    ours = hosts.samples if hosts else ()
-    times = [s.t_ns for s in samples] or [s.t_ns for s in ours]
+    host_samples = hosts.samples if hosts else ()
+    times = [s.t_ns for s in samples] or [s.t_ns for s in host_samples]
     phase = steady_phase(record.measurement, times)
     inside = [s for s in samples if phase is not None and phase.holds(s.t_ns)]
-    reasons = {**(problems or {}), **_why_not_sampled(record, samples, ours)}
+    reasons = {**(problems or {}), **_why_not_sampled(record, samples, host_samples)}
     if phase is None and times:
         reasons["phase"] = _no_phase(record)
     numbers: dict[str, object] = {}
@@ -114,7 +114,7 @@ def run_telemetry(
         sm_clock_max_mhz=_number(environment.get("sm_clock_max_mhz")),
         batch_size=_batch_size(record),
         jitter=jitter(samples),
-        host=host_use(ours, phase),
+        host=host_use(host_samples, phase),
         reasons=reasons,
         **numbers,  # type: ignore[arg-type]
     )
@@ -146,7 +146,7 @@ def _why_not_sampled(
         "gpu": None if gpu or measurement is None else measurement.telemetry_missing,
         "host": None if host or measurement is None else measurement.host_missing,
     }
-    return {what: why for what, why in missing.items() if why}
+    return {sampled: reason for sampled, reason in missing.items() if reason}
 
 
 def without_samples(record: RunRecord) -> str | None:
@@ -210,16 +210,16 @@ class _Reader:
     def _values(self, key: str, of: str | None = None, *, least: int = 1) -> list[float]:
         """Known values inside the phase; none where there are fewer than `least`."""
         of = of or key
-        found = [value for s in self.inside if (value := getattr(s, of)) is not None]
-        if len(found) >= least:
-            return found
-        told = reasons_of(tuple(self.samples)).get(of)
+        values = [value for s in self.inside if (value := getattr(s, of)) is not None]
+        if len(values) >= least:
+            return values
+        reason = reasons_of(tuple(self.samples)).get(of)
         anywhere = any(getattr(s, of) is not None for s in self.samples)
         if anywhere:
-            few = f"{len(found)} sample{'' if len(found) == 1 else 's'}"
+            few = f"{len(values)} sample{'' if len(values) == 1 else 's'}"
             self.reasons[key] = f"Too short: {few} in the {WORDS[self.phase.kind]}."
         else:
-            self.reasons[key] = told or "Not in the samples."
+            self.reasons[key] = reason or "Not in the samples."
         return []
 
     def _settled(self, key: str, of: str | None = None) -> list[float]:
@@ -228,7 +228,7 @@ class _Reader:
         if not self._values(key, of):
             return []
         settled_ns = self.phase.start_ns + round(SETTLES_S * 1e9)
-        left = [s for s in self.inside if s.t_ns >= settled_ns]
+        settled = [s for s in self.inside if s.t_ns >= settled_ns]
         if self.phase.end_ns - settled_ns < MIN_AVERAGED_S * 1e9:
             self.reasons[key] = (
                 f"Too short: the driver averages over up to {SETTLES_S:.0f} s, so "
@@ -236,15 +236,15 @@ class _Reader:
                 f"{self.phase.length_ns / 1e9:.2f} s."
             )
             return []
-        return [value for s in left if (value := getattr(s, of)) is not None]
+        return [value for s in settled if (value := getattr(s, of)) is not None]
 
     def _power(self) -> MeanPower | None:
-        found = mean_power(self.samples, self.phase)
-        if isinstance(found, MeanPower):
-            return found
-        told = reasons_of(tuple(self.samples)).get("energy_mj")
+        mean = mean_power(self.samples, self.phase)
+        if isinstance(mean, MeanPower):
+            return mean
+        reason = reasons_of(tuple(self.samples)).get("energy_mj")
         for key in ("power_w", "energy_per_step_j", "energy_per_sample_j"):
-            self.reasons[key] = f"{found} {told}." if told else found
+            self.reasons[key] = f"{mean} {reason}." if reason else mean
         return None
 
     def _energy(self, power: MeanPower | None) -> dict[str, object]:
@@ -252,8 +252,8 @@ class _Reader:
         if power is None:
             return {}
         if not steps:
-            why = "Nobody counted the steps that ran while this was sampled."
-            self.reasons.update(energy_per_step_j=why, energy_per_sample_j=why)
+            reason = "Nobody counted the steps that ran while this was sampled."
+            self.reasons.update(energy_per_step_j=reason, energy_per_sample_j=reason)
             return {}
         step_j = power.power_w * self.phase.length_ns / 1e9 / steps
         batch = _batch_size(self.record)
@@ -272,11 +272,11 @@ class _Reader:
         pid = None if measurement is None else measurement.child_pid
         if pid is None and entries and all(len(entry) == 1 for entry in entries):
             pid = int(next(iter(entries[0])))  # the only one there
-        found = [one for entry in entries if (one := entry.get(str(pid))) is not None]
-        if found:
-            return max(found)
-        told = reasons_of(tuple(self.samples)).get(key)
-        self.reasons[key] = told or (
+        sizes = [size for entry in entries if (size := entry.get(str(pid))) is not None]
+        if sizes:
+            return max(sizes)
+        reason = reasons_of(tuple(self.samples)).get(key)
+        self.reasons[key] = reason or (
             "No entry of the process: a container may show other process ids."
             if entries
             else "No process is listed."
@@ -287,15 +287,15 @@ class _Reader:
 def _index(record: RunRecord, gpus: GpuSamples) -> int:
     """The GPU of the run: as run.json says, else the one with most samples."""
     for key in ("nvml_index", "amdsmi_index"):
-        found = record.environment.get(key)
-        if isinstance(found, int) and found in gpus.indexes:
-            return found
+        index = record.environment.get(key)
+        if isinstance(index, int) and index in gpus.indexes:
+            return index
     return gpus.indexes[0]
 
 
 def _batch_size(record: RunRecord) -> int | None:
-    found = record.spec.get("batch_size")
-    return found if isinstance(found, int) and found > 0 else None
+    batch = record.spec.get("batch_size")
+    return batch if isinstance(batch, int) and batch > 0 else None
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -92,7 +92,7 @@ def lines(runs: Sequence[Sampled], axis: Axis) -> Lines:
         axis: `steady` lays the runs' steady phases over each other and shows nothing else,
             `capture` is the host's clock, `trace` the axis of each run's own trace.
     """
-    found: list[Line] = []
+    drawn: list[Line] = []
     spans: list[Span] = []
     first_ns = min((t for run in runs for t in _times(run)), default=0)
     for run in runs:
@@ -107,10 +107,10 @@ def lines(runs: Sequence[Sampled], axis: Axis) -> Lines:
             if run.trace_zero_ns is None:
                 continue
             zero = run.trace_zero_ns
-        found += _lines(run, zero, within)
+        drawn += _lines(run, zero, within)
         if axis != "steady":
             spans += _spans(run.number, phases(run.record.measurement), zero)
-    return Lines(axis, _AXES[axis], tuple(line for line in found if line.points), tuple(spans))
+    return Lines(axis, _AXES[axis], tuple(line for line in drawn if line.points), tuple(spans))
 
 
 def _times(run: Sampled) -> list[int]:
@@ -135,17 +135,17 @@ def _lines(run: Sampled, zero: int, within: Phase | None) -> list[Line]:
         "temperature": lambda s: s.temperature_c,
         "memory": lambda s: None if s.memory_used_bytes is None else s.memory_used_bytes / 1e9,
     }
-    found = [
+    gpu_lines = [
         Line(run.number, key, thinned(_points(gpu, value, zero), MOST_POINTS))
         for key, value in of_gpu.items()
     ]
-    return [*found, Line(run.number, "cpu", thinned(_cpu(host, zero), MOST_POINTS))]
+    return [*gpu_lines, Line(run.number, "cpu", thinned(_cpu(host, zero), MOST_POINTS))]
 
 
 def _points(
     samples: Sequence[GpuSample], value: Callable[[GpuSample], float | None], zero: int
 ) -> list[Point]:
-    return [((s.t_ns - zero) / 1e9, known) for s in samples if (known := value(s)) is not None]
+    return [((s.t_ns - zero) / 1e9, reading) for s in samples if (reading := value(s)) is not None]
 
 
 def _cpu(samples: Sequence[HostSample], zero: int) -> list[Point]:
@@ -166,19 +166,19 @@ def thinned(points: Sequence[Point], most: int) -> tuple[Point, ...]:
     if len(points) <= most:
         return tuple(points)
     width = -(-len(points) // (most // 2))
-    kept: list[Point] = []
+    thin: list[Point] = []
     for start in range(0, len(points), width):
         stretch = points[start : start + width]
         low = min(stretch, key=lambda point: point[1])
         high = max(stretch, key=lambda point: point[1])
-        kept += sorted({low, high})
-    return tuple(kept)
+        thin += sorted({low, high})
+    return tuple(thin)
 
 
-def _spans(number: int, known: Sequence[Phase], zero: int) -> list[Span]:
+def _spans(number: int, run_phases: Sequence[Phase], zero: int) -> list[Span]:
     """Rounds of one run with less than two seconds between them are drawn as one."""
     spans: list[Span] = []
-    for phase in known:
+    for phase in run_phases:
         start, end = (phase.start_ns - zero) / 1e9, (phase.end_ns - zero) / 1e9
         last = spans[-1] if spans else None
         if last and last.kind == phase.kind == "timing" and start - last.end_s < 2.0:

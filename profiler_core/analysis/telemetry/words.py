@@ -23,17 +23,17 @@ class Reading:
     definition: str
 
 
-def readings(found: RunTelemetry) -> tuple[Reading, ...]:
+def readings(sampled: RunTelemetry) -> tuple[Reading, ...]:
     """The numbers of one run, always the same ones in the same order."""
-    error = found.energy_error_fraction
+    error = sampled.energy_error_fraction
     spread = "" if error is None else f"± {error * 100:.1f} %"
-    host, gpu = found.host, found.reasons
+    host, gpu = sampled.host, sampled.reasons
     absent = {} if host is None else host.reasons
-    no_host = found.reasons.get("host", "The process was not sampled.")
+    no_host = sampled.reasons.get("host", "The process was not sampled.")
 
     def of_gpu(label: str, key: str, value: str | None, definition: str, note: str = "") -> Reading:
-        why = gpu.get(key) or gpu.get("phase") or gpu.get("gpu") or "No GPU was sampled."
-        return Reading(label, value, note if value else why, definition)
+        reason = gpu.get(key) or gpu.get("phase") or gpu.get("gpu") or "No GPU was sampled."
+        return Reading(label, value, note if value else reason, definition)
 
     def of_host(label: str, key: str, value: str | None, definition: str) -> Reading:
         return Reading(label, value, "" if value else absent.get(key, no_host), definition)
@@ -42,53 +42,53 @@ def readings(found: RunTelemetry) -> tuple[Reading, ...]:
         of_gpu(
             "GPU busy (NVML)",
             "utilization_gpu_pct",
-            _number(found.utilization_gpu_pct, "%"),
+            _number(sampled.utilization_gpu_pct, "%"),
             "Share of time in which at least one kernel ran, as the driver averages it. 100 % does "
             "not mean that the GPU could do no more.",
         ),
         of_gpu(
             "Power",
             "power_w",
-            _number(found.power_w, "W"),
+            _number(sampled.power_w, "W"),
             "Difference of the GPU's energy counter over time, between two of its ticks.",
             spread,
         ),
         of_gpu(
             "Energy per step",
             "energy_per_step_j",
-            _energy(found.energy_per_step_j),
+            _energy(sampled.energy_per_step_j),
             "Power times the length of the phase over its steps; what an idle GPU draws is in it.",
             spread,
         ),
         of_gpu(
             "Energy a sample",
             "energy_per_sample_j",
-            _energy(found.energy_per_sample_j),
+            _energy(sampled.energy_per_sample_j),
             "Energy per step over the batch size.",
             spread,
         ),
         of_gpu(
             "SM clock",
             "sm_clock_mhz",
-            _number(found.sm_clock_mhz, "MHz"),
+            _number(sampled.sm_clock_mhz, "MHz"),
             "Median over the phase.",
         ),
         of_gpu(
             "Memory clock",
             "memory_clock_mhz",
-            _number(found.memory_clock_mhz, "MHz"),
+            _number(sampled.memory_clock_mhz, "MHz"),
             "Median over the phase.",
         ),
         of_gpu(
             "Temperature",
             "temperature_c",
-            _number(found.temperature_c, "°C"),
+            _number(sampled.temperature_c, "°C"),
             "Median over the phase.",
         ),
         of_gpu(
             "Device memory of the process",
             "process_memory_bytes",
-            _bytes(found.process_memory_bytes),
+            _bytes(sampled.process_memory_bytes),
             "The most that the process's own entry held: the allocator's memory, the CUDA context "
             "and the loaded kernels.",
         ),
@@ -120,45 +120,51 @@ def readings(found: RunTelemetry) -> tuple[Reading, ...]:
     )
 
 
-def phase_sentence(found: RunTelemetry) -> str:
+def phase_sentence(sampled: RunTelemetry) -> str:
     """Where the numbers come from."""
-    if found.phase is None:
-        return found.reasons.get("phase", "No stretch of the run was of this variant alone.")
-    steps = f", {format_count(found.n_steps)} steps" if found.n_steps else ""
-    n = found.n_samples if found.gpu_index is not None or not found.host else found.host.n_samples
+    if sampled.phase is None:
+        return sampled.reasons.get("phase", "No stretch of the run was of this variant alone.")
+    steps = f", {format_count(sampled.n_steps)} steps" if sampled.n_steps else ""
+    n = (
+        sampled.n_samples
+        if sampled.gpu_index is not None or not sampled.host
+        else sampled.host.n_samples
+    )
     return (
-        f"From the {found.phase}: {format_duration(found.phase_ns)}{steps}, "
+        f"From the {sampled.phase}: {format_duration(sampled.phase_ns)}{steps}, "
         f"{format_count(n)} sample{'' if n == 1 else 's'}."
     )
 
 
-def clock_sentence(found: RunTelemetry) -> str:
+def clock_sentence(sampled: RunTelemetry) -> str:
     """What held the clocks back, in words; "" where no GPU was sampled."""
-    if found.gpu_index is None:
+    if sampled.gpu_index is None:
         return ""
-    if found.clock_events is None:
-        why = found.reasons.get("clock_events", "")
-        return f"What held the clocks back is not known{f': {why}' if why else '.'}"
-    if not found.clock_events:
+    if sampled.clock_events is None:
+        reason = sampled.reasons.get("clock_events", "")
+        return f"What held the clocks back is not known{f': {reason}' if reason else '.'}"
+    if not sampled.clock_events:
         return "Nothing held the clocks back."
-    said = "; ".join(
+    events = "; ".join(
         f"{event.words} ({event.name}, {format_share(event.share)} of the samples)"
-        for event in found.clock_events
+        for event in sampled.clock_events
     )
-    return f"The clocks: {said}."
+    return f"The clocks: {events}."
 
 
-def jitter_sentence(found: SamplerJitter | None) -> str:
+def jitter_sentence(sampler: SamplerJitter | None) -> str:
     """How well the sampler kept its deadlines; "" with too few samples."""
-    if found is None:
+    if sampler is None:
         return ""
     missed = (
-        "none was missed" if not found.n_missed else f"{format_count(found.n_missed)} were missed"
+        "none was missed"
+        if not sampler.n_missed
+        else f"{format_count(sampler.n_missed)} were missed"
     )
     return (
-        f"Sampled every {format_duration(found.period_ns)}: {format_count(found.n)} samples lie "
-        f"{format_duration(found.median_ns)} from their deadline in the median, "
-        f"{format_duration(found.max_ns)} at most; {missed}."
+        f"Sampled every {format_duration(sampler.period_ns)}: {format_count(sampler.n)} samples "
+        f"lie {format_duration(sampler.median_ns)} from their deadline in the median, "
+        f"{format_duration(sampler.max_ns)} at most; {missed}."
     )
 
 
