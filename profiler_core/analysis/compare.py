@@ -164,9 +164,7 @@ def compare(baseline: Side, candidates: Sequence[Side]) -> ComparedNumbers:
     )
 
 
-def _against(
-    baseline: Side, candidate: Side, category_by_name: Mapping[str, str]
-) -> CandidateComparison:
+def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> CandidateComparison:
     interleaved = _interleaved(baseline, candidate)
     step_time = _step_time(baseline, candidate, interleaved=bool(interleaved))
     record = candidate.run.record
@@ -186,14 +184,11 @@ def _against(
         candidate_step_ns=step_time_ns(record.measurement),
         saved_ns=saved,
     )
-    baseline_step, candidate_step = baseline.per_step, candidate.per_step
-    categories, category_notes = _categories(baseline, candidate, category_by_name)
+    before, after = baseline.per_step, candidate.per_step
+    categories, category_notes = _categories(baseline, candidate, by_name)
 
     def pair(name: str) -> TwoNumbers:
-        return (
-            getattr(baseline_step, name) if baseline_step else None,
-            getattr(candidate_step, name) if candidate_step else None,
-        )
+        return (getattr(before, name) if before else None, getattr(after, name) if after else None)
 
     return CandidateComparison(
         label=candidate.label,
@@ -224,10 +219,7 @@ def _against(
             s.label for s in (baseline, candidate) if s.summary and is_empty(s.summary)
         ),
         interleaved=interleaved,
-        n_profiled_steps=(
-            baseline_step.n_steps if baseline_step else None,
-            candidate_step.n_steps if candidate_step else None,
-        ),
+        n_profiled_steps=(before.n_steps if before else None, after.n_steps if after else None),
         device_kinds=_device_kinds(baseline, candidate),
         notes=(*_notes(baseline, candidate, step_time, cost, interleaved), *category_notes),
         fairness=fairness(
@@ -252,28 +244,19 @@ def _interleaved(baseline: Side, candidate: Side) -> bool | None:
 
 
 def _step_time(baseline: Side, candidate: Side, *, interleaved: bool) -> StepTime:
-    baseline_measurement, candidate_measurement = (
-        baseline.run.record.measurement,
-        candidate.run.record.measurement,
-    )
-    if baseline_measurement is not None and candidate_measurement is not None:
-        unprofiled = compare_unprofiled(
-            baseline_measurement, candidate_measurement, interleaved=interleaved
-        )
+    before, after = baseline.run.record.measurement, candidate.run.record.measurement
+    if before is not None and after is not None:
+        unprofiled = compare_unprofiled(before, after, interleaved=interleaved)
         if unprofiled is not None:
             return unprofiled
-    baseline_step, candidate_step = baseline.per_step, candidate.per_step
+    before_step, after_step = baseline.per_step, candidate.per_step
     if _on_different_devices(baseline, candidate):
-        baseline_step = candidate_step = (
-            None  # a host with and without a GPU's work: no ratio of these means anything
-        )
+        # A host with and without a GPU's work: no ratio of these means anything.
+        before_step = after_step = None
     return compare_profiled(
-        baseline_step.window_ns if baseline_step else None,
-        candidate_step.window_ns if candidate_step else None,
-        (
-            baseline_step.n_steps if baseline_step else 0,
-            candidate_step.n_steps if candidate_step else 0,
-        ),
+        before_step.window_ns if before_step else None,
+        after_step.window_ns if after_step else None,
+        (before_step.n_steps if before_step else 0, after_step.n_steps if after_step else 0),
     )
 
 
