@@ -63,7 +63,7 @@ class Settings:
     keep_captures: int | None = None  # None: this rule does not hold
     keep_days: int | None = None
     upload_quota_bytes: int | None = None  # None: as much as the disk holds
-    keep_uploads_days: int | None = None  # None: uploads are kept as captures are
+    keep_uploads_days: int | None = None  # None: uploads stay
     team: Team | None = None  # None: nobody signs in
 
 

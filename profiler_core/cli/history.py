@@ -61,8 +61,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
     retention = action("retention", _retention, "which files are outdated; delete them")
     retention.add_argument("--keep-captures", type=int, metavar="N", help="newest of a workload")
-    retention.add_argument("--keep-days", type=int, metavar="N")
-    retention.add_argument("--apply", action="store_true", help="delete; without it only listed")
+    retention.add_argument("--keep-days", type=int, metavar="N", help="younger captures")
+    retention.add_argument("--keep-uploads-days", type=int, metavar="N", help="younger uploads")
+    deed = retention.add_mutually_exclusive_group()
+    deed.add_argument("--dry-run", action="store_true", help="only list, which is the default")
+    deed.add_argument("--apply", action="store_true", help="delete; without it only listed")
 
     action("reconcile", _reconcile, "record what lies here and is not in the history yet")
 
@@ -155,24 +158,29 @@ def _delete(arguments: argparse.Namespace) -> dict[str, object]:
 
 def _retention(arguments: argparse.Namespace) -> dict[str, object]:
     rules = history.configured_rules()
-    if arguments.keep_captures is not None or arguments.keep_days is not None:
-        rules = history.Rules(arguments.keep_captures, arguments.keep_days)
-    if any(number is not None and number < 1 for number in (rules.keep_captures, rules.keep_days)):
+    given = (arguments.keep_captures, arguments.keep_days, arguments.keep_uploads_days)
+    if any(number is not None for number in given):
+        rules = history.Rules(*given)
+    if any(number is not None and number < 1 for number in given):  # settings.toml says it itself
         raise BadInput("A rule keeps at least 1.", remedy="Pass 1 or more.")
     if rules == history.Rules():
         raise BadInput("No rule says what may go.", remedy="Pass --keep-captures or --keep-days.")
-    outdated = history.outdated(rules)
+    plan = history.planned(rules)
+    outdated = [removal.run for removal in plan.removals]
     n_deleted = history.delete_files(outdated) if arguments.apply else 0
-    sentence = (
+    outcome = (
         f"The files of {n_deleted} runs were deleted; their numbers are kept."
         if arguments.apply
         else f"The files of {len(outdated)} runs may go; --apply deletes them."
     )
+    reasons = [f"{removal.run.run_id}: {removal.reason}." for removal in plan.removals]
+    listed = [runs_table(outdated), *reasons] if outdated else []
     return {
         "rules": rules,
-        "runs": [_run(recorded_run) for recorded_run in outdated],
+        "runs": [{**_run(removal.run), "reason": removal.reason} for removal in plan.removals],
+        "notes": plan.notes,
         "n_deleted": n_deleted,
-        "text": "\n".join([*([runs_table(outdated)] if outdated else []), sentence]),
+        "text": "\n".join([*listed, *plan.notes, outcome]),
     }
 
 

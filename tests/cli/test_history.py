@@ -80,7 +80,7 @@ def test_export_and_import_again(asked, home, tmp_path):
 
 def test_retention_lists_before_it_deletes(asked, home):
     for n in (1, 2, 3):
-        redated_copy(home, f"c{n}", created_at=f"2026-01-0{n}T00:00:00Z")
+        redated_copy(home, f"c{n}", created_at=f"2024-01-0{n}T00:00:00Z")
     assert asked("reconcile")["recorded"] == ["c1.default", "c2.default", "c3.default"]
     listed = asked("retention", "--keep-captures", 2)
     assert [run["run_id"] for run in listed["runs"]] == ["c1.default"]

@@ -6,7 +6,7 @@
     set_baseline("main", run_id), baseline("main") -> RecordedRun, baselines(), remove_baseline
     tag(run_id, "nightly"), untag
     reconcile()                      -> records what lies here and is not recorded yet
-    delete_run(run_id), outdated(Rules(...)), delete_files(...)
+    delete_run(run_id), outdated(Rules(...)), planned(Rules(...)), delete_files(...)
     receive(path), packed(directory) import and export a run as one .zip
 
 `RecordedRun` is in model/history.py: numbers in `.metrics`, raw rounds in `.rounds`,
@@ -49,7 +49,13 @@ from profiler_core.store.history.receiving import receive
 from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile
 from profiler_core.store.history.recording import record
 from profiler_core.store.history.removal import delete_run, forgetting_places
-from profiler_core.store.history.retention import Rules, configured_rules, delete_files, outdated
+from profiler_core.store.history.retention import (
+    Rules,
+    configured_rules,
+    delete_files,
+    outdated,
+    planned,
+)
 from profiler_core.store.history.review_query import (
     ReviewFilter,
     review,
@@ -102,6 +108,7 @@ __all__ = [
     "packed",
     "pending",
     "person",
+    "planned",
     "reading",
     "receive",
     "reconcile",

@@ -99,15 +99,6 @@ def remove_files(recorded: RecordedRun) -> None:
         artifact_store.delete(recorded.artifact)
 
 
-def protected(connection: Connection) -> frozenset[str]:
-    """Ids of the runs that cannot be deleted: baselines, and those of reviews."""
-    named = connection.scalars(select(baselines.c.run_id))
-    reviewed = connection.scalars(
-        select(review_sides.c.run_id).where(review_sides.c.run_id.is_not(None))
-    )
-    return frozenset((*named, *reviewed))
-
-
 def _refuse_if_needed(connection: Connection, run_id: str) -> None:
     name = connection.execute(select(baselines.c.name).where(baselines.c.run_id == run_id)).scalar()
     if name is not None:

@@ -1,36 +1,54 @@
 """How long files are kept: the newest captures of each workload, the youngest, and what is marked.
 
 Retention deletes files; the numbers stay, so that a trend goes on. A capture is kept whole or
-not at all: one variant without the others compares with nothing.
+not at all: one variant without the others compares with nothing. Captures and uploads are counted
+apart: an upload takes no capture's place.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, union, update
 
 from profiler_core.model.history import RecordedRun
 from profiler_core.settings import settings
 from profiler_core.store.history.audit import note
+from profiler_core.store.history.clock import Clock
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.files import has_files
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.moments import person as this_person
-from profiler_core.store.history.query import runs
-from profiler_core.store.history.removal import protected, remove_files
+from profiler_core.store.history.query import n_runs, runs
+from profiler_core.store.history.removal import remove_files
+from profiler_core.store.history.tables import audit, baselines, review_sides, tags
 from profiler_core.store.history.tables import runs as table
-from profiler_core.store.history.tables import tags
 
 
 @dataclass(frozen=True)
 class Rules:
-    """A capture stays while one of the rules holds for it; without any rule everything stays."""
+    """A capture stays while one of its rules holds for it; without any rule everything stays."""
 
     keep_captures: int | None = None  # the newest of each workload
-    keep_days: int | None = None
-    keep_uploads_days: int | None = None  # for uploads, instead of the two above
+    keep_days: int | None = None  # captures that are younger
+    keep_uploads_days: int | None = None  # uploads that came later; None: uploads stay
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A run whose files may go, and by which rules."""
+
+    run: RecordedRun
+    reason: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What retention would do now. notes: what it leaves alone because of a clock."""
+
+    removals: tuple[Removal, ...]  # oldest first
+    notes: tuple[str, ...]
 
 
 def configured_rules() -> Rules:
@@ -40,49 +58,49 @@ def configured_rules() -> Rules:
 
 
 def outdated(rules: Rules, *, at: datetime | None = None) -> tuple[RecordedRun, ...]:
-    """Runs whose files may go, oldest first. Tagged runs, baselines and reviewed runs never do.
+    """Runs whose files may go, oldest first: those of `planned`."""
+    return tuple(removal.run for removal in planned(rules, at=at).removals)
+
+
+def planned(rules: Rules, *, at: datetime | None = None) -> Plan:
+    """Which files may go and why. Those of tagged, reviewed and baseline runs never do.
+
+    A capture whose date is implausible stays and takes no other's place; time in which the history
+    saw nothing at all does not count towards an age (clock.py).
 
     Args:
         rules: what stays.
         at: the moment from which days are counted; now by default.
     """
     if rules == Rules():
-        return ()
-    recorded = runs()
+        return Plan((), ())
+    every = runs(limit=max(1, n_runs()))
     with reading() as connection:
-        marked = protected(connection)
-    by_capture: dict[str, list[RecordedRun]] = defaultdict(list)
-    for run in recorded:  # newest first, so captures come in that order too
-        by_capture[run.capture_id].append(run)
-    kept_captures = _newest(by_capture, rules.keep_captures) | _youngest(
-        recorded, rules.keep_days, at
-    )
-    if rules.keep_captures is None and rules.keep_days is None:
-        kept_captures = set(by_capture)
-    if rules.keep_uploads_days is not None:
-        uploads = {run.capture_id for run in recorded if run.origin == "upload"}
-        # From the day it came: what is uploaded may be old already.
-        border = _days_ago(rules.keep_uploads_days, at)
-        young = {run.capture_id for run in recorded if run.recorded_at >= border}
-        kept_captures = (kept_captures - uploads) | (young & uploads)
-    gone = [
-        run
-        for capture_id, members in by_capture.items()
-        if capture_id not in kept_captures
-        and not any(m.tags or m.run_id in marked for m in members)
+        marked = _marked_captures(connection)
+        deeds = connection.scalars(select(func.substr(audit.c.at, 1, 10)).distinct()).all()
+    clock = Clock(at or datetime.now(UTC), [*(run.recorded_at for run in every), *deeds])
+    captures = _by_capture(run for run in every if run.origin == "capture")
+    uploads = _by_capture(run for run in every if run.origin == "upload")
+    dated = [c for c in captures if clock.is_plausible(c[0].created_at)]
+    leaving = _leaving_captures(dated, rules, clock) + _leaving_uploads(uploads, rules, clock)
+    removals = [
+        Removal(run, reason)
+        for members, reason in leaving
+        if members[0].capture_id not in marked
         for run in members
         if has_files(run)
     ]
-    return tuple(reversed(gone))
+    removals.sort(key=lambda removal: (removal.run.created_at, removal.run.run_id))
+    return Plan(tuple(removals), clock.notes(n_undated=len(captures) - len(dated)))
 
 
-def delete_files(recorded: Iterable[RecordedRun], *, person: str | None = None) -> int:
+def delete_files(outdated_runs: Iterable[RecordedRun], *, person: str | None = None) -> int:
     """Delete the files of these runs and keep their numbers; how many runs that were."""
     actor = this_person() if person is None else person
     n_deleted = 0
-    for run in recorded:
+    for run in outdated_runs:
         with writing() as connection:
-            if run.run_id in protected(connection) or _is_tagged(connection, run.run_id):
+            if run.capture_id in _marked_captures(connection):
                 continue  # marked since it was found outdated
             connection.execute(
                 update(table).where(table.c.run_id == run.run_id).values(files_deleted_at=now())
@@ -93,28 +111,60 @@ def delete_files(recorded: Iterable[RecordedRun], *, person: str | None = None) 
     return n_deleted
 
 
-def _is_tagged(connection: Connection, run_id: str) -> bool:
-    return connection.execute(select(tags.c.tag).where(tags.c.run_id == run_id)).first() is not None
+def _marked_captures(connection: Connection) -> frozenset[str]:
+    """Captures with a tagged run, a baseline or a run that is part of a review."""
+    marked = union(
+        select(tags.c.run_id), select(baselines.c.run_id), select(review_sides.c.run_id)
+    ).subquery()
+    asked = select(table.c.capture_id).join(marked, table.c.run_id == marked.c.run_id)
+    return frozenset(connection.scalars(asked))
 
 
-def _newest(by_capture: dict[str, list[RecordedRun]], keep: int | None) -> set[str]:
-    if keep is None:
-        return set()
-    of_workload: dict[str, list[str]] = defaultdict(list)
-    for capture_id, members in by_capture.items():
-        of_workload[members[0].workload].append(capture_id)
-    return {capture_id for ids in of_workload.values() for capture_id in ids[:keep]}
+def _by_capture(newest_first: Iterable[RecordedRun]) -> list[list[RecordedRun]]:
+    """The runs of each capture, in the order of their newest run."""
+    members: dict[str, list[RecordedRun]] = defaultdict(list)
+    for run in newest_first:
+        members[run.capture_id].append(run)
+    return list(members.values())
 
 
-def _youngest(
-    recorded: Iterable[RecordedRun], keep_days: int | None, at: datetime | None
-) -> set[str]:
-    if keep_days is None:
-        return set()
-    border = _days_ago(keep_days, at)
-    return {run.capture_id for run in recorded if run.created_at >= border}
+_Leaving = list[tuple[list[RecordedRun], str]]  # the runs of a capture, and why they may go
 
 
-def _days_ago(n_days: int, at: datetime | None) -> str:
-    """A moment as the history writes it."""
-    return ((at or datetime.now(UTC)) - timedelta(days=n_days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _leaving_captures(
+    newest_first: Sequence[list[RecordedRun]], rules: Rules, clock: Clock
+) -> _Leaving:
+    if rules.keep_captures is None and rules.keep_days is None:
+        return []
+    n_newer: dict[str, int] = defaultdict(int)  # workload -> its captures that are newer
+    leaving: _Leaving = []
+    for members in newest_first:
+        workload = members[0].workload
+        rank, n_newer[workload] = n_newer[workload], n_newer[workload] + 1
+        age = clock.age(members[0].created_at)
+        is_new = rules.keep_captures is not None and rank < rules.keep_captures
+        is_young = rules.keep_days is not None and age <= timedelta(days=rules.keep_days)
+        if not (is_new or is_young):
+            reasons = []
+            if rules.keep_captures is not None:
+                reasons.append(
+                    f"{rank} captures of “{workload}” are newer "
+                    f"(keep_captures = {rules.keep_captures})"
+                )
+            if rules.keep_days is not None:
+                reasons.append(f"it is {age.days} days old (keep_days = {rules.keep_days})")
+            leaving.append((members, " and ".join(reasons)))
+    return leaving
+
+
+def _leaving_uploads(uploads: Sequence[list[RecordedRun]], rules: Rules, clock: Clock) -> _Leaving:
+    if rules.keep_uploads_days is None:
+        return []
+    leaving: _Leaving = []
+    for members in uploads:
+        # From the day it came: what is uploaded may be old already.
+        age = clock.age(max(run.recorded_at for run in members))
+        if age > timedelta(days=rules.keep_uploads_days):
+            rule = f"keep_uploads_days = {rules.keep_uploads_days}"
+            leaving.append((members, f"it was uploaded {age.days} days ago ({rule})"))
+    return leaving

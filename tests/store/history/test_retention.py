@@ -7,15 +7,16 @@ import pytest
 
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.store import history
-from profiler_core.store.history import Rules, audit
+from profiler_core.store.history import Rules, audit, recording
 from tests.store.history.samples import redated_copy
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def captures(home):
+def captures(home, monkeypatch):
     """Four captures of one workload and one of another; n days old, two runs each."""
+    monkeypatch.setattr(recording, "now", lambda: NOW.strftime("%Y-%m-%dT%H:%M:%SZ"))
     for n in (0, 10, 20, 30):
         for variant in ("eager", "default"):
             moment = f"2026-{11 if n <= 20 else 10}-{21 - n % 30 if n <= 20 else 22:02d}T12:00:00Z"

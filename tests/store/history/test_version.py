@@ -11,7 +11,7 @@ def test_every_change_is_a_new_version(home):
         seen.append(history.version())
         return len(set(seen)) == len(seen)
 
-    history.record(redated_copy(home, "c1"))
+    history.record(redated_copy(home, "c1", created_at="2024-01-01T00:00:00Z"))
     assert is_new()
     history.record(redated_copy(home, "c2", created_at="2020-01-01T00:00:00Z"))
     assert is_new()

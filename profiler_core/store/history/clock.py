@@ -1,0 +1,70 @@
+"""How old something is by a clock that may be wrong: a jump of it makes nothing old.
+
+The history saw a moment when a run was recorded or a deed noted. A clock that is set ahead shows
+as a long time in which it saw nothing; such a silence does not count towards an age. Quiet weeks
+of a team look the same, and then files are kept longer than the rule says, never shorter.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+_LONGEST_QUIET = timedelta(weeks=6)  # longer than holidays; shorter than a mistaken year
+_MAY_BE_AHEAD = timedelta(days=1)  # a machine's clock in another time zone
+_FIRST_DATE = datetime(2017, 1, 1, tzinfo=UTC)  # PyTorch's first year; a dead battery says 1970
+
+
+class Clock:
+    """The moment from which ages are counted, and the silences before it.
+
+    Args:
+        now: what the machine's clock says.
+        seen: ISO 8601 moments or dates at which the history saw something; later ones than `now`
+            were seen by a clock that was ahead, and do not count.
+    """
+
+    def __init__(self, now: datetime, seen: Iterable[str]) -> None:
+        self._now = now
+        moments = {_moment(text) for text in seen}
+        self._n_ahead = sum(moment > now + _MAY_BE_AHEAD for moment in moments)
+        known = sorted({moment for moment in moments if moment <= now} | {now})
+        self._silences = [
+            (start, end) for start, end in pairwise(known) if end - start > _LONGEST_QUIET
+        ]
+
+    def is_plausible(self, text: str) -> bool:
+        """Can something have been made at this moment: not in the future, not before PyTorch?"""
+        return _FIRST_DATE <= _moment(text) <= self._now + _MAY_BE_AHEAD
+
+    def age(self, text: str) -> timedelta:
+        """The time since this moment without the silences after it; negative in the future."""
+        since = _moment(text)
+        silent = sum(
+            (end - max(start, since) for start, end in self._silences if end > since), timedelta()
+        )
+        return self._now - since - silent
+
+    def notes(self, *, n_undated: int) -> tuple[str, ...]:
+        """Sentences on what a wrong clock keeps; `n_undated` captures have no plausible date."""
+        notes = [
+            f"From {start:%Y-%m-%d} to {end:%Y-%m-%d} nothing was recorded: these "
+            f"{(end - start).days} days count towards no age, since the clock may have jumped."
+            for start, end in self._silences
+        ]
+        if n_undated:
+            verb = "capture is" if n_undated == 1 else "captures are"
+            notes.append(
+                f"{n_undated} {verb} dated in the future or before 2017: such captures stay, and "
+                "take no other's place."
+            )
+        if self._n_ahead:
+            notes.append("The history saw moments that are still to come: is the clock right?")
+        return tuple(notes)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:  # a year below 1000, which strftime writes with three digits
+        return datetime.min.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

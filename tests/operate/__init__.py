@@ -1,0 +1,1 @@
+"""What an operator of a server must be able to rely on: nothing is lost, nothing is mixed up."""
