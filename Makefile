@@ -4,11 +4,14 @@ PYTHON ?= python3
 VENV   ?= .venv
 PORT   ?= 8501
 MATRIX ?= .matrix
+WORKERS ?= auto
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
+# Whole files to a worker, in the order of tests/conftest.py.
+XDIST  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-dev browser database test test-fast test-matrix test-gpu test-browser lint format types samples golden tables bench clean
+.PHONY: help run install install-dev browser database test suite test-fast test-matrix test-gpu test-browser lint format types samples golden tables bench clean
 
 ##@ Everyday
 
@@ -22,13 +25,15 @@ test: $(VENV)/.dev browser database  ## Everything that needs no GPU: lint, type
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache --no-logo
-	$(BIN)/mypy
-	$(PY) -m pytest -m "not gpu and not matrix"
+	@$(MAKE) --no-print-directory --jobs=2 types suite
 
 ##@ Parts of it
 
+suite: $(VENV)/.dev  ## All tests that need no GPU, on several workers: WORKERS=n, or two more than cores
+	$(PY) -m pytest -m "not gpu and not matrix" $(XDIST)
+
 test-fast: $(VENV)/.dev database  ## Only the tests that need neither a browser nor a child process with torch
-	$(PY) -m pytest -m "not gpu and not browser and not torch and not matrix" -q
+	$(PY) -m pytest -m "not gpu and not browser and not torch and not matrix" -q $(XDIST)
 
 test-browser: $(VENV)/.dev browser  ## Only the real-browser tests
 	$(PY) -m pytest -m browser
@@ -98,4 +103,4 @@ database: $(VENV)/.dev  ## Find a PostgreSQL for the tests, install one where th
 	$(PY) -m tests.store.history.postgres --install
 
 clean:  ## Remove the environment and what tools left behind
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/golden/actual
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/golden/actual tests/fixtures/larger

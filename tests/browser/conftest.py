@@ -9,17 +9,20 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import (
     Browser,
+    BrowserContext,
     ConsoleMessage,
     Page,
     StorageState,
@@ -39,6 +42,14 @@ PAGE_TIMEOUT_MS = 60_000
 
 # The key of every test's home, so that one cookie opens every dashboard.
 KEY = bytes(range(32))
+
+WINDOW: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "reduced_motion": "reduce"}
+# What a page may have left behind; not the scripts that the browser has read and compiled.
+STORAGES = "local_storage,indexeddb,cache_storage,service_workers,file_systems"
+
+# Where a dashboard of this process has listened: at an address that the browser knows it finds
+# the scripts compiled already, so the next dashboard listens there again.
+_PORTS: list[int] = []
 
 # What a browser reports although the page is right, by message or address. Keep it short.
 HARMLESS: tuple[str, ...] = (
@@ -70,6 +81,19 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _port_of_a_dashboard() -> int:
+    for port in _PORTS:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    _PORTS.append(free_port())
+    return _PORTS[-1]
+
+
 # Five seconds are too few where two cores also run a capture; a real failure still ends.
 expect.set_options(timeout=40_000)
 
@@ -94,7 +118,7 @@ def server(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 @contextmanager
 def running_server(home: Path, log: Path, app: Path = ROOT / "app.py") -> Iterator[Server]:
     """A dashboard over `home`; tests that write into a home start one of their own."""
-    port = free_port()
+    port = _port_of_a_dashboard()
     let_the_browser_in(home)
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -132,6 +156,12 @@ def signed_in_state(home: Path) -> StorageState:
     return {"cookies": [cookie], "origins": []}
 
 
+@cache
+def _let_in() -> StorageState:
+    with tempfile.TemporaryDirectory() as home:
+        return signed_in_state(Path(home))
+
+
 # Not scope="session": Playwright keeps an event loop running in this thread as long as it lives,
 # and the tests of other packages start their own.
 @pytest.fixture(scope="package")
@@ -145,15 +175,19 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     except chromium.NoBrowser as error:
         pytest.fail(str(error))
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
+        # With a profile on disk: there Chromium keeps the scripts that it has compiled.
+        kept = playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"),
             executable_path=path,
             # /dev/shm is small in containers; one colour profile makes pixels comparable.
             args=["--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"],
+            **WINDOW,
         )
-        state = signed_in_state(tmp_path_factory.mktemp("cookie"))
-        browser.new_context = partial(browser.new_context, storage_state=state)
+        browser = kept.browser
+        assert browser is not None
+        browser.new_context = partial(browser.new_context, storage_state=_let_in())
         yield browser
-        browser.close()
+        kept.close()
 
 
 @pytest.fixture
@@ -170,25 +204,47 @@ def dark_page(browser: Browser) -> Iterator[Page]:
 
 def watched_page(browser: Browser, color_scheme: str = "light") -> Iterator[Page]:
     """Open a tab; after the test, fail if its scripts complained."""
-    context = browser.new_context(
-        viewport={"width": 1440, "height": 900},
-        color_scheme=color_scheme,
-        reduced_motion="reduce",
-    )
-    context.set_default_timeout(PAGE_TIMEOUT_MS)
-    page = context.new_page()
-    complaints: list[str] = []
+    with _empty_context(browser) as context:
+        context.set_default_timeout(PAGE_TIMEOUT_MS)
+        page = context.new_page()
+        page.emulate_media(color_scheme=color_scheme)
+        complaints: list[str] = []
 
-    def note(message: ConsoleMessage) -> None:
-        about = f"{message.text} {message.location.get('url', '')}"
-        if message.type == "error" and not any(text in about for text in HARMLESS):
-            complaints.append(about)
+        def note(message: ConsoleMessage) -> None:
+            about = f"{message.text} {message.location.get('url', '')}"
+            if message.type == "error" and not any(text in about for text in HARMLESS):
+                complaints.append(about)
 
-    page.on("console", note)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    context.close()
+        page.on("console", note)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        yield page
     assert not complaints, complaints
+
+
+@contextmanager
+def _empty_context(browser: Browser) -> Iterator[BrowserContext]:
+    """The context with the profile, as if it were new; a second one at a time is one of its own."""
+    kept = browser.contexts[0]
+    blank, *others = kept.pages  # the last tab takes the browser with it
+    if others:
+        context = browser.new_context(**WINDOW)
+        yield context
+        context.close()
+        return
+    kept.add_cookies(_let_in()["cookies"])
+    yield kept
+    # Not reached by a test that fails: its tabs stay, and the next one gets a context of its own.
+    devtools = kept.new_cdp_session(blank)
+    for page in kept.pages:
+        if page is not blank:
+            origin = page.evaluate("location.origin")
+            page.close()
+            devtools.send(
+                "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGES}
+            )
+    devtools.detach()
+    kept.clear_cookies()
+    kept.unroute_all()
 
 
 def ready(page: Page) -> None:

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ROOT, Server, at_rest, ready, running_server, watched_page
-from tests.browser.waiting import expect_to_fit
+from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
 
@@ -182,16 +182,11 @@ def test_a_run_without_logs_says_how_to_get_them(browser: Browser, own_server: S
         expect(heading).to_contain_text("say nothing about compiling")
 
 
-@pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_the_page_is_never_wider_than_its_window(
-    browser: Browser, own_server: Server, width: int
-) -> None:
+def test_the_page_is_never_wider_than_its_window(browser: Browser, own_server: Server) -> None:
     for page in watched_page(browser):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.goto(own_server.link("compilation", **sample("breaky", "default")))
-        ready(page)
-        expect(page.locator("h1.fs-verdict")).to_be_visible(timeout=FIRST_MS)
-        expect_to_fit(page, width, of="[data-testid=stMain]")
+        for width in widths(page, own_server.link("compilation", **sample("breaky", "default"))):
+            expect(page.locator("h1.fs-verdict")).to_be_visible(timeout=FIRST_MS)
+            expect_to_fit(page, width, of="[data-testid=stMain]")
 
 
 def test_run_and_search_stay_in_the_address_though_sections_move(

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Server, at_rest, ready, running_server, watched_page
-from tests.browser.waiting import expect_to_fit
+from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
 
@@ -139,11 +139,8 @@ def test_a_run_alone_has_findings(page: Page, server: Server) -> None:
     expect(page.locator(".fs-finding").first).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_no_page_is_wider_than_its_window(browser: Browser, server: Server, width: int) -> None:
+@pytest.mark.parametrize("name", ["fusion", ""])
+def test_no_page_is_wider_than_its_window(browser: Browser, server: Server, name: str) -> None:
     for page in watched_page(browser):
-        page.set_viewport_size({"width": width, "height": 844})
-        for name in ("fusion", ""):
-            page.goto(server.link(name, bar="pointwise", group="0", **TWO))
-            ready(page)
+        for width in widths(page, server.link(name, bar="pointwise", group="0", **TWO)):
             expect_to_fit(page, width)

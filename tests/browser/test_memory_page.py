@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ROOT, Server, ready, running_server, watched_page
-from tests.browser.waiting import expect_to_fit
+from tests.browser.waiting import expect_to_fit, widths
 from tests.ingest.memory_snapshot.snapshots import a_snapshot, pickled
 
 pytestmark = pytest.mark.browser
@@ -47,11 +47,7 @@ def test_it_opens_cold_and_says_where_the_memory_went(
 
 def test_it_is_not_wider_than_its_window(browser: Browser, own_server: Server) -> None:
     for page in watched_page(browser):
-        page.set_viewport_size({"width": 390, "height": 844})
-        page.goto(own_server.link("memory", **PAIR))
-        for width in (390, 1280, 1920):
-            page.set_viewport_size({"width": width, "height": 844})
-            ready(page)
+        for width in widths(page, own_server.link("memory", **PAIR)):
             expect_to_fit(page, width)
 
 

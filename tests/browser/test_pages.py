@@ -19,7 +19,7 @@ from tests.browser.conftest import (
     running_server,
     watched_page,
 )
-from tests.browser.waiting import expect_to_fit
+from tests.browser.waiting import expect_to_fit, widths
 from tests.test_page_specs import MADE_UP
 
 pytestmark = pytest.mark.browser
@@ -67,13 +67,10 @@ def test_a_page_opens_cold_from_a_link(
         assert page.locator("img[onerror]").count() == 0
 
 
-@pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_no_page_is_wider_than_its_window(browser: Browser, own_server: Server, width: int) -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_is_wider_than_its_window(browser: Browser, own_server: Server, name: str) -> None:
     for page in watched_page(browser):
-        page.set_viewport_size({"width": width, "height": 844})
-        for name in PAGES:
-            page.goto(own_server.link(name, **COMPARISON))
-            ready(page)
+        for width in widths(page, own_server.link(name, **COMPARISON)):
             expect_to_fit(page, width)
             if width == 390:  # a phone sees the page, not the menu over it
                 expect(page.get_by_role("heading", level=1).first).to_be_in_viewport()

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ROOT, Server, at_rest, ready, running_server, watched_page
-from tests.browser.waiting import expect_to_fit
+from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
 
@@ -58,15 +58,10 @@ def test_it_opens_cold_and_names_the_slow_rank(
         expect(page.get_by_role("rowheader", name="Bus bandwidth, all-reduce")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_it_is_not_wider_than_its_window(
-    browser: Browser, ranks_server: Server, width: int
-) -> None:
+def test_it_is_not_wider_than_its_window(browser: Browser, ranks_server: Server) -> None:
     for page in watched_page(browser):
-        page.set_viewport_size({"width": width, "height": 844})
-        page.goto(ranks_server.link("ranks", **PAIR))
-        ready(page)
-        expect_to_fit(page, width)
+        for width in widths(page, ranks_server.link("ranks", **PAIR)):
+            expect_to_fit(page, width)
 
 
 def test_rank_traces_are_dropped_and_compared(

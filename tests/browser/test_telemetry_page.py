@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ROOT, Server, ready, running_server, watched_page
-from tests.browser.waiting import expect_to_fit
+from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
 
@@ -45,18 +45,13 @@ def test_it_opens_cold_and_draws_every_quantity(
             expect(chart.get_by_text(title, exact=True)).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_it_is_not_wider_than_its_window(
-    browser: Browser, telemetry_server: Server, width: int
-) -> None:
+def test_it_is_not_wider_than_its_window(browser: Browser, telemetry_server: Server) -> None:
     for page in watched_page(browser):
-        page.set_viewport_size({"width": width, "height": 844})
-        page.goto(telemetry_server.link("telemetry", **PAIR))
-        ready(page)
-        expect_to_fit(page, width)
-        name = page.get_by_role("rowheader", name="Energy per step")
-        # A phone has no room for a long name on one line beside the values of three runs.
-        expect(name).to_have_css("white-space", "normal" if width == 390 else "nowrap")
+        for width in widths(page, telemetry_server.link("telemetry", **PAIR)):
+            expect_to_fit(page, width)
+            name = page.get_by_role("rowheader", name="Energy per step")
+            # A phone has no room for a long name on one line beside the values of three runs.
+            expect(name).to_have_css("white-space", "normal" if width == 390 else "nowrap")
 
 
 def test_the_axis_is_in_the_address_and_the_trace_has_one(

@@ -1,9 +1,25 @@
 """What a window needs a moment for after its page is ready: figures take their width last."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 from playwright.sync_api import Page
 from playwright.sync_api import TimeoutError as NotInTime
+
+from tests.browser.conftest import ready
+
+# Opened on a phone, where the menu must be closed, then drawn out and in again.
+_WIDTHS = (390, 1920, 1280)
+
+
+def widths(page: Page, address: str) -> Iterator[int]:
+    """Open the address in a narrow window, and say each width that the window is then given."""
+    page.set_viewport_size({"width": _WIDTHS[0], "height": 844})
+    page.goto(address)
+    for width in _WIDTHS:
+        page.set_viewport_size({"width": width, "height": 844})
+        ready(page)
+        yield width
 
 
 def expect_to_fit(page: Page, width: int, of: str = "html") -> None:

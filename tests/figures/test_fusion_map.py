@@ -1,6 +1,5 @@
 """The fusion map draws what the ledger says, and stays small for thousands of groups."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -72,9 +71,7 @@ def test_names_are_text(ledger):
 
 def test_thousands_of_groups_are_few_shapes(ledger):
     many = tuple(ledger.groups) * 50
-    start = time.process_time()
     figure = fusion_map(in_program_order(many), LABELS, LIGHT)
-    assert time.process_time() - start < 3
     assert len(many) > 5000
     assert len(targets(figure).y) < 800
     assert len(figure.data) < 30
