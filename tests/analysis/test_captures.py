@@ -11,10 +11,10 @@ from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.work import is_wrapper
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
+from tests.larger import LARGER
 from tests.reference import ns, read_events, totals, union
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "captures"
-SHARED = Path(__file__).parents[3] / "shared" / "captures"
 
 TOTALS = (
     "n_kernels",
@@ -29,13 +29,14 @@ TOTALS = (
     "n_graph_launches",
 )
 
+SMALL = [
+    pytest.param(path.parent, id=path.parent.name) for path in sorted(FIXTURES.glob("*/run.json"))
+]
+
 
 def _captures():
-    shared = sorted(SHARED.iterdir()) if SHARED.is_dir() else []
-    return [
-        pytest.param(path, id=path.name)
-        for path in sorted(p.parent for p in FIXTURES.glob("*/run.json"))
-    ] + [pytest.param(path, id=f"shared-{path.name}", marks=pytest.mark.shared) for path in shared]
+    larger = sorted((LARGER / "captures").iterdir())
+    return SMALL + [pytest.param(path, id=f"larger-{path.name}") for path in larger]
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +86,7 @@ def test_less_than_two_per_cent_of_kernel_time_is_other(folder):
     assert list(s.by_category) == [key for key in CATEGORIES if key in s.by_category]
 
 
-@pytest.mark.parametrize("folder", [p for p in _captures() if not p.marks])
+@pytest.mark.parametrize("folder", SMALL)
 def test_golden_numbers(folder):
     golden = Path(__file__).parents[1] / "golden" / f"{folder.name}.json"
     actual = golden.parent / "actual" / golden.name

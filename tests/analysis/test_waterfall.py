@@ -15,9 +15,9 @@ from profiler_core.analysis.waterfall import (
 )
 from profiler_core.ingest.run import open_run
 from tests.analysis.ledger.pairs import (
+    CAPTURES,
     FIXTURES,
     INFERENCE,
-    SHARED,
     SMALL,
     TRAINING,
     ledger,
@@ -84,17 +84,15 @@ def test_the_own_pace_of_the_device_is_not_estimated():
     assert not unprofiled[key].estimated
 
 
-@pytest.mark.shared
-@pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here")
 @pytest.mark.parametrize(("baseline", "candidate"), INFERENCE + TRAINING)
 def test_sums_exactly_on_the_unprofiled_clock(baseline, candidate):
-    records = [open_run(SHARED / name).record for name in (baseline, candidate)]
+    records = [open_run(CAPTURES / name).record for name in (baseline, candidate)]
     times = tuple(step_time_ns(record.measurement) for record in records)
     summaries = tuple(
-        summarise(side(SHARED / name).trace, record.measurement)
+        summarise(side(CAPTURES / name).trace, record.measurement)
         for name, record in zip((baseline, candidate), records, strict=True)
     )
-    check(waterfall(summaries, times, ledger(SHARED / baseline, SHARED / candidate)))
+    check(waterfall(summaries, times, ledger(CAPTURES / baseline, CAPTURES / candidate)))
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), SMALL)

@@ -15,9 +15,10 @@ from typing import Any
 
 from profiler_core.ingest.torch_logs.breaks import original_function
 from profiler_core.model.compilation import CompileLog
+from tests.larger import LARGER
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "torch_logs"
-SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "torch_logs"
+LARGER_CORPUS = LARGER / "torch_logs"
 
 # Settings whose logs hold the artifacts graph_breaks and recompiles (or recompiles_verbose).
 WITH_ARTIFACTS = {

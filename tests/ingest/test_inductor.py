@@ -8,10 +8,10 @@ from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_ke
 from profiler_core.ingest.inductor.graphs import read_graph
 from profiler_core.ingest.inductor.parts import likest
 from profiler_core.ingest.inductor.reader import read_inductor
+from tests.larger import LARGER
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "ledger"
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
-CORPUS = Path(__file__).resolve().parents[2] / ".." / "shared" / "torch_logs"
 
 GRAPH = """class GraphModule(torch.nn.Module):
     def forward(self, L_x_: "f32[8, 4][4, 1]cuda:0"):
@@ -58,6 +58,7 @@ def test_nodes_of_a_printed_graph():
 CODE = """
 triton_poi_fused_relu_0 = async_compile.triton('triton_poi_fused_relu_0', '''
 import triton
+from tests.larger import LARGER
 ''', device_str='cuda')
 
 def partition_0(args):
@@ -141,13 +142,11 @@ def test_no_log_is_an_empty_one():
     assert read_inductor([]).graphs == ()
 
 
-@pytest.mark.shared
-@pytest.mark.skipif(not CORPUS.exists(), reason="the logs of other versions are not here")
 @pytest.mark.parametrize(
     "version", ["2.4.1", "2.5.1", "2.7.1", "2.8.0", "2.11.0", "2.13.0", "2.15.0"]
 )
 def test_every_version_gives_forward_and_backward(version):
-    logs = sorted((CORPUS / version / "e_training" / "torch_trace").glob("*.gz"))
+    logs = sorted((LARGER / "torch_logs" / version / "e_training" / "torch_trace").glob("*.gz"))
     graphs = read_inductor(logs).graphs
     assert {"forward", "backward"} <= {graph.direction for graph in graphs}
     for graph in graphs:

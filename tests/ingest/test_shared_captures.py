@@ -1,7 +1,6 @@
-"""Every real capture that lies beside the checkout opens, and its totals equal the reference."""
+"""Every one of the larger real captures opens, and its totals equal the reference."""
 
 import gzip
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -10,17 +9,12 @@ from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 from profiler_core.model.trace import TABLE_SCHEMAS
 from tests.ingest.totals import file_totals
+from tests.larger import LARGER
 from tests.reference import read_events, totals
 
-SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 TRACES = sorted(
-    path for folder in ("captures", "breaks") for path in (SHARED / folder).glob("*/trace.json.gz")
+    path for folder in ("captures", "breaks") for path in (LARGER / folder).glob("*/trace.json.gz")
 )
-
-pytestmark = [
-    pytest.mark.shared,
-    pytest.mark.skipif(not TRACES, reason="../shared is not beside this checkout"),
-]
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
@@ -52,7 +46,7 @@ def test_a_capture_is_a_run(path):
 
 
 def test_the_steps_are_where_the_reference_finds_them():
-    path = SHARED / "captures" / "bert.eager" / "trace.json.gz"
+    path = LARGER / "captures" / "bert.eager" / "trace.json.gz"
     trace = read_kineto(path)
     steps = trace.annotations.filter(
         pl.col("name").cast(pl.String).str.starts_with("ProfilerStep#")

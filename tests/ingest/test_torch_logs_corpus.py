@@ -9,7 +9,7 @@ from profiler_core.ingest.torch_logs.reader import read_torch_logs
 from profiler_core.ingest.torch_trace.reader import read_torch_trace
 from tests.ingest.compile_corpus import (
     FIXTURES,
-    SHARED,
+    LARGER_CORPUS,
     WITH_ARTIFACTS,
     Scenario,
     check_merged,
@@ -44,9 +44,7 @@ def test_the_fixtures_agree_with_the_truth(scenario):
     _check_all(scenario)
 
 
-@pytest.mark.shared
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the full corpus is not beside this checkout")
-@pytest.mark.parametrize("scenario", _ids(scenarios(SHARED)))
+@pytest.mark.parametrize("scenario", _ids(scenarios(LARGER_CORPUS)))
 def test_the_full_corpus_agrees_with_the_truth(scenario):
     _check_all(scenario)
 

@@ -14,9 +14,9 @@ from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 from profiler_core.model.compilation import CudaGraphEvent
 from tests.builders import a_trace, kernel, launch, op, step
+from tests.larger import LARGER
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "graph_breaks"
-SHARED = Path(__file__).resolve().parents[3] / ".." / "shared" / "breaks"
 
 
 US = 1000  # kernels that wait in the queue are 1 µs apart: these steps are longer than that
@@ -230,8 +230,6 @@ def test_the_truth_lies_in_the_range_of_our_own_captures(run, cost_us):
     assert found.range_ns[0] <= cost_us * US <= found.range_ns[1]
 
 
-@pytest.mark.shared
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the captures are not beside this checkout")
 @pytest.mark.parametrize(("run", "cost_us"), MEASURED)
 def test_the_cost_is_near_the_truth_on_all_captures(run, cost_us):
-    _check_measured(SHARED / run, cost_us)
+    _check_measured(LARGER / "breaks" / run, cost_us)

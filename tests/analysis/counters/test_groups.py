@@ -1,7 +1,7 @@
 """Counters of real fusion groups: ResNet-50 on an H200, eager and compiled.
 
 The traces are the repository's samples, the counters (tests/fixtures/counters) of another run of
-the same program; with ../shared both come from one program.
+the same program; in tests/fixtures/larger both come from one program.
 """
 
 from dataclasses import replace
@@ -25,21 +25,17 @@ from profiler_core.ingest.counters.reader import read_counters
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
+from tests.larger import LARGER
 
 ROOT = Path(__file__).resolve().parents[3]
-SHARED = ROOT / ".." / "shared"
 FIXTURES = ROOT / "tests" / "fixtures" / "counters"
 PLACES = [
     pytest.param(ROOT / "sample_traces" / "resnet50", FIXTURES, "", id="samples"),
     pytest.param(
-        SHARED / "captures",
-        SHARED / "counters",
+        LARGER / "captures",
+        LARGER / "counters",
         "resnet50_b32.",
-        id="shared",
-        marks=[
-            pytest.mark.shared,
-            pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here"),
-        ],
+        id="larger",
     ),
 ]
 POINTWISE = {"norm", "elementwise", "triton_pointwise"}

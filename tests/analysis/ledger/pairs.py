@@ -6,9 +6,10 @@ from pathlib import Path
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.kineto.reader import read_kineto
+from tests.larger import LARGER
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "ledger"
-SHARED = Path(__file__).resolve().parents[3] / ".." / "shared" / "captures"
+CAPTURES = LARGER / "captures"
 
 SMALL = (
     ("customcnn.eager", "customcnn.reduce-overhead"),

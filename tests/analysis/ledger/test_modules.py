@@ -6,7 +6,7 @@ from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.ledger.modules import ROOT, module_of_all, node_modules
 from profiler_core.ingest.inductor.graphs import placeholder_names, read_graph
 from profiler_core.model.inductor import CompiledGraph
-from tests.analysis.ledger.pairs import SHARED, TRAINING, ledger, side, small
+from tests.analysis.ledger.pairs import CAPTURES, TRAINING, ledger, side, small
 
 # Two blocks as torch 2.11 prints them: a parameter of the frame itself, one used by a member, a
 # function of another file between, and a second block whose class has a `forward` as well.
@@ -98,10 +98,8 @@ def test_without_logs_no_module_and_the_reason():
     assert any("No group has a module" in note for note in result.notes)
 
 
-@pytest.mark.shared
-@pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here")
 def test_a_backward_is_of_its_forwards_module():
-    result = ledger(SHARED / TRAINING[0][0], SHARED / TRAINING[0][1])
+    result = ledger(CAPTURES / TRAINING[0][0], CAPTURES / TRAINING[0][1])
     gradients = [g for g in result.of_kind("matched") if g.phase == "backward"]
     with_module = [g for g in gradients if g.module is not None]
     assert len(with_module) > 0.95 * len(gradients)
@@ -116,22 +114,18 @@ def test_a_backward_is_of_its_forwards_module():
         assert all(name.startswith("layer") and name.endswith(member) for name in blocks)
 
 
-@pytest.mark.shared
-@pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here")
 def test_python_calls_name_classes():
-    with_stack = side(SHARED / "resnet50_b1.eager+stack")
-    plain = side(SHARED / "resnet50_b32.eager")
+    with_stack = side(CAPTURES / "resnet50_b1.eager+stack")
+    plain = side(CAPTURES / "resnet50_b32.eager")
     result = fusion_ledger(plain, with_stack)
     names = [g.module for g in result.of_kind("matched")]
     assert "ResNet_0.Sequential_0.Bottleneck_0.Conv2d_1" in names
     assert sum(name is not None for name in names) > 0.95 * len(names)
 
 
-@pytest.mark.shared
-@pytest.mark.skipif(not SHARED.exists(), reason="the larger captures are not here")
 def test_an_attribution_pass_names_the_modules_of_another_trace():
-    stacks = side(SHARED / "resnet50_b1.eager+stack").trace
-    plain = side(SHARED / "resnet50_b32.eager").trace
+    stacks = side(CAPTURES / "resnet50_b1.eager+stack").trace
+    plain = side(CAPTURES / "resnet50_b32.eager").trace
     result = fusion_ledger(LedgerSide(plain, stacks=stacks), LedgerSide(plain))
     convolutions = [g.module for g in result.of_kind("matched") if "conv2d" in g.title]
     assert convolutions[0] == "ResNet_0.Conv2d_0"

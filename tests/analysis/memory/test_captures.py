@@ -16,23 +16,20 @@ from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.memory_snapshot.open import open_snapshot
 from profiler_core.ingest.run import open_run
+from tests.larger import LARGER
 from tests.reference_memory import memory_totals
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "sample_traces"
-SHARED = ROOT.parent / "shared" / "captures"
 FIXTURES = ROOT / "tests" / "fixtures" / "captures"
 
 
 def traces():
     own = sorted([*FIXTURES.glob("*/trace.json.gz"), *SAMPLES.glob("*/*/trace.json.gz")])
-    shared = sorted(SHARED.glob("*/trace.json.gz")) if SHARED.is_dir() else []
+    larger = sorted((LARGER / "captures").glob("*/trace.json.gz"))
     return [
         pytest.param(path, id=f"{path.parent.parent.name}-{path.parent.name}") for path in own
-    ] + [
-        pytest.param(path, id=f"shared-{path.parent.name}", marks=pytest.mark.shared)
-        for path in shared
-    ]
+    ] + [pytest.param(path, id=f"larger-{path.parent.name}") for path in larger]
 
 
 @pytest.mark.parametrize("path", traces())

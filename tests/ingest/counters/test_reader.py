@@ -12,9 +12,9 @@ from profiler_core.ingest.counters import tables
 from profiler_core.ingest.counters.reader import read_counters, read_run_counters
 from profiler_core.model.run import RunFiles, RunRecord
 from tests.ingest.slug_of import slug_of
+from tests.larger import LARGER
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "counters"
-SHARED = Path(__file__).resolve().parents[3] / ".." / "shared" / "counters"
 
 HEAD = '"ID","Kernel Name","Grid Size","dram__bytes_read.sum","dram__bytes_write.sum"'
 UNITS = '"","","","byte","byte"'
@@ -177,10 +177,8 @@ def test_sums_of_real_files(path):
     assert found.l2_size_bytes == 60 << 20
 
 
-@pytest.mark.shared
-@pytest.mark.skipif(not SHARED.exists(), reason="the larger files are not here")
 def test_sums_of_all_files():
-    paths = sorted(SHARED.glob("*.csv.gz"))
+    paths = sorted((LARGER / "counters").glob("*.csv.gz"))
     assert len(paths) >= 5
     for path in paths:
         assert_sums(path)
