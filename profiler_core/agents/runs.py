@@ -1,4 +1,4 @@
-"""Runs by their id, as an agent names them.
+"""The runs of ids that an agent passes.
 
 An id is a key of the library ("sample/customcnn/eager", as in the dashboard's addresses) or a path
 on this machine.
@@ -16,7 +16,7 @@ from profiler_core.store import library
 
 
 def path_of(run: str) -> Path:
-    """Where the run of an id lies.
+    """The path of the run with this id.
 
     Raises:
         BadInput: there is none.
@@ -69,7 +69,7 @@ def compiled(run: str) -> CompilationReport:
         raise problem.error()
     if report is None:
         raise NothingToAnalyse(
-            f"{run} holds no log of the compiler.",
+            f"{run} has no compiler log.",
             remedy="Ask for the compiled run, or capture it with logs.",
         )
     return report

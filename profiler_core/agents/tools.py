@@ -186,7 +186,11 @@ def kernel(run: str, name: str, code_offset: int = 0) -> dict[str, Any]:
     first = max(0, code_offset)
     answer = {"n_steps": of_trace.n_steps, **plain(fitting[0]), "compile_id": compile_id}
     if definition is None:
-        return {**answer, "code": None, "note": "No structured log holds generated code for it."}
+        return {
+            **answer,
+            "code": None,
+            "note": "No structured log has its generated code.",
+        }
     end = first + _CODE_CHARACTERS
     answer |= {
         "inputs": [f"{label}: {shape}" for label, shape in definition.inputs],
@@ -232,7 +236,7 @@ def _headline(finding: dict[str, Any]) -> dict[str, Any]:
 
 
 def _short_kernel(row: dict[str, Any]) -> dict[str, Any]:
-    """Names of templates run to thousands of characters; their beginning tells them apart."""
+    """The row with its kernel name cut to 160 characters; template names can have thousands."""
     name = row["name"]
     return {**row, "name": name if len(name) <= 160 else f"{name[:160]}…"}
 

@@ -17,7 +17,7 @@ from profiler_core.capture.round_plan import (
     DEFAULT_TELEMETRY_SECONDS,
     TIMING_CAP_SECONDS,
 )
-from profiler_core.capture.sweep.asked import Sweep, parse_sweep
+from profiler_core.capture.sweep.request import Sweep, parse_sweep
 from profiler_core.capture.torch_settings import OPTIONAL_LOGS
 from profiler_core.capture.variant_spec import (
     BASES,

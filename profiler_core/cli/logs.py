@@ -79,7 +79,7 @@ def _of_run(path: Path, baseline: Path | None) -> CompilationReport:
         raise problem.error()
     if report is None:
         raise NothingToAnalyse(
-            f"{run.path} holds no log of the compiler.",
+            f"{run.path} has no compiler log.",
             remedy="Capture with logs, or pass the stderr of a run with TORCH_LOGS set.",
         )
     return report

@@ -27,13 +27,13 @@ def us(ns: int) -> float:
 
 
 def process_event(pid: int, name: str, order: int) -> Iterator[Event]:
-    """What a process is called, and its place from the top."""
+    """The metadata events with the name of a process and its order from the top."""
     yield {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
     yield {"ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": order}}
 
 
 def thread_event(pid: int, tid: int, name: str, order: int) -> Iterator[Event]:
-    """What a row is called, and its place in the process."""
+    """The metadata events with the name of a row and its order in the process."""
     yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
     yield {
         "ph": "M",
@@ -47,7 +47,7 @@ def thread_event(pid: int, tid: int, name: str, order: int) -> Iterator[Event]:
 def write_events(path: Path, events: Iterable[Event], metadata: Mapping[str, Any]) -> int:
     """Write one trace, gzipped where the name ends in .gz; returns the number of events.
 
-    It is written aside and renamed, so that nobody reads half of it.
+    Written to a temporary file and renamed, so that no reader sees a part of it.
 
     Raises:
         BadInput: the file cannot be written.

@@ -1,4 +1,4 @@
-"""Which row of its thread an event goes to, so that the reader loses none.
+"""The row of its thread that an event is written to, so that Perfetto drops none.
 
 In this format the events of one thread must nest; Perfetto drops those that cross
 (`slice_drop_overlapping_complete_event` in its table `stats`). Those go to a row of their own.

@@ -36,7 +36,7 @@ def stage_colors(palette: Palette) -> Mapping[Stage, str]:
 
 
 def compilation_icicle(nodes: Sequence[Node], palette: Palette) -> go.Figure:
-    """Boxes as wide as their time; a click on one makes it the whole width."""
+    """An icicle of compile phases, each box as wide as its time; a click zooms into a box."""
     colors = stage_colors(palette)
     total = nodes[0].dur_ns if nodes else 0
     depth = max((node.key.count("/") for node in nodes), default=0) + 1

@@ -113,7 +113,7 @@ def _head(
     frame: Frame,
     n_panels: int,
 ) -> None:
-    """Name, time and kernels above either stack, in two lines that never meet."""
+    """Write name, time and kernels above either stack."""
     for side, x, anchor in ((0, frame.left[0], "left"), (1, frame.right[1], "right")):
         kernels = sum(group.n_kernels[side] for group in panel.groups)
         copies = sum(group.n_copies[side] for group in panel.groups)
@@ -132,7 +132,7 @@ def _head(
 
 
 def time_axis(tall_ns: float) -> tuple[str, list[float], list[str]]:
-    """(unit, ticks in ns, what stands at them) of an axis from 0; never four digits or 1e+03."""
+    """(unit, ticks in ns, tick labels) of an axis from 0; never four digits or 1e+03."""
     factor, unit = next(
         ((f, u) for f, u in ((1e-9, "s"), (1e-6, "ms")) if tall_ns * f >= 1), (1e-3, "µs")
     )
@@ -169,7 +169,7 @@ def _fill(
 def _draw_saving(
     figure: Figure, totals: tuple[float, float], palette: Palette, frame: Frame, time: str
 ) -> None:
-    """The height that one side lacks."""
+    """Draw the difference of the two stacks as a dotted box with the change."""
     before, after = totals
     if not before or abs(after - before) < 0.02 * max(totals):
         return

@@ -17,7 +17,7 @@ _STACK = 0.17  # width of either stack, of a panel's
 _GAP = 0.035  # between panels, of the whole
 _LABEL_PX = 17  # a ribbon as high as this has room for its name
 _WIDTH_CHARACTERS = 120  # of 12 px letters in the whole picture, at 1280 px
-_LEAST_ROOM = 12  # characters; less of a name says nothing
+_LEAST_ROOM = 12  # characters; a shorter part of a name is not shown
 _SAME = 0.05  # changes within this are "alike"
 _CURVE = tuple((i / 20, 3 * (i / 20) ** 2 - 2 * (i / 20) ** 3) for i in range(21))
 _ALONE: dict[Kind, str] = {
@@ -35,12 +35,12 @@ class Panel:
 
     label: str
     groups: Sequence[FoldedGroup]
-    selected: int | None = None  # place of the open group in `groups`
+    selected: int | None = None  # index of the open group in `groups`
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Where a panel lies, and what a pixel is worth."""
+    """The horizontal extent of a panel, and the ns of one pixel."""
 
     left: tuple[float, float]
     right: tuple[float, float]
@@ -49,7 +49,7 @@ class Frame:
 
     @property
     def ribbon(self) -> tuple[float, float]:
-        """From where to where the ribbons go."""
+        """Start and end of the ribbons on the x axis."""
         return self.left[1] + 0.003, self.right[0] - 0.003
 
 
@@ -126,7 +126,7 @@ def draw_panel(
 
 
 def _name(figure: Figure, part: Part, palette: Palette, frame: Frame, y: float) -> None:
-    """What it is and its times, on the ribbon; as much as there is room for."""
+    """Write title and times of a part on its ribbon, as far as there is room."""
     times = _times(*part.heights)
     room = frame.characters - len(times) - 3
     text = f"<b>{times}</b>"
@@ -144,7 +144,7 @@ def _name(figure: Figure, part: Part, palette: Palette, frame: Frame, y: float) 
 def _name_alone(
     figure: Figure, part: Part, palette: Palette, frame: Frame, sums: tuple[float, float]
 ) -> None:
-    """Beside its stack, where no ribbon is."""
+    """Write the title of a part without a counterpart beside its stack."""
     side = 0 if part.heights[0] else 1
     why = _ALONE.get(part.kind, "")
     room = frame.characters // 2 - len(why) - 2
@@ -157,7 +157,7 @@ def _name_alone(
 
 
 def _begun(title: str, longest: int) -> str:
-    """Operators are told by how they begin."""
+    """The title cut to `longest` characters at its end."""
     return title if len(title) <= longest else f"{title[: longest - 1]}…"
 
 

@@ -23,7 +23,7 @@ class Part:
     title: str
     kind: Kind
     sides: tuple[dict[str, float], dict[str, float]]  # category -> ns per step
-    number: int | None  # place in the given groups; None: several small ones
+    number: int | None  # index in the given groups; None: several small ones
     n_kernels: tuple[float, float]
     source: str
     module: str

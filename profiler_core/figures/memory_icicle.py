@@ -49,10 +49,10 @@ def memory_icicle(live: SnapshotLive, palette: Palette) -> go.Figure:
 
 
 def _boxes(live: SnapshotLive) -> dict[str, _Box]:
-    """Key of a box (frames joined) -> it; "" is all of it. No child is wider than its parent."""
+    """Key (frames joined) -> box; "" is the whole. No child is wider than its parent."""
     boxes = {"": _Box("allocated by the step, live at the peak", "")}
     paths = [origin.path or (origin.label,) for origin, _, _ in live.rows]
-    shared = _shared(paths)  # what everything was called from tells nothing apart
+    shared = _shared(paths)  # frames that all paths share are left out
     for (_, n, size), full_path in zip(live.rows, paths, strict=True):
         path = full_path[shared:]
         key = ""

@@ -1,10 +1,10 @@
-"""Names for a figure: harmless, short enough for an axis, and still telling."""
+"""Names for figures: escaped, and short enough for an axis."""
 
 import re
 from html import escape
 
 _LONGEST = 46
-# What stands before the telling part, again and again.
+# Prefixes that many kernels share.
 _NOISE = re.compile(
     r"^(?:void\s+|at::native::|\(anonymous namespace\)::|cutlass::|std::|cub::|c10::)+"
 )
@@ -19,7 +19,7 @@ def plotly_text(name: str) -> str:
 
 
 def clipped(name: str, longest: int) -> str:
-    """The beginning and the end, which tell most: "my_resnet50_pro…ank0.json.gz"."""
+    """The name cut in its middle: "my_resnet50_pro…ank0.json.gz"."""
     if len(name) <= longest:
         return name
     tail = max(1, (longest - 1) // 3)

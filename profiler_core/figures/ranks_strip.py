@@ -82,7 +82,7 @@ def _span(jobs: Sequence[tuple[str, Sequence[Column]]], number: int) -> tuple[fl
 
 
 def _share(value: float, span: tuple[float, float]) -> float:
-    """Place within the span; differences below 2 % of the value are no colour."""
+    """The value's position in the span, 0 to 1; spans below 2 % of the value count as 2 %."""
     least, most = span
     room = max(most - least, 0.02 * most)
     return (value - least) / room if room else 0.0

@@ -13,7 +13,7 @@ from profiler_core.units import format_duration, format_share
 
 _BAR_PX, _REST_PX, _LABEL_SHIFT_PX = 66, 60, 30
 _LABELLED_SHARE = 0.055  # of the longest bar; narrower parts have no room for a number
-_SHOWN_SHARE = 0.004  # kinds below this in every bar are joined: a line of one pixel says nothing
+_SHOWN_SHARE = 0.004  # kinds below this in every bar are joined: they would be one pixel wide
 
 _IDLE = {"gpu": "GPU idle", "cpu": "no operator"}
 _REST = "smallest categories"

@@ -113,7 +113,7 @@ def _draw(figure: go.Figure, line: Line, label: str, suffix: str, palette: Palet
 
 
 def _with_gaps(points: Sequence[Point]) -> tuple[list[float | None], list[float | None]]:
-    """X and y with a hole wherever nothing was sampled for a while."""
+    """X and y, with None where nothing was sampled for longer than usual."""
     distances = [b - a for (a, _), (b, _) in pairwise(points)]
     longest = max(_GAP_S, 5 * median(distances)) if distances else 0.0
     xs: list[float | None] = []
@@ -146,7 +146,7 @@ def _phases(figure: go.Figure, lines: Lines, suffix: str, palette: Palette) -> N
 
 
 def _range(key: Key, of_key: Sequence[Line]) -> list[float]:
-    """From zero where zero means something; else wide enough that noise stays noise."""
+    """The y range: from 0 for power, utilisation and CPU; else at least a tenth of the value."""
     values = [y for line in of_key for _, y in line.points]
     low, high = min(values), max(values)
     if key == "utilization":

@@ -1,6 +1,6 @@
 """The Plotly template: our fonts, hairlines and colours; no boxes, no mode bar.
 
-Figures are shown with theme=None, so that what stands here is what is drawn.
+Figures are shown with theme=None, so that Streamlit does not override the template.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""The one place where colours are chosen; every picture and the timeline take them from here.
+"""The colours of all figures and of the timeline.
 
 A hue has a meaning: blues are dense maths, violet is attention, dark green and green are Triton,
 amber is normalisation, browns are copies, red is communication, pink is the optimizer, grey is

@@ -25,8 +25,8 @@ _BAND_OPACITY = 0.16
 _LONGEST_CHANGE = 34  # characters of the words above a mark
 _ROOM = 0.18  # above and below the lines, of what they span
 _FROM_ZERO_BELOW = 0.4
-_NAMED_SHIFT = 0.02  # less is said when asked only
-_MOST_MARKS = 6  # words for more would lie over each other; hovering says the rest
+_NAMED_SHIFT = 0.02  # smaller changes are shown on hover only
+_MOST_MARKS = 6  # labels of more would overlap; the others are shown on hover
 
 # metric -> (factor, unit) candidates, the largest first; None: a plain count.
 _TIMES = ((1e-9, "s"), (1e-6, "ms"), (1e-3, "µs"), (1.0, "ns"))
@@ -84,7 +84,7 @@ def trend_legend(chart: TrendChart, palette: Palette) -> tuple[tuple[str, str], 
 
 
 def format_metric(metric: str, value: float | None) -> str:
-    """A number of this metric in words."""
+    """A value of this metric as text with its unit; None is a dash."""
     if value is None:
         return "–"
     if metric == "step_time_ns":
@@ -113,7 +113,7 @@ def _name_shifts(
     factor: float,
     palette: Palette,
 ) -> None:
-    """Write how much a point moved, where that is more than its rounds wander."""
+    """Label points with their change where it is larger than the variation of their rounds."""
     for line in chart.lines:
         for point in line.points:
             moved = abs((point.ratio or 1.0) - 1)
@@ -141,7 +141,7 @@ def _coloured(lines: Sequence[TrendLine]) -> list[tuple[TrendLine, int]]:
 
 
 def _positions(chart: TrendChart, order: Order) -> dict[str, datetime | int]:
-    """run_id -> place on the axis. Runs of one capture share theirs."""
+    """run_id -> position on the axis; runs of one capture share a position."""
     runs = {p.run.run_id: p.run for line in chart.lines for p in line.points}
     starts: dict[str, str] = {}
     for run in runs.values():
@@ -258,7 +258,7 @@ def _draw_line(
 
 
 def _is_small(quantity: str) -> bool:
-    """A change that is said when asked, and not marked: it seldom moves a number."""
+    """Whether a change of this quantity is shown on hover only: it seldom moves a number."""
     return quantity in ("host", "CPU", "Python")
 
 
@@ -290,7 +290,7 @@ def _hover(line: TrendLine, point: TrendPoint, metric: str) -> str:
 def _mark_changes(
     figure: go.Figure, chart: TrendChart, positions: dict[str, datetime | int], palette: Palette
 ) -> None:
-    """A dotted line with words where the environment changed; once for all lines."""
+    """A labelled dotted line where the environment changed, one for all variants."""
     marks: dict[datetime | int, list[str]] = {}
     for line in chart.lines:
         for point in line.points:

@@ -65,7 +65,7 @@ def test_the_same_backend_with_two_options_is_two_variants():
         ("torchscript+device=CPU", "gives options to torchscript", "openvino"),
         ("aot_eager+level=3", "takes no options", "Leave"),
         ("openxla+device=CPU", "takes no options", "Leave"),
-        ("openvino+config.A=1+config.A.B=2", "gives config.A a value and parts", "Keep one"),
+        ("openvino+config.A=1+config.A.B=2", "gives config.A both a value", "Keep one"),
     ],
 )
 def test_what_would_go_unnoticed_is_refused(text, problem, remedy):

@@ -19,7 +19,7 @@ _STRIP = 0.11  # of the height, below the plot, for the marks of what failed
 
 
 def x_position(sweep: Sweep, point: SweepPoint) -> float:
-    """Where a point lies: at the logarithm of its size, or one after another where it has none.
+    """The x of a point: the logarithm of its size, or its index where a value has no size.
 
     A value at which nothing was measured lies no further off than measured ones lie from each
     other: one that is far too large would else press all the others together.
@@ -106,7 +106,7 @@ def decades(low: float, high: float) -> list[float]:
 
 
 def _text_place(sweep: Sweep, point: SweepPoint) -> str:
-    """Words in the right half go to the left, where there is room."""
+    """Text position of a label: left of points in the right half, where there is room."""
     is_right = sweep.points.index(point) * 2 >= len(sweep.points)
     return "middle left" if is_right else "middle right"
 
@@ -121,7 +121,7 @@ def _failure_lines(point: SweepPoint) -> list[str]:
 
 
 def _short(point: SweepPoint) -> str:
-    """What happened, in few words; with how many, where it was not all."""
+    """The failure in few words; with the number of variants where not all failed."""
     reasons = [
         reason for variant in point.variants if (reason := short_failure(variant)) is not None
     ]

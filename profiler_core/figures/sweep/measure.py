@@ -68,7 +68,7 @@ MEASURES = (
 
 
 def has_values(sweep: Sweep, measure: SweepMeasure) -> bool:
-    """Is there anything to draw?"""
+    """Whether any variant has a value of this measure."""
     return any(
         measure.value(sweep, variant) is not None for p in sweep.points for variant in p.variants
     )

@@ -80,7 +80,7 @@ def speedup_figure(sweep: Sweep, palette: Palette) -> go.Figure:
 
 
 def _aside(sweep: Sweep, number: int) -> float:
-    """Candidates of one word stand beside each other; on a line each keeps its place."""
+    """The x offset that sets candidates beside each other; 0 where the values have sizes."""
     if sweep.points[0].x is not None:
         return 0.0
     return (number - (len(sweep.series) + 1) / 2) * _BESIDE
@@ -111,7 +111,7 @@ def _mark_crossings(figure: go.Figure, sweep: Sweep, palette: Palette) -> None:
 
 
 def _between(sweep: Sweep, crossing: Crossing, at: float) -> float:
-    """The place of `at` on the axis: as far between its neighbours as on the scale of sizes."""
+    """The x of `at`, interpolated between its neighbours on the logarithmic scale."""
     lower, upper = (sweep.point(index) for index in crossing.between or ())
     low, high = math.log10(lower.x or 1.0), math.log10(upper.x or 1.0)
     share = (math.log10(at) - low) / (high - low)

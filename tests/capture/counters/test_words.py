@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.capture.counters.asked import counters_tool
+from profiler_core.capture.counters.availability import counters_tool
 from profiler_core.capture.counters.command import METRICS, OPTIONS, ncu_words
 from profiler_core.capture.counters.tool import find_tool
 from profiler_core.capture.counters.trouble import trouble
@@ -36,7 +36,7 @@ def test_it_is_found_where_installers_put_it_the_newest_first(tmp_path, monkeypa
 
 
 def test_without_it_or_without_a_gpu_a_capture_says_so_at_once(monkeypatch):
-    monkeypatch.setattr("profiler_core.capture.counters.asked.find_tool", lambda: None)
+    monkeypatch.setattr("profiler_core.capture.counters.availability.find_tool", lambda: None)
     with pytest.raises(CaptureFailed, match=r"ncu. is not installed"):
         counters_tool("cuda:0")
     with pytest.raises(CaptureFailed, match="runs on cpu"):
@@ -76,7 +76,7 @@ def test_the_program_follows_the_words():
             "dcgmi profile --pause",
         ),
         ("==ERROR== Cuda driver is not compatible with Nsight Compute.", "does not fit the driver"),
-        ("==ERROR== Failed to find metric dram__x.sum", "does not know a counter"),
+        ("==ERROR== Failed to find metric dram__x.sum", "does not support a requested counter"),
         ("==WARNING== No kernels were profiled.", "saw no kernel"),
         ("==ERROR== The application returned an error code (11).", "segmentation fault"),
         (
