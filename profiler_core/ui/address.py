@@ -32,8 +32,8 @@ def in_address(name: str, default: Value = None) -> Bound:
     """
     if name in st.session_state:
         value = st.session_state[name]
-        wanted = [] if _texts(value) == _texts(default) else _texts(value)
-        if wanted != st.query_params.get_all(name):
+        in_state = [] if _texts(value) == _texts(default) else _texts(value)
+        if in_state != st.query_params.get_all(name):
             # A value that is set anew is written into the address. After a step back or forth it
             # is the old one, and Streamlit prefers what the address says.
             st.session_state[name] = value

@@ -116,9 +116,9 @@ def query_of(keys: Keys) -> dict[str, str | list[str]]:
 def first_comparison(groups: Sequence[Comparable]) -> Keys:
     """The newest own comparison that can be shown, else the most telling sample, else anything."""
     complete = [g for g in groups if _n_readable(g) > 1]
-    own = [g for g in complete if g.entries[0].origin != "sample"]
-    samples = sorted((g for g in complete if g not in own), key=_best_ratio, reverse=True)
-    for group in (*own, *samples, *groups):
+    captured = [g for g in complete if g.entries[0].origin != "sample"]
+    samples = sorted((g for g in complete if g not in captured), key=_best_ratio, reverse=True)
+    for group in (*captured, *samples, *groups):
         if group.entries:
             return tuple(entry.key for entry in group.entries)
     return ()
@@ -127,8 +127,8 @@ def first_comparison(groups: Sequence[Comparable]) -> Keys:
 def _best_ratio(group: Comparable) -> float:
     """Baseline's step time over that of the fastest candidate; 0.0 where that is not known."""
     baseline, *candidates = (step_time_ns(entry.run.measurement) for entry in group.entries)
-    known = [time for time in candidates if time]
-    return baseline / min(known) if baseline and known else 0.0
+    times = [time for time in candidates if time]
+    return baseline / min(times) if baseline and times else 0.0
 
 
 def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:

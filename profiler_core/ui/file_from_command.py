@@ -113,5 +113,5 @@ def file_from_command(order: Order, who: Asker | None) -> bytes:
 
 def file_name(what: str, workload: str) -> str:
     """`report-resnet50`: what it is and the workload, as far as a file's name can hold it."""
-    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in Path(workload).name)
-    return f"{what}-{kept.strip('-.')[:60] or 'comparison'}"
+    safe_name = "".join(c if c.isalnum() or c in "-_." else "-" for c in Path(workload).name)
+    return f"{what}-{safe_name.strip('-.')[:60] or 'comparison'}"

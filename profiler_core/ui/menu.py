@@ -35,7 +35,7 @@ def _by_its_name(start: StreamlitPage, spec: PageSpec) -> StreamlitPage:
     """What answers at `/overview`: it goes on to "/" with the address's parameters."""
 
     def go_on() -> None:
-        asked = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.switch_page(start, query_params=asked)
+        parameters = {name: st.query_params.get_all(name) for name in st.query_params}
+        st.switch_page(start, query_params=parameters)
 
     return st.Page(go_on, title=spec.title, url_path=spec.name, visibility="hidden")

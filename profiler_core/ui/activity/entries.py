@@ -21,22 +21,22 @@ def show_entries() -> None:
         action = st.selectbox(
             "Deed", actions, index=None, placeholder="Any", width=220, **in_address("deed"),
         )  # fmt: skip
-    found = history.entries(_MOST, person=person, action=action)
-    if not found:
+    entries = history.entries(_MOST, person=person, action=action)
+    if not entries:
         st.html("<p class=fs-note>Nothing yet.</p>")
         return
     st.dataframe(
         {
-            "When (UTC)": [one.at.replace("T", " ").removesuffix("Z") for one in found],
-            "Who": [one.person for one in found],
-            "Did": [one.action for one in found],
-            "What": [one.subject for one in found],
-            "More": [one.detail_text for one in found],
+            "When (UTC)": [entry.at.replace("T", " ").removesuffix("Z") for entry in entries],
+            "Who": [entry.person for entry in entries],
+            "Did": [entry.action for entry in entries],
+            "What": [entry.subject for entry in entries],
+            "More": [entry.detail_text for entry in entries],
         },
         hide_index=True,
-        height=640 if len(found) > _FIT else "content",
+        height=640 if len(entries) > _FIT else "content",
     )
-    if len(found) == _MOST:
+    if len(entries) == _MOST:
         st.html(
             f"<p class=fs-note>The newest {_MOST}. All of them: <span class=fs-mono>python -m "
             "profiler_core audit --json --limit 100000</span></p>"

@@ -124,8 +124,8 @@ def capture_form(machine: Machine | None) -> Checked:
 
 def _python() -> str | None:
     """A path on one's own machine; elsewhere one of those that the server's owner listed."""
-    who = asker()
-    if who is None or may_name_any(who):
+    visitor = asker()
+    if visitor is None or may_name_any(visitor):
         return str(option_field("python"))
     declared = OPTIONS["python"]
     return st.selectbox(
@@ -142,12 +142,12 @@ def _python() -> str | None:
 
 def _with_environment(checked: Checked, machine: Machine, kind: str, workload: str) -> Checked:
     """The same, with what the chosen environment cannot do."""
-    found = {"python": machine.unusable}
+    reasons = {"python": machine.unusable}
     if kind == "torchvision":
-        found["workload"] = machine.no_torchvision
+        reasons["workload"] = machine.no_torchvision
     elif kind == "Built-in":
-        found["workload"] = machine.missing_for(workload)
-    problems = {name: problem for name, problem in found.items() if problem is not None}
+        reasons["workload"] = machine.missing_for(workload)
+    problems = {name: problem for name, problem in reasons.items() if problem is not None}
     return Checked(None, {**checked.problems, **problems}) if problems else checked
 
 
@@ -193,11 +193,11 @@ def _workload(kind: str, machine: Machine | None) -> str:
 
 def _torchvision_models(machine: Machine | None) -> tuple[str, ...]:
     """The usual ones first, then whatever else the environment's torchvision has."""
-    found = machine.facts.torchvision_found if machine else None
-    if found is None or not found.models:
+    torchvision = machine.facts.torchvision_found if machine else None
+    if torchvision is None or not torchvision.models:
         return _TORCHVISION
-    usual = tuple(name for name in _TORCHVISION if name in found.models)
-    return usual + tuple(name for name in found.models if name not in usual)
+    usual = tuple(name for name in _TORCHVISION if name in torchvision.models)
+    return usual + tuple(name for name in torchvision.models if name not in usual)
 
 
 def _modifiers() -> dict[str, Any]:
@@ -230,7 +230,7 @@ def _modifier(name: str) -> dict[str, Any]:
 def _step(workload: str) -> dict[str, Any]:
     always_trains = workload in TRAINING_WORKLOADS
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        what = st.segmented_control(
+        mode = st.segmented_control(
             OPTIONS["training"].label,
             ("Inference", "Training"),
             default="Inference",
@@ -244,7 +244,7 @@ def _step(workload: str) -> dict[str, Any]:
         batch_size = option_field("batch_size", width=130)
         shapes = option_field("shapes", width=215)
     return {
-        "training": what == "Training",
+        "training": mode == "Training",
         "batch_size": batch_size,
         "shapes": shapes,
     }

@@ -23,18 +23,18 @@ def capture_list(current: str | None) -> None:
     Args:
         current: the job that the page shows already.
     """
-    found = jobs.jobs(_LISTED)
-    if not found:
+    listed = jobs.jobs(_LISTED)
+    if not listed:
         return
     section("Captures on this machine")
-    is_live = any(job.is_live for job in found)
+    is_live = any(job.is_live for job in listed)
 
     def follow() -> None:
         let_in()  # it refreshes itself, without the page around it
-        found = jobs.jobs(_LISTED)
-        for job in found[:_SHOWN]:
+        listed = jobs.jobs(_LISTED)
+        for job in listed[:_SHOWN]:
             _row(job, is_current=job.job_id == current)
-        older = found[_SHOWN:]
+        older = listed[_SHOWN:]
         if older:
             with st.expander("Older ones", type="compact", key="fs_jobs_older"):
                 for job in older:

@@ -165,16 +165,16 @@ def machine_card(python: str | None) -> None:
     is_known = machine(python) is not None
 
     def follow() -> None:
-        found = machine(python)
-        if not is_known and found is not None:
+        answer = machine(python)
+        if not is_known and answer is not None:
             st.rerun()  # the form offers the devices now
-        if found is None:
-            whose = python or "this server's own interpreter"
-            st.html(f"<p class=fs-note>Asking {escape(whose)} what it has …</p>")
-        elif found.problem:
-            st.html(f"<p class=fs-note>{escape(found.problem)}</p>")
+        if answer is None:
+            interpreter = python or "this server's own interpreter"
+            st.html(f"<p class=fs-note>Asking {escape(interpreter)} what it has …</p>")
+        elif answer.problem:
+            st.html(f"<p class=fs-note>{escape(answer.problem)}</p>")
         else:
-            st.html(_card(found))
+            st.html(_card(answer))
 
     st.fragment(follow, run_every=None if is_known else _REFRESH_S)()
     if is_known and st.button("Ask again", key="fs_c_ask_again", type="tertiary"):
@@ -182,25 +182,27 @@ def machine_card(python: str | None) -> None:
         st.rerun()
 
 
-def _card(found: Machine) -> str:
-    if found.unusable:
+def _card(machine_answer: Machine) -> str:
+    if machine_answer.unusable:
         return "<p class=fs-note>Nothing can be captured with it.</p>"
-    always = [f for f in found.findings if f.what in _ALWAYS]
-    offers = [f for f in found.findings if f.key in _OFFERS]
-    whole = [f.what for f in offers if f.state == "yes"]
+    always = [f for f in machine_answer.findings if f.what in _ALWAYS]
+    offers = [f for f in machine_answer.findings if f.key in _OFFERS]
+    complete = [f.what for f in offers if f.state == "yes"]
     lines = [_line(finding) for finding in always]
-    if whole:
-        lines.append(f"<p class=fs-note><b>offers</b> {escape(', '.join(whole))}</p>")
+    if complete:
+        lines.append(f"<p class=fs-note><b>offers</b> {escape(', '.join(complete))}</p>")
     lines += [_folded(finding) for finding in offers if finding.state != "yes"]
-    lines += [_line(finding) for finding in _missing(found) if finding not in (*always, *offers)]
+    lines += [
+        _line(finding) for finding in _missing(machine_answer) if finding not in (*always, *offers)
+    ]
     return "".join(lines)
 
 
-def _missing(found: Machine) -> list[Finding]:
+def _missing(machine_answer: Machine) -> list[Finding]:
     """What else is not there; a workload says so where it is chosen, a backend likewise."""
     return [
         finding
-        for finding in found.findings
+        for finding in machine_answer.findings
         if finding.state != "yes"
         and finding.what not in _LEFT_OUT
         and not finding.what.startswith(("backend ", "workload "))

@@ -24,7 +24,7 @@ def choose_measuring(machine: Machine | None) -> dict[str, Any]:
     Args:
         machine: what it can capture; None: not known yet.
     """
-    rest = (
+    further = (
         name
         for name, entry in OPTIONS.items()
         if entry.about.on_page and name not in {*_ELSEWHERE, *_FIRST}
@@ -33,7 +33,7 @@ def choose_measuring(machine: Machine | None) -> dict[str, Any]:
     below = st.container()
     chosen: dict[str, Any] = {}
     n_numbers = 0
-    for name in (*_FIRST, *rest):
+    for name in (*_FIRST, *further):
         if name == "counters":
             chosen[name] = _counters(below, machine)
         elif OPTIONS[name].kind in ("number", "whole number"):

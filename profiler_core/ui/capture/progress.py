@@ -125,9 +125,9 @@ def _sentence(job: Job) -> None:
         latest = job.progress.latest
         _note(latest.text if latest and latest.text else "Starting the processes.")
     elif job.state == "cancelled":
-        kept = "What had been measured until then is kept with the runs."
-        nothing = "Nothing had been measured yet."
-        _note(f"Cancelled. {kept if _comparison(job) else nothing}")
+        kept_note = "What had been measured until then is kept with the runs."
+        nothing_note = "Nothing had been measured yet."
+        _note(f"Cancelled. {kept_note if _comparison(job) else nothing_note}")
         _results(job)
     elif job.state == "finished":
         _results(job)
@@ -147,10 +147,10 @@ def _results(job: Job) -> None:
     group = _comparison(job)
     if group is None:
         return
-    place = place_of(group)
-    if place is not None:
+    sweep_point = place_of(group)
+    if sweep_point is not None:
         if st.button("See the sweep", type="primary", key=f"fs_see_{job.job_id}"):
-            query = query_of_sweep(key_of(group, place))
+            query = query_of_sweep(key_of(group, sweep_point))
             go_to("sweep", query)
         return
     for entry in group.entries:
@@ -193,9 +193,9 @@ def _points(points: tuple[PointProgress, ...]) -> str:
 def _phases(progress: CaptureProgress, *, is_live: bool) -> str:
     """A table: phases down, variants across; HTML."""
     variants: tuple[str | None, ...] = progress.variants or (None,)
-    met = {phase.phase for phase in progress.phases} - FINAL_PHASES
-    rows = [phase for phase in _ORDER if phase in met]
-    rows += sorted(met - set(_ORDER))  # a newer launcher may know more
+    phase_names = {phase.phase for phase in progress.phases} - FINAL_PHASES
+    rows = [phase for phase in _ORDER if phase in phase_names]
+    rows += sorted(phase_names - set(_ORDER))  # a newer launcher may know more
     head = "".join(f"<th>{escape(variant or 'all variants')}</th>" for variant in variants)
     body = "".join(
         f"<tr><th>{escape(name)}</th>"
@@ -211,11 +211,11 @@ def _phases(progress: CaptureProgress, *, is_live: bool) -> str:
 
 def _cell(progress: CaptureProgress, variant: str | None, name: str, is_live: bool) -> str:
     # What concerns all variants stands in each column, unless one has a line of its own.
-    found = [p for p in progress.phases if p.phase == name and p.variant == variant]
-    found += [p for p in progress.phases if p.phase == name and p.variant is None]
-    if not found:
+    reports = [p for p in progress.phases if p.phase == name and p.variant == variant]
+    reports += [p for p in progress.phases if p.phase == name and p.variant is None]
+    if not reports:
         return "<span class=fs-d>·</span>"
-    phase = found[0]
+    phase = reports[0]
     goes_on = is_live and progress.goes_on(phase)
     ended_at = time.time() if goes_on else phase.ended_at
     sign = "<span class=fs-tick>✓</span>"

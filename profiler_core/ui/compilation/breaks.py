@@ -41,23 +41,23 @@ def show_breaks(compiled: Compiled) -> None:
         return
     total = report.break_cost.cost_ns if report.break_cost else 0.0
     section("Graph breaks", "Where compiled code ends and Python goes on by itself, dearest first.")
-    for number, one in enumerate(report.breaks[:_MOST]):
-        _break(compiled.run, one, total, expanded=number == 0)
-    more = len(report.breaks) - _MOST
-    if more > 0:
-        st.html(f"<p class=fs-note>… and {more} more, see <b>logs --json</b>.</p>")
+    for number, report_of_break in enumerate(report.breaks[:_MOST]):
+        _break(compiled.run, report_of_break, total, expanded=number == 0)
+    n_more = len(report.breaks) - _MOST
+    if n_more > 0:
+        st.html(f"<p class=fs-note>… and {n_more} more, see <b>logs --json</b>.</p>")
 
 
 def code_html(frame: Frame, lines: Mapping[int, str]) -> str:
     """A few lines around a place, the place itself marked; its own code where none was kept."""
     if frame.line not in lines:
         return f"<pre class=fs-code><b>{escape(frame.code)}</b></pre>" if frame.code else ""
-    shown = []
+    line_texts = []
     for number in range(frame.line - _CONTEXT, frame.line + _CONTEXT + 1):
         if number in lines:
             text = f"<i>{number:>5}</i>  {escape(lines[number].rstrip())}"
-            shown.append(f"<b>{text}</b>" if number == frame.line else text)
-    return f"<pre class=fs-code>{chr(10).join(shown)}</pre>"
+            line_texts.append(f"<b>{text}</b>" if number == frame.line else text)
+    return f"<pre class=fs-code>{chr(10).join(line_texts)}</pre>"
 
 
 def _lost(lost: LostGain) -> None:
@@ -67,14 +67,14 @@ def _lost(lost: LostGain) -> None:
 
 
 def _skip(run: Run, skip: SkipReport) -> None:
-    found = skip.found
-    title = f"Frame skipped · {found.function or 'a function'} · {skip.cause.label}"
+    frame_skip = skip.found
+    title = f"Frame skipped · {frame_skip.function or 'a function'} · {skip.cause.label}"
     with st.container(border=True):
         st.html(
             f"<p class=fs-card-head><b>{escape(title)}</b><span class=fs-w>runs eager</span></p>"
             f"<p class=fs-note>{escape(skip.cause.what)} <b>{escape(skip.change)}</b></p>"
             + (_place_html(run, skip.place) if skip.place else "")
-            + _more(found.reason, skip.url, found.gb_id)
+            + _more(frame_skip.reason, skip.url, frame_skip.gb_id)
         )
 
 
@@ -92,35 +92,42 @@ def _limit(hit: LimitHit) -> None:
         )
 
 
-def _break(run: Run, one: BreakReport, total_ns: float, *, expanded: bool) -> None:
-    found, place = one.found, one.place
-    if one.cost_ns is not None and total_ns:
-        price = f"{format_duration(one.cost_ns)} per step"
-    elif one.cost_ns is not None:
+def _break(run: Run, report: BreakReport, total_ns: float, *, expanded: bool) -> None:
+    graph_break, frame = report.found, report.place
+    if report.cost_ns is not None and total_ns:
+        price = f"{format_duration(report.cost_ns)} per step"
+    elif report.cost_ns is not None:
         price = "no cost"
     else:
-        price = f"met {_times(found.n)}"
-    label = f"{_plain(one.cause.label)} · {_plain(place_text(place.file, place.line))} · {price}"
+        price = f"met {_times(graph_break.n)}"
+    label = f"{_plain(report.cause.label)} · {_plain(place_text(frame.file, frame.line))} · {price}"
     with st.expander(label, expanded=expanded):
-        where = ""
-        if (place.file, place.line) != (found.file, found.line):
-            where = f" Dynamo names {escape(place_text(found.file, found.line))}."
-        ids = f" in {', '.join(map(escape, found.compile_ids[:8]))}" if found.compile_ids else ""
-        st.html(
-            f"<p class=fs-note>{escape(one.cause.what)} <b>{escape(one.cause.change)}</b></p>"
-            + _place_html(run, place)
-            + _more(found.reason, one.url, found.gb_id)
-            + f"<p class=fs-note>Met {_times(found.n)} while compiling{ids}.{where}</p>"
+        dynamo_location = ""
+        if (frame.file, frame.line) != (graph_break.file, graph_break.line):
+            dynamo_location = (
+                f" Dynamo names {escape(place_text(graph_break.file, graph_break.line))}."
+            )
+        ids = (
+            f" in {', '.join(map(escape, graph_break.compile_ids[:8]))}"
+            if graph_break.compile_ids
+            else ""
         )
-        if found.hints:
-            items = "".join(f"<li>{escape(hint)}</li>" for hint in found.hints)
+        st.html(
+            f"<p class=fs-note>{escape(report.cause.what)} <b>{escape(report.cause.change)}</b></p>"
+            + _place_html(run, frame)
+            + _more(graph_break.reason, report.url, graph_break.gb_id)
+            + f"<p class=fs-note>Met {_times(graph_break.n)} while compiling{ids}."
+            + f"{dynamo_location}</p>"
+        )
+        if graph_break.hints:
+            items = "".join(f"<li>{escape(hint)}</li>" for hint in graph_break.hints)
             st.html(f"<ul class='fs-note fs-hints'>{items}</ul>")
 
 
-def _place_html(run: Run, place: Frame) -> str:
-    code = code_html(place, run.kept_sources.get(place.file, {}))
-    where = f"{place_text(place.file, place.line)} in {place.function}"
-    return f"<p class='fs-note fs-mono' title='{escape(place.file)}'>{escape(where)}</p>{code}"
+def _place_html(run: Run, frame: Frame) -> str:
+    code = code_html(frame, run.kept_sources.get(frame.file, {}))
+    location = f"{place_text(frame.file, frame.line)} in {frame.function}"
+    return f"<p class='fs-note fs-mono' title='{escape(frame.file)}'>{escape(location)}</p>{code}"
 
 
 def _more(reason: str, url: str, gb_id: str | None) -> str:

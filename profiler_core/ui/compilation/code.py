@@ -48,14 +48,14 @@ def show_code(compiled: Compiled) -> None:
             max_chars=200,
             **in_address("code"),
         )
-    found = matching(kernels, words)
-    if not found:
+    matches = matching(kernels, words)
+    if not matches:
         st.html("<p class=fs-note>No kernel holds all of these words.</p>")
         return
-    labels = {kernel.label: kernel for kernel in found[:_MOST]}
+    labels = {kernel.label: kernel for kernel in matches[:_MOST]}
     with choose:
-        chosen = st.selectbox(f"Kernel ({len(found)} of {len(kernels)})", list(labels))
-    kernel = labels.get(chosen or "", found[0])
+        chosen = st.selectbox(f"Kernel ({len(matches)} of {len(kernels)})", list(labels))
+    kernel = labels.get(chosen or "", matches[0])
     code, graph = st.columns([3, 2])
     with code:
         language, text = readable(kernel.source)
@@ -89,15 +89,15 @@ def _whole(graph: CompiledGraph, name: str, source: str) -> str:
     """C++ kernels span lines up to their closing quotes; the definition holds their first line."""
     if not source.rstrip().endswith("("):
         return source
-    _, found, after = graph.code.partition(f"{name} = async_compile.")
+    _, start, after = graph.code.partition(f"{name} = async_compile.")
     body, closing, _ = after.partition("\n''')")
-    return f"{found}{body}{closing}" if found and closing else source
+    return f"{start}{body}{closing}" if start and closing else source
 
 
 def matching(kernels: list[Kernel], words: str) -> list[Kernel]:
     """Kernels whose name, code or source lines hold all words, in any order."""
-    wanted = words.lower().split()
-    return [k for k in kernels if all(word in _text(k) for word in wanted)] if wanted else kernels
+    needles = words.lower().split()
+    return [k for k in kernels if all(word in _text(k) for word in needles)] if needles else kernels
 
 
 def nodes_of(kernel: Kernel) -> tuple[GraphNode, ...]:

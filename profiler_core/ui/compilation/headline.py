@@ -89,14 +89,13 @@ def _evidence(report: CompilationReport, without_trace: str | None) -> list[str]
                 f"The device needs {format_duration(cost.step_ns)} per step and hides the host's "
                 f"{format_duration(cost.host_work_ns)} between the compiled calls."
             )
-    taken = report.compile_time
-    if taken is not None:
-        what = "Compiling" if report.engine is None else "Tracing the graphs"
-        text = f"{what} took {format_duration(taken.seconds * 1e9)}"
-        if taken.runtime_seconds > 0.001:
-            text += (
-                f", autotuning at the first calls {format_duration(taken.runtime_seconds * 1e9)}"
-            )
+    compile_time = report.compile_time
+    if compile_time is not None:
+        subject = "Compiling" if report.engine is None else "Tracing the graphs"
+        text = f"{subject} took {format_duration(compile_time.seconds * 1e9)}"
+        if compile_time.runtime_seconds > 0.001:
+            autotuning = format_duration(compile_time.runtime_seconds * 1e9)
+            text += f", autotuning at the first calls {autotuning}"
         if report.break_even_steps is not None and report.engine is None:
             text += f"; paid back after {format_count(report.break_even_steps)} steps"
         if report.engine is not None:
@@ -106,9 +105,9 @@ def _evidence(report: CompilationReport, without_trace: str | None) -> list[str]
             )
         lines.append(text + ".")
     if report.lost is not None and report.lost.ns:
-        most = "up to " if report.lost.source == "estimated" else ""
+        bound = "up to " if report.lost.source == "estimated" else ""
         lines.insert(
-            0, f"The skipped functions lose {most}{format_duration(report.lost.ns)} in every step."
+            0, f"The skipped functions lose {bound}{format_duration(report.lost.ns)} in every step."
         )
     if without_trace:
         lines.append(without_trace)

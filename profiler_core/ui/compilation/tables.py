@@ -27,8 +27,8 @@ def show_recompiles(compiled: Compiled) -> None:
     steps: tuple[int, ...] = ()
     if measurement and measurement.first_call_ns and any(r.step is not None for r in reports):
         steps = (measurement.first_call_ns, *measurement.warmup_step_ns)
-    why = "A guard failed, so the function was compiled once more"
-    section("Recompiles", f"{why}: in the coloured steps." if steps else f"{why}.")
+    reason = "A guard failed, so the function was compiled once more"
+    section("Recompiles", f"{reason}: in the coloured steps." if steps else f"{reason}.")
     if steps:
         show_figure(
             recompile_steps(reports, steps, colors()),
@@ -84,13 +84,13 @@ def show_regions(report: CompilationReport) -> None:
     by_id = {c.compile_id: c for c in report.log.compilations if c.direction == "forward"}
     rows = []
     for tax in report.regions[:_MOST]:
-        known = by_id.get(tax.compile_id or "")
-        name = escape(known.function or "") if known else ""
+        compilation = by_id.get(tax.compile_id or "")
+        name = escape(compilation.function or "") if compilation else ""
         rows.append(
             [
                 f"{escape(tax.compile_id or 'backward')} <small>{name}</small>",
                 format_count(tax.n) if tax.n else "–",
-                format_count(known.guard_count if known else None),
+                format_count(compilation.guard_count if compilation else None),
                 format_duration(tax.lookup_ns or None),
                 format_duration(tax.pregraph_ns + tax.prologue_ns or None),
                 format_duration(tax.call_entry_ns),
@@ -106,13 +106,13 @@ def show_failures(report: CompilationReport) -> None:
     if not report.log.failures:
         return
     section("Compiler errors")
-    how = {True: "ran eager", False: "ended the program", None: "not told"}
+    outcome = {True: "ran eager", False: "ended the program", None: "not told"}
     rows = [
         [
             escape(failure.error),
             escape(failure.reason[:300]),
             escape(place_text(failure.file, failure.line)),
-            how[failure.suppressed],
+            outcome[failure.suppressed],
         ]
         for failure in report.log.failures[:_MOST]
     ]
@@ -154,8 +154,8 @@ def _recompile_table(reports: Sequence[RecompileReport]) -> str:
 
 
 def _guards(guards: Sequence[str]) -> str:
-    shown = "<br>".join(escape(guard[:120]) for guard in guards[:2])
-    return shown + (f"<br>… {len(guards) - 2} more" if len(guards) > 2 else "")
+    first_guards = "<br>".join(escape(guard[:120]) for guard in guards[:2])
+    return first_guards + (f"<br>… {len(guards) - 2} more" if len(guards) > 2 else "")
 
 
 def _span(steps: Sequence[int]) -> str:

@@ -43,11 +43,11 @@ def traffic_sentence(measured: Measured, estimated_bytes: float | None) -> str |
         f"Measured: {format_bytes(measured.dram_read_bytes)} read from DRAM and "
         f"{format_bytes(measured.dram_write_bytes)} written, per step"
     )
-    where = residence(moved, estimated_bytes)
-    if where is None or not estimated_bytes:
+    source = residence(moved, estimated_bytes)
+    if source is None or not estimated_bytes:
         return f"{text}."
     share = format_share(moved / estimated_bytes).replace(" ", "\u00a0")
-    return f"{text}: {share} of what shapes say. {_WHERE[where]}"
+    return f"{text}: {share} of what shapes say. {_WHERE[source]}"
 
 
 def dram_change(measured: MeasuredLedger, groups: Iterable[int]) -> str:
@@ -55,9 +55,13 @@ def dram_change(measured: MeasuredLedger, groups: Iterable[int]) -> str:
     sides = []
     numbers = list(groups)
     for side in (0, 1):
-        moved = [one.dram_bytes for n in numbers if (one := measured.of(n, side)) is not None]
-        known = [one for one in moved if one is not None]
-        sides.append(format_bytes(sum(known)) if known else "–")
+        moved = [
+            group_counters.dram_bytes
+            for n in numbers
+            if (group_counters := measured.of(n, side)) is not None
+        ]
+        sizes = [group_counters for group_counters in moved if group_counters is not None]
+        sides.append(format_bytes(sum(sizes)) if sizes else "–")
     return "" if sides == ["–", "–"] else " → ".join(sides)
 
 
@@ -88,9 +92,9 @@ def _bytes(side: KernelCounters | None, column: str) -> str:
 def _by_shapes(side: KernelCounters | None) -> str:
     if side is None or side.estimated_bytes is None:
         return "–"
-    where = residence(side.measured.dram_bytes, side.estimated_bytes)
+    source = residence(side.measured.dram_bytes, side.estimated_bytes)
     text = format_bytes(side.estimated_bytes)
-    return text if where is None else f"{text}<br><small>{_WHERE[where]}</small>"
+    return text if source is None else f"{text}<br><small>{_WHERE[source]}</small>"
 
 
 def _bandwidth(side: KernelCounters | None) -> str:

@@ -15,7 +15,7 @@ _MOST_LINES, _MOST_KERNELS, _MOST_CALLS = 4, 4, 12
 _CODE_PX = 420
 
 
-def show_source(found: Pair, group: FusionGroup) -> None:
+def show_source(pair: Pair, group: FusionGroup) -> None:
     """The lines that the operators come from, with what the capture kept around them."""
     st.html("<h3 class=fs-h>Source</h3>")
     if not group.sources:
@@ -24,31 +24,31 @@ def show_source(found: Pair, group: FusionGroup) -> None:
             "run's structured log (TORCH_TRACE).</p>"
         )
         return
-    files = _files(found.candidate.code) if found.candidate.code else {}
+    files = _files(pair.candidate.code) if pair.candidate.code else {}
     html = ""
     for label, code in group.sources[:_MOST_LINES]:
         file = files.get(label, "")
         line = label.rpartition(":")[2]
         frame = Frame(file=file, line=int(line) if line.isdigit() else 0, function="", code=code)
-        lines = found.candidate.kept_sources.get(file, {}) if file else {}
+        lines = pair.candidate.kept_sources.get(file, {}) if file else {}
         html += f"<p class='fs-note fs-mono'>{escape(label)}</p>{code_html(frame, lines)}"
-    more = len(group.sources) - _MOST_LINES
-    if more > 0:
-        html += f"<p class=fs-note>and {more} more lines</p>"
+    n_more = len(group.sources) - _MOST_LINES
+    if n_more > 0:
+        html += f"<p class=fs-note>and {n_more} more lines</p>"
     st.html(html)
 
 
-def show_generated(found: Pair, group: FusionGroup) -> None:
+def show_generated(pair: Pair, group: FusionGroup) -> None:
     """The generated kernels and library calls of the candidate's side."""
     st.html("<h3 class=fs-h>Generated code</h3>")
-    calls = generated_calls(found.candidate.code, group) if found.candidate.code else []
+    calls = generated_calls(pair.candidate.code, group) if pair.candidate.code else []
     if not calls:
-        why = (
+        reason = (
             "the log names no call for it"
-            if found.candidate.code
+            if pair.candidate.code
             else "that needs the compiled run's structured log (TORCH_TRACE)"
         )
-        st.html(f"<p class=fs-note>What was generated for this is not known: {why}.</p>")
+        st.html(f"<p class=fs-note>What was generated for this is not known: {reason}.</p>")
         return
     lines = [_line(graph, call) for graph, call in calls if call.name not in graph.kernels]
     if lines:
@@ -56,33 +56,33 @@ def show_generated(found: Pair, group: FusionGroup) -> None:
         st.code("\n".join(dict.fromkeys(lines[:_MOST_CALLS])), language="python")
     sources = {
         kernel.name: kernel.source
-        for kernel in (all_kernels(found.candidate.code) if found.candidate.code else [])
+        for kernel in (all_kernels(pair.candidate.code) if pair.candidate.code else [])
         if any(graph is kernel.graph and call.name == kernel.name for graph, call in calls)
     }
-    for place, (name, source) in enumerate(list(sources.items())[:_MOST_KERNELS]):
+    for position, (name, source) in enumerate(list(sources.items())[:_MOST_KERNELS]):
         language, text = readable(source)
-        with st.expander(name, expanded=place == 0):
+        with st.expander(name, expanded=position == 0):
             n_lines = text.count("\n") + 2
             st.code(text, language=language, height=min(_CODE_PX, 24 * n_lines + 20))
-    more = len(sources) - _MOST_KERNELS
-    if more > 0:
-        st.html(f"<p class=fs-note>and {more} more kernels, see the page Compilation</p>")
+    n_more = len(sources) - _MOST_KERNELS
+    if n_more > 0:
+        st.html(f"<p class=fs-note>and {n_more} more kernels, see the page Compilation</p>")
 
 
 def generated_calls(
     log: InductorLog, group: FusionGroup
 ) -> list[tuple[CompiledGraph, GeneratedCall]]:
     """The calls of the generated code that are the candidate's side of a group."""
-    wanted = set(group.candidate.calls)
-    found = [
+    call_numbers = set(group.candidate.calls)
+    calls = [
         (graph, call)
         for graph in log.graphs
         for call in graph.calls
-        if (f"{graph.compile_id} {_half(graph)}", call.index) in wanted
+        if (f"{graph.compile_id} {_half(graph)}", call.index) in call_numbers
     ]
-    if found:
-        return found
-    names = {one.op for one in group.candidate.operators}
+    if calls:
+        return calls
+    names = {operator.op for operator in group.candidate.operators}
     return [(g, call) for g in log.graphs for call in g.calls if call.name in names]
 
 

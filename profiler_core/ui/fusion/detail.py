@@ -31,11 +31,11 @@ _MOST_KERNELS = 12
 _MOST_MODULES = 3
 
 
-def show_group(found: Pair, folded: FoldedGroup, measured: MeasuredLedger | None = None) -> None:
+def show_group(pair: Pair, folded: FoldedGroup, measured: MeasuredLedger | None = None) -> None:
     """Draw the first of the folded groups; the others are like it.
 
     Args:
-        found: the pair.
+        pair: baseline and candidate.
         folded: equal groups.
         measured: what hardware counters say of the pair's groups; None: nothing.
     """
@@ -43,14 +43,14 @@ def show_group(found: Pair, folded: FoldedGroup, measured: MeasuredLedger | None
     section(folded.title, _summary(folded))
     st.html(f"<p class=fs-note>{_about(folded)}</p>")
     left, right = st.columns(2, gap="large")
-    for place, side in ((left, 0), (right, 1)):
-        with place:
-            _show_side(found, group, side, _counted(found, group, side, measured))
+    for column, side in ((left, 0), (right, 1)):
+        with column:
+            _show_side(pair, group, side, _counted(pair, group, side, measured))
     left, right = st.columns(2, gap="large")
     with left:
-        show_source(found, group)
+        show_source(pair, group)
     with right:
-        show_generated(found, group)
+        show_generated(pair, group)
 
 
 def _summary(folded: FoldedGroup) -> str:
@@ -68,7 +68,11 @@ def _about(folded: FoldedGroup) -> str:
     parts = []
     if len(folded.groups) > 1:
         parts.append(f"Below is the first of {len(folded.groups)} equal groups.")
-    modules = list(dict.fromkeys(one.module for one in folded.groups if one.module))
+    modules = list(
+        dict.fromkeys(
+            group_of_module.module for group_of_module in folded.groups if group_of_module.module
+        )
+    )
     if modules:
         more = f" and {len(modules) - _MOST_MODULES} more" if len(modules) > _MOST_MODULES else ""
         names = ", ".join(f"<b>{escape(name)}</b>" for name in modules[:_MOST_MODULES])
@@ -81,95 +85,97 @@ def _about(folded: FoldedGroup) -> str:
 
 
 def _counted(
-    found: Pair, group: FusionGroup, which: int, measured: MeasuredLedger | None
+    pair: Pair, group: FusionGroup, side: int, measured: MeasuredLedger | None
 ) -> Measured | None:
     if measured is None:
         return None
-    place = next((n for n, one in enumerate(found.ledger.groups) if one is group), None)
-    return None if place is None else measured.of(place, which)
+    number = next(
+        (n for n, ledger_group in enumerate(pair.ledger.groups) if ledger_group is group), None
+    )
+    return None if number is None else measured.of(number, side)
 
 
-def _show_side(found: Pair, group: FusionGroup, which: int, counted: Measured | None) -> None:
-    side = (group.baseline, group.candidate)[which]
-    html = f"<h3 class=fs-h>{escape(found.labels[which])}</h3>"
+def _show_side(pair: Pair, group: FusionGroup, number: int, counted: Measured | None) -> None:
+    side = (group.baseline, group.candidate)[number]
+    html = f"<h3 class=fs-h>{escape(pair.labels[number])}</h3>"
     if not side.kernels:
         st.html(f"{html}<p class=fs-note>Nothing runs here for it.</p>")
         return
-    html += f"<p class=fs-note>{_counts(group, which)}</p>"
-    if which == 0 or not all(one.op.startswith("triton_") for one in side.operators):
+    html += f"<p class=fs-note>{_counts(group, number)}</p>"
+    if number == 0 or not all(operator.op.startswith("triton_") for operator in side.operators):
         operators = ", ".join(
-            f"{short_name(one.op)} ×{times:.4g}"
-            if (times := group.per_own_step(one.n, which)) > 1
-            else short_name(one.op)
-            for one in side.operators
+            f"{short_name(operator.op)} ×{times:.4g}"
+            if (times := group.per_own_step(operator.n, number)) > 1
+            else short_name(operator.op)
+            for operator in side.operators
         )
         html += f"<p class=fs-mono>{escape(operators)}</p>"
-    html += _kernel_table(group, which)
-    summary = found.sides[which].summary
+    html += _kernel_table(group, number)
+    summary = pair.sides[number].summary
     peaks = peaks_of(summary.device.name if summary is not None else None)
-    reached = bandwidth(side, group.n_steps[which], peaks)
+    reached = bandwidth(side, group.n_steps[number], peaks)
     html += f"<p class=fs-note>{_moved(reached, peaks)}</p>"
     moved = side.bytes_moved
-    estimate = None if moved is None else group.per_own_step(moved, which)
+    estimate = None if moved is None else group.per_own_step(moved, number)
     if counted is not None:
-        said = (traffic_sentence(counted, estimate), use_sentence(counted))
-        html += f"<p class=fs-note>{' '.join(filter(None, said))}</p>"
+        sentences = (traffic_sentence(counted, estimate), use_sentence(counted))
+        html += f"<p class=fs-note>{' '.join(filter(None, sentences))}</p>"
     st.html(html)
 
 
-def _counts(group: FusionGroup, which: int) -> str:
-    side = (group.baseline, group.candidate)[which]
-    n_copies = sum(one.n for one in side.kernels if one.category in ("memcpy", "memset"))
-    copies = group.per_step(n_copies, which)
-    kernels = group.per_step(sum(one.n for one in side.kernels) - n_copies, which)
+def _counts(group: FusionGroup, number: int) -> str:
+    side = (group.baseline, group.candidate)[number]
+    n_copies = sum(kernel.n for kernel in side.kernels if kernel.category in ("memcpy", "memset"))
+    copies = group.per_step(n_copies, number)
+    kernels = group.per_step(sum(kernel.n for kernel in side.kernels) - n_copies, number)
     parts = [f"{format_count(kernels)} kernel{'' if kernels == 1 else 's'}"] if kernels else []
     if copies:
         parts.append(f"{format_count(copies)} {'copies or memsets' if copies > 1 else 'copy'}")
-    time = format_duration(group.per_step(side.time_ns, which))
+    time = format_duration(group.per_step(side.time_ns, number))
     return f"<b>{time}</b> per step in {' and '.join(parts)}"
 
 
-def _kernel_table(group: FusionGroup, which: int) -> str:
+def _kernel_table(group: FusionGroup, number: int) -> str:
     palette = colors()
-    side = (group.baseline, group.candidate)[which]
-    kernels = sorted(side.kernels, key=lambda one: -one.time_ns)
+    side = (group.baseline, group.candidate)[number]
+    kernels = sorted(side.kernels, key=lambda kernel: -kernel.time_ns)
     rows = "".join(
-        f"<tr><td class='fs-mono fs-free'>{escape(plain_kernel_name(one.name)[:160])}<br>"
-        f'<small><span class=fs-swatch style="background:{palette.category(one.category)}"></span>'
-        f"{escape(CATEGORIES.get(one.category, one.category))}</small></td>"
-        f"<td>{format_count(group.per_step(one.n, which))}</td>"
-        f"<td>{format_duration(group.per_step(one.time_ns, which))}</td></tr>"
-        for one in kernels[:_MOST_KERNELS]
+        f"<tr><td class='fs-mono fs-free'>{escape(plain_kernel_name(kernel.name)[:160])}<br>"
+        f'<small><span class=fs-swatch style="background:{palette.category(kernel.category)}"></span>'
+        f"{escape(CATEGORIES.get(kernel.category, kernel.category))}</small></td>"
+        f"<td>{format_count(group.per_step(kernel.n, number))}</td>"
+        f"<td>{format_duration(group.per_step(kernel.time_ns, number))}</td></tr>"
+        for kernel in kernels[:_MOST_KERNELS]
     )
     more = len(kernels) - _MOST_KERNELS
     if more > 0:
-        rest = group.per_step(sum(one.time_ns for one in kernels[_MOST_KERNELS:]), which)
-        rows += f"<tr><td>and {more} more</td><td></td><td>{format_duration(rest)}</td></tr>"
+        rest_ns = group.per_step(sum(kernel.time_ns for kernel in kernels[_MOST_KERNELS:]), number)
+        rows += f"<tr><td>and {more} more</td><td></td><td>{format_duration(rest_ns)}</td></tr>"
     return (
         '<table class="fs-t fs-detail fs-kernels"><thead><tr><th>kernel</th><th>a step</th>'
         f"<th>time</th></tr></thead><tbody>{rows}</tbody></table>"
     )
 
 
-def _moved(found: Bandwidth | None, peaks: DevicePeaks | None) -> str:
+def _moved(speed: Bandwidth | None, peaks: DevicePeaks | None) -> str:
     """Bytes and speed in words; why they are not known, where they are not."""
-    if found is None:
+    if speed is None:
         return "How many bytes it moves is not known: the trace has not all of the shapes."
     text = (
-        f"Moves at least {format_bytes(found.bytes_moved)} per step, "
-        f"{format_bytes(found.bytes_per_s)}/s"
+        f"Moves at least {format_bytes(speed.bytes_moved)} per step, "
+        f"{format_bytes(speed.bytes_per_s)}/s"
     )
-    if found.share is None or peaks is None:
+    if speed.share is None or peaks is None:
         return f"{text}. The peak of this device is not known."
     text += (
-        f": {format_share(found.share)} of the memory's peak on {escape(peaks.name)} "
+        f": {format_share(speed.share)} of the memory's peak on {escape(peaks.name)} "
         f"({format_bytes(peaks.memory_bytes_per_s)}/s)."
     )
-    if found.fits_cache and peaks.l2_bytes:
+    if speed.fits_cache and peaks.l2_bytes:
         return (
             f"{text} One kernel's data fits into the L2 cache ({format_bytes(peaks.l2_bytes)}), "
             "so it need not come from memory, and the share is no limit."
         )
-    if found.at_peak:
+    if speed.at_peak:
         return f"{text} <b>At the memory's limit</b>: only moving fewer bytes makes it faster."
     return text

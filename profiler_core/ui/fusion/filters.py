@@ -83,46 +83,46 @@ def choose_filters(ledgers: Sequence[FusionLedger], order: str) -> Filters:
 
 def filtered(ledger: FusionLedger, filters: Filters) -> tuple[FoldedGroup, ...]:
     """The groups that the filters leave, as the order wants them; times are per step."""
-    wanted = filters.words.lower().split()
+    needles = filters.words.lower().split()
     numbers = [
         number
         for number, group in enumerate(ledger.groups)
         if (not filters.module or is_in_module(group.module, filters.module))
         and (not filters.kinds or _has_kind(group, filters.kinds))
-        and (not wanted or _has_words(group, wanted))
+        and (not needles or _has_words(group, needles))
     ]
     shown = fold(ledger.groups, numbers)
     if filters.order == PROGRAM:
-        kept = set(numbers)
+        left_numbers = set(numbers)
         every = in_program_order(ledger.groups)
-        shown = tuple(one for one in every if one.numbers[0] in kept)
-    return tuple(one for one in shown if _changed(one, filters.change))
+        shown = tuple(group_fold for group_fold in every if group_fold.numbers[0] in left_numbers)
+    return tuple(group_fold for group_fold in shown if _changed(group_fold, filters.change))
 
 
 def module_choices(groups: Iterable[FusionGroup]) -> list[str]:
     """Modules to choose from: each path with those above it; numbered siblings also as one `*`."""
-    found: dict[str, None] = {}
+    module_paths: dict[str, None] = {}
     members: dict[str, set[str]] = {}
     for module in dict.fromkeys(group.module for group in groups if group.module):
         parts = module.split(".")
         for end in range(1, len(parts) + 1):
             path = ".".join(parts[:end])
-            found[path] = None
+            module_paths[path] = None
             starred = _NUMBER.sub("*", path)
             if starred != path:
                 members.setdefault(starred, set()).add(path)
     stars = {starred for starred, paths in members.items() if len(paths) > 1}
-    return sorted({*found, *stars}, key=_natural)[:_MOST_MODULES]
+    return sorted({*module_paths, *stars}, key=_natural)[:_MOST_MODULES]
 
 
 def is_in_module(module: str | None, chosen: str) -> bool:
     """Does a module lie in the chosen one?"""
     if not module:
         return False
-    parts, wanted = module.split("."), chosen.split(".")
-    return len(parts) >= len(wanted) and all(
-        want == part or (want == "*" and part.isdigit())
-        for part, want in zip(parts, wanted, strict=False)
+    parts, chosen_parts = module.split("."), chosen.split(".")
+    return len(parts) >= len(chosen_parts) and all(
+        chosen_part == part or (chosen_part == "*" and part.isdigit())
+        for part, chosen_part in zip(parts, chosen_parts, strict=False)
     )
 
 
@@ -154,14 +154,14 @@ def _has_kind(group: FusionGroup, kinds: frozenset[str]) -> bool:
     )
 
 
-def _has_words(group: FusionGroup, wanted: Sequence[str]) -> bool:
+def _has_words(group: FusionGroup, needles: Sequence[str]) -> bool:
     names = [group.title, group.module or "", group.phase]
     for side in (group.baseline, group.candidate):
-        names += [one.op for one in side.operators]
-        names += [one.name for one in side.kernels]
+        names += [named.op for named in side.operators]
+        names += [named.name for named in side.kernels]
     names += [part for source in group.sources for part in source]
     text = " ".join(names).lower()
-    return all(word in text for word in wanted)
+    return all(word in text for word in needles)
 
 
 def _changed(group: FoldedGroup, change: str) -> bool:

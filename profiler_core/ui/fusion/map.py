@@ -57,7 +57,7 @@ def _from_control() -> None:
 
 
 def show_map(
-    found: Mapping[int, Pair],
+    pairs: Mapping[int, Pair],
     groups_of: Mapping[int, Sequence[FoldedGroup]],
     listed: int,
     *,
@@ -66,7 +66,7 @@ def show_map(
     """All given candidates on one scale; a click on a ribbon opens its group below.
 
     Args:
-        found: the ledgers by candidate.
+        pairs: baseline and candidate, by number of the candidate.
         groups_of: what the filters leave of them.
         listed: the candidate whose group may be open.
         program_order: keep the groups where they are in the program.
@@ -80,20 +80,20 @@ def show_map(
     open_one = next((g for g in shown.get(listed, ()) if opened in g.numbers), None)
     panels = [
         Panel(
-            found[number].labels[1],
+            pairs[number].labels[1],
             groups,
             None if open_one is None else _selected(open_one, groups, mine=number == listed),
         )
         for number, groups in shown.items()
     ]
-    one = found[listed] if listed in found else next(iter(found.values()))
+    pair = pairs[listed] if listed in pairs else next(iter(pairs.values()))
     palette = colors()
     figure = fusion_maps(
         panels,
-        one.labels[0],
+        pair.labels[0],
         palette,
         height_px=_height_px(panels),
-        time=one.time_word,
+        time=pair.time_word,
         program_order=program_order,
     )
     width_px = _LEAST_PX.get(len(panels), _LEAST_PANEL_PX * len(panels))
@@ -106,8 +106,8 @@ def show_map(
             key="fusion_map",
             on_select=lambda: _from_map(shown),
             selection_mode="points",
-            alt=f"{one.time_word} of a step, baseline left, candidate right, with ribbons for what "
-            "became what; the table below has the numbers.",
+            alt=f"{pair.time_word} of a step, baseline left, candidate right, with ribbons for "
+            "what became what; the table below has the numbers.",
         )
     show_legend(fusion_legend([group for panel in panels for group in panel.groups], palette))
 
@@ -116,7 +116,7 @@ def _selected(opened: FoldedGroup, groups: Sequence[FoldedGroup], *, mine: bool)
     """The open group's place; in another candidate's panel that of the same work."""
     if not mine:
         return place_of_the_same(opened, groups)
-    return next((place for place, group in enumerate(groups) if group is opened), None)
+    return next((position for position, group in enumerate(groups) if group is opened), None)
 
 
 def _height_px(panels: Sequence[Panel]) -> int:
@@ -130,7 +130,7 @@ def _from_map(shown: Mapping[int, Sequence[FoldedGroup]]) -> None:
     data: Any = points[0].get("customdata") if points else None
     if not isinstance(data, list | tuple) or len(data) < 2:
         return
-    place, panel = int(data[0]), int(data[1])
+    position, panel = int(data[0]), int(data[1])
     candidates = list(shown)
-    if 0 <= panel < len(candidates) and 0 <= place < len(shown[candidates[panel]]):
-        open_group(candidates[panel], shown[candidates[panel]][place].numbers[0])
+    if 0 <= panel < len(candidates) and 0 <= position < len(shown[candidates[panel]]):
+        open_group(candidates[panel], shown[candidates[panel]][position].numbers[0])

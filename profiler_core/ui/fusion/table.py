@@ -18,15 +18,15 @@ _MOST_ROWS = 2000
 _NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
 
 
-def choose_listed(found: Mapping[int, Pair], listed: int) -> None:
+def choose_listed(pairs: Mapping[int, Pair], listed: int) -> None:
     """Whose groups the table lists, where several candidates are drawn."""
-    if len(found) < 2:
+    if len(pairs) < 2:
         return
     st.session_state["fusion_listed"] = listed
     st.segmented_control(
         "Groups of",
-        list(found),
-        format_func=lambda number: found[number].labels[1],
+        list(pairs),
+        format_func=lambda number: pairs[number].labels[1],
         required=True,
         key="fusion_listed",
         on_change=lambda: open_group(st.session_state["fusion_listed"], None),
@@ -34,7 +34,7 @@ def choose_listed(found: Mapping[int, Pair], listed: int) -> None:
 
 
 def show_table(
-    found: Pair,
+    pair: Pair,
     shown: Sequence[FoldedGroup],
     candidate: int,
     measured: MeasuredLedger | None = None,
@@ -42,22 +42,22 @@ def show_table(
     """Draw the rows; the open group, or None.
 
     Args:
-        found: the ledger.
+        pair: baseline and candidate.
         shown: its groups that the filters leave.
         candidate: which one it is, for the URL.
         measured: what hardware counters say of the groups; None: nothing.
     """
     rows = list(shown[:_MOST_ROWS])
     opened = group_in_url()
-    place = next((i for i, group in enumerate(rows) if opened in group.numbers), None)
+    position = next((i for i, group in enumerate(rows) if opened in group.numbers), None)
     st.dataframe(
         _styled(rows, measured),
         hide_index=True,
         height=min(420, 38 + 35 * max(1, len(rows))),
-        column_config=_columns(found),
+        column_config=_columns(pair),
         on_select=lambda: _from_table(rows, candidate),
         selection_mode="single-row",
-        selection_default={"selection": {"rows": [] if place is None else [place]}},
+        selection_default={"selection": {"rows": [] if position is None else [position]}},
         placeholder="·",
         key=_key(candidate),
     )
@@ -109,7 +109,7 @@ def _kernels(group: FoldedGroup) -> str:
 
 
 def _module(group: FoldedGroup) -> str:
-    modules = list(dict.fromkeys(one.module for one in group.groups if one.module))
+    modules = list(dict.fromkeys(member.module for member in group.groups if member.module))
     return modules[0] if len(modules) == 1 else f"{modules[0]}, …" if modules else ""
 
 
@@ -117,11 +117,11 @@ def _how(group: FoldedGroup) -> str:
     return f"{group.first.confidence} confidence" if group.kind == "matched" else group.kind
 
 
-def _columns(found: Pair) -> dict[str, Any]:
+def _columns(pair: Pair) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     text = st.column_config.TextColumn
-    baseline, candidate = found.labels
-    if max(map(len, found.labels)) > _LONGEST_HEAD:
+    baseline, candidate = pair.labels
+    if max(map(len, pair.labels)) > _LONGEST_HEAD:
         baseline, candidate = "baseline", "candidate"
     return {
         "group": text("operators of the baseline", width=230, pinned=True),
@@ -129,13 +129,13 @@ def _columns(found: Pair) -> dict[str, Any]:
             f"{baseline}, µs",
             format="%.1f",
             width=_width_px(baseline),
-            help=f"{found.time_word} per step.",
+            help=f"{pair.time_word} per step.",
         ),
         "t1": number(
             f"{candidate}, µs",
             format="%.1f",
             width=_width_px(candidate),
-            help=f"{found.time_word} per step.",
+            help=f"{pair.time_word} per step.",
         ),
         "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
         "n": text("kernels", width=80, help="Kernels per step, copies and memsets not among them."),

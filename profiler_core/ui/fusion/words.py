@@ -31,7 +31,7 @@ _KINDS = {
 
 def how_known(group: FusionGroup) -> str:
     """For instance: This match is sure: both sides come from the same line of the code."""
-    reasons = [_EVIDENCE.get(one, one) for one in group.evidence]
+    reasons = [_EVIDENCE.get(evidence, evidence) for evidence in group.evidence]
     if not reasons:
         return f"{_SURE[group.confidence]}."
     return f"{_SURE[group.confidence]}: {'; '.join(reasons)}."

@@ -31,7 +31,7 @@ class Kernels:
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the runs, as in the rows."""
-        return tuple(one.label for one in self.shown)
+        return tuple(run.label for run in self.shown)
 
 
 def kernels_of(choice: Choice) -> Kernels:

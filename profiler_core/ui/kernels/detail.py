@@ -40,20 +40,20 @@ def show_kernel(
     """
     section("Selected kernel")
     st.html(f"<p class=fs-mono>{escape(row.name)}</p>")
-    traces = [one.run.required_trace() for one in shown]
+    traces = [run.run.required_trace() for run in shown]
     calls = [kernel_calls(trace, row.name) for trace in traces]
-    labels = [one.label for one in shown]
-    counted = [None if one is None else one.get(row.name) for one in measured]
+    labels = [run.label for run in shown]
+    counted = [None if run is None else run.get(row.name) for run in measured]
     st.html(_table(labels, row, calls, counted))
     figure = duration_histogram(labels, [c.dur_ns for c in calls], colors())
     show_figure(
         figure, key="durations", alt=f"How long single calls of {row.name[:80]} took in each run."
     )
     with st.container(horizontal=True, key="fs_way_on_kernel"):
-        for one, trace, call in zip(shown, traces, calls, strict=True):
+        for run, trace, call in zip(shown, traces, calls, strict=True):
             if call.longest is not None:
-                query = {**choice.query, **link_to_event(trace, one.number, *call.longest)}
-                page_link("timeline", f"Longest call in {one.label} on the timeline", query)
+                query = {**choice.query, **link_to_event(trace, run.number, *call.longest)}
+                page_link("timeline", f"Longest call in {run.label} on the timeline", query)
 
 
 def _table(

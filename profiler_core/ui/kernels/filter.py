@@ -28,10 +28,10 @@ def choose_kernels(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
 
 def filtered(rows: Sequence[KernelRow], words: str, labels: Sequence[str]) -> tuple[KernelRow, ...]:
     """Rows whose name holds all words and whose category is among the labels (none: all)."""
-    wanted = words.lower().split()
+    needles = words.lower().split()
     return tuple(
         row
         for row in rows
-        if all(word in row.name.lower() for word in wanted)
+        if all(word in row.name.lower() for word in needles)
         and (not labels or CATEGORIES.get(row.category, row.category) in labels)
     )

@@ -71,7 +71,11 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measu
     out = io.StringIO()
     writer = csv.writer(out)
     heads = ("n_per_step", "time_ns_per_step", "mean_ns", "min_ns", "max_ns")
-    counted = [(label, one) for label, one in zip(labels, measured, strict=False) if one]
+    counted = [
+        (label, counters_of_run)
+        for label, counters_of_run in zip(labels, measured, strict=False)
+        if counters_of_run
+    ]
     writer.writerow(
         [
             "name",
@@ -88,8 +92,8 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measu
                 if side is None
                 else [side.n, side.time_ns, side.mean_ns, side.min_ns, side.max_ns]
             )
-        for _, one in counted:
-            counters = one.get(row.name)
+        for _, counters_of_run in counted:
+            counters = counters_of_run.get(row.name)
             cells += ["" if counters is None else getattr(counters.measured, h) for h in _COUNTED]
         writer.writerow(cells)
     return out.getvalue()
@@ -123,8 +127,8 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured
     return styled.map(color, subset=deltas) if deltas else styled
 
 
-def _dram_mb(one: KernelCounters | None) -> float | None:
-    moved = None if one is None else one.measured.dram_bytes
+def _dram_mb(counters: KernelCounters | None) -> float | None:
+    moved = None if counters is None else counters.measured.dram_bytes
     return None if moved is None else moved / 1e6
 
 

@@ -21,22 +21,22 @@ def show_curves(runs: Sequence[Remembered]) -> None:
     """Choose what is drawn, and draw it; nothing where no run has a curve."""
     drawn = [(run, curve) for run in runs if (curve := run.report.curve) is not None]
     if not drawn:  # no trace tells it, but a snapshot's history may
-        drawn = [(run, one.curve) for run in runs if (one := run.report.history) is not None]
+        drawn = [(run, side.curve) for run in runs if (side := run.report.history) is not None]
         if not drawn:
             return
         section("Along the snapshot", "What tensors held, from one change to the next.")
     else:
         section("Along a step", "What was allocated, from one change to the next.")
-    what, step = _choose(min(len(curve.step_ts_ns) for _, curve in drawn))
-    sides = [_side(run, curve, step, made=what == _MADE) for run, curve in drawn]
+    quantity, step = _choose(min(len(curve.step_ts_ns) for _, curve in drawn))
+    sides = [_side(run, curve, step, made=quantity == _MADE) for run, curve in drawn]
     palette = colors()
     show_legend([(run.label, palette.run(run.number)) for run, _ in drawn])
     show_figure(
-        memory_curve(sides, palette, reserved=what == _HELD),
+        memory_curve(sides, palette, reserved=quantity == _HELD),
         key="memory_curve",
         alt="Allocated memory along the profiled steps of each run.",
     )
-    if what == _HELD and any(curve.reserved_bytes is not None for _, curve in drawn):
+    if quantity == _HELD and any(curve.reserved_bytes is not None for _, curve in drawn):
         show_notes(["Dotted: what the allocator held from the device, in use or not."])
     with_line = {run.number for run, _ in drawn}
     show_notes(
@@ -49,7 +49,7 @@ def show_curves(runs: Sequence[Remembered]) -> None:
 def _choose(n_steps: int) -> tuple[str, int]:
     """Draw the controls: (made or held, number of the step from 0; -1 for all)."""
     with st.container(horizontal=True, gap="medium"):
-        what = st.segmented_control(
+        quantity = st.segmented_control(
             "What is drawn",
             [_MADE, _HELD],
             default=_MADE,
@@ -58,9 +58,9 @@ def _choose(n_steps: int) -> tuple[str, int]:
             **in_address("memory_what", _MADE),
         )
         if n_steps < 2:
-            return what, -1
+            return quantity, -1
         steps = [_ALL, *(f"Step {n + 1}" for n in range(n_steps))]
-        which = st.segmented_control(
+        step = st.segmented_control(
             "Which step",
             steps,
             default=steps[1],
@@ -68,7 +68,7 @@ def _choose(n_steps: int) -> tuple[str, int]:
             required=True,
             **in_address("memory_step", steps[1]),
         )
-    return what, steps.index(which) - 1 if which in steps else -1
+    return quantity, steps.index(step) - 1 if step in steps else -1
 
 
 def _side(run: Remembered, curve: MemoryCurve, step: int, *, made: bool) -> CurveSide:

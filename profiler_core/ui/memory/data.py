@@ -31,5 +31,5 @@ def _one(choice: Choice, number: int) -> Remembered:
         number,
         choice.entries[number],
         run.memory,
-        tuple((f"{label}: {one.problem}", one.remedy) for one in problems),
+        tuple((f"{label}: {problem.problem}", problem.remedy) for problem in problems),
     )

@@ -99,8 +99,8 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
             runs[0].report.peaks.reserved_bytes,
             runs[0].report.peaks.allocated_bytes,
         )
-        held = format_bytes(reserved if reserved is not None else allocated)
-        sentence, bound = f"{runs[0].label} holds {held} at its peak.", ""
+        held_bytes = format_bytes(reserved if reserved is not None else allocated)
+        sentence, bound = f"{runs[0].label} holds {held_bytes} at its peak.", ""
     if len(runs) > 1 and is_another_workload(differences(runs[0].entry.run, runs[1].entry.run)):
         bound = (
             f"{runs[0].label} and {runs[1].label} are different workloads: what differs between "

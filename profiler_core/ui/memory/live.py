@@ -20,15 +20,15 @@ _ROWS = 10
 
 def show_live(runs: Sequence[Remembered]) -> None:
     """One column a run; nothing where no run says it."""
-    told = [run for run in runs if run.report.live or run.report.history]
-    if not told:
+    with_live = [run for run in runs if run.report.live or run.report.history]
+    if not with_live:
         return
     section(
         "Live at the peak",
         "What the step had made and still held at the moment of its allocated peak.",
     )
-    for place, run in zip(st.columns(len(told), gap="large"), told, strict=True):
-        with place:
+    for column, run in zip(st.columns(len(with_live), gap="large"), with_live, strict=True):
+        with column:
             st.html(f"<h3 class=fs-h>{escape(run.label)}</h3>")
             if run.report.live is not None:
                 st.html(_operators(run.report.live))
@@ -54,8 +54,8 @@ def _operators(live: LiveSet) -> str:
     made = live.peak_bytes - live.before_bytes
     rows = ""
     for row in live.rows[:_ROWS]:
-        place = " · ".join(part for part in (row.module, row.source) if part)
-        below = f"<small>{escape(place)}</small>" if place else ""
+        origin = " · ".join(part for part in (row.module, row.source) if part)
+        below = f"<small>{escape(origin)}</small>" if origin else ""
         name = clipped(short_kernel_name(row.operator, 60), 48)
         rows += (
             f'<tr><th scope=row title="{escape(row.operator)}">{escape(name)}{below}</th>'
@@ -64,11 +64,12 @@ def _operators(live: LiveSet) -> str:
         )
     rest = live.rows[_ROWS:]
     if rest:
-        left = sum(row.bytes for row in rest)
+        rest_bytes = sum(row.bytes for row in rest)
         rows += (
             f"<tr><th scope=row>{len(rest)} more</th>"
-            f"<td>{format_count(sum(row.n for row in rest))}</td><td>{format_bytes(left)}</td>"
-            f"<td>{format_share(left / made if made else None)}</td></tr>"
+            f"<td>{format_count(sum(row.n for row in rest))}</td>"
+            f"<td>{format_bytes(rest_bytes)}</td>"
+            f"<td>{format_share(rest_bytes / made if made else None)}</td></tr>"
         )
     if not live.rows:
         return "<p class=fs-note>Nothing: the peak was there before the steps.</p>"

@@ -16,51 +16,52 @@ from profiler_core.units import format_bytes, format_count, format_share
 
 def show_segments(runs: Sequence[Remembered]) -> None:
     """One column a run; nothing without a snapshot."""
-    told = [run for run in runs if run.report.segments is not None]
-    if not told:
+    with_segments = [run for run in runs if run.report.segments is not None]
+    if not with_segments:
         return
     section(
         "Segments and pools",
         "What the allocator holds from the device after the last step: coloured is in use, grey "
         "is free.",
     )
-    for place, run in zip(st.columns(len(told), gap="large"), told, strict=True):
-        found = run.report.segments
-        if found is None:
+    for column, run in zip(st.columns(len(with_segments), gap="large"), with_segments, strict=True):
+        segments = run.report.segments
+        if segments is None:
             continue
-        with place:
-            st.html(f"<h3 class=fs-h>{escape(run.label)}</h3>{_parts(found)}")
+        with column:
+            st.html(f"<h3 class=fs-h>{escape(run.label)}</h3>{_parts(segments)}")
             show_figure(
-                memory_segments(found, run.number, colors()),
+                memory_segments(segments, run.number, colors()),
                 key=f"memory_segments_{run.number}",
                 alt="The largest segments with their used and free blocks.",
             )
-            n_more = len(found.segments) - MOST_SEGMENTS
+            n_more = len(segments.segments) - MOST_SEGMENTS
             if n_more > 0:
                 words = "smaller segment is" if n_more == 1 else "smaller segments are"
                 st.html(f"<p class=fs-note>{n_more} {words} not drawn.</p>")
 
 
-def _parts(found: Segments) -> str:
-    whole = found.reserved_bytes or 1
+def _parts(segments: Segments) -> str:
+    total = segments.reserved_bytes or 1
     parts = [
-        ("in use", found.allocated_bytes),
-        ("free, locked in by neighbours", found.split_free_bytes),
-        ("free, whole segments (empty_cache gives them back)", found.whole_free_bytes),
-        ("free, in private pools (kept for the next replay)", found.private_free_bytes),
+        ("in use", segments.allocated_bytes),
+        ("free, locked in by neighbours", segments.split_free_bytes),
+        ("free, whole segments (empty_cache gives them back)", segments.whole_free_bytes),
+        ("free, in private pools (kept for the next replay)", segments.private_free_bytes),
     ]
     rows = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{format_bytes(size)}</td>"
-        f"<td>{format_share(size / whole)}</td></tr>"
+        f"<td>{format_share(size / total)}</td></tr>"
         for name, size in parts
         if size
     )
     pools = ", ".join(
         f"{pool.name} {format_bytes(pool.reserved_bytes)} in {format_count(pool.n_segments)}"
-        for pool in found.pools[:6]
+        for pool in segments.pools[:6]
     )
     return (
         f"<table class='fs-t fs-opened'><tbody>{rows}</tbody></table>"
-        f"<p class=fs-note>{format_bytes(found.reserved_bytes)} reserved. Pools and their segments:"
-        f" {escape(pools)}. Largest free block: {format_bytes(found.largest_free_bytes)}.</p>"
+        f"<p class=fs-note>{format_bytes(segments.reserved_bytes)} reserved. Pools and their "
+        f"segments: {escape(pools)}. Largest free block: "
+        f"{format_bytes(segments.largest_free_bytes)}.</p>"
     )

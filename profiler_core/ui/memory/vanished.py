@@ -19,42 +19,43 @@ def show_vanished(
     comparison: MemoryComparison, baseline: Remembered, candidate: Remembered
 ) -> None:
     """A sentence, the groups, and the sizes that are gone."""
-    found = comparison.vanished
+    vanished = comparison.vanished
     section("What vanished", "Buffers that one run allocates in a step and the other does not.")
-    if found is None:
+    if vanished is None:
         st.html(f"<p class=fs-note>{escape(comparison.problem or '')}</p>")
         return
-    st.html(f"<p class=fs-sub>{escape(_sentence(found, candidate.label))}</p>")
-    rows = [row for row in found.rows if row.n[0] or row.n[1]]
-    st.html(_table(found, rows[:_ROWS], baseline.label, candidate.label))
+    st.html(f"<p class=fs-sub>{escape(_sentence(vanished, candidate.label))}</p>")
+    rows = [row for row in vanished.rows if row.n[0] or row.n[1]]
+    st.html(_table(vanished, rows[:_ROWS], baseline.label, candidate.label))
     if len(rows) > _ROWS:
         with st.expander(f"{len(rows) - _ROWS} more", type="compact"):
-            st.html(_table(found, rows[_ROWS:], baseline.label, candidate.label))
-    if found.largest:
+            st.html(_table(vanished, rows[_ROWS:], baseline.label, candidate.label))
+    if vanished.largest:
         sizes = ", ".join(
             f"{format_count(was - now)} × {format_bytes(size)}"
-            for size, was, now in found.largest[:6]
+            for size, was, now in vanished.largest[:6]
         )
         st.html(f"<p class=fs-note>Sizes that are gone, per step: {escape(sizes)}.</p>")
 
 
-def _sentence(found: Vanished, candidate: str) -> str:
-    was = f"{format_count(found.n[0])} buffers of together {format_bytes(found.bytes[0])} per step"
-    if found.vanished_bytes <= 0:
-        more = format_bytes(-found.vanished_bytes)
+def _sentence(vanished: Vanished, candidate: str) -> str:
+    total = format_bytes(vanished.bytes[0])
+    was = f"{format_count(vanished.n[0])} buffers of together {total} per step"
+    if vanished.vanished_bytes <= 0:
+        more = format_bytes(-vanished.vanished_bytes)
         return f"Nothing on balance: {candidate} allocates {more} more than the {was} before."
     return (
-        f"Of {was}, {candidate} makes {format_count(found.n[1])} of {format_bytes(found.bytes[1])}:"
-        f" {format_bytes(found.vanished_bytes)} less."
+        f"Of {was}, {candidate} makes {format_count(vanished.n[1])} of "
+        f"{format_bytes(vanished.bytes[1])}: {format_bytes(vanished.vanished_bytes)} less."
     )
 
 
-def _table(found: Vanished, rows: list[VanishedRow], baseline: str, candidate: str) -> str:
-    most = max((abs(row.vanished_bytes) for row in found.rows), default=0) or 1
+def _table(vanished: Vanished, rows: list[VanishedRow], baseline: str, candidate: str) -> str:
+    most = max((abs(row.vanished_bytes) for row in vanished.rows), default=0) or 1
     body = ""
     for row in rows:
-        places = ", ".join(row.sources[:3]) if row.sources != (row.label,) else ""
-        below = f"<br><small>{escape(places)}</small>" if places else ""
+        sources = ", ".join(row.sources[:3]) if row.sources != (row.label,) else ""
+        below = f"<br><small>{escape(sources)}</small>" if sources else ""
         kind = "fs-b" if row.vanished_bytes > 0 else "fs-w" if row.vanished_bytes < 0 else ""
         color = "--fs-better" if row.vanished_bytes > 0 else "--fs-worse"
         width = 90 * abs(row.vanished_bytes) / most
@@ -72,7 +73,7 @@ def _table(found: Vanished, rows: list[VanishedRow], baseline: str, candidate: s
         )
     return (
         f"<div class=fs-scroll><table class='fs-t fs-opened' style='max-width:1100px'><thead><tr>"
-        f"<th>{escape(found.how)}</th><th>{breakable(baseline)}</th><th>{breakable(candidate)}</th>"
+        f"<th>{escape(vanished.how)}</th><th>{breakable(baseline)}</th><th>{breakable(candidate)}</th>"
         f"<th>vanished</th><th></th></tr></thead><tbody>{body}</tbody></table></div>"
     )
 

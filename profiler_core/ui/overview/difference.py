@@ -88,38 +88,40 @@ def _from_chart() -> None:
         st.query_params.pop(_BAR, None)
 
 
-def show_opened_bar(choice: Choice, number: int, one: Explanation) -> None:
+def show_opened_bar(choice: Choice, number: int, explanation: Explanation) -> None:
     """The groups of the open bar, which sum to it; nothing where none is open."""
     key = st.query_params.get(_BAR)
-    if not key or one.waterfall is None:
+    if not key or explanation.waterfall is None:
         return
     labels = (choice.labels[0], choice.labels[number + 1])
-    drawn = next((bar for bar in bars(one.waterfall, labels) if key in bar.keys), None)
-    rows = [row for row in one.waterfall.rows if drawn is not None and row.key in drawn.keys]
+    opened = next((bar for bar in bars(explanation.waterfall, labels) if key in bar.keys), None)
+    rows = [
+        row for row in explanation.waterfall.rows if opened is not None and row.key in opened.keys
+    ]
     for row in rows:
-        _show_row(choice, number, one, row)
+        _show_row(choice, number, explanation, row)
 
 
-def show_difference_notes(one: Explanation) -> None:
+def show_difference_notes(explanation: Explanation) -> None:
     """What the bars rest on."""
-    if one.waterfall is not None:
-        show_notes(one.waterfall.notes)
+    if explanation.waterfall is not None:
+        show_notes(explanation.waterfall.notes)
 
 
-def _show_row(choice: Choice, number: int, one: Explanation, row: WaterfallRow) -> None:
+def _show_row(choice: Choice, number: int, explanation: Explanation, row: WaterfallRow) -> None:
     head = (
         f"<h3 class=fs-h>{escape(row.label[:1].upper() + row.label[1:])} "
         f"<span class=fs-d>{format_duration(row.baseline_ns)} → "
         f"{format_duration(row.candidate_ns)}</span></h3>"
     )
-    lines = bar_lines(row, one.ledger) if one.ledger is not None else ()
+    lines = bar_lines(row, explanation.ledger) if explanation.ledger is not None else ()
     if not lines:
-        why = what_it_is(row.key) or "The groups of this bar are not known."
+        reason = what_it_is(row.key) or "The groups of this bar are not known."
         query = {**choice.query}
         link = (
             f'<a class=fs-link href="{escape(href("timeline", query))}" target=_self>timeline →</a>'
         )
-        st.html(f"{head}<p class=fs-note>{escape(why)} {link}</p>")
+        st.html(f"{head}<p class=fs-note>{escape(reason)} {link}</p>")
         return
     names = [escape(clipped(label, 18)) for label in (choice.labels[0], choice.labels[number + 1])]
     body = "".join(_line(choice, number, line) for line in lines)

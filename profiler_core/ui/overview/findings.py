@@ -13,31 +13,31 @@ from profiler_core.ui.page import section
 _SHOWN = 6  # further ones are folded
 
 
-def show_findings(found: Sequence[Finding], label: str, query: Query) -> None:
+def show_findings(findings: Sequence[Finding], label: str, query: Query) -> None:
     """Draw them; says so where nothing stands out.
 
     Args:
-        found: most important first.
+        findings: most important first.
         label: the run they are about.
         query: URL parameters of the pages that they lead to.
     """
-    bounds = " ≤ is an upper bound." if any(one.is_bound for one in found) else ""
+    bounds = " ≤ is an upper bound." if any(finding.is_bound for finding in findings) else ""
     section("What to do next", f"What stands out in {label}, by the time at stake.{bounds}")
-    if not found:
+    if not findings:
         st.html(
             "<p class=fs-note>Nothing stands out: none of the usual causes takes a noticeable "
             "part of the step.</p>"
         )
         return
-    st.html(_html(found[:_SHOWN], query))
-    n_more = len(found) - _SHOWN
+    st.html(_html(findings[:_SHOWN], query))
+    n_more = len(findings) - _SHOWN
     if n_more > 0:
         with st.expander(f"{n_more} more", type="compact"):
-            st.html(_html(found[_SHOWN:], query))
+            st.html(_html(findings[_SHOWN:], query))
 
 
-def _html(found: Sequence[Finding], query: Query) -> str:
-    return f"<div class=fs-findings>{''.join(_finding(f, query) for f in found)}</div>"
+def _html(findings: Sequence[Finding], query: Query) -> str:
+    return f"<div class=fs-findings>{''.join(_finding(f, query) for f in findings)}</div>"
 
 
 def _finding(finding: Finding, query: Query) -> str:

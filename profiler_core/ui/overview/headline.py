@@ -21,10 +21,10 @@ _FACTOR = re.compile(r"\d+(?:\.\d+)? times")
 def show_headline(choice: Choice, comparison: ComparedNumbers) -> None:
     """The line of facts, the verdict on the leading candidate, and one sentence on each other."""
     run = choice.baseline.run
-    told = entry_facts(choice.baseline)
+    facts_of_run = entry_facts(choice.baseline)
     if run.world_size > 1:  # of the others, the page ranks tells
-        told.append(f"rank {run.rank} of {run.world_size}")
-    facts = " · ".join(escape(fact) for fact in told)
+        facts_of_run.append(f"rank {run.rank} of {run.world_size}")
+    facts = " · ".join(escape(fact) for fact in facts_of_run)
     html = f"<p class=fs-eyebrow>{facts}</p>"
     lead = leading(comparison)
     html += _single(choice, comparison) if lead is None else _verdict(lead, comparison)
@@ -80,18 +80,18 @@ def _single(choice: Choice, comparison: ComparedNumbers) -> str:
     """A run alone is described, not judged."""
     side = comparison.baseline
     name = escape(choice.labels[0])
-    why = escape(
+    reason = escape(
         " ".join(verdict_sentence(candidate).headline for candidate in comparison.candidates)
         or "Nothing to compare with is chosen: add a candidate in the sidebar."
     )
     if side.step_time_ns is None:
-        return f"<h1 class=fs-verdict>{name}</h1><p class=fs-sub>{why}</p>"
+        return f"<h1 class=fs-verdict>{name}</h1><p class=fs-sub>{reason}</p>"
     profiled = ", profiled" if side.clock == "profiled" else ""
     summary = side.summary
     # Without annotations the trace may hold any number of steps.
-    whole = profiled and summary is not None and not summary.window.annotated
-    per = " in the whole trace" if whole else " a step"
+    is_whole_trace = profiled and summary is not None and not summary.window.annotated
+    per = " in the whole trace" if is_whole_trace else " a step"
     return (
         f"<h1 class=fs-verdict>{name}: {format_duration(side.step_time_ns)}{per}{profiled}.</h1>"
-        f"<p class=fs-sub>{why}</p>"
+        f"<p class=fs-sub>{reason}</p>"
     )

@@ -71,11 +71,11 @@ def _change(measure: Measure, run: int) -> str:
 
 def _results(comparison: ComparedNumbers) -> str:
     """Whether each candidate computes the right thing; no row where nobody checked."""
-    found = [c.numerics for c in comparison.candidates]
-    if all(n is None for n in found):
+    all_numerics = [c.numerics for c in comparison.candidates]
+    if all(n is None for n in all_numerics):
         return ""
     cells = ["<td>reference</td>"]
-    for numerics in found:
+    for numerics in all_numerics:
         verdict = "not checked" if numerics is None else numerics.verdict
         kind = {"right": "", "wrong": " fs-w"}.get(verdict, " fs-muted")
         reason = escape(numerics.reason) if numerics is not None else ""

@@ -31,28 +31,28 @@ _TELEMETRY = _Held("telemetry", "telemetry", "Clocks, power and energy")
 def show_unmeasured(choice: Choice) -> None:
     """Say that nothing was timed, what there is instead, and lead to it."""
     runs = choice.comparison.runs
-    held = list(dict.fromkeys(one for run in runs for one in _held(run.files)))
+    sources = list(dict.fromkeys(source for run in runs for source in _held(run.files)))
     facts = " · ".join(escape(fact) for fact in entry_facts(choice.baseline))
     names = " and ".join(choice.labels)
-    what = " and ".join(one.what for one in held) or "nothing that can be shown"
+    listed = " and ".join(source.what for source in sources) or "nothing that can be shown"
     st.html(
         f"<p class=fs-eyebrow>{facts}</p>"
         f"<h1 class=fs-verdict>{escape(names)}: no step was timed</h1>"
-        f"<p class=fs-sub>There is {what} here, and no trace with events that can be read: how "
+        f"<p class=fs-sub>There is {listed} here, and no trace with events that can be read: how "
         "long a step takes, and where its time goes, nobody can say.</p>"
         f"{state_paragraphs(choice)}"
     )
     with st.container(horizontal=True, key="fs_way_on"):
-        for one in held:
-            page_link(one.page, one.link, choice.query)
+        for source in sources:
+            page_link(source.page, source.link, choice.query)
         page_link("runs", "Upload a trace")
     show_what_is_missing(choice.comparison)
 
 
 def _held(run: RunFiles) -> list[_Held]:
-    found = [_SNAPSHOT] if run.memory_snapshot else []
+    sources = [_SNAPSHOT] if run.memory_snapshot else []
     if run.torch_logs or run.torch_trace:
-        found.append(_LOG)
+        sources.append(_LOG)
     if run.nvml or run.host:
-        found.append(_TELEMETRY)
-    return found
+        sources.append(_TELEMETRY)
+    return sources
