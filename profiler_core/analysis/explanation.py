@@ -167,7 +167,7 @@ def pair_waterfall(
     left, right = every[0].summary, every[number + 1].summary
     if left is None or right is None:
         raise NothingToAnalyse(
-            f"Nobody knows where the step went: {not_explained(comparison, number)}",
+            f"Where the time of the step went is unknown: {not_explained(comparison, number)}",
             remedy="Capture both runs with the profiled pass.",
         )
     time = comparison.candidates[number].step_time

@@ -83,7 +83,7 @@ def test_samples_alone_open_it(home):
     shutil.copy(SAMPLES / "eager" / "nvml.jsonl", folder)
     (folder / "run.json").write_text(json.dumps({"run_id": "u.1", "name": "nvml.jsonl"}))
     text = text_of(opened(baseline="upload/u/1"))
-    for word in ("546 W", "whole file", "Nobody counted the steps"):
+    for word in ("546 W", "whole file", "sampled were not counted"):
         assert word in text
 
 

@@ -80,7 +80,7 @@ def compiled_calls(trace: Trace, sample: StepSample | None = None) -> list[Compi
 
 
 def region_taxes(trace: Trace, sample: StepSample | None = None) -> tuple[RegionTax, ...]:
-    """Host cost around each compiled region, dearest first; empty without regions.
+    """Host cost around each compiled region, most expensive first; empty without regions.
 
     Args:
         trace: of a compiled run.

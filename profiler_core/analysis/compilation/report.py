@@ -67,7 +67,7 @@ class CompilationReport:
 
     log: CompileLog
     skips: tuple[SkipReport, ...]
-    breaks: tuple[BreakReport, ...]  # dearest first
+    breaks: tuple[BreakReport, ...]  # most expensive first
     recompiles: tuple[RecompileReport, ...]
     compile_time: CompileTime | None
     recompile_ns: int | None  # all recompiles together
@@ -155,7 +155,7 @@ def user_frame(stack: Sequence[Frame], file: str, line: int, function: str) -> F
 
 
 def _ranked(graph_breaks: Sequence[GraphBreak], cost: BreakCost | None) -> tuple[BreakReport, ...]:
-    """Dearest first; without costs the ones met most often."""
+    """The breaks, most expensive first; without costs, most frequent first."""
     shares = cost.share_by_compile_id if cost else {}
     owners: dict[str, int] = {}
     for graph_break in graph_breaks:

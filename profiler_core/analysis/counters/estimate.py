@@ -2,7 +2,7 @@
 
 The ledger knows bytes of operators and of generated calls; where one of these is one kernel, they
 are that kernel's. An operator of several kernels (a convolution with its layout copies) is left
-out: nobody knows which of them moves what.
+out: it is unknown which of them moves how many bytes.
 """
 
 from collections.abc import Mapping

@@ -79,7 +79,7 @@ def _roofline(
         reason = _NO_SHAPES if facts.peaks else f"the peak of {device} is not known"
         if otherwise_ns is None:
             return None, f"What it would bring is not known: {reason}."
-        return otherwise_ns, f"At most all of it: {reason}, so where its floor is nobody can say."
+        return otherwise_ns, f"At most all of it: {reason}, so its lower bound is unknown."
     return room.at_most_ns, (
         f"At most {format_duration(room.at_most_ns)}: of {format_duration(room.time_ns)} the "
         f"shapes are known, {room.flops / 1e9:.3g} GFLOP that need "

@@ -21,7 +21,7 @@ def headline(job: Job) -> str:
     if job.wait_share is None:
         return f"Who waits for whom cannot be told from {_ranks(n)}"
     if job.wait_share < _TELLING_SHARE:
-        return f"Nobody waits: the {n} ranks are even"
+        return f"No rank waits: the {n} ranks are even"
     return f"The {n} ranks wait for each other in turn"
 
 

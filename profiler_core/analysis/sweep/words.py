@@ -176,7 +176,7 @@ def _change(sweep: Sweep, result: Crossing) -> str:
 
 
 def place_text(x: float, name: str) -> str:
-    """A place on the axis: whole from 10 on, as nobody knows it better."""
+    """A position on the swept axis as text, without decimals from 10 on: it is interpolated."""
     if name == "shape":
         return f"{format_count(round(x))} elements"
     return f"{x:.0f}" if x >= 10 else f"{x:.1f}"

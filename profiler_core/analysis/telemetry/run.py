@@ -252,7 +252,7 @@ class _Reader:
         if power is None:
             return {}
         if not steps:
-            reason = "Nobody counted the steps that ran while this was sampled."
+            reason = "The steps that ran while this was sampled were not counted."
             self.reasons.update(energy_per_step_j=reason, energy_per_sample_j=reason)
             return {}
         step_j = power.power_w * self.phase.length_ns / 1e9 / steps

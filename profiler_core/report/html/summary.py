@@ -94,7 +94,7 @@ def _first_findings(contents: Contents) -> str:
 def _bars(contents: Contents, charts: Charts) -> str:
     labels, parts = step_bars_of(contents.sides)
     if not parts:
-        return paragraph("No run has a trace, so nobody knows where the time went.", "muted")
+        return paragraph("No run has a trace, so where the time went is unknown.", "muted")
     alt = "; ".join(
         f"{label}: {format_duration(p.step_ns)} per step, idle {format_duration(p.idle_ns)}"
         for label, p in zip(labels, parts, strict=True)

@@ -136,7 +136,7 @@ def _sentence(job: Job) -> None:
         _results(job)
     else:
         problem_card(
-            job.error or "The capture ended without a word.",
+            job.error or "The capture ended without an error message.",
             "Read the last lines below, correct it in the form, and start it again.",
         )
         _results(job)

@@ -1,4 +1,4 @@
-"""Skipped frames and graph breaks, dearest first, each with the line of code that caused it."""
+"""Skipped frames and graph breaks, most expensive first, each with the line that caused it."""
 
 from collections.abc import Mapping
 from html import escape
@@ -40,7 +40,9 @@ def show_breaks(compiled: Compiled) -> None:
     if not report.breaks:
         return
     total = report.break_cost.cost_ns if report.break_cost else 0.0
-    section("Graph breaks", "Where compiled code ends and Python goes on by itself, dearest first.")
+    section(
+        "Graph breaks", "Where compiled code ends and plain Python continues, most expensive first."
+    )
     for number, report_of_break in enumerate(report.breaks[:_MOST]):
         _break(compiled.run, report_of_break, total, expanded=number == 0)
     n_more = len(report.breaks) - _MOST

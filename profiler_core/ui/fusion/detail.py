@@ -141,7 +141,8 @@ def _kernel_table(group: FusionGroup, number: int) -> str:
     kernels = sorted(side.kernels, key=lambda kernel: -kernel.time_ns)
     rows = "".join(
         f"<tr><td class='fs-mono fs-free'>{escape(plain_kernel_name(kernel.name)[:160])}<br>"
-        f'<small><span class=fs-swatch style="background:{palette.category(kernel.category)}"></span>'
+        "<small><span class=fs-swatch "
+        f'style="background:{palette.category(kernel.category)}"></span>'
         f"{escape(CATEGORIES.get(kernel.category, kernel.category))}</small></td>"
         f"<td>{format_count(group.per_step(kernel.n, number))}</td>"
         f"<td>{format_duration(group.per_step(kernel.time_ns, number))}</td></tr>"

@@ -25,7 +25,7 @@ _EVIDENCE = {
 _KINDS = {
     "removed": "The candidate runs no kernel for this any more.",
     "only in the candidate": "Only the candidate runs this: a cost that compiling brings along.",
-    "unmatched": "Nobody could tell what this is on the other side.",
+    "unmatched": "Its counterpart on the other side could not be identified.",
 }
 
 

@@ -23,7 +23,7 @@ def show_step_bars(sides: Sequence[Side]) -> None:
     """Where each run's step went; says so where there is no trace to tell."""
     labels, parts = step_bars_of(sides)
     if not parts:
-        st.html("<p class=fs-note>No run has a trace, so nobody knows where the time went.</p>")
+        st.html("<p class=fs-note>No run has a trace, so where the time went is unknown.</p>")
         return
     palette = colors()
     alt = "; ".join(

@@ -39,7 +39,7 @@ def show_unmeasured(choice: Choice) -> None:
         f"<p class=fs-eyebrow>{facts}</p>"
         f"<h1 class=fs-verdict>{escape(names)}: no step was timed</h1>"
         f"<p class=fs-sub>There is {listed} here, and no trace with events that can be read: how "
-        "long a step takes, and where its time goes, nobody can say.</p>"
+        "long a step takes, and where its time goes, is unknown.</p>"
         f"{state_paragraphs(choice)}"
     )
     with st.container(horizontal=True, key="fs_way_on"):
