@@ -31,5 +31,5 @@ def run(arguments: argparse.Namespace) -> int:
     if rows:
         print(table(["when", "who", "did", "what", ""], rows, n_text=5))
     else:
-        print("Nobody did anything yet.")
+        print("No actions are recorded yet.")
     return 0

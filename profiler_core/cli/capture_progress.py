@@ -23,7 +23,7 @@ class Printer:
         self._shown_at = 0.0
 
     def show(self, line: ProgressLine) -> None:
-        """Print one line, unless it only counts on and nobody watches."""
+        """Print one line; without a terminal, lines that only count are printed rarely."""
         now = self._clock()
         seconds = f"{now - self._started:5.0f} s"
         counts = line.done is not None

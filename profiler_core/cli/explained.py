@@ -1,4 +1,4 @@
-"""What `compare` says about the why: waterfall, fusion ledger and findings of each candidate."""
+"""The explanation part of `compare`: waterfall, fusion ledger and findings of each candidate."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

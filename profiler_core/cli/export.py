@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     output: Path = arguments.output
     if not output.name.lower().endswith(_ENDINGS):
         raise BadInput(
-            f"The ending of {output} is none that export writes.",
+            f"The ending of {output} is not one that export can write.",
             remedy=f"Use {' or '.join(_ENDINGS)}.",
         )
     baseline, candidates = arguments.baseline, arguments.candidates

@@ -116,7 +116,7 @@ def _repeat(path: Path) -> Measurement:
     measured = Run.open(path).record.measurement
     if measured is None or not measured.rounds:
         raise BadInput(
-            f"The run {path} was not timed, so it tells nothing about noise.",
+            f"The run {path} was not timed, so it cannot serve to estimate noise.",
             remedy="Pass a run that was captured with timed rounds.",
         )
     return measured

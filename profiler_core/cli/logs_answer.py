@@ -10,7 +10,7 @@ from profiler_core.model.compilation import Compilation, CompileLog, Frame
 
 
 def logs_answer(report: CompilationReport) -> dict[str, Any]:
-    """Everything that was read and judged; what no source tells is null."""
+    """All records and causes of the report; values that no source has are null."""
     log = report.log
     return {
         "torch_version": log.torch_version,

@@ -105,7 +105,7 @@ def _parser() -> tuple[
 
 
 def _usage(words: list[str], name: str | None) -> int:
-    """Help, or a word on what is not a verb; none of the verbs' modules is imported."""
+    """Print the help, or an error for an unknown verb; imports none of the verbs' modules."""
     parser, subparsers = _parser()
     for verb, (_, answers) in VERBS.items():
         subparsers.add_parser(verb, help=answers)
@@ -116,7 +116,7 @@ def _usage(words: list[str], name: str | None) -> int:
         parser.print_help()
         return 0
     if name is not None:
-        print(f"'{name}' is no verb of fusionscope.", file=sys.stderr)
+        print(f"'{name}' is not a command of fusionscope.", file=sys.stderr)
         print(f"Use one of {', '.join(VERBS)}.", file=sys.stderr)
     else:
         parser.print_usage(sys.stderr)

@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         for problem in opened.problems("trace", "stacks", "memory snapshot"):
             raise problem.error()
         raise NothingToAnalyse(
-            f"No file of {arguments.path.name} says anything about memory.",
+            f"No file of {arguments.path.name} contains memory data.",
             remedy="Record with profile_memory=True, or add a memory snapshot.",
         )
     if arguments.json:
@@ -75,7 +75,7 @@ def memory_answer(opened: Run) -> dict[str, object]:
 
 
 def _notes(opened: Run) -> tuple[str, ...]:
-    """What the files cannot tell, and which cannot be read."""
+    """Notes on missing memory data, and on files that cannot be read."""
     problems = opened.problems("trace", "stacks", "memory snapshot")
     return (*opened.memory.notes, *(problem.problem for problem in problems))
 

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Open it; returns at once where a dashboard runs already.
 
     Raises:
-        BadInput: a path holds nothing we know, or no dashboard can be started.
+        BadInput: a path holds no run or trace, or no dashboard can be started.
     """
     keys = [_key(path) for path in _runs(arguments.paths)]
     page = _page(arguments.page)
@@ -104,7 +104,7 @@ def _key(path: Path) -> str:
     """What names the run in an address, after making sure that there is one.
 
     Raises:
-        NotARun: nothing we know lies there.
+        NotARun: no run or trace lies there.
         NotATrace: it begins like a trace and is none.
     """
     entry = library.at_path(path.resolve() if path.exists() else path)

@@ -124,7 +124,7 @@ def _jobs_at(source: str) -> list[str]:
 
 
 def _comes_later(job: Path) -> bool:
-    """Is it no baseline? By its role; without a record, by a name that says eager."""
+    """True unless the role, or without a record the name, says that it is the baseline."""
     record = record_in(job)
     if record is None or record.role is None:
         return "eager" not in f"{job.name} {record.variant if record else ''}".lower()
@@ -132,7 +132,7 @@ def _comes_later(job: Path) -> bool:
 
 
 class _Shown:
-    """Progress on one line of the terminal; silent where nobody watches."""
+    """Progress on one line of the terminal; nothing is printed without a terminal."""
 
     def __init__(self, source: str) -> None:
         self._place = source
@@ -253,7 +253,7 @@ def _comparison_text(sources: list[str], compared: tuple[Measure, ...]) -> str:
 
 
 def measure_text(measure: Measure, value: float | None) -> str:
-    """A value of a measure as people read it."""
+    """A value of a measure with its unit."""
     if measure.unit == "ns":
         return format_duration(value)
     if measure.unit == "bytes_per_s":

@@ -24,7 +24,7 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
 
 
 def apply_reading_options(arguments: argparse.Namespace) -> None:
-    """Let them hold for this process and those that it starts to read traces."""
+    """Apply them to this process and to the processes that it starts to read traces."""
     for kind in trace_formats():
         for option in kind.options:
             value = getattr(arguments, option.name)

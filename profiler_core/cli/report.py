@@ -1,4 +1,4 @@
-"""`report BASELINE CANDIDATE… -o report.html`: a comparison as something to hand around."""
+"""`report BASELINE CANDIDATE… -o report.html`: a comparison as a document."""
 
 import argparse
 from dataclasses import replace
@@ -47,13 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
     outputs: list[Path] = arguments.output
     if not outputs and arguments.tables is None:
         raise BadInput(
-            "report was not told what to write.",
+            "No output was requested.",
             remedy="Add -o report.html (or .md, .pdf), or --tables FOLDER.",
         )
     for path in outputs:
         if path.suffix.lower() not in FORMATS:
             raise BadInput(
-                f"The ending of {path} is none that report writes.",
+                f"The ending of {path} is not one that report can write.",
                 remedy=f"Use {', '.join(FORMATS)}.",
             )
     contents = gather(comparison_of(arguments.baseline, arguments.candidates))

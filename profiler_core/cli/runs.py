@@ -23,7 +23,7 @@ def comparison_of(baseline: Path, candidates: Sequence[Path]) -> Comparison:
     """The runs that were named; a folder alone stands for all of its runs.
 
     Raises:
-        NotARun: nothing we know lies there, or a folder holds no two runs.
+        NotARun: no run or trace lies there, or a folder holds no two runs.
         BadInput: a trace cannot be read, and its run was not timed either.
     """
     paths = [baseline, *candidates] if candidates else runs_of(baseline)

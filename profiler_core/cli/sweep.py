@@ -163,7 +163,7 @@ def _row(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> list[str]:
 
 
 def _state(base: VariantAtPoint, variant: VariantAtPoint) -> str:
-    """What went wrong, and with whom where it was not both."""
+    """What failed, and in which variant if not in both."""
     base_failure, variant_failure = short_failure(base), short_failure(variant)
     if base_failure == variant_failure:
         return base_failure or ""

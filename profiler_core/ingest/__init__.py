@@ -1,1 +1,1 @@
-"""Files into the model, one module per format; counts what it skipped, decides nothing."""
+"""Readers of files into records of the model, one module per format, with counts of skips."""

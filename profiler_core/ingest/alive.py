@@ -12,7 +12,9 @@ from profiler_core.model.run import RunRecord
 
 
 def with_current_status(record: RunRecord, folder: Path, *, may_be_alive: bool) -> RunRecord:
-    """The record, "lost" where it says "running" and cannot be; then `error` says what is kept.
+    """The record, with status "lost" if it says "running" but its process has ended.
+
+    `error` then says how many timed rounds were kept.
 
     Args:
         record: as run.json has it.
@@ -26,7 +28,8 @@ def with_current_status(record: RunRecord, folder: Path, *, may_be_alive: bool) 
         n_rounds, f"{n_rounds} timed rounds are"
     )
     sentence = (
-        f"Its process ended without a word, killed or with the machine; {rounds_sentence} kept."
+        "Its process ended without reporting, killed or by a machine failure; "
+        f"{rounds_sentence} kept."
     )
     return msgspec.structs.replace(record, status="lost", error=record.error or sentence)
 

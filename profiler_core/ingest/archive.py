@@ -1,4 +1,4 @@
-"""Zip archives from anybody: looked at before anything is unpacked, and never beyond a limit."""
+"""Zip archives from untrusted sources: checked before unpacking, and unpacked within limits."""
 
 import stat
 import zipfile
@@ -37,7 +37,7 @@ def opened(file: BinaryIO | Path, name: str, limits: Limits) -> Iterator[zipfile
         ) from error
     except NotImplementedError as error:
         raise BadInput(
-            f"{name} uses a way of packing that is not known here: {error}.",
+            f"{name} uses a compression method that is not supported: {error}.",
             remedy="Pack it again with plain zip compression.",
         ) from error
 

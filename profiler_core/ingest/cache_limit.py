@@ -1,4 +1,4 @@
-"""Keeps the cache of columns below its limit: what nobody used for longest goes first.
+"""Keeps the cache of columns below its limit: the least recently used entries are removed first.
 
 An entry is a folder `<cache>/<kind>/<name>`. Who opens it holds a shared lock on the file `used`
 in it for as long as the trace lives, and touches it, so that its time says when it was last

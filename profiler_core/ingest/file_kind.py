@@ -1,4 +1,4 @@
-"""What there is to say of a kind of file, so that everybody else asks instead of listing kinds.
+"""The description of one kind of file: its names, how it is recognised, and what reads it.
 
 Each kind is one module of `ingest/formats/`. A `TraceFormat` is a kind that becomes a Trace.
 """
@@ -51,7 +51,7 @@ class Certainty(IntEnum):
 
 @dataclass(frozen=True)
 class RankHeader:
-    """What the head of a trace says of its job; None: not said."""
+    """Rank and world size from the head of a trace; None where the head does not have them."""
 
     rank: int | None = None
     world_size: int | None = None

@@ -1,4 +1,4 @@
-"""Which file is this? A short key that changes whenever the content does."""
+"""The fingerprint of a file: a short key that changes whenever the content does."""
 
 import hashlib
 from pathlib import Path

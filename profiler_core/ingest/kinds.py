@@ -17,7 +17,7 @@ _LOOK_AT_BYTES = 256 << 10
 
 
 def kind_of(path: Path) -> FileKind | None:
-    """The kind, or None where nothing of ours looks like that.
+    """The kind of the file; None if no kind matches.
 
     Raises:
         BadInput: it cannot be unpacked.
@@ -59,7 +59,7 @@ def unpacked_head(path: Path) -> bytes:
 
 
 def kind_of_trace(path: Path) -> TraceFormat | None:
-    """The format that reads the file as a trace; None: nobody recognises one in it.
+    """The format that reads the file as a trace; None if no format matches.
 
     Of an archive it is that of the trace inside. What cannot be unpacked is recognised by nobody.
     """
@@ -104,11 +104,11 @@ def forget() -> None:
 
 
 def accepted_sentence() -> str:
-    """What may be opened and uploaded, for people."""
+    """The sentence that lists what may be opened and uploaded."""
     *most, last = PACKED_ENDINGS
     return (
         f"{', '.join(formats.accepted())}; packed or not ({', '.join(most)} or {last}); "
-        "run directories or a .zip of them. What a file is, its content tells."
+        "run directories or a .zip of them. The file type is determined by the content."
     )
 
 

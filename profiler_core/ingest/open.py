@@ -1,4 +1,4 @@
-"""The door of ingest: one function in, one model out.
+"""Opens traces: a path becomes a Trace.
 
 A trace is read once; its columns are kept under `profiler_core.home.cache_directory()`, keyed by
 the file's content, its format, and the versions of the format's reader and of the columns' schema,

@@ -30,7 +30,7 @@ class RankTrace:
 
 
 def rank_trace(path: Path, name: str) -> RankTrace | None:
-    """What a file is among rank traces; None: nothing."""
+    """The file as a rank trace; None if it is not one."""
     try:
         status = path.stat()
     except OSError:

@@ -34,7 +34,7 @@ def open_run(path: Path, *other_paths: Path) -> RunFiles:
     """Look at what lies at `path`; with `more`, at several loose files that belong together.
 
     Raises:
-        NotARun: nothing we know lies there, or more than one run does.
+        NotARun: no run or trace lies there, or more than one run does.
         BadInput: an archive is damaged or hostile.
     """
     if other_paths:
@@ -132,7 +132,7 @@ def _by_content(path: Path, files: Sequence[Path], name: str) -> RunFiles:
             raise not_read_here[0]
         if len(files) == 1 and is_empty(files[0]):
             raise empty_file(files[0].name, NotARun)
-        raise NotARun(f"{name} is nothing we know: {_described(files)}.", remedy=_REMEDY)
+        raise NotARun(f"{name} is not recognised: {_described(files)}.", remedy=_REMEDY)
 
     def first(role: Role) -> Path | None:
         return next(iter(by_role[role]), None)

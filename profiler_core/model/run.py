@@ -83,7 +83,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Numerics(msgspec.Struct, frozen=True, kw_only=True):
-    """Is the candidate's answer right? RMS errors against an eager fp64 (or fp32) reference."""
+    """Correctness of the candidate: RMS errors against an eager fp64 (or fp32) reference."""
 
     verdict: Literal["right", "wrong", "not comparable"]
     reason: str = ""

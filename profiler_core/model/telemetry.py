@@ -84,7 +84,7 @@ class HostSamples:
 
 
 def reasons_of(samples: tuple[GpuSample, ...]) -> Mapping[str, str]:
-    """What was said last about each key that stayed null."""
+    """The latest reason for each key that stayed null."""
     reasons: dict[str, str] = {}
     for sample in samples:
         if sample.reasons is not None:

@@ -164,7 +164,7 @@ COLLECTIVE_NAME = "record_param_comms"
 
 @dataclass(frozen=True)
 class Trace:
-    """One trace, whoever recorded it.
+    """One trace, from any tool.
 
     Every table is sorted by ts_ns (ties keep the order of the file). The frames are shared between
     sessions: nobody writes to them.

@@ -1,4 +1,4 @@
-"""A comparison as something to hand around: one HTML file, Markdown, a PDF, tables.
+"""A comparison as a document: one HTML file, Markdown, a PDF, tables.
 
     contents = gather(comparison, materials)          # or redacted(gather(…), secrets)
     write_html(contents) -> str · markdown(contents) -> str · pdf(html) -> bytes · tables(contents)

@@ -26,7 +26,7 @@ class Contents:
     left_out: tuple[str, ...] = ()  # what the numbers leave out, one sentence each
     is_redacted: bool = False
     review: Review | None = None  # what a team made of it
-    review_url: str = ""  # where it is to be found; empty: nobody said
+    review_url: str = ""  # where it can be opened; empty: unknown
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def _harmless(match: re.Match[str]) -> str:
 
 
 def _title(contents: Contents) -> str:
-    """The workload, and what is so."""
+    """The title: the workload and the headline of the verdict."""
     record, lead = contents.comparison.baseline.run.record, contents.lead
     subject = record.workload or record.name or "Comparison"
     if lead is None:

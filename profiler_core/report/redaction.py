@@ -1,4 +1,4 @@
-"""A report without what must not leave the house: folders, host, user, source excerpts.
+"""Removes from a report what must stay confidential: folders, host, user, source excerpts.
 
 The whole tree of records is rewritten before any format is made from it, so that no format can
 forget. A file keeps its own name and line ("model.py:12"), without the folders above it; a graph

@@ -13,7 +13,7 @@ def review_lines(review: Review | None, url: str, plain: Callable[[str], str]) -
 
     Args:
         review: to show.
-        url: where it is to be found; anything but http(s) is left out.
+        url: where it can be opened; anything but http(s) is left out.
         plain: makes foreign text harmless.
     """
     if review is None:

@@ -1,4 +1,4 @@
-"""A report into a file: the ending says the format, and the file appears whole or not at all."""
+"""Writes a report to a file: the ending selects the format, and the file is replaced atomically."""
 
 import os
 import tempfile

@@ -1,1 +1,1 @@
-"""What is known of a run, and of a baseline beside its candidates: asked by every surface."""
+"""All results about one run, and about a baseline with its candidates; every surface uses them."""

@@ -1,4 +1,4 @@
-"""What was read and computed, kept for whoever asks next: the one cache policy of the product.
+"""The cache of what was read and computed: the one cache policy of the product.
 
 A key says whose answer it is: the question, its parameters, and the versions of the files behind
 it (`Run` and `Comparison` make their keys from these). A changed file has another version, so its

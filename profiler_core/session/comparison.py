@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def baseline(self) -> Run:
-        """What all others are held against."""
+        """The run that the candidates are compared with."""
         return self._runs[0]
 
     @cached_property
@@ -69,7 +69,7 @@ class Comparison:
 
     @cached_property
     def version(self) -> bytes:
-        """Differs wherever an answer about these runs together may."""
+        """A key that changes whenever one of the runs changes."""
         parts = [repr(self._labels).encode(), *(run.version for run in self._runs)]
         return blake2b(b"\0".join(parts), digest_size=16).digest()
 
@@ -96,7 +96,7 @@ class Comparison:
 
     @property
     def traced(self) -> tuple[int, ...]:
-        """Places of the runs that have a trace that can be read."""
+        """Indices of the runs that have a readable trace."""
         return tuple(index for index, side in enumerate(self.sides) if side.summary is not None)
 
     @property
@@ -160,7 +160,7 @@ class Comparison:
     def answer(self, question: Hashable, make: Callable[[], T]) -> T:
         """What is computed of these runs together, once for each version of them.
 
-        What rests on a file that could not be read is not given to whoever can read it.
+        An answer made without an unreadable file is not shared with a process that can read it.
         """
         unread = tuple(run.unreadable for run in self._runs)
         return self._cache.get(("comparison", self.version, unread, question), make)

@@ -28,7 +28,7 @@ class Member:
 
 
 def in_order(members: Sequence[Member]) -> tuple[int, ...]:
-    """Places of the runs, the baseline first, then the candidates as they were timed, else by name.
+    """Indices of the runs, the baseline first, then the candidates as timed, else by name.
 
     Run directories of single ranks of one job count as one: the lowest rank's stands for all. The
     baseline is the one whose role says so; without roles the one called eager, else the first one
@@ -46,7 +46,7 @@ def in_order(members: Sequence[Member]) -> tuple[int, ...]:
 
 
 def other_ranks(runs: Sequence[tuple[Path, RunRecord]]) -> set[int]:
-    """Places of the runs that are ranks of a job whose lowest rank is here, too."""
+    """Indices of the runs that are ranks of a job whose lowest rank is here, too."""
     single = [
         (index, record)
         for index, (path, record) in enumerate(runs)

@@ -47,7 +47,7 @@ class Pair:
 
     @property
     def baseline(self) -> Run:
-        """The run that it is held against."""
+        """The run that the candidate is compared with."""
         return self._comparison.baseline
 
     @property

@@ -41,7 +41,7 @@ class Problem:
 
 
 class RunParts:
-    """What lies in the files of a run. Nothing is read before it is asked for.
+    """The contents of a run's files. Each file is read on first use.
 
     Args:
         files: which files it has, and its record.
@@ -78,12 +78,12 @@ class RunParts:
 
     @property
     def name(self) -> str:
-        """What to call it where nothing stands beside it; never empty."""
+        """The name to display for the run on its own; never empty."""
         return self.record.variant or self.record.name or self.path.name
 
     @property
     def version(self) -> bytes:
-        """Differs wherever an answer about this run may: of its record and each of its files."""
+        """A key that changes whenever the record or one of the files changes."""
         if self._version is None:
             described = msgspec.json.encode(self._files, enc_hook=str)
             states = repr([_state(path) for path in _paths(self._files)])
@@ -164,7 +164,7 @@ class RunParts:
     # How answers are kept
 
     def _ask(self, part: Part) -> object:
-        """Read a part, so that it is known whether it can be."""
+        """Read a part, so that `problems` has its error if it cannot be read."""
         questions: dict[Part, Callable[[], object]] = {
             "trace": lambda: self.trace,
             "stacks": lambda: self.stacks,
@@ -234,7 +234,7 @@ class RunParts:
     def _cached(self, question: Hashable, make: Callable[[], T]) -> T:
         """The same, once for each version of the run.
 
-        What rests on a file that could not be read is not given to whoever can read it.
+        An answer made without an unreadable file is not shared with a process that can read it.
         """
         return self._cache.get(("run", self.version, self.unreadable, question), make)
 

@@ -49,7 +49,7 @@ class Reading(Protocol):
 
 
 class InProcess:
-    """Everything here and now."""
+    """Reads everything in this process."""
 
     def bring_trace(self, path: Path) -> None:
         """Nothing: `trace` reads."""

@@ -1,10 +1,10 @@
-"""One run, and everything that is known of it alone: asked here by every page and every verb.
+"""One run and all results about it alone; every page and every verb uses them.
 
     run = Run.open(Path("runs/today/default"))
     run.summary, run.alone.findings, run.memory, run.problems()
 
 Nothing is read before it is asked for. A file that cannot be read is a problem of the run, and
-costs what rests on it, never what does not.
+affects only the results that depend on it.
 """
 
 from collections.abc import Sequence

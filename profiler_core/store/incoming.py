@@ -60,7 +60,7 @@ def part_path(upload_id: str, position: int) -> Path:
     if not 0 <= position < MOST_FILES:
         raise BadInput(
             f"More than {MOST_FILES} files were dropped at once.",
-            remedy="Drop fewer, or one .zip of them.",
+            remedy="Drop fewer files, or one .zip of them.",
         )
     directory = incoming_directory(upload_id)
     directory.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def forget(upload_id: str) -> None:
 
 
 def forget_old(now_s: float | None = None) -> int:
-    """Delete what nobody came back for within a day; how many uploads that were."""
+    """Delete uploads left unfinished for a day; returns how many."""
     now = time.time() if now_s is None else now_s
     root = uploads_directory() / ".incoming"
     n_forgotten = 0

@@ -145,7 +145,7 @@ def at_path(path: Path) -> Entry:
     """The run or the single trace at a path that `server_path.resolve` let through.
 
     Raises:
-        NotARun: nothing we know lies there.
+        NotARun: no run or trace lies there.
     """
     key = key_of_path(path)
     opened = open_run(path)

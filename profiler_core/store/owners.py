@@ -1,4 +1,4 @@
-"""Whose upload or capture that is, and how much of the disk a person's uploads take.
+"""The owner of an upload or capture, and the disk space that a person's uploads take.
 
 `owner.json` lies beside the runs, so it comes and goes with them and survives the database.
 """

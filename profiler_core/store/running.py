@@ -31,7 +31,7 @@ class Running(msgspec.Struct, frozen=True):
 
     @property
     def instance(self) -> str:
-        """What this server says of itself in public."""
+        """The public identity of this server."""
         return hashlib.sha256(self.token.encode()).hexdigest()
 
 

@@ -37,7 +37,7 @@ def resolve(text: str, allowed: tuple[Path, ...]) -> Path:
             remedy="Upload the file, or name its folder as open_below in settings.toml.",
         )
     if "\0" in text or not text.strip():
-        raise BadInput("That is no path.", remedy="Type the path of a run or a trace.")
+        raise BadInput("That is not a path.", remedy="Type the path of a run or a trace.")
     try:
         path = Path(text.strip()).expanduser()
         path = (path if path.is_absolute() else allowed[0] / path).resolve()

@@ -47,7 +47,7 @@ class SweepGroup:
 
 
 def place_of(group: Comparable) -> SweepPlace | None:
-    """Which point of a sweep this comparison is; None: of none, or nobody knows of which."""
+    """Which point of a sweep this comparison is; None: of none, or its sweep has no id."""
     point = group.baseline.run.sweep
     return point if point is not None and point.id else None
 

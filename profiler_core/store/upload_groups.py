@@ -31,7 +31,7 @@ class Part:
 
     @property
     def role(self) -> Role | None:
-        """What it is to its run; None: nobody knows the file."""
+        """The role of the file in its run; None if its kind is unknown."""
         return None if self.kind is None else self.kind.role
 
 
@@ -64,7 +64,7 @@ class RunParts:
 
 @dataclass(frozen=True)
 class Groups:
-    """The runs, a sentence for each file that belongs to none, and logs of nobody knows which."""
+    """The runs, a sentence for each file that belongs to none, and the logs of unknown runs."""
 
     runs: tuple[RunParts, ...]
     notes: tuple[str, ...]
@@ -154,7 +154,7 @@ def _assigned_to_runs(
 
     Returns:
         A sentence for each that fits none, or whose run has one already, and the compiler's logs
-        of nobody knows which run.
+        whose run is unknown.
     """
     notes: list[str] = []
     unclear = []
@@ -198,7 +198,7 @@ def _left_out(part: Part) -> str | None:
         return None
     if is_empty(part.path):
         return f"{part.name} is empty, and was left out."
-    return f"{part.name} is nothing that Fusionscope reads, and was left out."
+    return f"{part.name} is not a file type that Fusionscope reads, and was left out."
 
 
 def _fitting(part: Part, runs: list[RunParts]) -> list[RunParts]:
@@ -220,8 +220,8 @@ def give(part: Part, run: RunParts) -> list[str]:
 def not_clear(part: Part, n_traces: int) -> str:
     """Why a file was left out that nothing ties to one of several traces."""
     return (
-        f"{part.name} is {_of_kind(part)}, but not clear of which of the {n_traces} traces: "
-        "name it like its trace, or put both into one folder."
+        f"{part.name} is {_of_kind(part)}, but it is unclear to which of the {n_traces} traces "
+        "it belongs: name it like its trace, or put both into one folder."
     )
 
 

@@ -222,7 +222,7 @@ def _readable(new_runs: list[_NewRun], notes: list[str], say: Say) -> list[_NewR
 
 
 def _is_compiled(trace: Trace) -> bool:
-    """Do torch.compile's marks stand in it: its regions, its graphs' calls, or Triton's kernels?"""
+    """True if the trace has torch.compile's regions, calls of its graphs, or Triton kernels."""
     return any(
         table["name"]
         .cast(pl.String)

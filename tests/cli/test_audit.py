@@ -33,4 +33,4 @@ def test_it_is_narrowed_down_by_person_and_deed(capsys):
     text = capsys.readouterr().out
     assert "Bob" in text and "tags: weekly kept" in text and "Ada" not in text
     assert main(["audit", "--action", "delete"]) == 0
-    assert "Nobody did anything" in capsys.readouterr().out
+    assert "No actions are recorded" in capsys.readouterr().out

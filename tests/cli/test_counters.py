@@ -69,7 +69,7 @@ def test_in_words(capsys):
     ("words", "status", "said"),
     [
         ([RUN], 3, "holds no counters"),
-        ([ROOT / "README.md"], 2, "nothing we know"),
+        ([ROOT / "README.md"], 2, "is not recognised"),
         ([CSV, "--run", CSV], 3, "has no trace to join"),
     ],
 )

@@ -87,7 +87,7 @@ def accept(files: dict[str, bytes]) -> uploads.Accepted:
 def test_without_its_file_nobody_knows_it(trace):
     assert slug_of(trace) is None
     assert "Acme" not in kinds.accepted_sentence()
-    with pytest.raises(BadInput, match="is nothing we know: it starts with “ACMETRACE"):
+    with pytest.raises(BadInput, match="is not recognised: it starts with “ACMETRACE"):
         open_run(trace)
 
 

@@ -181,7 +181,7 @@ def test_several_runs_or_traces_are_not_one(run_folder, tmp_path):
 def test_what_is_no_run_gets_a_sentence(run_folder, tmp_path):
     text = tmp_path / "a.txt"
     text.write_text("hello")
-    with pytest.raises(NotARun, match=r"a\.txt is nothing we know: it starts with “hello”\."):
+    with pytest.raises(NotARun, match=r"a\.txt is not recognised: it starts with “hello”\."):
         open_run(text)
     with pytest.raises(NotARun, match="does not exist"):
         open_run(tmp_path / "nothing")
@@ -211,7 +211,7 @@ def test_hostile_archives_are_refused_and_leave_nothing(tmp_path):
     nested = tmp_path / "nested.zip"
     with zipfile.ZipFile(nested, "w") as opened:
         opened.write(tmp_path / "link.zip", "inner.zip")
-    with pytest.raises(NotARun, match="nothing we know"):
+    with pytest.raises(NotARun, match="is not recognised"):
         open_run(nested)
     cached = tmp_path / "home" / "cache" / "archives"
     assert [entry for entry in cached.iterdir() if entry.name.startswith(".")] == []

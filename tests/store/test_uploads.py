@@ -132,7 +132,9 @@ def test_a_log_that_fits_no_trace_is_left_out_and_said() -> None:
         }
     )
     (note,) = accepted.notes
-    assert note.startswith("samples.jsonl is NVML samples, but not clear of which of the 2 traces")
+    assert note.startswith(
+        "samples.jsonl is NVML samples, but it is unclear to which of the 2 traces"
+    )
 
 
 def test_a_zip_of_a_capture_keeps_its_runs_and_their_roles() -> None:
@@ -193,7 +195,9 @@ def test_one_bad_file_among_good_ones_is_a_note() -> None:
     )
     assert len(accepted.keys) == 1
     assert any("bad.json" in note for note in accepted.notes)
-    assert any("readme.md is nothing that Fusionscope reads" in note for note in accepted.notes)
+    assert any(
+        "readme.md is not a file type that Fusionscope reads" in note for note in accepted.notes
+    )
 
 
 def hostile_link() -> bytes:
@@ -354,5 +358,5 @@ def test_a_compiler_log_beside_two_compiled_runs_is_left_out_and_said() -> None:
     compiled = (COMPILED / "trace.json.gz").read_bytes()
     log = (COMPILED / "torch_logs.txt").read_bytes()
     accepted = accept({"a.json.gz": compiled, "b.json.gz": compiled, "both.txt": log})
-    assert "not clear of which of the 2 traces" in accepted.notes[0]
+    assert "it is unclear to which of the 2 traces" in accepted.notes[0]
     assert all(open_run(library.entry(key).path).torch_logs == () for key in accepted.keys)

@@ -50,7 +50,7 @@ def test_a_trace_without_events_says_so(home):
 
 
 def test_what_an_upload_left_out_is_said_where_it_opens(home):
-    note = "<b>.txt is a TORCH_LOGS text, but not clear of which of the 2 traces"
+    note = "<b>.txt is a TORCH_LOGS text, but it is unclear to which of the 2 traces"
     assert "&lt;b&gt;.txt is a TORCH_LOGS text" in overview_of("m.pickle", pickled(SNAPSHOT), note)
 
 

@@ -1,4 +1,4 @@
-"""The door to what the compiler said: log files, or a run, in; one CompileLog out."""
+"""Reads the compiler's logs: log files, or those of a run, become one CompileLog."""
 
 from collections import Counter
 from collections.abc import Sequence

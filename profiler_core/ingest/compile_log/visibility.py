@@ -129,7 +129,8 @@ def text_bounds(
     if log.repairs.get("record whose first line is missing"):
         bounds.append(
             LowerBound(
-                about="graph_breaks", sentence="The log begins inside a record that is lost."
+                about="graph_breaks",
+                sentence="The log begins in the middle of a record, which is lost.",
             )
         )
     if log.repairs.get("the log ends inside a line"):

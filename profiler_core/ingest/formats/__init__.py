@@ -55,7 +55,7 @@ def fallback_format() -> TraceFormat:
 
 
 def kind_with_head(head: bytes) -> FileKind | None:
-    """The kind of a file that begins, unpacked, with these bytes; None: nothing known."""
+    """The kind of a file whose unpacked content begins with `head`; None if no kind matches."""
     return next((k for k in file_kinds() if k.role is not Role.ARCHIVE and k.is_it(head)), None)
 
 

@@ -1,4 +1,4 @@
-"""The binary report of Nsight Systems, whose format is nobody's but nsys's."""
+"""The binary report of Nsight Systems, a format that only nsys reads."""
 
 from profiler_core.ingest.file_kind import Certainty, FileKind, Role
 

@@ -1,4 +1,4 @@
-"""Samples of GPUs, as the capture's sampler writes them: one JSON object a line."""
+"""Samples of GPUs, as the capture's sampler writes them: one JSON object per line."""
 
 from profiler_core import run_directory as names
 from profiler_core.ingest.file_kind import Certainty, FileKind, Role

@@ -1,4 +1,4 @@
-"""What to do with text that is not the JSON it should be: event by event, nothing silently.
+"""Repairs trace text that is not valid JSON, event by event, and counts every repair.
 
 Reads each event on its own, mends what has a narrow repair, skips what has none, and finds the
 end of the array without trusting a bracket: names may hold any character.

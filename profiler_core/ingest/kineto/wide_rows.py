@@ -1,4 +1,4 @@
-"""Single events, as Python's own parser gives them, -> wide rows. The slow, patient way."""
+"""Single events, as Python's own parser gives them, -> wide rows. Slow, tolerant."""
 
 import json
 import re
@@ -19,7 +19,7 @@ Event = dict[str, Any]
 
 
 def wide_rows(events: list[Event], repairs: Counter[str]) -> pl.DataFrame:
-    """One row of WIDE_SCHEMA for each event; counts in `repairs` what it had to bend."""
+    """One row of WIDE_SCHEMA for each event; counts in `repairs` the values it had to convert."""
     columns: dict[str, list[Any]] = {column: [] for column in WIDE_SCHEMA}
     for event in events:
         for key in ("ph", "cat", "name"):

@@ -18,7 +18,7 @@ _PROCESSOR_SECONDS = 300
 
 
 def confine(n_bytes: int) -> None:
-    """Let this process have so much memory beyond what it has, and so much time, and no more.
+    """Limit the additional memory and the processor time of this process.
 
     Where the system knows no such limits (Windows), or refuses them, nothing happens: the checks
     of the content hold everywhere, this is a second wall.

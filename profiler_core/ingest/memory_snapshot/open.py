@@ -1,4 +1,4 @@
-"""The door: a snapshot's path in, its tables out. The pickle is read by another process."""
+"""Opens memory snapshots: a path becomes tables. The pickle is read by another process."""
 
 from pathlib import Path
 

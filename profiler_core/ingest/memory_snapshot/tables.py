@@ -183,7 +183,7 @@ class _Reader:
         self._left -= len(value)
         if self._left < 0:
             raise BadInput(
-                f"{self._name} describes more than {self._most:,} things, more than any allocator "
+                f"{self._name} describes more than {self._most:,} objects, more than any allocator "
                 "records.",
                 remedy=REMEDY,
             )

@@ -21,7 +21,7 @@ def missing(database: Database, ranges: pl.DataFrame, steps: Steps | None) -> li
     elif not database.n_about(CALLS):
         sentences.append(
             "The recording holds no calls of CUDA's runtime or driver: launches and the reasons "
-            "why the GPU is idle cannot be told. Record with nsys profile -t cuda."
+            "why the GPU is idle cannot be determined. Record with nsys profile -t cuda."
         )
     n_graphs = database.n_about(GRAPHS)
     if n_graphs:

@@ -95,9 +95,7 @@ class Artifacts:
 
     def _path(self, name: str) -> str:
         if not _is_name(name):
-            raise BadInput(
-                f"{name[:200]!r} is no artifact.", remedy="Ask the history anew for its runs."
-            )
+            raise BadInput(f"{name[:200]!r} is no artifact.", remedy="List the runs again.")
         return f"{self.root.rstrip('/')}/{name}"
 
 
@@ -147,7 +145,7 @@ def _as_bad_input(participle: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise BadInput(
             "The files of this run are not where the history says.",
-            remedy="Look whether somebody deleted them, or whether the artifacts' URL changed.",
+            remedy="Check whether they were deleted, or whether the artifacts' URL changed.",
         ) from error
     except Exception as error:  # each file system of fsspec brings its own kinds
         raise BadInput(

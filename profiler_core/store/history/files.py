@@ -36,7 +36,7 @@ def directory_of(recorded: RecordedRun) -> Path:
 
 
 def has_files(recorded: RecordedRun) -> bool:
-    """Can `directory_of` be expected to find something? Asks no network."""
+    """True if `directory_of` is expected to succeed; does not use the network."""
     if places.has_run(places.directory_of_key(recorded.key)):
         return True
     is_kept = recorded.artifact is not None and recorded.files_deleted_at is None

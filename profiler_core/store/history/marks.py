@@ -61,7 +61,7 @@ def set_baseline(name: str, run_id: str, *, person: str | None = None, note: str
         status = _must_exist(connection, run_id)
         if status != "finished":
             raise BadInput(
-                f"The run {run_id} is {status}: nothing can be held against it.",
+                f"The run {run_id} is {status}, so it cannot be a baseline.",
                 remedy="Choose a run that finished.",
             )
         former = connection.execute(

@@ -1,4 +1,4 @@
-"""A run directory as one .zip, made while it is sent: no copy on the disk, no whole in memory."""
+"""A run directory as one .zip, made while it is sent, without a copy on disk or in memory."""
 
 import zipfile
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class _Pipe:
         return len(data)
 
     def tell(self) -> int:
-        raise OSError("a pipe has no place")  # told so, zipfile counts for itself
+        raise OSError("a pipe has no position")  # told so, zipfile counts for itself
 
     def flush(self) -> None:
         pass

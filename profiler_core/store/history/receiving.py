@@ -25,7 +25,7 @@ def receive(
         The runs, and a sentence for each file that is in none.
 
     Raises:
-        NotARun: nothing we know lies there.
+        NotARun: no run or trace lies there.
         BadInput: an archive is damaged or hostile, or the history cannot be written.
     """
     if not path.exists():
@@ -66,4 +66,4 @@ def _uploaded(path: Path) -> tuple[list[Path], tuple[str, ...]]:
 
 
 def _ignore_progress(_text: str, _done: int | None, _total: int | None) -> None:
-    """Progress that nobody looks at."""
+    """Discard the progress."""

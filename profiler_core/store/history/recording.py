@@ -81,7 +81,7 @@ def _ended(run_directory: Path, *, is_copy: bool = False) -> RunRecord:
         )
     if run_record.status == "running":
         raise BadInput(
-            f"The run {run_directory} is still running.", remedy="Record it when it has ended."
+            f"The run {run_directory} is still running.", remedy="Record it once it has ended."
         )
     return run_record
 

@@ -58,7 +58,7 @@ def forgetting(run_ids: Sequence[str], *, person: str | None = None) -> Iterator
     except IntegrityError as error:  # somebody named it in this very moment
         raise BadInput(
             "A run of these was just made a baseline, or put into a review.",
-            remedy="Look again before you delete it.",
+            remedy="Reload, and check whether it can still be deleted.",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Reading reviews: one whole, or heads of those that a filter leaves."""
+"""Reads reviews: one with all its parts, or the heads of those that match a filter."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

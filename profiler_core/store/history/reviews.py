@@ -57,7 +57,7 @@ def begin_review(
     """
     actor, called = _name(person), _title(title)
     if not sides:
-        raise BadInput("A review of nothing says nothing.", remedy="Choose runs first.")
+        raise BadInput("A review needs at least one run.", remedy="Choose runs first.")
     moment = now()
     review_id = f"{moment[:10].replace('-', '')}-{secrets.token_hex(4)}"
     with writing() as connection:
@@ -130,7 +130,7 @@ def change_review(
             raise ReviewChanged(
                 f"{last_writer or 'Somebody'} changed this review while you wrote; "
                 "yours is not saved.",
-                remedy="Look at what stands there now, and save again what you want to keep.",
+                remedy="Reload the review, and save again what you want to keep.",
             )
         audit_note(connection, actor, "verdict", review_id, verdict=verdict)
     return version + 1
@@ -176,7 +176,10 @@ def delete_note(review_id: str, note_id: int, *, person: str) -> None:
             )
         )
         if not deleted.rowcount:
-            raise BadInput("This note is not yours, or it is gone.", remedy="Reload the page.")
+            raise BadInput(
+                "This note was written by someone else, or it has been deleted.",
+                remedy="Reload the page.",
+            )
         audit_note(connection, _name(person), "delete note", review_id)
 
 
@@ -265,7 +268,7 @@ def _text(text: str, *, may_be_empty: bool = False) -> str:
 def _name(person: str) -> str:
     name = " ".join(str(stored(person)).split())[:_LONGEST_NAME]
     if not name:
-        raise BadInput("Nobody's name stands under this.", remedy="Type your name first.")
+        raise BadInput("A name is required.", remedy="Type your name first.")
     return name
 
 

@@ -124,7 +124,7 @@ def test_a_reviewed_run_stays_until_the_review_goes(home):
     [
         ({"title": "  "}, "needs a title"),
         ({"verdict": "splendid"}, "no verdict"),
-        ({"person": " "}, "Nobody's name"),
+        ({"person": " "}, "A name is required"),
         ({"summary": "x" * 20_001}, "20000 is the most"),
     ],
 )
