@@ -38,9 +38,9 @@ def offer_recording_choices(runs: Runs) -> None:
     if not recorded:
         return
     with st.expander("Which ranges are the steps", type="compact"):
-        places = st.columns(max(2, len(recorded)))
-        for place, (entry, path, recording) in zip(places, recorded, strict=False):
-            with place:
+        columns = st.columns(max(2, len(recorded)))
+        for column, (entry, path, recording) in zip(columns, recorded, strict=False):
+            with column:
                 _fields(entry.key, entry.run.name or entry.path.name, path, recording)
 
 
@@ -85,8 +85,8 @@ def _described(recording: Recording, label: str) -> str:
 
 def _keep_steps(slug: str, content: str, field: str) -> None:
     kind, label = trace_format(slug), st.session_state[field]
-    kept = {**chosen(kind, content), "step_range": None if label == _BY_RULE else label}
-    keep(kind, content, kept)
+    choices = {**chosen(kind, content), "step_range": None if label == _BY_RULE else label}
+    keep(kind, content, choices)
 
 
 def _keep_process(slug: str, content: str, field: str) -> None:

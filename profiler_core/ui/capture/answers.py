@@ -146,13 +146,13 @@ def _variants(answers: Answers) -> tuple[VariantSpec, ...]:
     texts = []
     for base in answers.bases:
         is_compiled = base not in ("eager", "torchscript")
-        more = (
+        modifier_words = (
             modifier_word(name, value)
             for name, value in values.items()
             if is_compiled or not MODIFIERS[name].only_compiled
         )
         options = _option_words(dict(answers.backend_options).get(base, ""), base)
-        texts.append("+".join([base, *options, *filter(None, more)]))
+        texts.append("+".join([base, *options, *filter(None, modifier_words)]))
     if answers.further_variants.strip():
         texts.append(answers.further_variants)
     variants = parse_variants(",".join(texts))

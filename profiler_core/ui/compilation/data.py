@@ -28,14 +28,14 @@ def compiled_runs(choice: Choice) -> tuple[Compiled, ...]:
     """
     comparison = choice.comparison
     compiled = []
-    for place, (entry, run) in enumerate(zip(choice.entries, comparison.runs, strict=True)):
+    for number, (entry, run) in enumerate(zip(choice.entries, comparison.runs, strict=True)):
         for problem in run.problems("compile log"):
             raise problem.error()
         if run.compile_log is None or not _has_a_page(run.compile_log):
             continue
-        report = comparison.compilation_of(place)
+        report = comparison.compilation_of(number)
         if report is not None:
-            label = comparison.labels[place]
+            label = comparison.labels[number]
             compiled.append(Compiled(label, entry, run, report, _no_price(run)))
     return tuple(compiled)
 

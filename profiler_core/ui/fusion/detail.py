@@ -74,9 +74,9 @@ def _about(folded: FoldedGroup) -> str:
         )
     )
     if modules:
-        more = f" and {len(modules) - _MOST_MODULES} more" if len(modules) > _MOST_MODULES else ""
+        ending = f" and {len(modules) - _MOST_MODULES} more" if len(modules) > _MOST_MODULES else ""
         names = ", ".join(f"<b>{escape(name)}</b>" for name in modules[:_MOST_MODULES])
-        parts.append(f"Part of {names}{more}.")
+        parts.append(f"Part of {names}{ending}.")
     if folded.occurrence is not None:
         parts.append(f"It runs {folded.occurrence}; times are averages over all steps.")
     parts.append(escape(how_known(group) if group.kind == "matched" else what_kind(group)))
@@ -148,10 +148,10 @@ def _kernel_table(group: FusionGroup, number: int) -> str:
         f"<td>{format_duration(group.per_step(kernel.time_ns, number))}</td></tr>"
         for kernel in kernels[:_MOST_KERNELS]
     )
-    more = len(kernels) - _MOST_KERNELS
-    if more > 0:
+    n_more = len(kernels) - _MOST_KERNELS
+    if n_more > 0:
         rest_ns = group.per_step(sum(kernel.time_ns for kernel in kernels[_MOST_KERNELS:]), number)
-        rows += f"<tr><td>and {more} more</td><td></td><td>{format_duration(rest_ns)}</td></tr>"
+        rows += f"<tr><td>and {n_more} more</td><td></td><td>{format_duration(rest_ns)}</td></tr>"
     return (
         '<table class="fs-t fs-detail fs-kernels"><thead><tr><th>kernel</th><th>a step</th>'
         f"<th>time</th></tr></thead><tbody>{rows}</tbody></table>"

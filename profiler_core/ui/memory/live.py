@@ -46,12 +46,12 @@ def show_live(runs: Sequence[Remembered]) -> None:
 
 
 def _sum(live: SnapshotLive) -> str:
-    made = live.peak_bytes - live.before_bytes
-    return f"{format_bytes(made)} of {format_bytes(live.peak_bytes)} asked for"
+    step_bytes = live.peak_bytes - live.before_bytes
+    return f"{format_bytes(step_bytes)} of {format_bytes(live.peak_bytes)} asked for"
 
 
 def _operators(live: LiveSet) -> str:
-    made = live.peak_bytes - live.before_bytes
+    step_bytes = live.peak_bytes - live.before_bytes
     rows = ""
     for row in live.rows[:_ROWS]:
         origin = " · ".join(part for part in (row.module, row.source) if part)
@@ -60,7 +60,7 @@ def _operators(live: LiveSet) -> str:
         rows += (
             f'<tr><th scope=row title="{escape(row.operator)}">{escape(name)}{below}</th>'
             f"<td>{format_count(row.n)}</td><td>{format_bytes(row.bytes)}</td>"
-            f"<td>{format_share(row.bytes / made if made else None)}</td></tr>"
+            f"<td>{format_share(row.bytes / step_bytes if step_bytes else None)}</td></tr>"
         )
     rest = live.rows[_ROWS:]
     if rest:
@@ -69,7 +69,7 @@ def _operators(live: LiveSet) -> str:
             f"<tr><th scope=row>{len(rest)} more</th>"
             f"<td>{format_count(sum(row.n for row in rest))}</td>"
             f"<td>{format_bytes(rest_bytes)}</td>"
-            f"<td>{format_share(rest_bytes / made if made else None)}</td></tr>"
+            f"<td>{format_share(rest_bytes / step_bytes if step_bytes else None)}</td></tr>"
         )
     if not live.rows:
         return "<p class=fs-note>Nothing: the peak was there before the steps.</p>"

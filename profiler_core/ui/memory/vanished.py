@@ -42,8 +42,8 @@ def _sentence(vanished: Vanished, candidate: str) -> str:
     total = format_bytes(vanished.bytes[0])
     was = f"{format_count(vanished.n[0])} buffers of together {total} per step"
     if vanished.vanished_bytes <= 0:
-        more = format_bytes(-vanished.vanished_bytes)
-        return f"Nothing on balance: {candidate} allocates {more} more than the {was} before."
+        excess = format_bytes(-vanished.vanished_bytes)
+        return f"Nothing on balance: {candidate} allocates {excess} more than the {was} before."
     return (
         f"Of {was}, {candidate} makes {format_count(vanished.n[1])} of "
         f"{format_bytes(vanished.bytes[1])}: {format_bytes(vanished.vanished_bytes)} less."

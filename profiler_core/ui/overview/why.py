@@ -36,23 +36,23 @@ def show_why(choice: Choice, number: int, below_chart: DeltaGenerator) -> None:
     pair = choice.comparison.pairs[number]
     try:
         with st.skeleton(height=_MAP_PX):
-            one = pair.explanation
+            explanation = pair.explanation
         with below_chart:
-            show_opened_bar(choice, number, one)
-            show_difference_notes(one)
+            show_opened_bar(choice, number, explanation)
+            show_difference_notes(explanation)
         labels = pair.labels
         query = {**choice.query, OF: str(number + 1)}
-        if one.ledger is not None:
+        if explanation.ledger is not None:
             _show_fusion(
-                one.ledger,
+                explanation.ledger,
                 labels,
                 query,
                 pair.time_word,
                 OTHER_WORKLOADS if pair.numbers.workloads_differ else "",
             )
-        if one.findings is not None:
-            show_findings(one.findings, clipped(labels[1], _LONGEST), query)
-        _show_problems(one)
+        if explanation.findings is not None:
+            show_findings(explanation.findings, clipped(labels[1], _LONGEST), query)
+        _show_problems(explanation)
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
     except Exception as error:  # logged with its traceback; the rest of the page stays
@@ -98,6 +98,6 @@ def _show_fusion(
     page_link("fusion", "Open each group", query)
 
 
-def _show_problems(one: Explanation) -> None:
-    if one.notes:
-        problem_card(" ".join(one.notes), "All other numbers on this page stand.")
+def _show_problems(explanation: Explanation) -> None:
+    if explanation.notes:
+        problem_card(" ".join(explanation.notes), "All other numbers on this page stand.")

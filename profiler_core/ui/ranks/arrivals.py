@@ -14,7 +14,11 @@ from profiler_core.units import format_count
 
 def show_arrivals(jobs: Sequence[SeenJob]) -> None:
     """A bar for each collective; nothing where no collective is on all its ranks."""
-    drawn = [(one.number, one.label, one.job.arrivals) for one in jobs if one.job.arrivals]
+    drawn = [
+        (job_seen.number, job_seen.label, job_seen.job.arrivals)
+        for job_seen in jobs
+        if job_seen.job.arrivals
+    ]
     if not drawn:
         return
     section(
@@ -29,7 +33,7 @@ def show_arrivals(jobs: Sequence[SeenJob]) -> None:
         key="ranks_arrivals",
         alt="Time between the first and the last rank's arrival at each collective of a step.",
     )
-    most = max(len(found) for _, _, found in drawn)
+    most = max(len(arrivals) for _, _, arrivals in drawn)
     if most > MOST_MARKS:
         st.html(
             f"<p class=fs-note>A step has {format_count(most)} collectives; the {MOST_MARKS} with "

@@ -52,9 +52,9 @@ def seen_jobs(choice: Choice) -> Seen:
             without.append((label, entry))
             continue
         try:
-            found = find_ranks(str(path))
-            job = _job(found, str(path), label)
-            jobs.append(SeenJob(number, label, entry, path, found, job))
+            rank_files = find_ranks(str(path))
+            job = _job(rank_files, str(path), label)
+            jobs.append(SeenJob(number, label, entry, path, rank_files, job))
         except FusionscopeError as error:
             problems.append((f"{label}: {error.problem}", error.remedy))
     return Seen(tuple(jobs), _reasons(without), tuple(problems))
@@ -72,7 +72,7 @@ def _may_be_read(entry: Entry, path: Path) -> bool:
 def _reasons(without: list[tuple[str, Entry]]) -> tuple[str, ...]:
     """Why these runs have no ranks to show; runs of one process are said together."""
     single = [label for label, entry in without if entry.run.world_size < 2]
-    found = [
+    reasons = [
         f"{label}: only rank {entry.run.rank} of {entry.run.world_size} is here."
         for label, entry in without
         if entry.run.world_size > 1
@@ -80,26 +80,26 @@ def _reasons(without: list[tuple[str, Entry]]) -> tuple[str, ...]:
     if single:
         shown = " and ".join(", ".join(single).rsplit(", ", 1))
         each = " each" if len(single) > 1 else ""
-        found.append(f"{shown} ran as one process{each}, so there is nobody to wait for.")
-    return tuple(found)
+        reasons.append(f"{shown} ran as one process{each}, so there is nobody to wait for.")
+    return tuple(reasons)
 
 
-def _job(found: RankFiles, place: str, label: str) -> Job:
-    kept = cache_path(found, "job")
-    if kept is None or not kept.is_file():
+def _job(files: RankFiles, path: str, label: str) -> Job:
+    cached_at = cache_path(files, "job")
+    if cached_at is None or not cached_at.is_file():
         shown = st.empty()
-        for progress in _readers().read(Path(place)):
-            done, total = progress.done or 0, progress.total or len(found.files)
-            shown.progress(progress.share, text=f"Reading {done} of {total} ranks of {label}")
+        for progress in _readers().read(Path(path)):
+            n_read, total = progress.done or 0, progress.total or len(files.files)
+            shown.progress(progress.share, text=f"Reading {n_read} of {total} ranks of {label}")
         shown.empty()
 
     def loaded() -> Job:
-        job = cached_job(found)
+        job = cached_job(files)
         if job is None:
             raise BadInput(f"The ranks of {label} could not be kept.", remedy="Reload the page.")
         return job
 
-    return SHARED.get(("job", str(kept)), loaded)
+    return SHARED.get(("job", str(cached_at)), loaded)
 
 
 @st.cache_resource(show_spinner=False)

@@ -35,7 +35,7 @@ def show_one_rank(choice: Choice, seen: Seen) -> None:
 def show_unreadable(seen: Seen) -> None:
     """No rank of any job has times of GPU work: why not, and the counters that may be there."""
     st.html("<h1 class=fs-verdict>No rank has GPU times to show</h1>")
-    show_notes(f"{one.label}: {note}" for one in seen.jobs for note in one.job.notes)
+    show_notes(f"{job_seen.label}: {note}" for job_seen in seen.jobs for note in job_seen.job.notes)
     show_counters(seen.jobs)
 
 

@@ -18,23 +18,23 @@ def show_headline(seen: Seen) -> None:
     """Facts, the sentence on the baseline (or on all, where it is the same), and the evidence."""
     jobs = seen.jobs
     facts = [*entry_facts(jobs[0].entry), f"{len(jobs[0].job.ranks)} ranks"]
-    said = [headline(one.job) for one in jobs]
-    bad = " fs-worse" if any(one.job.straggler for one in jobs) else ""
-    if len(set(said)) == 1:
-        title = _emphasised(said[0])
+    sentences = [headline(job_seen.job) for job_seen in jobs]
+    bad = " fs-worse" if any(job_seen.job.straggler for job_seen in jobs) else ""
+    if len(set(sentences)) == 1:
+        title = _emphasised(sentences[0])
         if len(jobs) > 1:
             title += f", {_with(jobs)}"
     else:
         title = "; ".join(
-            f"in {escape(one.label)}, {_emphasised(sentence[:1].lower() + sentence[1:])}"
-            for one, sentence in zip(jobs, said, strict=True)
+            f"in {escape(job_seen.label)}, {_emphasised(sentence[:1].lower() + sentence[1:])}"
+            for job_seen, sentence in zip(jobs, sentences, strict=True)
         )
         title = title[:1].upper() + title[1:]
     lines = []
-    for one in jobs:
-        text = evidence(one.job)
+    for job_seen in jobs:
+        text = evidence(job_seen.job)
         if text:
-            lines.append(f"{one.label}: {text}" if len(jobs) > 1 else text)
+            lines.append(f"{job_seen.label}: {text}" if len(jobs) > 1 else text)
     if len(jobs) > 1:
         lines.append(_change(jobs[0], jobs[1]))
     st.html(
@@ -45,12 +45,12 @@ def show_headline(seen: Seen) -> None:
 
 
 def _with(jobs: tuple[SeenJob, ...]) -> str:
-    names = [escape(one.label) for one in jobs]
+    names = [escape(job_seen.label) for job_seen in jobs]
     return f"in {', '.join(names[:-1])} and {names[-1]} alike"
 
 
 def _emphasised(sentence: str) -> str:
-    return _RANK.sub(lambda found: f"<em>{found[0]}</em>", escape(sentence))
+    return _RANK.sub(lambda match: f"<em>{match[0]}</em>", escape(sentence))
 
 
 def _change(first: SeenJob, second: SeenJob) -> str:

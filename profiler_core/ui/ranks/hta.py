@@ -24,7 +24,7 @@ _MOST_FIGURES = 12
 
 def show_hta(jobs: Sequence[SeenJob]) -> None:
     """One section; the last run that is chosen, against the baseline where there is one."""
-    one = jobs[-1]
+    last_job = jobs[-1]
     baseline = jobs[0] if len(jobs) > 1 else None
     section(
         "A second opinion: HolisticTraceAnalysis",
@@ -33,14 +33,14 @@ def show_hta(jobs: Sequence[SeenJob]) -> None:
     )
     try:
         with st.spinner("Asking HTA …"):
-            answer = _answer(one, baseline)
+            answer = _answer(last_job, baseline)
     except FusionscopeError as error:
         st.html(f"<p class=fs-note>{escape(error.problem)} {escape(error.remedy)}</p>")
         return
     ranks = ", ".join(str(rank) for rank in answer.ranks)
     source = answer.version or "not installed"
     st.html(
-        f"<p class=fs-note>{escape(one.label)} · rank{'s' if len(answer.ranks) > 1 else ''} "
+        f"<p class=fs-note>{escape(last_job.label)} · rank{'s' if len(answer.ranks) > 1 else ''} "
         f"{ranks} · source: {escape(source)}"
         + (f"<br>{escape(answer.problem)}" if answer.problem else "")
         + "</p>"
@@ -57,23 +57,25 @@ def show_hta(jobs: Sequence[SeenJob]) -> None:
 
 def show_counters(jobs: Sequence[SeenJob]) -> None:
     """Hardware counters, of ranks that have nothing else (their profiler runs kernels singly)."""
-    for one in jobs:
+    for job_seen in jobs:
         try:
-            answer = _answer(one, None)
+            answer = _answer(job_seen, None)
         except FusionscopeError:
             continue  # why no rank can be read is on the page
-        found = [analysis for analysis in answer.analyses if analysis.figures]
-        if found:
-            section("Hardware counters", f"{one.label} · source: {answer.version or 'our own'}")
-            for analysis in found:
+        with_figures = [analysis for analysis in answer.analyses if analysis.figures]
+        if with_figures:
+            section(
+                "Hardware counters", f"{job_seen.label} · source: {answer.version or 'our own'}"
+            )
+            for analysis in with_figures:
                 _show(analysis)
 
 
 # SeenJob cannot be hashed; what it was made of can.
-def _answer(one: SeenJob, baseline: SeenJob | None) -> HtaAnswer:
-    place = str(one.path)
+def _answer(job_seen: SeenJob, baseline: SeenJob | None) -> HtaAnswer:
+    path = str(job_seen.path)
     other = (str(baseline.path), baseline.found) if baseline is not None else None
-    return hta_answer(place, one.found, other)
+    return hta_answer(path, job_seen.found, other)
 
 
 def _show(analysis: HtaAnalysis) -> None:

@@ -27,7 +27,7 @@ _ORDERS: dict[str, Callable[[RankRow], float]] = {
 def show_steps(jobs: Sequence[SeenJob]) -> None:
     """Where a step of each rank goes."""
     section("A step of each rank")
-    if any(len(one.job.ranks) > MOST_RANKS for one in jobs):
+    if any(len(job_seen.job.ranks) > MOST_RANKS for job_seen in jobs):
         _strip(jobs)
     else:
         _bars(jobs)
@@ -35,7 +35,7 @@ def show_steps(jobs: Sequence[SeenJob]) -> None:
 
 def _bars(jobs: Sequence[SeenJob]) -> None:
     chosen = "By rank"
-    if max(len(one.job.ranks) for one in jobs) > 2:
+    if max(len(job_seen.job.ranks) for job_seen in jobs) > 2:
         chosen = st.pills(
             "Order of the ranks", list(_ORDERS), default="By rank",
             label_visibility="collapsed", **in_address("order", "By rank"),
@@ -43,7 +43,7 @@ def _bars(jobs: Sequence[SeenJob]) -> None:
     palette = colors()
     show_legend(ranks_legend(palette))
     order = _ORDERS.get(chosen, _ORDERS["By rank"])
-    drawn = [(one.label, sorted(one.job.ranks, key=order)) for one in jobs]
+    drawn = [(job_seen.label, sorted(job_seen.job.ranks, key=order)) for job_seen in jobs]
     show_figure(
         ranks_bars(drawn, palette),
         key="ranks_bars",
@@ -57,16 +57,16 @@ def _bars(jobs: Sequence[SeenJob]) -> None:
 
 
 def _strip(jobs: Sequence[SeenJob]) -> None:
-    drawn = [(one.label, columns_of(one.job, MOST_COLUMNS)) for one in jobs]
-    wide = max(-(-len(one.job.ranks) // MOST_COLUMNS) for one in jobs)
-    told = (
+    drawn = [(job_seen.label, columns_of(job_seen.job, MOST_COLUMNS)) for job_seen in jobs]
+    wide = max(-(-len(job_seen.job.ranks) // MOST_COLUMNS) for job_seen in jobs)
+    column_text = (
         f"A column is {wide} neighbouring ranks, and shows the one furthest from the median. "
         if wide > 1
         else "A column is one rank. "
     )
     st.html(
-        f"<p class=fs-note>{told}The darker, the longer; each row has its own scale, which a "
-        "difference of less than 2 % does not fill.</p>"
+        f"<p class=fs-note>{column_text}The darker, the longer; each row has its own scale, which "
+        "a difference of less than 2 % does not fill.</p>"
     )
     show_figure(
         ranks_strip(drawn, colors()),
@@ -74,8 +74,8 @@ def _strip(jobs: Sequence[SeenJob]) -> None:
         alt="Step, compute, exposed communication, copies, idle and waiting of all ranks as a "
         "strip of colours; the table below has the quantiles.",
     )
-    for one in jobs:
-        st.html(_quantiles(one.label, quantiles_of(one.job)))
+    for job_seen in jobs:
+        st.html(_quantiles(job_seen.label, quantiles_of(job_seen.job)))
 
 
 def _quantiles(label: str, rows: Sequence[Quantiles]) -> str:

@@ -18,8 +18,8 @@ _SAME = 0.02  # a change below this is the same
 def show_measures(jobs: Sequence[SeenJob]) -> None:
     """One line for each measure, one column for each run."""
     section("All ranks together", "Per step, profiled; means over the ranks.")
-    rows = [m for m in measures(tuple(one.job for one in jobs)) if any(_has(m))]
-    heads = "".join(f"<th>{escape(one.label)}</th>" for one in jobs)
+    rows = [m for m in measures(tuple(job_seen.job for job_seen in jobs)) if any(_has(m))]
+    heads = "".join(f"<th>{escape(job_seen.label)}</th>" for job_seen in jobs)
     body = "".join(_measure(m) for m in rows)
     st.html(
         f"<div class=fs-scroll><table class=fs-t style='max-width:{260 + 230 * len(jobs)}px'>"
@@ -78,7 +78,7 @@ _HEADS = (
 
 def show_collectives(jobs: Sequence[SeenJob]) -> None:
     """Each kind of collective with what it moves and how fast, the runs below each other."""
-    if not any(one.job.collectives for one in jobs):
+    if not any(job_seen.job.collectives for job_seen in jobs):
         return
     section("Collectives")
     heads = "".join(
@@ -88,9 +88,9 @@ def show_collectives(jobs: Sequence[SeenJob]) -> None:
         for head, meaning in _HEADS
     )
     body = "".join(
-        _collective(one.label if place == 0 else "", row)
-        for one in jobs
-        for place, row in enumerate(one.job.collectives)
+        _collective(job_seen.label if position == 0 else "", row)
+        for job_seen in jobs
+        for position, row in enumerate(job_seen.job.collectives)
     )
     st.html(
         "<div class=fs-scroll><table class='fs-t' style='max-width:1040px'>"

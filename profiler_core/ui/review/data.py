@@ -22,11 +22,11 @@ def gathered(choice: Choice) -> tuple[tuple[ReviewSide, ...], tuple[ReviewFindin
     run_ids = _run_ids(choice.entries)
     sides, findings = [], []
     for position, (entry, label) in enumerate(zip(choice.entries, choice.labels, strict=True)):
-        said = {}
+        headlines = {}
         if position:
             pair = comparison.pairs[position - 1]
             verdict = pair.verdict
-            said = {
+            headlines = {
                 "verdict": verdict.kind,
                 "headline": verdict.headline,
                 "details": " ".join(verdict.details),
@@ -39,31 +39,31 @@ def gathered(choice: Choice) -> tuple[tuple[ReviewSide, ...], tuple[ReviewFindin
                 label=label,
                 workload=entry.run.workload or entry.run.name or "",
                 facts=" · ".join(run_facts(entry.run)),
-                **said,
+                **headlines,
             )
         )
     return tuple(sides), tuple(findings)
 
 
-def _findings(position: int, found: Sequence[Finding]) -> list[ReviewFinding]:
-    made = []
-    for one in found:
-        stake, unit = stake_text(one)
-        made.append(
+def _findings(position: int, findings: Sequence[Finding]) -> list[ReviewFinding]:
+    records = []
+    for finding in findings:
+        stake, unit = stake_text(finding)
+        records.append(
             ReviewFinding(
-                position, one.key, one.title, one.evidence, one.advice, stake, unit, one.page,
-                one.weight,
+                position, finding.key, finding.title, finding.evidence, finding.advice,
+                stake, unit, finding.page, finding.weight,
             )
         )  # fmt: skip
-    return made
+    return records
 
 
 def _run_ids(entries: Sequence[Entry]) -> dict[str, str]:
     """Key -> run_id, after recording what is not in the history yet."""
-    found = {e.key: e.run.run_id for e in entries if e.origin == "history" and e.run.run_id}
-    ours = [entry.key for entry in entries if entry.origin in ("capture", "upload")]
-    known = history.run_ids_of(ours)
-    if set(ours) - set(known):
+    recorded_ids = {e.key: e.run.run_id for e in entries if e.origin == "history" and e.run.run_id}
+    own_keys = [entry.key for entry in entries if entry.origin in ("capture", "upload")]
+    ids_of_keys = history.run_ids_of(own_keys)
+    if set(own_keys) - set(ids_of_keys):
         bring_up_to_date()
-        known = history.run_ids_of(ours)
-    return {**found, **known}
+        ids_of_keys = history.run_ids_of(own_keys)
+    return {**recorded_ids, **ids_of_keys}

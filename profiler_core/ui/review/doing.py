@@ -32,6 +32,6 @@ def tell() -> None:
     problem = st.session_state.pop(_PROBLEM, None)
     if problem:
         problem_card(*problem)
-    done = st.session_state.pop(_DONE, None)
-    if done and not problem:
-        st.toast(plain_label(done))
+    message = st.session_state.pop(_DONE, None)
+    if message and not problem:
+        st.toast(plain_label(message))

@@ -15,24 +15,24 @@ def show_findings(review: Review) -> None:
     """By candidate, the most important first."""
     query = query_of(tuple(side.key for side in review.sides))
     for position, side in enumerate(review.sides[1:], start=1):
-        found = [one for one in review.findings if one.position == position]
+        findings = [finding for finding in review.findings if finding.position == position]
         section(f"What stands out in {side.label}", "As it was when the review was begun.")
-        if not found:
+        if not findings:
             st.html("<p class=fs-note>Nothing stood out.</p>")
-        for one in found:
-            _finding(review, one, query)
+        for finding in findings:
+            _finding(review, finding, query)
 
 
-def _finding(review: Review, one: ReviewFinding, query: Query) -> None:
-    bad = " class=fs-w" if one.weight in ("first of all", "first") else ""
-    link = arrow_to(one.page, query)
-    key = f"{one.position}_{one.key}"
+def _finding(review: Review, finding: ReviewFinding, query: Query) -> None:
+    bad = " class=fs-w" if finding.weight in ("first of all", "first") else ""
+    link = arrow_to(finding.page, query)
+    key = f"{finding.position}_{finding.key}"
     with st.container(key=f"fs_rv_finding_{key}", gap="xsmall"):
         st.html(
-            f"<div class=fs-finding><div class=fs-stake><b>{escape(one.stake)}</b>"
-            f"<small>{escape(one.unit)}</small></div><div><b{bad}>{escape(one.title)}</b>"
-            f"<p>{escape(one.evidence)} <span>{escape(one.advice)}</span></p></div>"
+            f"<div class=fs-finding><div class=fs-stake><b>{escape(finding.stake)}</b>"
+            f"<small>{escape(finding.unit)}</small></div><div><b{bad}>{escape(finding.title)}</b>"
+            f"<p>{escape(finding.evidence)} <span>{escape(finding.advice)}</span></p></div>"
             f"<div>{link}</div></div>"
         )
         with st.container(key=f"fs_rv_told_{key}", gap="xsmall"):
-            show_notes(review, review.notes_on(one), one)
+            show_notes(review, review.notes_on(finding), finding)

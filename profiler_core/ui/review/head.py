@@ -51,9 +51,9 @@ def _sides(review: Review) -> str:
     html = f"<p class=fs-note>{escape(baseline.facts)}</p>" if baseline.facts else ""
     for side in candidates:
         bad = " class=fs-w" if side.verdict in ("wrong_numerics", "slower") else ""
-        said = side.headline or f"{side.label} against {baseline.label}"
+        headline = side.headline or f"{side.label} against {baseline.label}"
         html += (
-            f"<div class=fs-rv-side><b{bad}>{escape(said)}</b>"
+            f"<div class=fs-rv-side><b{bad}>{escape(headline)}</b>"
             + (f"<p>{escape(side.details)}</p>" if side.details else "")
             + "</div>"
         )

@@ -27,8 +27,8 @@ def show_reviews() -> None:
             "It has an address of its own, and can go into a report.</p>"
         )
         return
-    wanted = _filters(every) if len(every) >= _WORTH_FILTERING else history.ReviewFilter()
-    shown = every if wanted == history.ReviewFilter() else history.review_heads(wanted)
+    filters = _filters(every) if len(every) >= _WORTH_FILTERING else history.ReviewFilter()
+    shown = every if filters == history.ReviewFilter() else history.review_heads(filters)
     if shown:
         st.html("".join(map(_row, shown)))
     else:
@@ -53,14 +53,14 @@ def _filters(every: tuple[ReviewHead, ...]) -> history.ReviewFilter:
         person = _select("Person", people, "person")
         workload = _select("Workload", workloads, "workload")
     by_word = {word: key for key, word in WORDS.items()}
-    asked = "open" if verdict == OPEN else by_word.get(verdict or "", "")
-    return history.ReviewFilter(asked, person, workload, words)
+    verdict_key = "open" if verdict == OPEN else by_word.get(verdict or "", "")
+    return history.ReviewFilter(verdict_key, person, workload, words)
 
 
 def _select(label: str, values: list[str], key: str) -> str:
     if len(values) < 2:
         return ""
-    found = st.selectbox(
+    selected = st.selectbox(
         label,
         values,
         index=None,
@@ -68,7 +68,7 @@ def _select(label: str, values: list[str], key: str) -> str:
         width=190,
         **in_address(key),
     )
-    return found or ""
+    return selected or ""
 
 
 def _row(head: ReviewHead) -> str:

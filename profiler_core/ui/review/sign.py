@@ -20,25 +20,32 @@ def show_sign_offs(review: Review) -> None:
     """The names, and the place for one's own."""
     section("Signed by")
     if review.sign_offs:
-        st.html("".join(_line(one) for one in review.sign_offs))
+        st.html("".join(_line(sign_off) for sign_off in review.sign_offs))
     else:
         st.html("<p class=fs-note>Nobody yet.</p>")
-    mine = next((one for one in review.sign_offs if one.person == writer()), None)
-    with st.popover("Sign again" if mine else "Sign off", key="fs_rv_sign"):
+    own_sign_off = next(
+        (sign_off for sign_off in review.sign_offs if sign_off.person == writer()), None
+    )
+    with st.popover("Sign again" if own_sign_off else "Sign off", key="fs_rv_sign"):
         st.html(f"<p class=fs-note>As <b>{escape(writer() or 'nobody yet')}</b></p>")
         st.pills(
-            "What you sign", VERDICTS, default=mine.decision if mine else review.verdict,
+            "What you sign", VERDICTS,
+            default=own_sign_off.decision if own_sign_off else review.verdict,
             format_func=WORDS.__getitem__, key=_WORD, label_visibility="collapsed",
         )  # fmt: skip
         st.text_input("A word with it", key=_NOTE, max_chars=500, placeholder="May stay empty")
         st.button("Sign", type="primary", key="fs_rv_do_sign", on_click=_sign, args=(review,))
 
 
-def _line(one: SignOff) -> str:
-    said = f"{one.note} · {short(one.signed_at)}" if one.note else short(one.signed_at)
+def _line(sign_off: SignOff) -> str:
+    note = (
+        f"{sign_off.note} · {short(sign_off.signed_at)}"
+        if sign_off.note
+        else short(sign_off.signed_at)
+    )
     return (
-        f"<div class=fs-rv-sign><b>{escape(one.person)}</b>{verdict_chip(one.decision)}"
-        f"<small>{escape(said)}</small></div>"
+        f"<div class=fs-rv-sign><b>{escape(sign_off.person)}</b>{verdict_chip(sign_off.decision)}"
+        f"<small>{escape(note)}</small></div>"
     )
 
 

@@ -21,9 +21,11 @@ def show_verdict(review: Review) -> None:
     """The form."""
     section("Verdict")
     ask_for_name()
-    seen = st.session_state.setdefault(_seen_key(review), review.version)
-    keys = {name: f"fs_rv_{name}_{review.review_id}_{seen}" for name in ("title", "text", "word")}
-    if seen != review.version:
+    version = st.session_state.setdefault(_seen_key(review), review.version)
+    keys = {
+        name: f"fs_rv_{name}_{review.review_id}_{version}" for name in ("title", "text", "word")
+    }
+    if version != review.version:
         with st.container(border=True, gap="small"):
             when = f"{review.changed_by} changed this review at {short(review.changed_at)} UTC."
             st.markdown(
@@ -41,7 +43,7 @@ def show_verdict(review: Review) -> None:
             placeholder="What the team should know in two sentences",
         )  # fmt: skip
         st.text_input("Title", value=review.title, key=keys["title"], max_chars=LONGEST_TITLE)
-        st.form_submit_button("Save", on_click=_save, args=(review.review_id, seen, keys))
+        st.form_submit_button("Save", on_click=_save, args=(review.review_id, version, keys))
 
 
 def _save(review_id: str, seen: int, keys: dict[str, str]) -> None:

@@ -17,36 +17,38 @@ from profiler_core.ui.review.start import begin_review
 
 def show_weekly() -> None:
     """One line for each baseline; nothing where none is kept."""
-    kept = history.baselines()
-    if not kept:
+    baselines = history.baselines()
+    if not baselines:
         return
     section("This week", "The newest run of each workload against its named baseline.")
-    for number, one in enumerate(weekly_reviews(kept, history.runs(), today=datetime.now(UTC))):
-        _line(one, number)
+    for number, review in enumerate(
+        weekly_reviews(baselines, history.runs(), today=datetime.now(UTC))
+    ):
+        _line(review, number)
 
 
-def _line(one: WeeklyReview, number: int) -> None:
-    newest = one.candidate
-    against = f"baseline “{one.name}”, {short(one.baseline.created_at)}"
+def _line(review: WeeklyReview, number: int) -> None:
+    newest = review.candidate
+    against = f"baseline “{review.name}”, {short(review.baseline.created_at)}"
     if newest is None:
-        said = f"{against}: nothing newer of the same variant was measured"
+        sentence = f"{against}: nothing newer of the same variant was measured"
     else:
-        said = f"{newest.variant or newest.name}, {short(newest.created_at)}, against {against}"
+        sentence = f"{newest.variant or newest.name}, {short(newest.created_at)}, against {against}"
     with st.container(horizontal=True, vertical_alignment="center", key=f"fs_rv_week_{number}"):
         st.html(
-            f"<p style='margin:0;font-size:14px'><b>{escape(one.title)}</b></p>"
-            f"<p class=fs-note style='padding:0'>{escape(said)}</p>",
+            f"<p style='margin:0;font-size:14px'><b>{escape(review.title)}</b></p>"
+            f"<p class=fs-note style='padding:0'>{escape(sentence)}</p>",
             width="stretch",
         )
         if newest is None:
             return
-        there = history.review_of(one.title, [one.baseline.run_id, newest.run_id])
-        if there is not None:
+        begun = history.review_of(review.title, [review.baseline.run_id, newest.run_id])
+        if begun is not None:
             st.html(
-                f'<a class=fs-link target="_self" href="{escape(address_of(there))}">Open the '
+                f'<a class=fs-link target="_self" href="{escape(address_of(begun))}">Open the '
                 "review</a>",
                 width="content",
             )
         elif st.button("Begin", key=f"fs_rv_begin_{number}", width="content"):
-            keys = (key_of_recorded(one.baseline), key_of_recorded(newest))
-            begin_review(open_choice(keys), one.title, template="weekly")
+            keys = (key_of_recorded(review.baseline), key_of_recorded(newest))
+            begin_review(open_choice(keys), review.title, template="weekly")

@@ -43,12 +43,12 @@ def show_chosen_point(point: TrendPoint, metric: str) -> None:
 
 def _facts(point: TrendPoint, metric: str) -> str:
     run = point.run
-    said = [f"<b>{escape(run.variant or run.name)}</b>", format_metric(metric, point.value)]
+    facts = [f"<b>{escape(run.variant or run.name)}</b>", format_metric(metric, point.value)]
     if point.ratio is not None:
         change = f"{format_change(point.ratio)} against the run before"
         if point.is_beyond_noise is not None:
             change += ", more than the rounds vary" if point.is_beyond_noise else ", within noise"
-        said.append(change)
+        facts.append(change)
     about = [minute(run.created_at)]
     about += [f"torch {run.torch}"] if run.torch else []
     about += [f"commit {run.git_commit[:10]}"] if run.git_commit else []
@@ -56,7 +56,7 @@ def _facts(point: TrendPoint, metric: str) -> str:
     about += [f"by {run.person}"] if run.person else []
     about += [" ".join(f"#{tag}" for tag in run.tags)] if run.tags else []
     changed = "; ".join(f"{c.what}: {c.before} → {c.after}" for c in point.changes)
-    html = f"<p class=fs-sub>{' · '.join(said)}</p>"
+    html = f"<p class=fs-sub>{' · '.join(facts)}</p>"
     html += f"<p class=fs-note>{escape(' · '.join(about))}</p>"
     if changed:
         html += f"<p class=fs-note><b>Changed since the run before:</b> {escape(changed)}</p>"
@@ -95,11 +95,11 @@ def _tags(run: RecordedRun) -> None:
 
 def _set_tags(run: RecordedRun, key: str, person: str) -> None:
     words = [word.strip() for word in st.session_state[key].split(",")]
-    wanted = {word for word in words if word}
+    tags = {word for word in words if word}
     try:
-        if wanted - set(run.tags):
-            history.tag(run.run_id, *sorted(wanted - set(run.tags)), person=person)
-        if set(run.tags) - wanted:
-            history.untag(run.run_id, *sorted(set(run.tags) - wanted), person=person)
+        if tags - set(run.tags):
+            history.tag(run.run_id, *sorted(tags - set(run.tags)), person=person)
+        if set(run.tags) - tags:
+            history.untag(run.run_id, *sorted(set(run.tags) - tags), person=person)
     except FusionscopeError as error:
         st.toast(f"{error.problem} {error.remedy}")

@@ -22,18 +22,18 @@ _LATEST_RUNS = 500  # of the history; what is older is found on Trends
 
 def show_captures_elsewhere() -> None:
     """A section of links; nothing without a shared history or artifacts."""
-    said = settings()
-    if said.database_url is None and said.artifacts_url is None:
+    server_settings = settings()
+    if server_settings.database_url is None and server_settings.artifacts_url is None:
         return
     try:
-        found = _captures()
+        captures = _captures()
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
         return
-    if not found:
+    if not captures:
         return
     section("On other machines", "Opening one fetches its files.")
-    for members in found[:_MOST]:
+    for members in captures[:_MOST]:
         keys = tuple(key_of_recorded(run) for run in members)
         first = members[0]
         facts = [", ".join(run.variant for run in members), first.gpu, first.host, first.person]
@@ -42,7 +42,7 @@ def show_captures_elsewhere() -> None:
             page_link("overview", plain_label(name), query_of(keys))
             said_of_it = " · ".join(fact for fact in (*facts, minute(first.created_at)) if fact)
             st.html(f"<p class=fs-note>{escape(said_of_it)}</p>")
-    if len(found) > _MOST:
+    if len(captures) > _MOST:
         st.html("<p class=fs-note>Older ones are on Trends.</p>")
 
 

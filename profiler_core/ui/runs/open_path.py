@@ -44,8 +44,8 @@ def open_by_path(page: str = "overview") -> None:
 
 def _keys(text: str, allowed: tuple[Path, ...]) -> tuple[str, ...]:
     path = server_path.resolve(text, allowed)
-    found = [library.at_path(run) for run in server_path.runs_below(path)]
-    return tuple(entry.key for entry in sorted(found, key=_comes_later))
+    entries = [library.at_path(run) for run in server_path.runs_below(path)]
+    return tuple(entry.key for entry in sorted(entries, key=_comes_later))
 
 
 def _comes_later(entry: Entry) -> bool:

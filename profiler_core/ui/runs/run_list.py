@@ -34,13 +34,13 @@ def show_runs(groups: Sequence[Comparable]) -> None:
         if not groups:
             st.html("<p class=fs-note>Nothing here has all these words in its name.</p>")
     for origin, title in _SECTIONS:
-        mine = [group for group in groups if group.origin == origin]
-        if mine:
+        of_origin = [group for group in groups if group.origin == origin]
+        if of_origin:
             section(title)
-        for group in mine[:_PAGE]:
+        for group in of_origin[:_PAGE]:
             _row(group)
-        if len(mine) > _PAGE:
-            hidden = f"{len(mine) - _PAGE} older ones are not shown: search for them by name."
+        if len(of_origin) > _PAGE:
+            hidden = f"{len(of_origin) - _PAGE} older ones are not shown: search for them by name."
             st.html(f"<p class=fs-note>{hidden}</p>")
 
 
@@ -90,13 +90,13 @@ def _variants(group: Comparable) -> str:
 
 def _variant(entry: Entry, label: str, base: float | None, *, is_baseline: bool) -> str:
     time = step_time_ns(entry.run.measurement)
-    said = "not timed" if time is None else format_duration(time)
+    time_text = "not timed" if time is None else format_duration(time)
     change = ""
     if not is_baseline and base and time is not None:
         change = f" <span class=fs-d>{format_change(time / base)}</span>"
     return (
         f"<span class=fs-variant><small>{escape(label)}"
-        f"{state_badge(entry.run.status)}</small>{said}{change}</span>"
+        f"{state_badge(entry.run.status)}</small>{time_text}{change}</span>"
     )
 
 
@@ -122,6 +122,6 @@ def _delete(group: Comparable) -> None:
 
 
 def _say_what_was_deleted() -> None:
-    said = st.session_state.pop(_DELETED, None)
-    if said:
-        st.toast(plain_label(said))
+    message = st.session_state.pop(_DELETED, None)
+    if message:
+        st.toast(plain_label(message))

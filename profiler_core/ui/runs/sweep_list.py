@@ -17,17 +17,17 @@ _SHOWN = 8
 
 def show_sweeps(groups: Sequence[Comparable]) -> None:
     """One line each, the newest first; nothing where there is none."""
-    found = sweeps(groups)
-    if not found:
+    listed = sweeps(groups)
+    if not listed:
         return
     section("Sweeps", "Each point of a sweep is a comparison of its own in the list below.")
-    for sweep in found[:_SHOWN]:
+    for sweep in listed[:_SHOWN]:
         with st.container(key=f"fs_sweep_{sweep.key}", gap="xxsmall"):
             page_link("sweep", plain_label(sweep.title), query_of_sweep(sweep.key))
             st.html(f"<p class=fs-note>{_facts(sweep)}</p>")
-    if len(found) > _SHOWN:
-        more = f"{len(found) - _SHOWN} older ones can be chosen on the page Sweeps."
-        st.html(f"<p class=fs-note>{more}</p>")
+    if len(listed) > _SHOWN:
+        note = f"{len(listed) - _SHOWN} older ones can be chosen on the page Sweeps."
+        st.html(f"<p class=fs-note>{note}</p>")
 
 
 def _facts(sweep: SweepGroup) -> str:

@@ -48,11 +48,11 @@ def choose_metric() -> tuple[str, Order]:
 
 def choose_filters() -> history.RunFilter:
     """Draw the filters; one with a single value to choose is left out, it would do nothing."""
-    found = history.choices()
+    choices = history.choices()
     chosen: dict[str, tuple[str, ...]] = {}
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="fs_filters"):
         for name, label in _LABELS.items():
-            values = found[name]
+            values = choices[name]
             # A tag splits tagged from untagged runs, so one is a choice already.
             if len(values) > 1 or (name == "tag" and values):
                 picked = st.multiselect(

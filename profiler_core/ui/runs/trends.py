@@ -26,19 +26,19 @@ def show_trends() -> None:
     if history.n_runs() == 0:
         _nothing_recorded()
         return
-    wanted = choose_filters()
+    filters = choose_filters()
     metric, order = choose_metric()
     # Thousands of runs take a second; the version retires what was found before a change.
-    key = ("trend", history.where(), history.version(), wanted, metric)
-    found = SHARED.get(key, lambda: trend(history.runs(wanted), metric))
-    if not found.charts:
+    key = ("trend", history.where(), history.version(), filters, metric)
+    result = SHARED.get(key, lambda: trend(history.runs(filters), metric))
+    if not result.charts:
         st.html("<p class=fs-note>No finished run fits these filters and has this number.</p>")
     chosen = st.query_params.get(CHOSEN)
-    several = [chart for chart in found.charts if _has_a_line(chart)]
-    single = [chart for chart in found.charts if not _has_a_line(chart)]
+    several = [chart for chart in result.charts if _has_a_line(chart)]
+    single = [chart for chart in result.charts if not _has_a_line(chart)]
     for number, chart in enumerate([*several, *single][:_MOST_CHARTS]):
         _show_chart(chart, metric, order, number, chosen)
-    show_notes(_sentences(found, problems))
+    show_notes(_sentences(result, problems))
 
 
 def _has_a_line(chart: TrendChart) -> bool:
@@ -80,34 +80,34 @@ def _point(chart: TrendChart, run_id: str | None) -> TrendPoint | None:
 
 
 def _alt(chart: TrendChart, metric: str) -> str:
-    said = [
+    clauses = [
         f"{line.variant}: {format_metric(metric, line.points[0].value)}"
         + (f" to {format_metric(metric, line.points[-1].value)}" if len(line.points) > 1 else "")
         for line in chart.lines
     ]
-    return f"{METRICS[metric]} of {chart.workload} over time; {'; '.join(said)}"
+    return f"{METRICS[metric]} of {chart.workload} over time; {'; '.join(clauses)}"
 
 
-def _sentences(found: Trend, problems: tuple[tuple[str, str], ...]) -> list[str]:
+def _sentences(result: Trend, problems: tuple[tuple[str, str], ...]) -> list[str]:
     sentences = []
-    if found.metric == "step_time_ns" and found.charts:
+    if result.metric == "step_time_ns" and result.charts:
         sentences.append(
             "The band around a line holds 90 % of a run's timed rounds. A diamond and a dotted "
             "line mark a run around which something else changed: torch, the driver, the clocks. "
             "A percentage stands where a run moved by more than its rounds wander."
         )
     for n, text in (
-        (found.n_without_number, "not drawn: this number was not measured for {them}."),
-        (found.n_unfinished, "not drawn: {they} failed, or {were} stopped."),
-        (found.n_without_workload, "not drawn: nothing says which workload {they} ran."),
+        (result.n_without_number, "not drawn: this number was not measured for {them}."),
+        (result.n_unfinished, "not drawn: {they} failed, or {were} stopped."),
+        (result.n_without_workload, "not drawn: nothing says which workload {they} ran."),
     ):
         if n:
             words = {"them": "them", "they": "they", "were": "were"}
             words = words if n > 1 else {"them": "it", "they": "it", "were": "was"}
             verb = "runs are" if n > 1 else "run is"
             sentences.append(f"{n} {verb} {text.format(**words)}")
-    if len(found.charts) > _MOST_CHARTS:
-        hidden = len(found.charts) - _MOST_CHARTS
+    if len(result.charts) > _MOST_CHARTS:
+        hidden = len(result.charts) - _MOST_CHARTS
         sentences.append(f"{hidden} more charts are not shown: filter by workload.")
     sentences += [f"{place} is not in the history: {text}" for place, text in problems]
     return sentences

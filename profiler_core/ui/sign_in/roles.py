@@ -58,7 +58,7 @@ def _verified_address(claims: Mapping[str, Any]) -> str:
     return str(claims.get("email") or "").lower()
 
 
-def _words(said: object) -> frozenset[str]:
-    if isinstance(said, str):
-        return frozenset((said,))
-    return frozenset(map(str, said)) if isinstance(said, Iterable) else frozenset()
+def _words(claim: object) -> frozenset[str]:
+    if isinstance(claim, str):
+        return frozenset((claim,))
+    return frozenset(map(str, claim)) if isinstance(claim, Iterable) else frozenset()

@@ -98,9 +98,9 @@ def _claims_in_cookie(request: Request) -> Mapping[str, Any]:
             return None
         return decode_signed_value(get_cookie_secret(), name, value.encode("latin-1", "replace"))
 
-    said = get_cookie_with_chunks(read, USER_COOKIE_NAME)
+    cookie = get_cookie_with_chunks(read, USER_COOKIE_NAME)
     try:
-        found = json.loads(said) if said else {}
+        claims = json.loads(cookie) if cookie else {}
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return claims if isinstance(claims, dict) else {}

@@ -28,8 +28,8 @@ def remember() -> None:
     browser = _browser()
     page = _page()
     spec = page_spec(page) or start_page()
-    kept = [name for name in spec.address_parameters if name in st.query_params]
-    query = {name: st.query_params.get_all(name) for name in kept}
+    names = [name for name in spec.address_parameters if name in st.query_params]
+    query = {name: st.query_params.get_all(name) for name in names}
     if browser is None or not (page or query) or len(str(query)) > _LONGEST:
         return
     with _lock:

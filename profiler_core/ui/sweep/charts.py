@@ -23,7 +23,7 @@ def show_speedup(sweep: Sweep) -> None:
     """
     if not sweep.series:
         return
-    if all(one.ratio is None for point in sweep.points for one in point.variants[1:]):
+    if all(variant.ratio is None for point in sweep.points for variant in point.variants[1:]):
         section(f"Speed-up against {sweep.label}", without_speedup(sweep))
         return
     section(
@@ -33,23 +33,25 @@ def show_speedup(sweep: Sweep) -> None:
     alt = "; ".join(
         f"{sweep.label} {value_text(point)}: "
         + ", ".join(
-            f"{one.series} {one.ratio:.2f} times as fast" if one.ratio else f"{one.series} unknown"
-            for one in point.variants[1:]
+            f"{variant.series} {variant.ratio:.2f} times as fast"
+            if variant.ratio
+            else f"{variant.series} unknown"
+            for variant in point.variants[1:]
         )
         for point in sweep.points
     )
     palette = colors()
-    labels = (sweep.baseline, *(one.label for one in sweep.series))
+    labels = (sweep.baseline, *(variant.label for variant in sweep.series))
     show_legend([(label, palette.run(number)) for number, label in enumerate(labels)])
     show_figure(speedup_figure(sweep, palette), key="sweep_speedup", alt=alt)
 
 
 def show_measures(sweep: Sweep) -> None:
     """What is known of step time, throughput, memory and compile time, two in a row."""
-    known = [measure for measure in MEASURES if has_values(sweep, measure)]
-    for start in range(0, len(known), 2):
+    present = [measure for measure in MEASURES if has_values(sweep, measure)]
+    for start in range(0, len(present), 2):
         with st.container(horizontal=True, gap="medium", key=f"fs_sweep_row_{start}"):
-            for number, measure in enumerate(known[start : start + 2], start=start):
+            for number, measure in enumerate(present[start : start + 2], start=start):
                 with st.container(key=f"fs_sweep_cell_{number}"):
                     _one(sweep, measure, number)
 
@@ -59,7 +61,8 @@ def _one(sweep: Sweep, measure: SweepMeasure, number: int) -> None:
     alt = "; ".join(
         f"{sweep.label} {value_text(point)}: "
         + ", ".join(
-            f"{one.series} {measure.text(measure.value(sweep, one))}" for one in point.variants
+            f"{variant.series} {measure.text(measure.value(sweep, variant))}"
+            for variant in point.variants
         )
         for point in sweep.points
     )

@@ -39,17 +39,17 @@ def choose_sweep() -> SweepGroup:
         BadInput: the address names a sweep that is not here, or runs of none (the control is
             there all the same).
     """
-    found = sweeps(library.comparisons())
-    if not found:
+    groups = sweeps(library.comparisons())
+    if not groups:
         st.html(_NONE_YET)
         page_link("capture", "Start a capture")
         st.stop()
-    by_key = {sweep.key: sweep for sweep in found}
+    by_key = {sweep.key: sweep for sweep in groups}
     named = st.query_params.get(_PARAMETER)
     if named and named != st.session_state.get(_SEEN):
         st.session_state[_CHOSEN] = named
-    key = st.session_state.get(_CHOSEN) or _of_the_runs(found)
-    _draw(found, key if key in by_key else None)
+    key = st.session_state.get(_CHOSEN) or _of_the_runs(groups)
+    _draw(groups, key if key in by_key else None)
     if key is None:
         raise BadInput(
             "The run in the address belongs to no sweep in your library.",
@@ -68,15 +68,15 @@ def choose_sweep() -> SweepGroup:
     return by_key[key]
 
 
-def _of_the_runs(found: Sequence[SweepGroup]) -> str | None:
+def _of_the_runs(groups: Sequence[SweepGroup]) -> str | None:
     """The sweep of the runs in the address, None where they are of none; else the newest."""
     runs = keys_in_url()
     if not runs:
-        return found[0].key
+        return groups[0].key
     return next(
         (
             sweep.key
-            for sweep in found
+            for sweep in groups
             for point in sweep.points
             for entry in point.entries
             if entry.key in runs or library.key_of_path(entry.path.resolve()) in runs
@@ -96,8 +96,8 @@ def sweep_label(sweep: SweepGroup) -> str:
     return f"{sweep.title} · {when}" if when else sweep.title
 
 
-def _draw(found: Sequence[SweepGroup], key: str | None) -> None:
-    names = unique_labels({sweep.key: sweep_label(sweep) for sweep in found})
+def _draw(groups: Sequence[SweepGroup], key: str | None) -> None:
+    names = unique_labels({sweep.key: sweep_label(sweep) for sweep in groups})
     st.session_state[_PICK] = key
     st.sidebar.selectbox(
         "Sweep",

@@ -35,5 +35,5 @@ def _side(entry: Entry, problems: list[str]) -> Side:
     run = run_of(entry)
     side = run.point
     name = entry.run.name or entry.variant
-    problems += [f"{name}: {one.problem}" for one in run.unreadable]
+    problems += [f"{name}: {problem.problem}" for problem in run.unreadable]
     return side

@@ -12,9 +12,9 @@ from profiler_core.ui.page import section
 
 def show_short_failures(sweep: Sweep) -> None:
     """One line for each; nothing where all went well."""
-    said = short_failures(sweep)
-    if said:
-        st.html("".join(f'<p class="fs-sub fs-w">{escape(text)}</p>' for text in said))
+    sentences = short_failures(sweep)
+    if sentences:
+        st.html("".join(f'<p class="fs-sub fs-w">{escape(text)}</p>' for text in sentences))
 
 
 def show_what_is_missing(sweep: Sweep, problems: tuple[str, ...]) -> None:

@@ -23,20 +23,21 @@ def show_headline(group: SweepGroup, sweep: Sweep) -> None:
         facts.append(f"being captured now: point {n} of {n + len(sweep.missing)}")
     eyebrow = f"<p class=fs-eyebrow>{' · '.join(escape(fact) for fact in facts)}</p>"
     if not sweep.series:
-        said = escape(without_candidate(sweep))
+        sentence = escape(without_candidate(sweep))
         st.html(
-            f"{eyebrow}<h1 class=fs-verdict>{escape(group.title)}</h1><p class=fs-sub>{said}</p>"
+            f"{eyebrow}<h1 class=fs-verdict>{escape(group.title)}</h1>"
+            f"<p class=fs-sub>{sentence}</p>"
         )
         return
-    lead, *others = sorted(sweep.series, key=lambda one: _gain(sweep, one), reverse=True)
+    lead, *others = sorted(sweep.series, key=lambda series: _gain(sweep, series), reverse=True)
     bad = " fs-worse" if lead.crossing.kind in _NEVER_PAYS else ""
     title = _emphasised(headline(sweep, lead), lead.label)
     st.html(
         f"{eyebrow}<h1 class='fs-verdict{bad}'>{title}</h1>"
         f"<p class=fs-sub>{escape(evidence(sweep, lead))}</p>"
         + "".join(
-            f"<p class=fs-sub>{escape(f'{headline(sweep, one)} {evidence(sweep, one)}')}</p>"
-            for one in others
+            f"<p class=fs-sub>{escape(f'{headline(sweep, series)} {evidence(sweep, series)}')}</p>"
+            for series in others
         )
     )
 
@@ -44,10 +45,10 @@ def show_headline(group: SweepGroup, sweep: Sweep) -> None:
 def _gain(sweep: Sweep, series: SweepSeries) -> float:
     return max(
         (
-            one.ratio
+            variant.ratio
             for point in sweep.points
-            for one in point.variants[1:]
-            if one.series == series.label and one.ratio is not None
+            for variant in point.variants[1:]
+            if variant.series == series.label and variant.ratio is not None
         ),
         default=0.0,
     )
@@ -57,4 +58,4 @@ def _emphasised(sentence: str, label: str) -> str:
     html, name = escape(sentence), escape(label)
     if html.startswith(name):
         html = f"<em>{name}</em>{html[len(name) :]}"
-    return re.sub(r"(?<= )from .* on(?=\.$)", lambda found: f"<em>{found[0]}</em>", html)
+    return re.sub(r"(?<= )from .* on(?=\.$)", lambda match: f"<em>{match[0]}</em>", html)

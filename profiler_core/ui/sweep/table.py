@@ -37,8 +37,10 @@ def show_points(group: SweepGroup, sweep: Sweep) -> None:
     rows = []
     for point in sweep.points:
         link = href("overview", query_of(keys[point.path]))
-        for number, one in enumerate(point.variants[1:] or point.variants):
-            rows.append((_value(point, link) if number == 0 else "", *_cells(sweep, point, one)))
+        for number, variant in enumerate(point.variants[1:] or point.variants):
+            rows.append(
+                (_value(point, link) if number == 0 else "", *_cells(sweep, point, variant))
+            )
     used = [n for n in range(len(heads)) if n < 2 or any(row[n] != "–" for row in rows)]
     if len(sweep.series) < 2:  # one candidate, or only the baseline: no need to name it
         used.remove(1)
@@ -59,35 +61,39 @@ def _value(point: SweepPoint, link: str) -> str:
     return f'<a class=fs-link target=_self href="{escape(link)}">{text}</a>'
 
 
-def _cells(sweep: Sweep, point: SweepPoint, one: VariantAtPoint) -> tuple[str, ...]:
+def _cells(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> tuple[str, ...]:
     base = point.baseline
-    interval = "–" if one.interval is None else f"{one.interval[0]:.2f} to {one.interval[1]:.2f}"
+    interval = (
+        "–"
+        if variant.interval is None
+        else f"{variant.interval[0]:.2f} to {variant.interval[1]:.2f}"
+    )
     ratio = "–"
-    if one.ratio is not None:
-        ratio = f"<span class='{_CLASS.get(one.verdict or '', '')}'>{one.ratio:.2f}</span>"
-    if one.verdict == "wrong_numerics":
+    if variant.ratio is not None:
+        ratio = f"<span class='{_CLASS.get(variant.verdict or '', '')}'>{variant.ratio:.2f}</span>"
+    if variant.verdict == "wrong_numerics":
         interval = "<span class=fs-w>wrong results</span>"
-    cost = one.compile
+    cost = variant.compile
     break_even = "–"
     if cost.break_even_steps is not None:
         break_even = format_count(cost.break_even_steps)
     elif cost.seconds is not None:
-        break_even = never_earned_back(one.verdict, one.interval) or break_even
+        break_even = never_earned_back(variant.verdict, variant.interval) or break_even
     return (
-        escape(one.series),
+        escape(variant.series),
         _step(base),
-        _step(one) if one is not base else "–",
+        _step(variant) if variant is not base else "–",
         ratio,
         interval,
         format_bytes(sweep.peak_bytes(base)),
-        format_bytes(sweep.peak_bytes(one)) if one is not base else "–",
+        format_bytes(sweep.peak_bytes(variant)) if variant is not base else "–",
         "–" if cost.seconds is None else format_duration(cost.seconds * 1e9),
         break_even,
     )
 
 
-def _step(one: VariantAtPoint) -> str:
-    failure = short_failure(one)
+def _step(variant: VariantAtPoint) -> str:
+    failure = short_failure(variant)
     if failure is None:
-        return format_duration(one.step_time_ns)
-    return f"<span class=fs-w title='{escape(one.error or '')}'>{escape(failure)}</span>"
+        return format_duration(variant.step_time_ns)
+    return f"<span class=fs-w title='{escape(variant.error or '')}'>{escape(failure)}</span>"

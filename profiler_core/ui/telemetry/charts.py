@@ -22,7 +22,7 @@ _HELP = (
 )
 
 
-def show_series(found: Recorded) -> None:
+def show_series(runs_of_page: Recorded) -> None:
     """Small charts of everything that was sampled."""
     section("Over time")
     chosen = st.pills(
@@ -30,18 +30,18 @@ def show_series(found: Recorded) -> None:
         label_visibility="collapsed", **in_address("axis", "Steady state"),
     )  # fmt: skip
     axis = _AXES.get(chosen or "", "steady")
-    runs = with_traces(found.runs) if axis == "trace" else without_traces(found.runs)
+    runs = with_traces(runs_of_page.runs) if axis == "trace" else without_traces(runs_of_page.runs)
     drawn = lines(runs, axis)
     if not drawn.keys:
         st.html(f"<p class=fs-note>{_NOTHING[axis]}</p>")
         return
     palette = colors()
-    show_legend([(one.label, palette.run(one.number)) for one in found.runs])
+    show_legend([(run.label, palette.run(run.number)) for run in runs_of_page.runs])
     shades = phase_shades(drawn)
     if shades:
         st.html(f"<p class=fs-note>{shades}</p>")
     show_figure(
-        telemetry_series({one.number: one.label for one in found.runs}, drawn, palette),
+        telemetry_series({run.number: run.label for run in runs_of_page.runs}, drawn, palette),
         key=f"telemetry_{axis}",
         alt="Clocks, power, utilisation, temperature, memory and CPU of each run over time; the "
         "table above has the numbers.",

@@ -37,11 +37,11 @@ def recorded(choice: Choice) -> Recorded:
     runs, without = [], []
     for number, (label, entry) in enumerate(zip(choice.labels, choice.entries, strict=True)):
         run = choice.comparison.runs[number]
-        samples, found = run.samples, run.telemetry
-        if found is None or (samples.gpus is None and samples.hosts is None):
+        samples, telemetry = run.samples, run.telemetry
+        if telemetry is None or (samples.gpus is None and samples.hosts is None):
             without.append(f"{label}: {_why(run, samples)}")
         else:
-            runs.append(SampledRun(number, label, entry, run, samples, found))
+            runs.append(SampledRun(number, label, entry, run, samples, telemetry))
     pairs = [
         (pair.labels[1], judged)
         for pair in choice.comparison.pairs
@@ -52,27 +52,27 @@ def recorded(choice: Choice) -> Recorded:
 
 def with_traces(runs: tuple[SampledRun, ...]) -> tuple[Sampled, ...]:
     """Samples with the zero of each run's trace; reads a trace that nobody looked at yet."""
-    return tuple(_sampled(one, _zero(one)) for one in runs)
+    return tuple(_sampled(run, _zero(run)) for run in runs)
 
 
 def without_traces(runs: tuple[SampledRun, ...]) -> tuple[Sampled, ...]:
     """Samples alone."""
-    return tuple(_sampled(one, None) for one in runs)
+    return tuple(_sampled(run, None) for run in runs)
 
 
-def _sampled(one: SampledRun, zero_ns: int | None) -> Sampled:
+def _sampled(run: SampledRun, zero_ns: int | None) -> Sampled:
     return Sampled(
-        one.number,
-        one.run.record,
-        one.samples.gpus,
-        one.found.gpu_index,
-        one.samples.hosts,
+        run.number,
+        run.run.record,
+        run.samples.gpus,
+        run.found.gpu_index,
+        run.samples.hosts,
         zero_ns,
     )
 
 
-def _zero(one: SampledRun) -> int | None:
-    trace = one.run.trace  # where it cannot be read, its own pages say what is wrong with it
+def _zero(run: SampledRun) -> int | None:
+    trace = run.run.trace  # where it cannot be read, its own pages say what is wrong with it
     return None if trace is None else trace.origin_ns
 
 

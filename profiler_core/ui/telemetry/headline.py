@@ -12,17 +12,17 @@ from profiler_core.ui.telemetry.data import Recorded, SampledRun
 from profiler_core.units import format_energy
 
 
-def show_headline(found: Recorded) -> None:
+def show_headline(recorded: Recorded) -> None:
     """Facts, one sentence, and the sentences it rests on."""
-    first = found.runs[0]
+    first = recorded.runs[0]
     facts = " · ".join(escape(fact) for fact in entry_facts(first.entry))
-    unlike = _unlike(found)
-    unfair = [judged for _, judged in found.pairs if judged.fair is False]
-    unknown = [judged for _, judged in found.pairs if judged.fair is None]
+    unlike = _unlike(recorded)
+    unfair = [judged for _, judged in recorded.pairs if judged.fair is False]
+    unknown = [judged for _, judged in recorded.pairs if judged.fair is None]
     bad = " fs-worse" if unfair else ""
     if unfair:
         title = "<em>Not a fair comparison</em>: the GPU was not in the same state for all runs"
-    elif found.pairs and not unknown:
+    elif recorded.pairs and not unknown:
         title = "The GPU ran in <em>the same state</em> for all runs"
         if not unlike:
             title = f"A fair comparison: t{title[1:]}"
@@ -30,8 +30,8 @@ def show_headline(found: Recorded) -> None:
         title = "Whether the GPU was in the same state for all runs is <em>not known</em>"
     else:
         title = _single(first)
-    lines = list(dict.fromkeys(_told(s) for _, judged in found.pairs for s in judged.sentences))
-    if not found.pairs:
+    lines = list(dict.fromkeys(_told(s) for _, judged in recorded.pairs for s in judged.sentences))
+    if not recorded.pairs:
         lines = [clock_sentence(first.found), phase_sentence(first.found)]
     lines += [
         f"{label} is another workload than the baseline: what a step of it draws or costs says "
@@ -43,15 +43,15 @@ def show_headline(found: Recorded) -> None:
     st.html(html)
 
 
-def _unlike(found: Recorded) -> list[str]:
+def _unlike(recorded: Recorded) -> list[str]:
     """Labels of the candidates that ran another workload than the baseline."""
-    first = next((one for one in found.runs if one.number == 0), None)
+    first = next((run for run in recorded.runs if run.number == 0), None)
     return [
-        one.label
-        for one in found.runs
-        if one.number
+        run.label
+        for run in recorded.runs
+        if run.number
         and first is not None
-        and is_another_workload(differences(first.run.record, one.run.record))
+        and is_another_workload(differences(first.run.record, run.run.record))
     ]
 
 
@@ -61,15 +61,15 @@ def _told(sentence: str) -> str:
     return sentence if rest == sentence else rest[:1].upper() + rest[1:]
 
 
-def _single(one: SampledRun) -> str:
-    found = one.found
-    energy, power = found.energy_per_step_j, found.power_w
+def _single(run: SampledRun) -> str:
+    telemetry = run.found
+    energy, power = telemetry.energy_per_step_j, telemetry.power_w
     if energy is not None:
-        return f"A step of {escape(one.label)} takes <em>{format_energy(energy)}</em>" + (
+        return f"A step of {escape(run.label)} takes <em>{format_energy(energy)}</em>" + (
             f" at {power:.0f} W" if power is not None else ""
         )
     if power is not None:
         return f"The GPU drew <em>{power:.0f} W</em>"
-    if found.gpu_index is None and found.host is not None:
+    if telemetry.gpu_index is None and telemetry.host is not None:
         return "The process was sampled, <em>no GPU was</em>"
     return "Sampled for <em>too short a time</em> to say how much power it took"

@@ -32,10 +32,10 @@ class History:
 
     def add(self, sample: dict[str, Any]) -> None:
         """Keep one sample; a second session that looks in the same second adds nothing."""
-        kept = self.rows.setdefault(sample["gpu_index"], deque(maxlen=round(KEPT_S / REFRESH_S)))
+        rows = self.rows.setdefault(sample["gpu_index"], deque(maxlen=round(KEPT_S / REFRESH_S)))
         at = sample["t_ns"] / 1e9
-        if not kept or at > kept[-1][0]:
-            kept.append((at, sample["utilization_gpu_pct"], sample["power_w"]))
+        if not rows or at > rows[-1][0]:
+            rows.append((at, sample["utilization_gpu_pct"], sample["power_w"]))
 
 
 def show_live() -> None:
@@ -90,7 +90,7 @@ def _samples() -> list[dict[str, Any]]:
 def _card(sample: dict[str, Any], facts: dict[str, Any]) -> str:
     limit = facts.get("power_limit_w")
     power = _number(sample["power_w"], "W")
-    told = [
+    values = [
         ("GPU busy", _number(sample["utilization_gpu_pct"], "%")),
         ("Power", f"{power} of {limit:.0f} W" if limit and power != "–" else power),
         ("SM clock", _number(sample["sm_clock_mhz"], "MHz")),
@@ -101,7 +101,7 @@ def _card(sample: dict[str, Any], facts: dict[str, Any]) -> str:
     name = escape(str(facts.get("name") or "GPU"))
     cells = "".join(
         f"<span class=fs-variant><small>{escape(word)}</small>{escape(value)}</span>"
-        for word, value in told
+        for word, value in values
     )
     return (
         f"<p class=fs-card-head><b>GPU {sample['gpu_index']} · {name}</b></p>"

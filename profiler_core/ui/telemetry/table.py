@@ -19,19 +19,20 @@ _CHANGES = {
 }
 
 
-def show_table(found: Recorded) -> None:
+def show_table(recorded: Recorded) -> None:
     """Readings as rows, runs as columns; a row that no run has is a sentence below the table."""
     section("In steady state")
-    columns = [readings(one.found) for one in found.runs]
+    columns = [readings(one.found) for one in recorded.runs]
     rows = [row for row in zip(*columns, strict=True) if any(one.value for one in row)]
-    heads = "".join(f"<th>{breakable(one.label)}</th>" for one in found.runs)
-    body = "".join(_row(found.runs, row) for row in rows)
+    heads = "".join(f"<th>{breakable(one.label)}</th>" for one in recorded.runs)
+    body = "".join(_row(recorded.runs, row) for row in rows)
     clocks = "".join(
         f"<td>{_clocks(one)}{'<span class=fs-d></span>' if place else ''}</td>"
-        for place, one in enumerate(found.runs)
+        for place, one in enumerate(recorded.runs)
     )
     st.html(
-        f'<div class=fs-scroll><table class=fs-t style="max-width:{_width_px(len(found.runs))}px">'
+        "<div class=fs-scroll><table class=fs-t "
+        f'style="max-width:{_width_px(len(recorded.runs))}px">'
         f"<thead><tr><th></th>{heads}</tr></thead>"
         f"<tbody>{body}<tr><th scope=row>Clocks held back by</th>{clocks}</tr></tbody>"
         "</table></div>"
@@ -43,16 +44,16 @@ def _width_px(n_runs: int) -> int:
     return 260 + 230 * n_runs
 
 
-def missing_sentences(found: Recorded) -> list[str]:
+def missing_sentences(recorded: Recorded) -> list[str]:
     """Why numbers are missing: one sentence for each reason, with what it concerns."""
     absent: dict[tuple[str, str], list[str]] = {}  # (reading, reason) -> runs
-    for one in found.runs:
-        for reading in readings(one.found):
+    for run in recorded.runs:
+        for reading in readings(run.found):
             if reading.value is None:
-                absent.setdefault((reading.label, reading.note), []).append(one.label)
+                absent.setdefault((reading.label, reading.note), []).append(run.label)
     sentences: dict[tuple[str, str], list[str]] = {}  # (runs, reason) -> readings
     for (label, note), runs in absent.items():
-        who = "" if len(runs) == len(found.runs) else f"{', '.join(runs)}: "
+        who = "" if len(runs) == len(recorded.runs) else f"{', '.join(runs)}: "
         sentences.setdefault((who, note), []).append(label)
     return [
         f"{who}{' · '.join(labels)}: not available. {note}"
@@ -60,45 +61,45 @@ def missing_sentences(found: Recorded) -> list[str]:
     ]
 
 
-def show_definitions(found: Recorded) -> None:
+def show_definitions(recorded: Recorded) -> None:
     """What each number means, folded."""
     with st.expander("What each number means", type="compact"):
         st.html(
             "".join(
-                f"<p class=fs-note><b>{escape(one.label)}</b> {escape(one.definition)}</p>"
-                for one in readings(found.runs[0].found)
+                f"<p class=fs-note><b>{escape(reading.label)}</b> {escape(reading.definition)}</p>"
+                for reading in readings(recorded.runs[0].found)
             )
         )
 
 
 def _row(runs: tuple[SampledRun, ...], row: tuple[Reading, ...]) -> str:
     cells = []
-    for place, reading in enumerate(row):
+    for number, reading in enumerate(row):
         if reading.value is None:
             cells.append(f'<td title="{escape(reading.note)}">–</td>')
             continue
         spread = f' title="{escape(reading.note)}"' if reading.note else ""
-        change = _change(runs, place, reading.label) if place else ""
+        change = _change(runs, number, reading.label) if number else ""
         cells.append(f"<td{spread}>{escape(reading.value)}{change}</td>")
     head = f'<abbr class=fs-def title="{escape(row[0].definition)}">{escape(row[0].label)}</abbr>'
     return f"<tr><th scope=row>{head}</th>{''.join(cells)}</tr>"
 
 
-def _change(runs: tuple[SampledRun, ...], place: int, label: str) -> str:
+def _change(runs: tuple[SampledRun, ...], number: int, label: str) -> str:
     key = _CHANGES.get(label)
     base = getattr(runs[0].found, key) if key and runs[0].number == 0 else None
-    mine = getattr(runs[place].found, key) if key else None
-    text = format_change(mine / base) if mine is not None and base else ""
+    value = getattr(runs[number].found, key) if key else None
+    text = format_change(value / base) if value is not None and base else ""
     return f"<span class=fs-d>{text}</span>"
 
 
-def _clocks(one: SampledRun) -> str:
-    events = one.found.clock_events
+def _clocks(run: SampledRun) -> str:
+    events = run.found.clock_events
     if events is None:
         return "not known"
     if not events:
         return "nothing"
-    kind = "fs-w" if one.found.throttling else ""
-    return f'<span class="{kind}" title="{escape(clock_sentence(one.found))}">' + escape(
+    kind = "fs-w" if run.found.throttling else ""
+    return f'<span class="{kind}" title="{escape(clock_sentence(run.found))}">' + escape(
         ", ".join(event.name for event in events)
     ) + "</span>"  # fmt: skip

@@ -37,13 +37,13 @@ class Address:
     def parameters(self) -> dict[str, str]:
         """URL parameters in the order of PARAMETERS; what is not said is left out."""
         event = self.event
-        said = {
+        texts = {
             "step": str(self.step) if self.step else None,
             "window": None if self.window is None else _span_text(self.window),
             "span": None if self.span is None else _span_text(self.span),
             "event": None if event is None else f"{event.run}.{event.table}.{event.row}",
         }
-        return {name: text for name, text in said.items() if text is not None}
+        return {name: text for name, text in texts.items() if text is not None}
 
 
 def read_address(parameters: Mapping[str, str]) -> Address:

@@ -63,10 +63,10 @@ def draw_canvas(
 def last_told() -> Told | None:
     """What the canvas told last; None: nothing yet, or nothing that makes sense."""
     state = st.session_state.get(_KEY)
-    told = state.get("told") if state is not None else None
-    if not isinstance(told, dict):
+    message = state.get("told") if state is not None else None
+    if not isinstance(message, dict):
         return None
-    number, revision, parameters = (told.get(k) for k in ("number", "revision", "parameters"))
+    number, revision, parameters = (message.get(k) for k in ("number", "revision", "parameters"))
     if not isinstance(number, int) or not isinstance(revision, int):
         return None
     if not isinstance(parameters, dict):

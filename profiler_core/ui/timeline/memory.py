@@ -46,14 +46,14 @@ def recall(runs: tuple[str, ...]) -> Memory:
 
 def write(memory: Memory) -> None:
     """Put the address into the URL."""
-    wanted = memory.address.parameters()
-    if wanted != memory.written:
+    parameters = memory.address.parameters()
+    if parameters != memory.written:
         for name in PARAMETERS:
-            if name in wanted:
-                st.query_params[name] = wanted[name]
+            if name in parameters:
+                st.query_params[name] = parameters[name]
             elif name in st.query_params:
                 del st.query_params[name]
-    st.session_state[_MEMORY] = replace(memory, written=wanted)
+    st.session_state[_MEMORY] = replace(memory, written=parameters)
 
 
 def set_step(step: int) -> None:
@@ -63,11 +63,15 @@ def set_step(step: int) -> None:
 
 
 def _followed(before: Memory, in_url: dict[str, str]) -> Memory:
-    told = last_told()
-    if told is not None and told.revision == before.revision and told.number > before.n_told:
+    message = last_told()
+    if (
+        message is not None
+        and message.revision == before.revision
+        and message.number > before.n_told
+    ):
         # The URL of this rerun may be older than what was told: two clicks in quick succession.
-        address = replace(read_address(told.parameters), step=before.address.step)
-        return replace(before, address=address, n_told=told.number)
+        address = replace(read_address(message.parameters), step=before.address.step)
+        return replace(before, address=address, n_told=message.number)
     if in_url != before.written:
         return replace(
             before, address=read_address(in_url), written=in_url, revision=before.revision + 1

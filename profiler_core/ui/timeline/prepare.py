@@ -35,15 +35,15 @@ def prepared_index(entry: Entry) -> Index:
         if trace.n_events <= IN_PROCESS_EVENTS:
             return index_trace(path, trace)
     _index_with_progress(path)
-    made = ready_index(path)
-    if made is None:
+    index = ready_index(path)
+    if index is None:
         raise BadInput(
             f"The timeline of “{entry.variant}” was laid out but cannot be found again.",
             # Categories are part of the index's name: after an update this process, which still
             # has the old rules, looks for the old name.
             remedy="Restart the server if Fusionscope was updated; else make room on its disk.",
         )
-    return made
+    return index
 
 
 def _index_with_progress(path: Path) -> None:

@@ -92,7 +92,7 @@ def scene(runs: Sequence[SceneRun], step: int, *, dark: bool) -> dict[str, Any]:
 
 def _run(run: SceneRun, step: int, entries: Sequence[LegendEntry]) -> dict[str, Any]:
     layout = run.index.layout
-    place = {entry.key: number for number, entry in enumerate(entries)}
+    position_of = {entry.key: number for number, entry in enumerate(entries)}
     return {
         "number": run.number,
         "label": run.label,
@@ -105,7 +105,7 @@ def _run(run: SceneRun, step: int, entries: Sequence[LegendEntry]) -> dict[str, 
         "n_events": layout.n_events,
         "steps": [[_step_label(s.name), s.ts_ns, s.end_ns] for s in layout.steps],
         # The category numbers of this run's packets -> places in the common legend.
-        "categories": [place[key] for key in layout.categories],
+        "categories": [position_of[key] for key in layout.categories],
         "tracks": [_track(track, layout.end_ns - layout.start_ns) for track in layout.tracks],
     }
 

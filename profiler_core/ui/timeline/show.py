@@ -126,6 +126,6 @@ def _picked(shown: Shown, runs: list[SceneRun], address: Address) -> Picked | No
     chosen = address.event
     for (number, entry, _), run in zip(shown, runs, strict=True):
         if chosen is not None and number == chosen.run:
-            found = event(read_trace(entry), run.index, chosen.table, chosen.row)
-            return None if found is None else Picked(number, found)
+            picked_event = event(read_trace(entry), run.index, chosen.table, chosen.row)
+            return None if picked_event is None else Picked(number, picked_event)
     return None

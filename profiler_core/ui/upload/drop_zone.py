@@ -46,11 +46,11 @@ def drop_zone(upload_id: str, *, key: str) -> Arrived | None:
     return _arrived(result.done, upload_id)
 
 
-def _arrived(said: Any, upload_id: str) -> Arrived | None:
+def _arrived(message: Any, upload_id: str) -> Arrived | None:
     """What the browser says is input: it may only speak of its own upload."""
-    if not isinstance(said, dict) or said.get("upload_id") != upload_id:
+    if not isinstance(message, dict) or message.get("upload_id") != upload_id:
         return None
-    places = said.get("places")
-    if not isinstance(places, list):
+    numbers = message.get("places")
+    if not isinstance(numbers, list):
         return None
-    return Arrived(upload_id, tuple(p for p in places if isinstance(p, int)))
+    return Arrived(upload_id, tuple(p for p in numbers if isinstance(p, int)))
