@@ -159,7 +159,7 @@ def test_breaks_and_recompiles_carry_their_remedies(capsys):
         ("compare", {"baseline": EAGER}, "candidate"),
         ("fusion_group", {"baseline": EAGER, "candidate": GRAPHS, "group": 999}, "from 0 to"),
         ("kernel", {"run": EAGER, "name": "nothing like it"}, "kernels"),
-        ("graph_breaks", {"run": str(WITHOUT_LOG)}, "no log"),
+        ("graph_breaks", {"run": str(WITHOUT_LOG)}, "no compiler log"),
     ],
 )
 def test_what_cannot_be_answered_is_a_sentence_with_a_remedy(tool, arguments, word):
