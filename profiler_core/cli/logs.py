@@ -155,7 +155,7 @@ def _skips(report: CompilationReport) -> str:
 
 def _skip_lines(report: CompilationReport) -> str:
     return "\n".join(
-        f"  {skip.found.function or 'a function'}: frame skipped, {skip.found.reason} "
+        f"  {skip.event.function or 'a function'}: frame skipped, {skip.event.reason} "
         f"({_frame(skip.place)})\n    {skip.change}\n    {skip.url}"
         for skip in report.skips[:_SHOWN]
     )
@@ -168,8 +168,8 @@ def _breaks(report: CompilationReport) -> str:
         [
             _frame(graph_break.place),
             graph_break.cause.label,
-            graph_break.found.reason[:60],
-            format_count(graph_break.found.n),
+            graph_break.event.reason[:60],
+            format_count(graph_break.event.n),
             format_duration(graph_break.cost_ns),
         ]
         for graph_break in report.breaks[:_SHOWN]
@@ -183,11 +183,11 @@ def _recompiles(report: CompilationReport) -> str:
         return ""
     rows = [
         [
-            f"{recompile.found.function} "
-            f"({place_text(recompile.found.file, recompile.found.line)})",
+            f"{recompile.event.function} "
+            f"({place_text(recompile.event.file, recompile.event.line)})",
             recompile.cause.label,
-            recompile.found.reasons[0].guard[:60] if recompile.found.reasons else "",
-            recompile.found.compile_id or "",
+            recompile.event.reasons[0].guard[:60] if recompile.event.reasons else "",
+            recompile.event.compile_id or "",
             format_count(recompile.step),
             format_duration(recompile.cost_ns),
         ]

@@ -56,7 +56,7 @@ def logs_answer(report: CompilationReport) -> dict[str, Any]:
 
 
 def _break(report: BreakReport) -> dict[str, Any]:
-    graph_break = report.found
+    graph_break = report.event
     return {
         "file": graph_break.file,
         "line": graph_break.line,
@@ -78,7 +78,7 @@ def _break(report: BreakReport) -> dict[str, Any]:
 
 
 def _skip(report: SkipReport) -> dict[str, Any]:
-    skip = report.found
+    skip = report.event
     return {
         "file": skip.file,
         "line": skip.line,
@@ -97,7 +97,7 @@ def _skip(report: SkipReport) -> dict[str, Any]:
 
 
 def _recompile(report: RecompileReport) -> dict[str, Any]:
-    recompile = report.found
+    recompile = report.event
     first = recompile.reasons[0] if recompile.reasons else None
     return {
         "file": recompile.file,

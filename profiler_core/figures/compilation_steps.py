@@ -88,5 +88,5 @@ def _hover(step: int, ns: int, reports: Sequence[RecompileReport]) -> str:
 
 
 def _cause(report: RecompileReport) -> str:
-    guard = report.found.reasons[0].guard if report.found.reasons else ""
-    return plotly_text(f"{report.found.function}: {report.cause.label} · {guard[:80]}")
+    guard = report.event.reasons[0].guard if report.event.reasons else ""
+    return plotly_text(f"{report.event.function}: {report.cause.label} · {guard[:80]}")

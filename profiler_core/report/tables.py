@@ -164,9 +164,9 @@ def _breaks(contents: Contents) -> list[Row]:
             "file": graph_break.place.file,
             "line": graph_break.place.line,
             "function": graph_break.place.function,
-            "reason": graph_break.found.reason,
+            "reason": graph_break.event.reason,
             "cause": graph_break.cause.label,
-            "n": graph_break.found.n,
+            "n": graph_break.event.n,
             "cost_ns": graph_break.cost_ns,
             "remedy": graph_break.cause.change,
         }
@@ -180,11 +180,11 @@ def _recompiles(contents: Contents) -> list[Row]:
     return [
         {
             "run": label,
-            "file": recompile.found.file,
-            "line": recompile.found.line,
-            "function": recompile.found.function,
-            "compile_id": recompile.found.compile_id,
-            "guard": recompile.found.reasons[0].guard if recompile.found.reasons else None,
+            "file": recompile.event.file,
+            "line": recompile.event.line,
+            "function": recompile.event.function,
+            "compile_id": recompile.event.compile_id,
+            "guard": recompile.event.reasons[0].guard if recompile.event.reasons else None,
             "cause": recompile.cause.label,
             "step": recompile.step,
             "cost_ns": recompile.cost_ns,

@@ -17,7 +17,7 @@ _LEADS = 400  # moments tried as the begin of the first call
 class RecompileReport:
     """One recompile. Absent facts are None: text logs know neither seconds nor step."""
 
-    found: Recompile
+    event: Recompile
     cause: Cause
     cost_ns: int | None  # seconds of its compilation
     start_ns: int | None  # epoch
@@ -38,7 +38,7 @@ class RecompileGroup:
     def guards(self) -> tuple[str, ...]:
         """The guards that failed, each once, in the order of the log."""
         guards = [
-            report.found.reasons[0].guard for report in self.recompiles if report.found.reasons
+            report.event.reasons[0].guard for report in self.recompiles if report.event.reasons
         ]
         return tuple(dict.fromkeys(guards))
 
@@ -58,7 +58,7 @@ def recompile_groups(reports: Sequence[RecompileReport]) -> tuple[RecompileGroup
     """By function and cause, what took longest first."""
     groups: dict[tuple[str, str, int, str], list[RecompileReport]] = {}
     for report in reports:
-        key = (report.found.function, report.found.file, report.found.line, report.cause.key)
+        key = (report.event.function, report.event.file, report.event.line, report.cause.key)
         groups.setdefault(key, []).append(report)
     rows = [
         RecompileGroup(function, file, line, members[0].cause, tuple(members))
@@ -85,7 +85,7 @@ def recompile_reports(
         start, _ = spans.get((recompile.compile_id or "", recompile.rank), (None, None))
         reports.append(
             RecompileReport(
-                found=recompile,
+                event=recompile,
                 cause=recompile_cause(recompile.reasons),
                 cost_ns=compilation_ns(log, recompile.compile_id, recompile.rank),
                 start_ns=start,

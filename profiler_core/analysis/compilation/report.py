@@ -42,7 +42,7 @@ LIBRARY = re.compile(
 class BreakReport:
     """One break: what, why, what to change, and its part of what all breaks cost."""
 
-    found: GraphBreak
+    event: GraphBreak
     cause: Cause
     place: Frame  # the user's own line: the innermost frame outside of libraries
     url: str  # PyTorch's page about this very break, else about its kind
@@ -54,7 +54,7 @@ class BreakReport:
 class SkipReport:
     """One frame that runs eager because of a break inside it."""
 
-    found: FrameSkip
+    event: FrameSkip
     cause: Cause
     place: Frame | None
     change: str
@@ -171,7 +171,7 @@ def _ranked(graph_breaks: Sequence[GraphBreak], cost: BreakCost | None) -> tuple
         cause = break_cause(graph_break)
         reports.append(
             BreakReport(
-                found=graph_break,
+                event=graph_break,
                 cause=cause,
                 place=user_frame(
                     graph_break.stack, graph_break.file, graph_break.line, graph_break.function
@@ -180,7 +180,7 @@ def _ranked(graph_breaks: Sequence[GraphBreak], cost: BreakCost | None) -> tuple
                 cost_ns=own_cost,
             )
         )
-    return tuple(sorted(reports, key=lambda r: (-(r.cost_ns or 0.0), -r.found.n)))
+    return tuple(sorted(reports, key=lambda r: (-(r.cost_ns or 0.0), -r.event.n)))
 
 
 def _skip(skip: FrameSkip) -> SkipReport:
@@ -189,7 +189,7 @@ def _skip(skip: FrameSkip) -> SkipReport:
     if skip.file is not None and skip.line is not None:
         frame = user_frame(skip.stack, skip.file, skip.line, skip.function or "")
     return SkipReport(
-        found=skip,
+        event=skip,
         cause=cause,
         place=frame,
         change=f"{cause.change} {LOOP_CHANGE}",

@@ -24,14 +24,14 @@ def frame_skips(facts: Facts) -> Finding | None:
     location = f" ({skip.place.file.rsplit('/', 1)[-1]}:{skip.place.line})" if skip.place else ""
     lost = report.lost
     loss = "" if lost is None else f" {lost.sentence}"
-    reason = skip.found.reason.rstrip(".")
+    reason = skip.event.reason.rstrip(".")
     n = len(report.skips)
     return Finding(
         key="frame_skipped",
         title=f"{n} functions run eager: their frames were skipped."
         if n > 1
         else "1 function runs eager: its frame was skipped.",
-        evidence=f"{skip.found.function or 'A function'}{location}: {reason}.{loss}",
+        evidence=f"{skip.event.function or 'A function'}{location}: {reason}.{loss}",
         advice=skip.change,
         at_stake_ns=None if lost is None else lost.ns or None,
         at_most=lost is not None and lost.source == "estimated",
@@ -52,8 +52,8 @@ def graph_breaks(facts: Facts) -> Finding | None:
         key="graph_breaks",
         title=f"{len(report.breaks)} graph break{'s' if len(report.breaks) > 1 else ''} in a step.",
         evidence=f"{first.place.file.rsplit('/', 1)[-1]}:{first.place.line}: "
-        f"{first.found.reason.rstrip('.')}{further}.{basis}",
-        advice=first.found.hints[0] if first.found.hints else "See the remedy of each break.",
+        f"{first.event.reason.rstrip('.')}{further}.{basis}",
+        advice=first.event.hints[0] if first.event.hints else "See the remedy of each break.",
         page="compilation",
         at_stake_ns=cost,
     )
@@ -84,7 +84,7 @@ def recompiles(facts: Facts) -> Finding | None:
     if report is None or not report.recompiles:
         return None
     n = len(report.recompiles)
-    first = report.recompiles[0].found
+    first = report.recompiles[0].event
     guard = first.reasons[0].guard if first.reasons else "no reason logged"
     limit = (
         " The recompile limit was reached: the rest runs eager." if report.log.limit_hits else ""

@@ -105,8 +105,8 @@ def _breaks(breaks: Sequence[BreakReport]) -> str:
             f"{escape(graph_break.cause.label)}<br><small class=mono>"
             f"{_place(graph_break.place)}</small>",
             f"{escape(graph_break.cause.change)}<br><small>"
-            f"{escape(short(graph_break.found.reason, 200))}</small>",
-            format_count(graph_break.found.n),
+            f"{escape(short(graph_break.event.reason, 200))}</small>",
+            format_count(graph_break.event.n),
             format_duration(graph_break.cost_ns),
         ]
         for graph_break in breaks[:_MOST]
@@ -118,7 +118,7 @@ def _breaks(breaks: Sequence[BreakReport]) -> str:
 def _skips(skips: Sequence[SkipReport]) -> str:
     rows = [
         [
-            f"{escape(skip.found.function or 'a function')}<br><small class=mono>"
+            f"{escape(skip.event.function or 'a function')}<br><small class=mono>"
             f"{_place(skip.place) if skip.place else 'place unknown'}</small>",
             f"{escape(skip.cause.label)}<br><small>{escape(skip.cause.what)}</small>",
             escape(skip.change),

@@ -69,7 +69,7 @@ def _lost(lost: LostGain) -> None:
 
 
 def _skip(run: Run, skip: SkipReport) -> None:
-    frame_skip = skip.found
+    frame_skip = skip.event
     title = f"Frame skipped · {frame_skip.function or 'a function'} · {skip.cause.label}"
     with st.container(border=True):
         st.html(
@@ -95,7 +95,7 @@ def _limit(hit: LimitHit) -> None:
 
 
 def _break(run: Run, report: BreakReport, total_ns: float, *, expanded: bool) -> None:
-    graph_break, frame = report.found, report.place
+    graph_break, frame = report.event, report.place
     if report.cost_ns is not None and total_ns:
         price = f"{format_duration(report.cost_ns)} per step"
     elif report.cost_ns is not None:

@@ -32,7 +32,7 @@ def show_headline(compiled: Compiled) -> None:
 
 
 def _sentence(report: CompilationReport) -> str:
-    eager = len({skip.found.function for skip in report.skips})
+    eager = len({skip.event.function for skip in report.skips})
     limited = len({(hit.function, hit.file, hit.line) for hit in report.log.limit_hits})
     if report.eager_only:
         return "<em>Everything runs eager</em>: a break in a loop made Dynamo give up"

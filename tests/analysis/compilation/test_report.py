@@ -195,7 +195,7 @@ def test_breaks_without_a_trace_are_ranked_by_how_often_they_were_met():
     rare = GraphBreak(file="m.py", line=1, function="f", reason="a", n=1)
     often = GraphBreak(file="m.py", line=2, function="f", reason="b", n=9)
     report = compilation_report(CompileLog(graph_breaks=(rare, often)))
-    assert [r.found.line for r in report.breaks] == [2, 1]
+    assert [r.event.line for r in report.breaks] == [2, 1]
     assert report.breaks[0].cost_ns is None
 
 
