@@ -245,10 +245,14 @@ def test_a_copy_of_the_program_with_the_one_file_has_it_in_every_process(tmp_pat
     partial = incoming.part_path(upload_id, 0)
     partial.write_bytes(gzip.compress(TRACE))
     incoming.keep(partial, "mine.acme.gz")
-    said = json.loads(run("profiler_core.store.uploads", upload_id, "0").splitlines()[-1])
-    assert (len(said["keys"]), said["notes"]) == (1, [])
+    line = json.loads(run("profiler_core.store.uploads", upload_id, "0").splitlines()[-1])
+    accepted = line["value"]
+    assert (len(accepted["keys"]), accepted["notes"]) == (1, [])
     assert library.entry  # the home is shared: what the copy stored is seen here too
     stored = tmp_path / "home" / "uploads" / upload_id / "1" / "trace.acme.gz"
     assert gzip.decompress(stored.read_bytes()) == TRACE
     read = json.loads(run("profiler_core.ingest", str(stored)).splitlines()[-1])
-    assert read == {"done": True, "n_events": 6, "n_skipped": 0}
+    assert read == {
+        "event": "result",
+        "value": {"n_events": 6, "n_skipped": 0},
+    }
