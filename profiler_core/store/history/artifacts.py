@@ -1,16 +1,19 @@
 """Run directories for a whole team, below one URL: file://, s3://, gs://, whatever fsspec opens.
 
-Each is one .zip, `<capture>/<run>.zip`, that appears whole or not at all: fsspec writes it aside
-(a file is renamed, an object store completes its upload) when it is committed. Reading unpacks
-it into the local cache, through the same checks as an upload: who can write to a bucket need not
-be trusted.
+Each is one .zip, `<capture>/<hash of the run's files>.zip`, that appears whole or not at all:
+fsspec writes it aside (a file is renamed, an object store completes its upload) when it is
+committed. Reading unpacks it into the local cache, through the same checks as an upload, and
+compares the files with the hash: who can write to a bucket need not be trusted. Artifacts of
+earlier versions, `<capture>/<folder>.zip`, are still read.
 """
 
 import os
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +23,11 @@ from profiler_core.errors import BadInput
 from profiler_core.home import cache_directory
 from profiler_core.ingest.run import unpacked_run
 from profiler_core.settings import settings
-from profiler_core.store.history.packing import packed
+from profiler_core.store.history.packing import content_hash, packed
 from profiler_core.store.key_parts import encode_part
 
 _BLOCK_BYTES = 1 << 20
+_BY_CONTENT = re.compile(r"[^/]+/([0-9a-f]{64})\.zip")
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Artifacts:
         """The run directory of an artifact, below the local cache; fetched the first time.
 
         Raises:
-            BadInput: there is none of this name, or it is hostile.
+            BadInput: there is none of this name, it is hostile, or its files are not those that
+                its name tells.
         """
         local = _cached(name)
         if not local.is_file():
@@ -69,7 +74,12 @@ class Artifacts:
                 aside.replace(local)
             finally:
                 aside.unlink(missing_ok=True)
-        return unpacked_run(local)
+        stat = local.stat()
+        try:
+            return _checked_run(local, name, stat.st_mtime_ns, stat.st_size)
+        except BadInput:
+            local.unlink(missing_ok=True)  # fetched again once it is mended
+            raise
 
     def delete(self, name: str) -> None:
         """Delete an artifact; one that is gone is no error."""
@@ -118,9 +128,23 @@ def artifacts() -> Artifacts | None:
     return Artifacts(files, str(root))
 
 
-def name_of(capture_id: str, directory: str) -> str:
-    """The artifact's name of a run; safe as a path everywhere."""
-    return f"{encode_part(capture_id) or '~'}/{encode_part(directory)}.zip"
+def name_of(capture_id: str, directory: Path) -> str:
+    """The artifact's name of a run, by what its files hold; safe as a path everywhere."""
+    return f"{encode_part(capture_id) or '~'}/{content_hash(directory)}.zip"
+
+
+@lru_cache(maxsize=512)
+def _checked_run(local: Path, name: str, _mtime_ns: int, _size: int) -> Path:
+    """The run directory of a fetched artifact; its files are hashed once for each process."""
+    directory = unpacked_run(local)
+    by_content = _BY_CONTENT.fullmatch(name)
+    if by_content is not None and content_hash(directory) != by_content[1]:
+        raise BadInput(
+            f"The artifact {name} was changed since it was stored: its files do not have the "
+            "hash that its name tells.",
+            remedy="Restore it from a backup, or import the run again where its files are.",
+        )
+    return directory
 
 
 def _is_name(name: str) -> bool:

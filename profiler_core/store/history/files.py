@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from profiler_core.errors import NothingToAnalyse
+from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.model.history import RecordedRun
 from profiler_core.settings import settings
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
+from profiler_core.store.records import read_record
 
 
 def directory_of(recorded: RecordedRun) -> Path:
@@ -14,7 +15,7 @@ def directory_of(recorded: RecordedRun) -> Path:
 
     Raises:
         NothingToAnalyse: retention deleted the files, or they lie on another machine only.
-        BadInput: the artifact cannot be read.
+        BadInput: the artifact cannot be read, was changed, or holds another run.
     """
     local = places.directory_of_key(recorded.key)
     if local is not None and places.has_run(local):
@@ -32,7 +33,16 @@ def directory_of(recorded: RecordedRun) -> Path:
             f"they were recorded on {recorded.host or 'another one'}.",
             remedy="Open it there, or keep artifacts under a URL that both machines reach.",
         )
-    return artifact_store.fetch(recorded.artifact)
+    directory = artifact_store.fetch(recorded.artifact)
+    inside, _ = read_record(directory, may_be_alive=False)
+    if inside.run_id and inside.run_id != recorded.run_id:
+        # Earlier versions named artifacts by folders, which two runs of a capture could share.
+        raise BadInput(
+            f"The artifact {recorded.artifact} holds the run “{inside.run_id[:200]}”, "
+            f"not “{recorded.run_id}”.",
+            remedy=f"Import “{recorded.run_id}” again from {recorded.host or 'where it was made'}.",
+        )
+    return directory
 
 
 def has_files(recorded: RecordedRun) -> bool:

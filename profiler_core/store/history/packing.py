@@ -1,5 +1,10 @@
-"""A run directory as one .zip, made while it is sent, without a copy on disk or in memory."""
+"""A run directory as one .zip, made while it is sent, without a copy on disk or in memory.
 
+What is packed is also what a run is known by: the hash of its files, and how two of them differ.
+"""
+
+import filecmp
+import hashlib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +59,30 @@ def packed(directory: Path) -> Iterator[bytes]:
                     if data := pipe.taken():
                         yield data
     yield pipe.taken()
+
+
+def content_hash(directory: Path) -> str:
+    """SHA-256 of the names and contents of the files that `packed` packs, as 64 hex digits.
+
+    Neither the directory's name nor the times of its files change it.
+    """
+    manifest = hashlib.sha256()
+    for path in _files(directory):
+        with path.open("rb") as source:
+            digest = hashlib.file_digest(source, "sha256").hexdigest()
+        name = path.relative_to(directory).as_posix()
+        manifest.update(f"{len(name)} {name} {digest}\n".encode("utf-8", "surrogateescape"))
+    return manifest.hexdigest()
+
+
+def contradiction(kept: Path, other: Path) -> str | None:
+    """The first file of the directory `other` that `kept` lacks or has otherwise; None: none."""
+    for path in _files(other):
+        name = path.relative_to(other).as_posix()
+        same = kept / name
+        if not same.is_file() or not filecmp.cmp(same, path, shallow=False):
+            return name
+    return None
 
 
 def _files(directory: Path) -> list[Path]:

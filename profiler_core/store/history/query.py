@@ -62,14 +62,20 @@ def run(run_id: str) -> RecordedRun:
     Raises:
         BadInput: the history has none of this id.
     """
-    with reading() as connection:
-        matching = _with_tags(connection, select(table).where(table.c.run_id == run_id))
-    if not matching:
+    recorded = run_if_recorded(run_id)
+    if recorded is None:
         raise BadInput(
             f"The history has no run “{run_id[:200]}”.",
             remedy="List them: python -m profiler_core runs list.",
         )
-    return matching[0]
+    return recorded
+
+
+def run_if_recorded(run_id: str) -> RecordedRun | None:
+    """One run; None: the history has none of this id."""
+    with reading() as connection:
+        recorded = _with_tags(connection, select(table).where(table.c.run_id == run_id))
+    return recorded[0] if recorded else None
 
 
 def known_runs() -> Mapping[str, int]:

@@ -9,6 +9,7 @@ from profiler_core.model.history import RecordedRun
 from profiler_core.store import incoming, uploads
 from profiler_core.store.history import places
 from profiler_core.store.history.recording import record
+from profiler_core.store.history.removal import remove_directory
 
 
 def receive(
@@ -26,7 +27,8 @@ def receive(
 
     Raises:
         NotARun: no run or trace lies there.
-        BadInput: an archive is damaged or hostile, or the history cannot be written.
+        BadInput: an archive is damaged or hostile, a run contradicts one that the history knows
+            by the same id, or the history cannot be written.
     """
     if not path.exists():
         raise NotARun(f"{path} does not exist.", remedy="Pass a run, a capture or a .zip.")
@@ -35,7 +37,23 @@ def receive(
         directories = _runs_in(path)
     else:
         directories, notes = _uploaded(path)
-    return tuple(record(directory, person=person, tags=tags) for directory in directories), notes
+    recorded: list[RecordedRun] = []
+    try:
+        for directory in directories:
+            run = record(directory, person=person, tags=tags)
+            recorded.append(run)  # one by one: those before an error count
+    finally:
+        if not path.is_dir():
+            _forget_unused(directories, recorded)
+    return tuple(recorded), notes
+
+
+def _forget_unused(unpacked: list[Path], recorded: list[RecordedRun]) -> None:
+    """Delete what was unpacked for runs that were refused, or that lie here already."""
+    used = {run.key for run in recorded}
+    for directory in unpacked:
+        if places.key_of(directory) not in used:
+            remove_directory(directory)
 
 
 def _runs_in(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from profiler_core.errors import BadInput, NotARun
+from profiler_core.errors import BadInput, FusionscopeError, NotARun
 from profiler_core.home import runs_directory
 from profiler_core.ingest.run import open_run
 from profiler_core.model.history import METRICS, HeadlineMetrics, RecordedRun
@@ -21,10 +21,13 @@ from profiler_core.store.history import artifacts as artifact_store
 from profiler_core.store.history import places
 from profiler_core.store.history.audit import note
 from profiler_core.store.history.database import reading, writing
+from profiler_core.store.history.files import directory_of
 from profiler_core.store.history.marks import tag
 from profiler_core.store.history.moments import now, utc
 from profiler_core.store.history.moments import person as this_person
+from profiler_core.store.history.packing import contradiction
 from profiler_core.store.history.query import run as recorded_run
+from profiler_core.store.history.query import run_if_recorded
 from profiler_core.store.history.rows import row_of
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.upsert import insert_or_update
@@ -51,9 +54,15 @@ def record(
 
     Raises:
         NotARun: no run.json lies there, or it cannot be understood.
-        BadInput: the run is still running, or the history cannot be written.
+        BadInput: the run is still running, contradicts a run of the same id, or the history
+            cannot be written.
     """
     run_record = _ended(run_directory)
+    same = _same_run(run_directory, run_record)
+    if same is not None:
+        if tags:
+            tag(same.run_id, *tags, person=this_person() if person is None else person)
+        return recorded_run(same.run_id)
     directory = _stored_directory(run_directory, run_record)
     key = places.key_of(directory)
     assert key is not None  # noqa: S101 - _stored_directory has just put it below a folder of ours
@@ -66,8 +75,12 @@ def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
     if store is None:
         raise BadInput("No artifacts are kept.", remedy="Set FUSIONSCOPE_ARTIFACTS_URL.")
     directory = store.fetch(name)
+    run_record = _ended(directory, is_copy=True)
+    same = _same_run(directory, run_record)
+    if same is not None:
+        return same
     key = f"run/{name.removesuffix('.zip')}"
-    return _write(directory, _ended(directory, is_copy=True), key, name, person, ())
+    return _write(directory, run_record, key, name, person, ())
 
 
 def _ended(run_directory: Path, *, is_copy: bool = False) -> RunRecord:
@@ -84,6 +97,41 @@ def _ended(run_directory: Path, *, is_copy: bool = False) -> RunRecord:
             f"The run {run_directory} is still running.", remedy="Record it once it has ended."
         )
     return run_record
+
+
+def _same_run(run_directory: Path, run_record: RunRecord) -> RecordedRun | None:
+    """The recorded run of this id if its files are at hand and the same; else None.
+
+    Raises:
+        BadInput: the history knows the id with other rounds, or with other files.
+    """
+    recorded = run_if_recorded(run_record.run_id)  # "": it is known by its place alone
+    if recorded is None:
+        return None
+    rounds = run_record.measurement.rounds if run_record.measurement else ()
+    if recorded.status == run_record.status and recorded.rounds != rounds:
+        raise _contradiction(run_directory, recorded, "its rounds were others")
+    if recorded.key == places.key_of(run_directory):
+        return None  # recorded again where it lies
+    try:
+        directory = directory_of(recorded)
+    except FusionscopeError:  # deleted, on another machine, or damaged: this brings them back
+        return None
+    if directory.resolve() == run_directory.resolve():
+        return None
+    name = contradiction(directory, run_directory)
+    if name is not None:
+        raise _contradiction(run_directory, recorded, f"its {name} was another, or not there")
+    return recorded
+
+
+def _contradiction(run_directory: Path, recorded: RecordedRun, difference: str) -> BadInput:
+    return BadInput(
+        f"{run_directory} contradicts the run “{recorded.run_id[:200]}”, which the history has "
+        f"since {recorded.recorded_at[:10]}: {difference}.",
+        remedy="Give it a run_id of its own in run.json; or delete the recorded run first, if that "
+        "is the wrong one: runs delete RUN_ID.",
+    )
 
 
 def _write(
@@ -184,6 +232,11 @@ def _stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
             )
     target = runs_directory() / capture / name
     if places.has_run(target):
+        if contradiction(target, resolved) is not None:
+            raise BadInput(
+                f"{target} holds another run than {run_directory}.",
+                remedy="Rename the folder that is to be imported.",
+            )
         return target
     aside = target.parent / f".{name}.{os.getpid()}"
     try:
@@ -205,7 +258,7 @@ def _uploaded(directory: Path, run_record: RunRecord) -> str | None:
     if store is None:
         return None
     capture = run_record.capture_id or directory.parent.name
-    name = artifact_store.name_of(capture, directory.name)
+    name = artifact_store.name_of(capture, directory)
     if name not in store.names():
         store.put(name, directory)
     return name

@@ -6,7 +6,7 @@ deleted after. What a crash leaves hidden, `reconciliation.py` sweeps away.
 
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -72,13 +72,10 @@ def forgetting_places(keys: Sequence[str], *, person: str | None = None) -> Iter
         rows = connection.execute(
             select(table.c.run_id, table.c.artifact).where(table.c.key.in_(keys))
         ).all()
-    with forgetting([row.run_id for row in rows], person=person):
+    run_ids = [row.run_id for row in rows]
+    with forgetting(run_ids, person=person):
         yield
-        named = [row.artifact for row in rows if row.artifact is not None]
-        artifact_store = artifacts() if named else None
-        if artifact_store is not None:
-            for name in named:
-                artifact_store.delete(name)
+        _delete_artifacts({row.artifact for row in rows if row.artifact is not None}, run_ids)
 
 
 def remove_files(recorded: RecordedRun) -> None:
@@ -87,16 +84,37 @@ def remove_files(recorded: RecordedRun) -> None:
     A capture's folder goes with its last run.
     """
     directory = places.directory_of_key(recorded.key)
-    if directory is not None and directory.is_symlink():
+    if directory is not None:
+        remove_directory(directory)
+    if recorded.artifact is not None:
+        _delete_artifacts({recorded.artifact}, [recorded.run_id])
+
+
+def remove_directory(directory: Path) -> None:
+    """Delete a run directory of ours, and the capture's folder with its last run."""
+    if directory.is_symlink():
         directory.unlink()  # a link is not followed: only the entry in our own folder goes
-    elif directory is not None and directory.is_dir():
+    elif directory.is_dir():
         _delete_out_of_sight(directory)
         capture = directory.parent
         if capture not in places.roots().values() and not list(capture.glob(f"*/{names.RUN_JSON}")):
             _delete_out_of_sight(capture)
-    artifact_store = artifacts() if recorded.artifact is not None else None
-    if artifact_store is not None and recorded.artifact is not None:
-        artifact_store.delete(recorded.artifact)
+
+
+def _delete_artifacts(artifact_names: Set[str], run_ids: Sequence[str]) -> None:
+    """Delete the artifacts of these runs; one that another run's files lie in stays."""
+    artifact_store = artifacts() if artifact_names else None
+    if artifact_store is None:
+        return
+    asked = select(table.c.artifact).where(
+        table.c.artifact.in_(artifact_names),
+        table.c.run_id.not_in(run_ids),
+        table.c.files_deleted_at.is_(None),
+    )
+    with reading() as connection:
+        shared = frozenset(connection.scalars(asked))
+    for name in sorted(artifact_names - shared):
+        artifact_store.delete(name)
 
 
 def _refuse_if_needed(connection: Connection, run_id: str) -> None:

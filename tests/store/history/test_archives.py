@@ -9,7 +9,7 @@ import pytest
 from profiler_core.errors import BadInput, FusionscopeError, NothingToAnalyse
 from profiler_core.ingest.run import open_run
 from profiler_core.store import history, library
-from profiler_core.store.history import database
+from profiler_core.store.history import database, packing
 from profiler_core.store.history.artifacts import artifacts
 from profiler_core.store.key_parts import encode_part
 from tests.store.history.samples import redated_copy
@@ -103,7 +103,7 @@ def artifacts_url(request, tmp_path, monkeypatch):
 def test_artifacts_reach_another_machine(home, tmp_path, monkeypatch, artifacts_url):
     directory = redated_copy(home, "c1", variant="reduce-overhead", whole=True)
     run = history.record(directory)
-    assert run.artifact == "c1/reduce-overhead.zip"
+    assert run.artifact == f"c1/{packing.content_hash(directory)}.zip"
     other = another_home(tmp_path, monkeypatch)
     # With SQLite the other machine has a history of its own, and finds the run by looking.
     history.reconcile()
@@ -120,10 +120,10 @@ def test_artifacts_reach_another_machine(home, tmp_path, monkeypatch, artifacts_
 
 
 def test_deleting_takes_the_artifact(home, artifacts_url):
-    history.record(redated_copy(home, "c1"))
+    run = history.record(redated_copy(home, "c1"))
     kept = artifacts()
     assert kept is not None
-    assert kept.names() == ("c1/default.zip",)
+    assert kept.names() == (run.artifact,)
     history.delete_run("c1.default")
     assert kept.names() == ()
     assert history.reconcile().recorded == ()

@@ -16,6 +16,7 @@ import pytest
 from profiler_core.ingest.run import open_run
 from profiler_core.store import history
 from profiler_core.store.history import places
+from profiler_core.store.history.packing import content_hash
 from profiler_core.store.library import comparisons
 from tests.store.history.samples import ROOT, redated_copy
 
@@ -123,7 +124,7 @@ history.record(directory)"""
     assert kept.names() == ()
     assert history.runs() == ()
     assert history.reconcile().recorded == ("c1.default",)
-    assert kept.names() == ("c1/default.zip",)
+    assert kept.names() == (f"c1/{content_hash(directory)}.zip",)
 
 
 def test_a_capture_that_is_killed_is_found_as_lost(home, tmp_path):
