@@ -69,7 +69,7 @@ def test_only_its_writer_takes_a_note_back(home):
     review_id = begun(home)
     history.add_note(review_id, "Mine.", person="Ada")
     (note,) = history.review(review_id).notes
-    with pytest.raises(BadInput, match="not yours"):
+    with pytest.raises(BadInput, match="written by someone else"):
         history.delete_note(review_id, note.note_id, person="Bob")
     history.delete_note(review_id, note.note_id, person="Ada")
     assert history.review(review_id).notes == ()
