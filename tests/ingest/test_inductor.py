@@ -6,7 +6,7 @@ import pytest
 
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
 from profiler_core.ingest.inductor.graphs import read_graph
-from profiler_core.ingest.inductor.parts import likest
+from profiler_core.ingest.inductor.parts import most_similar
 from profiler_core.ingest.inductor.reader import read_inductor
 from tests.larger import LARGER
 
@@ -58,7 +58,6 @@ def test_nodes_of_a_printed_graph():
 CODE = """
 triton_poi_fused_relu_0 = async_compile.triton('triton_poi_fused_relu_0', '''
 import triton
-from tests.larger import LARGER
 ''', device_str='cuda')
 
 def partition_0(args):
@@ -174,10 +173,10 @@ def test_each_part_of_a_graph_that_ddp_cut_has_its_own_nodes():
         assert len([node for node in graph.post_nodes if node.name in known]) >= 5
 
 
-def test_the_likest_graph_is_found_and_the_last_of_equals():
+def test_the_most_similar_graph_is_found_and_the_last_of_equals():
     mm = "        mm = torch.ops.aten.mm.default(a, b)\n"
     add = "        add = torch.ops.aten.add.Tensor(a, b)\n"
-    assert likest([mm, mm + add, add], mm + add) == 1
-    assert likest([mm, add, mm], mm) == 2
-    assert likest([add, ""], mm) is None
-    assert likest([], mm) is None
+    assert most_similar([mm, mm + add, add], mm + add) == 1
+    assert most_similar([mm, add, mm], mm) == 2
+    assert most_similar([add, ""], mm) is None
+    assert most_similar([], mm) is None
