@@ -5,6 +5,7 @@ and children most of the time that it spends on them, so there are more workers 
 """
 
 import os
+import sys
 from collections import defaultdict
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -26,6 +27,12 @@ def _home_of_the_session(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUSIONSCOPE_HOME", str(tmp_path_factory.mktemp("session-home")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _main_module(monkeypatch: pytest.MonkeyPatch):
+    """AppTest puts the page in the place of `__main__`, which a spawned process then runs first."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 def pytest_xdist_auto_num_workers() -> int:
