@@ -19,7 +19,7 @@ from tests.ingest.compile_corpus import FIXTURES
 
 LOG = FIXTURES / "2.15.0" / "b2_break_places" / "torch_logs.rg.txt.gz"
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
-HERE = {"torch_version": "2.15.0", "asked": frozenset({"graph_breaks", "recompiles"})}
+HERE = {"torch_version": "2.15.0", "requested": frozenset({"graph_breaks", "recompiles"})}
 
 
 def test_another_process_gives_the_same_log(monkeypatch, tmp_path: Path):

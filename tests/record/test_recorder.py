@@ -88,7 +88,7 @@ def test_the_compilers_logs_are_there_without_any_variable(pair):
     assert "graph_breaks" in compiled.record.environment["torch_logs"]
     # Nothing is missing; a filled cache of the compiler would be said, and is no first compilation.
     measurement = compiled.record.measurement
-    assert all("cache held 2 of 2 graphs" in note for note in measurement.notes)
+    assert all("cache already held 2 of 2 graphs" in note for note in measurement.notes)
     assert (measurement.first_call_ns is None) == bool(measurement.notes)
     assert (measurement.warm_first_call_ns is not None) == bool(measurement.notes)
 

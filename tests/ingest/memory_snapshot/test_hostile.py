@@ -150,7 +150,7 @@ def test_things_that_hold_themselves_end():
 def test_a_million_laughs_are_counted():
     laughs = [a_snapshot()["device_traces"][0][0]] * 1000
     sentence = refused(pickled(a_snapshot(device_traces=[laughs] * 1000)))
-    assert "more than 10,000 things" in sentence
+    assert "more than 10,000 objects" in sentence
     frames = [{"name": "f", "filename": "x.py", "line": 1}] * 100_000
     event = {"action": "alloc", "addr": 1, "size": 1, "frames": frames}
     assert "more than 10,000" in refused(pickled(a_snapshot(device_traces=[[event] * 1000])))
