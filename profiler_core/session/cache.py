@@ -91,11 +91,21 @@ class Cache:
                     return cast("T", entry.value)
                 flight = self._flights.get(key)
                 if flight is None:
+                    # Under the same lock as the look: nobody else can begin, or end, in between.
+                    flight = self._flights[key] = _Flight()
                     break
             flight.finished.wait()
             if not flight.failed:
                 return cast("T", flight.value)
-        return self._make(key, make)
+        try:
+            value = make()
+            flight.value, flight.failed = value, False
+            self._keep(key, value)
+            return value
+        finally:
+            with self._lock:
+                del self._flights[key]
+            flight.finished.set()
 
     def __contains__(self, key: object) -> bool:
         """Would `get` answer at once?"""
@@ -115,24 +125,6 @@ class Cache:
         with self._lock:
             self._entries.clear()
             self._n_bytes = 0
-
-    def _make(self, key: Hashable, make: Callable[[], T]) -> T:
-        with self._lock:
-            flight = self._flights.get(key)
-            is_leader = flight is None
-            if flight is None:
-                flight = self._flights[key] = _Flight()
-        if not is_leader:  # another thread was faster between the two looks
-            return self.get(key, make)
-        try:
-            value = make()
-            flight.value, flight.failed = value, False
-            self._keep(key, value)
-            return value
-        finally:
-            with self._lock:
-                del self._flights[key]
-            flight.finished.set()
 
     def _keep(self, key: Hashable, value: object) -> None:
         n_bytes = approximate_bytes(value)
