@@ -8,7 +8,6 @@ runs them in a second. `capture_pairs` captures all of them below one folder.
     python -m benchmarks.judge_workloads FOLDER [NAME …]
 """
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,16 +17,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812, everybody writes it so
 from torch import Tensor, nn
 
-Step = Callable[[], Tensor]
-TINY = bool(os.environ.get("LEDGER_TINY"))
-
-
-def _device() -> torch.device:
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def _size(full: int, tiny: int) -> int:
-    return tiny if TINY else full
+from benchmarks.ledger_workloads import TINY, Step, default_device, sized
 
 
 def _training_step(model: nn.Module, loss_of: Callable[[nn.Module], Tensor]) -> Step:
@@ -55,12 +45,12 @@ def _llama_config() -> object:
     from transformers import LlamaConfig
 
     return LlamaConfig(
-        vocab_size=_size(8000, 200),
-        hidden_size=_size(1024, 32),
-        intermediate_size=_size(2816, 64),
-        num_hidden_layers=_size(6, 2),
-        num_attention_heads=_size(16, 4),
-        num_key_value_heads=_size(4, 2),
+        vocab_size=sized(8000, 200),
+        hidden_size=sized(1024, 32),
+        intermediate_size=sized(2816, 64),
+        num_hidden_layers=sized(6, 2),
+        num_attention_heads=sized(16, 4),
+        num_key_value_heads=sized(4, 2),
         max_position_embeddings=1024,
         use_cache=False,
     )
@@ -82,28 +72,28 @@ def llama() -> tuple[nn.Module, tuple[Tensor, ...]]:
     from transformers import LlamaForCausalLM
 
     model = LlamaForCausalLM(_llama_config()).eval()
-    return Logits(model), (torch.randint(0, _size(8000, 200), (_size(4, 2), _size(512, 16))),)
+    return Logits(model), (torch.randint(0, sized(8000, 200), (sized(4, 2), sized(512, 16))),)
 
 
 def t5_training() -> Step:
     """An encoder-decoder with a learned relative position bias: its gradient needs atomic adds."""
     from transformers import T5Config, T5ForConditionalGeneration
 
-    vocabulary = _size(4000, 100)
+    vocabulary = sized(4000, 100)
     config = T5Config(
         vocab_size=vocabulary,
-        d_model=_size(512, 32),
-        d_kv=_size(64, 8),
-        d_ff=_size(1024, 64),
-        num_layers=_size(4, 2),
-        num_heads=_size(8, 4),
+        d_model=sized(512, 32),
+        d_kv=sized(64, 8),
+        d_ff=sized(1024, 64),
+        num_layers=sized(4, 2),
+        num_heads=sized(8, 4),
         dropout_rate=0.0,
         decoder_start_token_id=0,
         pad_token_id=0,
     )
-    device = _device()
+    device = default_device()
     model = T5ForConditionalGeneration(config).to(device).train()
-    shape = (_size(8, 2), _size(256, 16))
+    shape = (sized(8, 2), sized(256, 16))
     tokens = torch.randint(1, vocabulary, shape, device=device)
     labels = torch.randint(1, vocabulary, shape, device=device)
     return _training_step(model, lambda m: m(input_ids=tokens, labels=labels).loss)
@@ -158,9 +148,9 @@ class Vit(nn.Module):
 
 
 def _vit() -> tuple[nn.Module, Tensor, Tensor]:
-    device = _device()
-    dim, tokens, batch = _size(512, 32), _size(196, 16), _size(32, 2)
-    model = Vit(dim, 4 if TINY else 8, _size(8, 2), tokens).to(device).train()
+    device = default_device()
+    dim, tokens, batch = sized(512, 32), sized(196, 16), sized(32, 2)
+    model = Vit(dim, 4 if TINY else 8, sized(8, 2), tokens).to(device).train()
     patches = torch.randn(batch, tokens, dim, device=device)
     return model, patches, torch.randint(0, 100, (batch,), device=device)
 
@@ -222,9 +212,9 @@ class Dit(nn.Module):
 
 def dit_training() -> Step:
     """Denoising loss of a diffusion transformer."""
-    device = _device()
-    dim, tokens, batch = _size(384, 32), _size(256, 16), _size(16, 2)
-    model = Dit(dim, 4 if TINY else 6, _size(6, 2)).to(device).train()
+    device = default_device()
+    dim, tokens, batch = sized(384, 32), sized(256, 16), sized(16, 2)
+    model = Dit(dim, 4 if TINY else 6, sized(6, 2)).to(device).train()
     clean = torch.randn(batch, tokens, dim, device=device)
     noise = torch.randn_like(clean)
     time = torch.rand(batch, device=device) * 1000
@@ -259,9 +249,9 @@ class Experts(nn.Module):
 
 def moe() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """Three layers of routed experts over a batch of tokens."""
-    dim, hidden = _size(512, 16), _size(1024, 32)
-    layers = [Experts(dim, hidden, _size(8, 2)) for _ in range(_size(3, 2))]
-    return nn.Sequential(*layers), (torch.randn(_size(2048, 16), dim),)
+    dim, hidden = sized(512, 16), sized(1024, 32)
+    layers = [Experts(dim, hidden, sized(8, 2)) for _ in range(sized(3, 2))]
+    return nn.Sequential(*layers), (torch.randn(sized(2048, 16), dim),)
 
 
 class GraphLayer(nn.Module):
@@ -297,9 +287,9 @@ class GraphNet(nn.Module):
 
 def gnn_training() -> Step:
     """A graph network's training step: index_add forward, index_add and gather backward."""
-    device = _device()
-    nodes, edges, dim = _size(20000, 40), _size(120000, 160), _size(128, 16)
-    model = GraphNet(dim, _size(3, 2)).to(device).train()
+    device = default_device()
+    nodes, edges, dim = sized(20000, 40), sized(120000, 160), sized(128, 16)
+    model = GraphNet(dim, sized(3, 2)).to(device).train()
     x = torch.randn(nodes, dim, device=device)
     source, target = torch.randint(0, nodes, (2, edges), device=device)
     label = torch.randint(0, 40, (nodes,), device=device)
@@ -347,12 +337,12 @@ class Decode(nn.Module):
 
     def __init__(self, dim: int, heads: int, depth: int, batch: int, length: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(_size(8000, 50), dim)
+        self.embedding = nn.Embedding(sized(8000, 50), dim)
         self.layers = nn.ModuleList(
             DecodeLayer(dim, heads, heads // 4, batch, length) for _ in range(depth)
         )
         self.norm = nn.RMSNorm(dim)
-        self.head = nn.Linear(dim, _size(8000, 50), bias=False)
+        self.head = nn.Linear(dim, sized(8000, 50), bias=False)
         self.register_buffer("slots", torch.arange(length))
 
     def forward(self, tokens: Tensor, position: Tensor) -> Tensor:
@@ -365,9 +355,9 @@ class Decode(nn.Module):
 
 def decode() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """Decoding one token with a static cache and grouped queries."""
-    batch, length = _size(8, 2), _size(1024, 16)
-    model = Decode(_size(1024, 32), _size(16, 4), _size(6, 2), batch, length).eval()
-    tokens = torch.randint(0, _size(8000, 50), (batch, 1))
+    batch, length = sized(8, 2), sized(1024, 16)
+    model = Decode(sized(1024, 32), sized(16, 4), sized(6, 2), batch, length).eval()
+    tokens = torch.randint(0, sized(8000, 50), (batch, 1))
     return model, (tokens, torch.tensor([length // 2]))
 
 
@@ -404,18 +394,18 @@ class Flex(nn.Module):
 
 def flex() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """Three layers of flex_attention."""
-    dim = _size(512, 64)
-    layers = [Flex(dim, _size(8, 2)) for _ in range(_size(3, 2))]
-    return nn.Sequential(*layers).eval(), (torch.randn(_size(4, 1), _size(512, 128), dim),)
+    dim = sized(512, 64)
+    layers = [Flex(dim, sized(8, 2)) for _ in range(sized(3, 2))]
+    return nn.Sequential(*layers).eval(), (torch.randn(sized(4, 1), sized(512, 128), dim),)
 
 
 def own_triton_kernel() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """A perceptron whose gate is a Triton kernel of the user's; needs a GPU."""
     from own_triton import GatedPerceptron
 
-    dim = _size(1024, 64)
+    dim = sized(1024, 64)
     layers = [GatedPerceptron(dim) for _ in range(3)]
-    return nn.Sequential(*layers).eval(), (torch.randn(_size(4096, 64), dim),)
+    return nn.Sequential(*layers).eval(), (torch.randn(sized(4096, 64), dim),)
 
 
 PAIRS = (

@@ -21,11 +21,13 @@ Step = Callable[[], Tensor]
 TINY = bool(os.environ.get("LEDGER_TINY"))
 
 
-def _device() -> torch.device:
+def default_device() -> torch.device:
+    """The GPU where there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _size(full: int, tiny: int) -> int:
+def sized(full: int, tiny: int) -> int:
+    """`full`, or `tiny` with LEDGER_TINY=1."""
     return tiny if TINY else full
 
 
@@ -121,7 +123,7 @@ class Mobile(nn.Module):
 
 
 def _classifier_step(model: nn.Module, batch: int, image: int, n_classes: int) -> Step:
-    device = _device()
+    device = default_device()
     model = model.to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     x = torch.randn(batch, 3, image, image, device=device)
@@ -142,13 +144,13 @@ def convnext_training() -> Step:
     depths = (1, 1, 2) if TINY else (3, 3, 9)
     dims = (16, 32, 64) if TINY else (96, 192, 384)
     model = ConvNext(depths, dims, 100)
-    return _classifier_step(model, _size(32, 2), _size(192, 32), 100)
+    return _classifier_step(model, sized(32, 2), sized(192, 32), 100)
 
 
 def mobilenet_training() -> Step:
     """Depthwise convolutions with batch norm and squeeze-and-excite, one whole training step."""
-    model = Mobile(_size(96, 8), _size(10, 2), 100)
-    return _classifier_step(model, _size(32, 2), _size(192, 32), 100)
+    model = Mobile(sized(96, 8), sized(10, 2), 100)
+    return _classifier_step(model, sized(32, 2), sized(192, 32), 100)
 
 
 def convnext() -> tuple[nn.Module, tuple[Tensor, ...]]:
@@ -156,7 +158,7 @@ def convnext() -> tuple[nn.Module, tuple[Tensor, ...]]:
     depths = (1, 1, 2) if TINY else (3, 3, 9)
     dims = (16, 32, 64) if TINY else (96, 192, 384)
     return ConvNext(depths, dims, 100), (
-        torch.randn(_size(32, 2), 3, _size(192, 32), _size(192, 32)),
+        torch.randn(sized(32, 2), 3, sized(192, 32), sized(192, 32)),
     )
 
 
@@ -231,13 +233,13 @@ class EncoderDecoder(nn.Module):
 
 def encoder_decoder_training() -> Step:
     """An encoder-decoder transformer with label-smoothed loss, gradient clipping and AdamW."""
-    device = _device()
-    vocabulary, dim, length = _size(16000, 50), _size(512, 32), _size(96, 8)
-    model = EncoderDecoder(vocabulary, dim, _size(8, 2), _size(4, 1), length).to(device).train()
+    device = default_device()
+    vocabulary, dim, length = sized(16000, 50), sized(512, 32), sized(96, 8)
+    model = EncoderDecoder(vocabulary, dim, sized(8, 2), sized(4, 1), length).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01)
-    source = torch.randint(1, vocabulary, (_size(32, 2), length), device=device)
+    source = torch.randint(1, vocabulary, (sized(32, 2), length), device=device)
     source[:, length // 2 :: 3] = 0
-    target = torch.randint(1, vocabulary, (_size(32, 2), length), device=device)
+    target = torch.randint(1, vocabulary, (sized(32, 2), length), device=device)
 
     def step() -> Tensor:
         optimizer.zero_grad(set_to_none=True)
@@ -331,9 +333,9 @@ class Decoder(nn.Module):
 
 def decoder() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """A decoder with rotary embedding and grouped-query attention, prefill."""
-    vocabulary = _size(32000, 50)
-    model = Decoder(vocabulary, _size(1024, 32), _size(16, 4), _size(12, 2))
-    return model, (torch.randint(0, vocabulary, (_size(4, 2), _size(512, 8))),)
+    vocabulary = sized(32000, 50)
+    model = Decoder(vocabulary, sized(1024, 32), sized(16, 4), sized(12, 2))
+    return model, (torch.randint(0, vocabulary, (sized(4, 2), sized(512, 8))),)
 
 
 # ---------------------------------------------------------------- diffusion
@@ -424,13 +426,13 @@ class Unet(nn.Module):
 
 def unet() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """A diffusion U-Net of one level, with self- and cross-attention."""
-    dim, n_context = _size(320, 16), _size(768, 24)
-    model = Unet(dim, _size(8, 2), n_context)
-    side = _size(64, 8)
+    dim, n_context = sized(320, 16), sized(768, 24)
+    model = Unet(dim, sized(8, 2), n_context)
+    side = sized(64, 8)
     inputs = (
-        torch.randn(_size(2, 1), 4, side, side),
-        torch.arange(1, _size(2, 1) + 1),
-        torch.randn(_size(2, 1), _size(77, 5), n_context),
+        torch.randn(sized(2, 1), 4, side, side),
+        torch.arange(1, sized(2, 1) + 1),
+        torch.randn(sized(2, 1), sized(77, 5), n_context),
     )
     return model, inputs
 
@@ -459,8 +461,8 @@ class TwoBreaks(nn.Module):
 
 def two_breaks() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """A model with two graph breaks: three compiled regions in each step."""
-    dim = _size(1024, 32)
-    return TwoBreaks(dim), (torch.randn(_size(2048, 8), dim),)
+    dim = sized(1024, 32)
+    return TwoBreaks(dim), (torch.randn(sized(2048, 8), dim),)
 
 
 class ShapeNet(nn.Module):
@@ -495,9 +497,9 @@ class TwoShapes(nn.Module):
 
 def two_shapes() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """A network that runs at two sizes in each step: one function, two compilations."""
-    batch, side = _size(16, 2), _size(96, 8)
+    batch, side = sized(16, 2), sized(96, 8)
     inputs = (torch.randn(batch, 3, side, side), torch.randn(batch, 3, 2 * side, 2 * side))
-    return TwoShapes(_size(64, 4)).eval(), inputs
+    return TwoShapes(sized(64, 4)).eval(), inputs
 
 
 # ---------------------------------------------------------------- optimizer and vision transformer
@@ -537,9 +539,9 @@ class VisionTransformer(nn.Module):
 
 
 def _vision_transformer() -> tuple[VisionTransformer, Tensor]:
-    side = _size(224, 32)
-    model = VisionTransformer(_size(768, 32), _size(12, 2), _size(8, 2), (side // 16) ** 2)
-    return model, torch.randn(_size(16, 2), 3, side, side)
+    side = sized(224, 32)
+    model = VisionTransformer(sized(768, 32), sized(12, 2), sized(8, 2), (side // 16) ** 2)
+    return model, torch.randn(sized(16, 2), 3, side, side)
 
 
 def vision_transformer() -> tuple[nn.Module, tuple[Tensor, ...]]:
@@ -554,7 +556,7 @@ def compiled_optimizer() -> Step:
     The step is one function: compiled, it holds forward, loss, and (after the break at
     `backward`) the optimizer's own compiled graph.
     """
-    device = _device()
+    device = default_device()
     model, image = _vision_transformer()
     model, image = model.to(device).train(), image.to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.05)
@@ -572,7 +574,7 @@ def compiled_optimizer() -> Step:
 
 def vision_transformer_bf16_training() -> Step:
     """A vision transformer's training step under bf16 autocast; the optimizer stays eager."""
-    device = _device()
+    device = default_device()
     model, image = _vision_transformer()
     model, image = model.to(device).train(), image.to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.05)
@@ -608,8 +610,8 @@ class HostIndices(nn.Module):
 
 def host_indices() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """What CUDA graphs are skipped for: reduce-overhead says so in its log and runs without."""
-    dim = _size(512, 16)
-    return HostIndices(dim), (torch.randn(_size(256, 8), dim),)
+    dim = sized(512, 16)
+    return HostIndices(dim), (torch.randn(sized(256, 8), dim),)
 
 
 INFERENCE = (convnext, decoder, unet, two_breaks, two_shapes, vision_transformer, host_indices)

@@ -2,15 +2,16 @@
 
 import streamlit as st
 
+from profiler_core.door.asker import why_no_capture
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.capture.form import capture_form
 from profiler_core.ui.capture.list import capture_list
 from profiler_core.ui.capture.machine import machine, machine_card
-from profiler_core.ui.capture.permission import why_no_capture
 from profiler_core.ui.capture.progress import job_panel
 from profiler_core.ui.capture.start import command_line, start
 from profiler_core.ui.capture.style import write_capture_style
 from profiler_core.ui.page import page, section
+from profiler_core.ui.sign_in.asker import asker
 
 SPEC = PageSpec(
     title="Capture",
@@ -30,14 +31,14 @@ with page(SPEC):
         if job_id:
             job_panel(job_id)
 
-    refusal = why_no_capture()
+    refusal = why_no_capture(asker())
     left, right = st.columns([1.9, 1], gap="large")
     with left:
         section("New capture")
         python = st.session_state.get("fs_c_python") or None
         # Asking runs the interpreter: not for somebody who may not capture.
-        known = None if refusal else machine(python)
-        checked = capture_form(known)
+        interpreter = None if refusal else machine(python)
+        checked = capture_form(interpreter)
         if st.button("Start capture", type="primary", disabled=bool(refusal or not checked.spec)):
             st.query_params["job"] = start(checked.spec)
             st.rerun()

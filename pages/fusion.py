@@ -29,33 +29,33 @@ with page(SPEC):
         drawn, listed = choose_candidates(choice)
         order = choose_order()
     with loading(height_px=640):
-        found = all_fused(choice, drawn)
-    if not found:
+        fused_pairs = all_fused(choice, drawn)
+    if not fused_pairs:
         st.stop()
-    listed = listed if listed in found else next(iter(found))
+    listed = listed if listed in fused_pairs else next(iter(fused_pairs))
 
-    show_coverage(found)
-    filters = choose_filters([one.ledger for one in found.values()], order)
-    shown = {number: filtered(one.ledger, filters) for number, one in found.items()}
+    show_coverage(fused_pairs)
+    filters = choose_filters([fused.ledger for fused in fused_pairs.values()], order)
+    shown = {number: filtered(fused.ledger, filters) for number, fused in fused_pairs.items()}
     if filters.are_set:
-        show_left(found[listed], shown[listed])
+        show_left(fused_pairs[listed], shown[listed])
     if any(shown.values()):
-        show_map(found, shown, listed, program_order=order == PROGRAM)
-    choose_listed(found, listed)
+        show_map(fused_pairs, shown, listed, program_order=order == PROGRAM)
+    choose_listed(fused_pairs, listed)
     if shown[listed]:
-        measured = found[listed].measured
-        opened = show_table(found[listed], shown[listed], listed, measured)
+        measured = fused_pairs[listed].measured
+        opened = show_table(fused_pairs[listed], shown[listed], listed, measured)
         if opened is not None:
-            show_group(found[listed], opened, measured)
+            show_group(fused_pairs[listed], opened, measured)
     else:
         st.html("<p class=fs-note>No group is left by these filters.</p>")
     show_notes(
-        f"{one.labels[1]}: {note}" if len(found) > 1 else note
-        for one in found.values()
-        for note in one.ledger.notes
+        f"{fused.labels[1]}: {note}" if len(fused_pairs) > 1 else note
+        for fused in fused_pairs.values()
+        for note in fused.ledger.notes
     )
     show_notes(
         f"{label}: {note}"
-        for label, run in zip(found[listed].labels, found[listed].runs, strict=True)
+        for label, run in zip(fused_pairs[listed].labels, fused_pairs[listed].runs, strict=True)
         for note in run.measured.notes
     )

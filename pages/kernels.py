@@ -25,22 +25,22 @@ SPEC = PageSpec(
 with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
-        found = kernels_of(choice)
-        runs = [one.run.measured for one in found.shown]
+        longest = kernels_of(choice)
+        runs = [run_seen.run.measured for run_seen in longest.shown]
     measured = [run.kernels for run in runs]
 
-    rows = choose_kernels(found.rows)
+    rows = choose_kernels(longest.rows)
     show_figure(
-        kernel_bars(found.labels, rows, colors()),
+        kernel_bars(longest.labels, rows, colors()),
         key="kernel_bars",
         alt="Time a step of the longest kernels in each run; the table below has the numbers.",
     )
-    selected = choose_kernel(found.labels, rows, measured)
-    offer_csv(found.labels, rows, measured)
+    selected = choose_kernel(longest.labels, rows, measured)
+    offer_csv(longest.labels, rows, measured)
     if selected is not None:
-        show_kernel(choice, found.shown, selected, measured)
+        show_kernel(choice, longest.shown, selected, measured)
     show_notes(
         f"{label}: {note}"
-        for label, run in zip(found.labels, runs, strict=True)
+        for label, run in zip(longest.labels, runs, strict=True)
         for note in run.notes
     )

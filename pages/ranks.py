@@ -29,23 +29,28 @@ SPEC = PageSpec(
 with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
-        seen = seen_jobs(choice)
-    for problem, remedy in seen.problems:
+        ranks_seen = seen_jobs(choice)
+    for problem, remedy in ranks_seen.problems:
         problem_card(problem, remedy)
-    jobs = [one for one in seen.jobs if one.job.ranks]
+    jobs = [job_seen for job_seen in ranks_seen.jobs if job_seen.job.ranks]
     if jobs:
-        show_headline(seen)
+        show_headline(ranks_seen)
         show_upload_notes(choice)
-        show_notes([*seen.without, *(f"{one.label}: {n}" for one in jobs for n in one.job.notes)])
+        show_notes(
+            [
+                *ranks_seen.without,
+                *(f"{job_seen.label}: {n}" for job_seen in jobs for n in job_seen.job.notes),
+            ]
+        )
         bring_folded()
         show_steps(jobs)
         show_measures(jobs)
         show_collectives(jobs)
         show_arrivals(jobs)
         show_hta(jobs)
-    elif seen.jobs:
-        show_unreadable(seen)
-    elif not seen.problems:
-        show_one_rank(choice, seen)
+    elif ranks_seen.jobs:
+        show_unreadable(ranks_seen)
+    elif not ranks_seen.problems:
+        show_one_rank(choice, ranks_seen)
     if not jobs:
         bring_opened()

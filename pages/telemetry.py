@@ -26,15 +26,15 @@ SPEC = PageSpec(
 with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
-        found = recorded(choice)
-    if found.runs:
-        show_headline(found)
-        show_table(found)
-        show_series(found)
-        show_definitions(found)
-        jitters = [(one.label, jitter_sentence(one.found.jitter)) for one in found.runs]
-        sampled = [f"{label}: {sentence}" for label, sentence in jitters if sentence]
-        show_notes([*found.without, *missing_sentences(found), *sampled])
+        recorded_runs = recorded(choice)
+    if recorded_runs.runs:
+        show_headline(recorded_runs)
+        show_table(recorded_runs)
+        show_series(recorded_runs)
+        show_definitions(recorded_runs)
+        jitters = [(run.label, jitter_sentence(run.telemetry.jitter)) for run in recorded_runs.runs]
+        intervals = [f"{label}: {sentence}" for label, sentence in jitters if sentence]
+        show_notes([*recorded_runs.without, *missing_sentences(recorded_runs), *intervals])
     else:
-        show_nothing_sampled(choice, found)
+        show_nothing_sampled(choice, recorded_runs)
     show_live()

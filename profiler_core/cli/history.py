@@ -158,10 +158,10 @@ def _delete(arguments: argparse.Namespace) -> dict[str, object]:
 
 def _retention(arguments: argparse.Namespace) -> dict[str, object]:
     rules = history.configured_rules()
-    given = (arguments.keep_captures, arguments.keep_days, arguments.keep_uploads_days)
-    if any(number is not None for number in given):
-        rules = history.Rules(*given)
-    if any(number is not None and number < 1 for number in given):  # settings.toml says it itself
+    numbers = (arguments.keep_captures, arguments.keep_days, arguments.keep_uploads_days)
+    if any(number is not None for number in numbers):
+        rules = history.Rules(*numbers)
+    if any(number is not None and number < 1 for number in numbers):  # settings.toml says it itself
         raise BadInput("A rule keeps at least 1.", remedy="Pass 1 or more.")
     if rules == history.Rules():
         raise BadInput("No rule says what may go.", remedy="Pass --keep-captures or --keep-days.")

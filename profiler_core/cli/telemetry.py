@@ -93,9 +93,9 @@ def _by_phase(kinds: list[PhaseKind | None]) -> dict[str, int]:
 
 def _text(opened: Run, telemetry: RunTelemetry, samples: RunSamples) -> str:
     title = " · ".join(part for part in (opened.record.name, telemetry.gpu) if part)
-    rows = [[one.label, one.value or "–", one.note] for one in readings(telemetry)]
+    rows = [[reading.label, reading.value or "–", reading.note] for reading in readings(telemetry)]
     notes = [clock_sentence(telemetry), jitter_sentence(telemetry.jitter)]
-    skipped = sum(one.tally.n_skipped for one in (samples.gpus, samples.hosts) if one)
+    skipped = sum(part.tally.n_skipped for part in (samples.gpus, samples.hosts) if part)
     if skipped:
         notes.append(f"{format_count(skipped)} lines are no samples and were left out.")
     listed = table(["measured", "value", ""], rows, n_text=3)

@@ -27,3 +27,9 @@ def packing_of(head: bytes) -> Packing:
     if head[:4] in (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"):
         return Packing.ZIP
     return Packing.NONE
+
+
+def first_line_has(head: bytes, *keys: bytes) -> bool:
+    """Is the first line that is not empty a JSON object with these quoted keys? For .jsonl."""
+    first = head.lstrip().split(b"\n", 1)[0]
+    return first.startswith(b"{") and all(key in first for key in keys)

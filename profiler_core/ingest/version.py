@@ -32,11 +32,6 @@ def version_of(path: Path) -> Version:
     return Version(status.st_mtime_ns, status.st_size, choice)
 
 
-def versions_of(paths: tuple[Path, ...]) -> tuple[Version, ...]:
-    """`version_of` each, in their order."""
-    return tuple(map(version_of, paths))
-
-
 # It reads up to 64 MiB.
 @lru_cache(maxsize=4096)
 def _fingerprint(path: Path, mtime_ns: int, size_bytes: int) -> str:

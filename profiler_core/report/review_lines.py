@@ -23,7 +23,7 @@ def review_lines(review: Review | None, url: str, plain: Callable[[str], str]) -
         title = f"[{title}]({quote(url, safe=':/?&=%#-_.~')})"
     lines = ["", f"**Review {title}: {plain(review.verdict or 'no verdict yet')}**"]
     lines += ["", plain(review.summary)] if review.summary else []
-    notes = [(note, one.title) for one in review.findings for note in review.notes_on(one)]
+    notes = [(note, row.title) for row in review.findings for note in review.notes_on(row)]
     notes += [(note, "the whole") for note in review.general_notes]
     lines += [""] if notes or review.sign_offs else []
     lines += [
@@ -33,8 +33,8 @@ def review_lines(review: Review | None, url: str, plain: Callable[[str], str]) -
     if len(notes) > _MOST_NOTES:
         lines.append(f"- and {len(notes) - _MOST_NOTES} more notes.")
     lines += [
-        f"- Signed by {plain(one.person)}: {plain(one.decision)}"
-        + (f", {plain(one.note)}" if one.note else "")
-        for one in review.sign_offs
+        f"- Signed by {plain(signed.person)}: {plain(signed.decision)}"
+        + (f", {plain(signed.note)}" if signed.note else "")
+        for signed in review.sign_offs
     ]
     return lines

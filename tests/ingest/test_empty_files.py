@@ -10,7 +10,8 @@ import pytest
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.run import open_run
-from profiler_core.store import incoming, library, uploads
+from profiler_core.store import library
+from tests.uploading import accept
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 EMPTY = {"plain": b"", "white space": b" \n\r\n", "packed": gzip.compress(b"")}
@@ -24,15 +25,6 @@ def own_home(tmp_path, monkeypatch):
 def told(capsys, *words):
     assert main([*map(str, words)]) == 2
     return capsys.readouterr().err.splitlines()[0]
-
-
-def accept(files):
-    upload_id = incoming.new_upload_id()
-    for place, (name, data) in enumerate(files.items()):
-        partial = incoming.part_path(upload_id, place)
-        partial.write_bytes(data)
-        incoming.keep(partial, name)
-    return uploads.accept(upload_id, tuple(range(len(files))), lambda *_: None)
 
 
 @pytest.mark.parametrize("verb", ["summary", "logs", "memory", "counters", "telemetry"])

@@ -25,9 +25,10 @@ from profiler_core.ingest.run import open_run
 from profiler_core.ingest.version import version_of
 from profiler_core.ranks.find import find_ranks
 from profiler_core.ranks.remote import listed
-from profiler_core.store import incoming, library, uploads
+from profiler_core.store import incoming, library
 from profiler_core.ui.upload import drop_zone
 from tests.ingest.slug_of import slug_of
+from tests.uploading import accept, drop
 
 VENDOR = Path(__file__).parents[1] / "fixtures" / "formats" / "acme.py"
 EAGER = Path(__file__).parents[1] / "fixtures" / "captures" / "customcnn_b1.eager"
@@ -73,15 +74,6 @@ def trace(tmp_path: Path) -> Path:
     path = tmp_path / "eager.acme"
     path.write_bytes(TRACE)
     return path
-
-
-def accept(files: dict[str, bytes]) -> uploads.Accepted:
-    upload_id = incoming.new_upload_id()
-    for place, (name, data) in enumerate(files.items()):
-        partial = incoming.part_path(upload_id, place)
-        partial.write_bytes(data)
-        incoming.keep(partial, name)
-    return uploads.accept(upload_id, tuple(range(len(files))), lambda *_: None)
 
 
 def test_without_its_file_nobody_knows_it(trace):
@@ -241,10 +233,7 @@ def test_a_copy_of_the_program_with_the_one_file_has_it_in_every_process(tmp_pat
 
     answer = json.loads(run("profiler_core", "summary", str(trace), "--json"))
     assert (answer["kernel_time_ns"], answer["recorded_by"]) == (KERNEL_NS, "Acme Profiler")
-    upload_id = incoming.new_upload_id()
-    partial = incoming.part_path(upload_id, 0)
-    partial.write_bytes(gzip.compress(TRACE))
-    incoming.keep(partial, "mine.acme.gz")
+    upload_id, _ = drop({"mine.acme.gz": gzip.compress(TRACE)})
     line = json.loads(run("profiler_core.store.uploads", upload_id, "0").splitlines()[-1])
     accepted = line["value"]
     assert (len(accepted["keys"]), accepted["notes"]) == (1, [])

@@ -7,7 +7,7 @@ import pytest
 from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.formats import trace_format
 from profiler_core.ingest.options import keep
-from profiler_core.ingest.version import version_of, versions_of
+from profiler_core.ingest.version import version_of
 from tests.ingest.nsight_systems.build import a_loop
 
 
@@ -39,7 +39,6 @@ def test_size_counts_where_the_time_is_the_same(tmp_path):
     file.write_text("ab")
     os.utime(file, ns=(1, 1))
     assert version_of(file) != before
-    assert versions_of((file, file)) == (version_of(file),) * 2
 
 
 def test_no_choice_is_looked_up_for_another_kind_of_file(recording):

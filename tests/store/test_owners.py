@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.store import incoming, uploads
+from profiler_core.store import uploads
 from profiler_core.store.owners import owner_of, room_left, used_bytes, write_owner
 from tests.store.history.samples import SAMPLES
+from tests.uploading import drop
 
 
 @pytest.fixture
@@ -50,10 +51,7 @@ def test_nobody_owns_what_nobody_signed(home: Path) -> None:
 
 
 def test_an_upload_gets_its_owner_with_its_runs(home: Path) -> None:
-    upload_id = incoming.new_upload_id()
-    partial = incoming.part_path(upload_id, 0)
-    partial.write_bytes((SAMPLES / "breaky" / "eager" / "trace.json.gz").read_bytes())
-    incoming.keep(partial, "trace.json.gz")
-    said: list[str] = []
-    uploads.accept(upload_id, (0,), lambda text, *_: said.append(text), "ada@example.org")
+    trace = (SAMPLES / "breaky" / "eager" / "trace.json.gz").read_bytes()
+    upload_id, numbers = drop({"trace.json.gz": trace})
+    uploads.accept(upload_id, numbers, lambda *_: None, "ada@example.org")
     assert owner_of(home / "uploads" / upload_id) == "ada@example.org"

@@ -8,8 +8,9 @@ import pytest
 from profiler_core.errors import BadInput
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
-from profiler_core.store import incoming, library, uploads
+from profiler_core.store import library
 from tests.ingest.nsight_systems.build import a_loop
+from tests.uploading import accept
 
 REPORT = b"NVIDIA Tegra Profiler Report 1.\n\x0bLocal (CLI)"
 
@@ -17,15 +18,6 @@ REPORT = b"NVIDIA Tegra Profiler Report 1.\n\x0bLocal (CLI)"
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
-
-
-def accept(files: dict[str, bytes]) -> uploads.Accepted:
-    upload_id = incoming.new_upload_id()
-    for place, (name, data) in enumerate(files.items()):
-        partial = incoming.part_path(upload_id, place)
-        partial.write_bytes(data)
-        incoming.keep(partial, name)
-    return uploads.accept(upload_id, tuple(range(len(files))), lambda *_: None)
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from profiler_core.ranks.find import find_ranks
-from profiler_core.store import incoming, library, uploads
+from profiler_core.store import library
 from profiler_core.store.upload_ranks import job_name, jobs_among
+from tests.uploading import accept
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "ddp"
 
@@ -21,12 +22,7 @@ def home(tmp_path, monkeypatch):
 
 
 def upload(*files):
-    upload_id = incoming.new_upload_id()
-    for place, (name, path) in enumerate(files):
-        target = incoming.part_path(upload_id, place)
-        shutil.copy(path, target)
-        incoming.keep(target, name)
-    return uploads.accept(upload_id, tuple(range(len(files))), lambda *_: None)
+    return accept({name: Path(path).read_bytes() for name, path in files})
 
 
 def zipped(path, members):

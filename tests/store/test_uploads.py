@@ -17,6 +17,7 @@ from profiler_core.ingest.run import open_run
 from profiler_core.store import incoming, library, uploads
 from profiler_core.store.upload_groups import display_names
 from tests.ingest.slug_of import slug_of
+from tests.uploading import accept, drop
 
 CAPTURE = Path(__file__).parents[1] / "fixtures" / "captures" / "customcnn_b1"
 EAGER, COMPILED = CAPTURE / "eager", CAPTURE / "reduce-overhead"
@@ -28,20 +29,6 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
     return home
-
-
-def drop(files: dict[str, bytes]) -> tuple[str, tuple[int, ...]]:
-    """What the route does with the files of one drop."""
-    upload_id = incoming.new_upload_id()
-    for place, (name, data) in enumerate(files.items()):
-        partial = incoming.part_path(upload_id, place)
-        partial.write_bytes(data)
-        incoming.keep(partial, name)
-    return upload_id, tuple(range(len(files)))
-
-
-def accept(files: dict[str, bytes]) -> uploads.Accepted:
-    return uploads.accept(*drop(files), lambda *_: None)
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

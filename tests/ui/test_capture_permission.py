@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.ui.capture import permission as capture_permission
+from profiler_core.door.asker import why_no_capture
+from profiler_core.ui.sign_in.asker import asker
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +58,7 @@ def test_who_may_capture(
         "profiler_core.ui.server.config.get_option",
         lambda name: {"server.address": "localhost" if is_local else "0.0.0.0"}.get(name, []),
     )
-    refusal = capture_permission.why_no_capture()
+    refusal = why_no_capture(asker())
     assert refusal is None if words is None else refusal is not None and words in refusal
 
 

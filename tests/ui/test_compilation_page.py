@@ -9,9 +9,10 @@ from streamlit.testing.v1 import AppTest
 
 from profiler_core.model.compilation import Frame
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode, KernelDefinition
-from profiler_core.store import incoming, library, uploads
+from profiler_core.store import library
 from profiler_core.ui.compilation.breaks import code_html
 from profiler_core.ui.compilation.code import Kernel, matching, nodes_of, readable
+from tests.uploading import accept
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -57,11 +58,7 @@ def test_source_lines_come_from_what_the_capture_kept(home):
 
 
 def test_a_log_alone_can_be_dropped_and_read(home):
-    upload_id = incoming.new_upload_id()
-    partial = incoming.part_path(upload_id, 0)
-    partial.write_bytes(gzip.decompress(LOG.read_bytes()))
-    incoming.keep(partial, "stderr.txt")
-    accepted = uploads.accept(upload_id, (0,), lambda *_: None)
+    accepted = accept({"stderr.txt": gzip.decompress(LOG.read_bytes())})
     text = html_of(opened(baseline=accepted.keys[0]))
     assert "functions run eager" in text and "graph breaks" in text
     assert "This run has no trace, so nothing here has a price." in text
@@ -74,12 +71,8 @@ def test_a_run_without_logs_says_how_to_get_them(home):
 
 
 def test_a_log_without_a_word_on_compiling_is_not_called_missing(home):
-    upload_id = incoming.new_upload_id()
-    partial = incoming.part_path(upload_id, 0)
     line = b"W1121 08:36:07.150000 12279 torch/_dynamo/variables/tensor.py:1379] [2/0] hello\n"
-    partial.write_bytes(line * 20)
-    incoming.keep(partial, "stderr.txt")
-    text = html_of(opened(baseline=uploads.accept(upload_id, (0,), lambda *_: None).keys[0]))
+    text = html_of(opened(baseline=accept({"stderr.txt": line * 20}).keys[0]))
     assert "The logs of the chosen runs say nothing about compiling" in text
     assert "None of the chosen runs has a log" not in text
 

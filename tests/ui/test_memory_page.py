@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from profiler_core.store import incoming, library, uploads
+from profiler_core.store import library
 from tests.ingest.memory_snapshot.snapshots import SNAPSHOT, pickled
+from tests.uploading import accept
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"
@@ -90,12 +91,8 @@ def test_runs_without_any_word_on_memory_get_the_way_to_it(home):
 
 
 def test_snapshots_that_were_uploaded_alone_are_compared(home):
-    upload = incoming.new_upload_id()
-    for place, name in enumerate(("compiled.pickle", "eager.pickle")):
-        partial = incoming.part_path(upload, place)
-        partial.write_bytes(pickled(SNAPSHOT))
-        incoming.keep(partial, name)
-    accepted = uploads.accept(upload, (0, 1), lambda *_: None)
+    snapshot = pickled(SNAPSHOT)
+    accepted = accept({"compiled.pickle": snapshot, "eager.pickle": snapshot})
     text = said(opened(baseline=accepted.keys[0], candidate=[accepted.keys[1]]))
     assert "compiled reserves as much as eager: 4.10 kB." in text
     assert "Along the snapshot" in text

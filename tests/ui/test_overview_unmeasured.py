@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from profiler_core.store import incoming, library, uploads
+from profiler_core.store import library
 from tests.ingest.memory_snapshot.snapshots import SNAPSHOT, pickled
+from tests.uploading import accept
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,12 +20,8 @@ def home(tmp_path, monkeypatch):
 
 
 def overview_of(name, data, note=""):
-    upload = incoming.new_upload_id()
-    partial = incoming.part_path(upload, 0)
-    partial.write_bytes(data)
-    incoming.keep(partial, name)
     app = AppTest.from_file(str(ROOT / "pages" / "overview.py"), default_timeout=90)
-    keys = uploads.accept(upload, (0,), lambda *_: None).keys
+    keys = accept({name: data}).keys
     app.query_params["baseline"] = keys[0]
     if note:
         app.session_state["fs_upload_notes"] = (note,)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from profiler_core.store import incoming, library, uploads
+from profiler_core.store import library
 from tests.apps import opened, text_of
 from tests.ingest.memory_snapshot.snapshots import SNAPSHOT, pickled
+from tests.uploading import accept
 
 
 @pytest.fixture
@@ -12,11 +13,7 @@ def snapshot_alone(tmp_path, monkeypatch):
     """The key of an uploaded memory snapshot."""
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
     monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
-    upload = incoming.new_upload_id()
-    partial = incoming.part_path(upload, 0)
-    partial.write_bytes(pickled(SNAPSHOT))
-    incoming.keep(partial, "mine.pickle")
-    return uploads.accept(upload, (0,), lambda *_: None).keys[0]
+    return accept({"mine.pickle": pickled(SNAPSHOT)}).keys[0]
 
 
 @pytest.mark.parametrize("page", ["timeline", "kernels"])

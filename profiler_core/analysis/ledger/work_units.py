@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-import msgspec
 import polars as pl
 
 from profiler_core.analysis.ledger.host_rows import Form, Row, host_rows
 from profiler_core.analysis.ledger.operators import operator
+from profiler_core.analysis.operator_arguments import json_list
 from profiler_core.analysis.work import device_work, host_steps, is_wrapper
 from profiler_core.model.trace import Trace
 
@@ -248,26 +248,14 @@ def read_shapes(dims: str | None) -> Shapes:
 
 @lru_cache(maxsize=1 << 14)  # layers and steps repeat
 def _parse_dims(dims: str) -> Shapes:
-    try:
-        value = msgspec.json.decode(dims.encode())
-    except msgspec.DecodeError:
-        return ()
-    if not isinstance(value, list):
-        return ()
     return tuple(
         tuple(item)
         if isinstance(item, list) and item and all(isinstance(n, int) for n in item)
         else None
-        for item in value
+        for item in json_list(dims)
     )
 
 
 @lru_cache(maxsize=1 << 14)
 def _read_types(types: str | None) -> tuple[str, ...]:
-    if not types:
-        return ()
-    try:
-        value = msgspec.json.decode(types.encode())
-    except msgspec.DecodeError:
-        return ()
-    return tuple(str(item) for item in value) if isinstance(value, list) else ()
+    return tuple(map(str, json_list(types)))

@@ -2,12 +2,7 @@
 
 from profiler_core import run_directory as names
 from profiler_core.ingest.file_kind import Certainty, FileKind, Role
-
-
-def _is_it(head: bytes) -> bool:
-    first = head.lstrip().split(b"\n", 1)[0]
-    return first.startswith(b"{") and b'"t_ns"' in first and b'"gpu_index"' in first
-
+from profiler_core.ingest.sniff import first_line_has
 
 FORMAT = FileKind(
     slug="nvml",
@@ -15,7 +10,7 @@ FORMAT = FileKind(
     plural="NVML samples (.jsonl)",
     role=Role.NVML,
     certainty=Certainty.OWN_KEYS,
-    is_it=_is_it,
+    is_it=lambda head: first_line_has(head, b'"t_ns"', b'"gpu_index"'),
     stored_as=names.NVML,
     endings=(".jsonl",),
     usual_words=frozenset({"nvml"}),

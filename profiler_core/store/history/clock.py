@@ -27,9 +27,9 @@ class Clock:
         self._now = now
         moments = {_moment(text) for text in seen}
         self._n_ahead = sum(moment > now + _MAY_BE_AHEAD for moment in moments)
-        known = sorted({moment for moment in moments if moment <= now} | {now})
+        past = sorted({moment for moment in moments if moment <= now} | {now})
         self._silences = [
-            (start, end) for start, end in pairwise(known) if end - start > _LONGEST_QUIET
+            (start, end) for start, end in pairwise(past) if end - start > _LONGEST_QUIET
         ]
 
     def is_plausible(self, text: str) -> bool:

@@ -106,13 +106,13 @@ def _delete_artifacts(artifact_names: Set[str], run_ids: Sequence[str]) -> None:
     artifact_store = artifacts() if artifact_names else None
     if artifact_store is None:
         return
-    asked = select(table.c.artifact).where(
+    of_other_runs = select(table.c.artifact).where(
         table.c.artifact.in_(artifact_names),
         table.c.run_id.not_in(run_ids),
         table.c.files_deleted_at.is_(None),
     )
     with reading() as connection:
-        shared = frozenset(connection.scalars(asked))
+        shared = frozenset(connection.scalars(of_other_runs))
     for name in sorted(artifact_names - shared):
         artifact_store.delete(name)
 

@@ -116,8 +116,8 @@ def _marked_captures(connection: Connection) -> frozenset[str]:
     marked = union(
         select(tags.c.run_id), select(baselines.c.run_id), select(review_sides.c.run_id)
     ).subquery()
-    asked = select(table.c.capture_id).join(marked, table.c.run_id == marked.c.run_id)
-    return frozenset(connection.scalars(asked))
+    captures = select(table.c.capture_id).join(marked, table.c.run_id == marked.c.run_id)
+    return frozenset(connection.scalars(captures))
 
 
 def _by_capture(newest_first: Iterable[RecordedRun]) -> list[list[RecordedRun]]:

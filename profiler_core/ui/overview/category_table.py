@@ -32,7 +32,7 @@ def show_categories(sides: Sequence[Side]) -> None:
             continue
         color = palette.category(name)
         cells = "".join(
-            _cell(count.get(name, 0.0), time.get(name, 0.0), longest, color, known=bool(count))
+            _cell(count.get(name, 0.0), time.get(name, 0.0), longest, color, is_known=bool(count))
             for count, time in zip(counts, times, strict=True)
         )
         swatch = f'<span class=fs-swatch style="background:{color}"></span>'
@@ -48,8 +48,8 @@ def show_categories(sides: Sequence[Side]) -> None:
     )
 
 
-def _cell(n: float, time_ns: float, longest_ns: float, color: str, *, known: bool) -> str:
-    if not known:
+def _cell(n: float, time_ns: float, longest_ns: float, color: str, *, is_known: bool) -> str:
+    if not is_known:
         return "<td class=fs-n>–</td><td class=fs-bar-cell><span class=fs-phone>–</span></td>"
     if not n:
         return "<td class=fs-n>·</td><td class=fs-bar-cell><span class=fs-phone>·</span></td>"

@@ -14,9 +14,9 @@ from profiler_core.ui.ranks.hta import show_counters
 _MOST_LINKS = 4
 
 
-def show_one_rank(choice: Choice, seen: Seen) -> None:
+def show_one_rank(choice: Choice, chosen: Seen) -> None:
     """Say why there is nothing, and the ways to get several ranks."""
-    reasons = "".join(f"<p class=fs-sub>{escape(sentence)}</p>" for sentence in seen.without)
+    reasons = "".join(f"<p class=fs-sub>{escape(sentence)}</p>" for sentence in chosen.without)
     st.html(
         "<div class=fs-empty><h1 class=fs-verdict>These runs have one rank each</h1>"
         f"{reasons}<p class=fs-sub>This page shows who waits for whom among the GPUs of a "
@@ -32,11 +32,13 @@ def show_one_rank(choice: Choice, seen: Seen) -> None:
             page_link("ranks", f"Look at {title}", query_of(keys))
 
 
-def show_unreadable(seen: Seen) -> None:
+def show_unreadable(chosen: Seen) -> None:
     """No rank of any job has times of GPU work: why not, and the counters that may be there."""
     st.html("<h1 class=fs-verdict>No rank has GPU times to show</h1>")
-    show_notes(f"{job_seen.label}: {note}" for job_seen in seen.jobs for note in job_seen.job.notes)
-    show_counters(seen.jobs)
+    show_notes(
+        f"{job_seen.label}: {note}" for job_seen in chosen.jobs for note in job_seen.job.notes
+    )
+    show_counters(chosen.jobs)
 
 
 def _jobs_here() -> list[tuple[str, tuple[str, ...]]]:

@@ -14,9 +14,9 @@ from profiler_core.units import format_change, format_duration, format_share
 _RANK = re.compile(r"(?<=for )rank \d+")
 
 
-def show_headline(seen: Seen) -> None:
+def show_headline(chosen: Seen) -> None:
     """Facts, the sentence on the baseline (or on all, where it is the same), and the evidence."""
-    jobs = seen.jobs
+    jobs = chosen.jobs
     facts = [*entry_facts(jobs[0].entry), f"{len(jobs[0].job.ranks)} ranks"]
     sentences = [headline(job_seen.job) for job_seen in jobs]
     bad = " fs-worse" if any(job_seen.job.straggler for job_seen in jobs) else ""

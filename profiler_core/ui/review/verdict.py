@@ -46,11 +46,11 @@ def show_verdict(review: Review) -> None:
         st.form_submit_button("Save", on_click=_save, args=(review.review_id, version, keys))
 
 
-def _save(review_id: str, seen: int, keys: dict[str, str]) -> None:
+def _save(review_id: str, shown_version: int, keys: dict[str, str]) -> None:
     with told("Saved."):
         version = history.change_review(
             review_id,
-            seen,
+            shown_version,
             title=st.session_state[keys["title"]],
             summary=st.session_state[keys["text"]],
             verdict=st.session_state[keys["word"]],

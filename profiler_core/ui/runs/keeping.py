@@ -55,15 +55,15 @@ def bring_up_to_date() -> tuple[tuple[str, str], ...]:
         BadInput: the history cannot be reached or written.
     """
     keeper = _keeper()
-    stuck = {place for place, _ in keeper.problems}
+    stuck = {folder for folder, _ in keeper.problems}
     waiting = [p for p in history.pending() if f"{p.parent.name}/{p.name}" not in stuck]
-    place = st.empty()  # always there: what follows must not move by one with the next run
+    bar = st.empty()  # always there: what follows must not move by one with the next run
     if waiting or not keeper.has_looked:
         for progress in keeper.follow():
             if progress.total:
                 name = progress.text.replace("`", "")
-                place.progress(progress.share, text=f"Adding `{name}` to the history")
-        place.empty()
+                bar.progress(progress.share, text=f"Adding `{name}` to the history")
+        bar.empty()
     return keeper.problems
 
 

@@ -109,7 +109,7 @@ def _sentences(result: Trend, problems: tuple[tuple[str, str], ...]) -> list[str
     if len(result.charts) > _MOST_CHARTS:
         hidden = len(result.charts) - _MOST_CHARTS
         sentences.append(f"{hidden} more charts are not shown: filter by workload.")
-    sentences += [f"{place} is not in the history: {text}" for place, text in problems]
+    sentences += [f"{folder} is not in the history: {text}" for folder, text in problems]
     return sentences
 
 

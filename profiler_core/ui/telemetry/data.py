@@ -20,7 +20,7 @@ class SampledRun:
     entry: Entry
     run: Run
     samples: RunSamples
-    found: RunTelemetry
+    telemetry: RunTelemetry
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _sampled(run: SampledRun, zero_ns: int | None) -> Sampled:
         run.number,
         run.run.record,
         run.samples.gpus,
-        run.found.gpu_index,
+        run.telemetry.gpu_index,
         run.samples.hosts,
         zero_ns,
     )

@@ -9,9 +9,9 @@ from profiler_core.ui.links import page_link
 from profiler_core.ui.telemetry.data import Recorded
 
 
-def show_nothing_sampled(choice: Choice, found: Recorded) -> None:
+def show_nothing_sampled(choice: Choice, recorded: Recorded) -> None:
     """Say why, how to get samples, and lead on."""
-    reasons = "".join(f"<p class=fs-sub>{escape(sentence)}</p>" for sentence in found.without)
+    reasons = "".join(f"<p class=fs-sub>{escape(sentence)}</p>" for sentence in recorded.without)
     st.html(
         "<div class=fs-empty><h1 class=fs-verdict>Nothing was sampled while these runs ran</h1>"
         f"{reasons}<p class=fs-sub>This page shows clocks, power, energy and temperature of the "

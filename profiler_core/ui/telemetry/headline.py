@@ -32,7 +32,7 @@ def show_headline(recorded: Recorded) -> None:
         title = _single(first)
     lines = list(dict.fromkeys(_told(s) for _, judged in recorded.pairs for s in judged.sentences))
     if not recorded.pairs:
-        lines = [clock_sentence(first.found), phase_sentence(first.found)]
+        lines = [clock_sentence(first.telemetry), phase_sentence(first.telemetry)]
     lines += [
         f"{label} is another workload than the baseline: what a step of it draws or costs says "
         "nothing of what compiling did."
@@ -62,7 +62,7 @@ def _told(sentence: str) -> str:
 
 
 def _single(run: SampledRun) -> str:
-    telemetry = run.found
+    telemetry = run.telemetry
     energy, power = telemetry.energy_per_step_j, telemetry.power_w
     if energy is not None:
         return f"A step of {escape(run.label)} takes <em>{format_energy(energy)}</em>" + (

@@ -22,13 +22,13 @@ _CHANGES = {
 def show_table(recorded: Recorded) -> None:
     """Readings as rows, runs as columns; a row that no run has is a sentence below the table."""
     section("In steady state")
-    columns = [readings(one.found) for one in recorded.runs]
-    rows = [row for row in zip(*columns, strict=True) if any(one.value for one in row)]
-    heads = "".join(f"<th>{breakable(one.label)}</th>" for one in recorded.runs)
+    columns = [readings(sampled.telemetry) for sampled in recorded.runs]
+    rows = [row for row in zip(*columns, strict=True) if any(reading.value for reading in row)]
+    heads = "".join(f"<th>{breakable(sampled.label)}</th>" for sampled in recorded.runs)
     body = "".join(_row(recorded.runs, row) for row in rows)
     clocks = "".join(
-        f"<td>{_clocks(one)}{'<span class=fs-d></span>' if place else ''}</td>"
-        for place, one in enumerate(recorded.runs)
+        f"<td>{_clocks(sampled)}{'<span class=fs-d></span>' if number else ''}</td>"
+        for number, sampled in enumerate(recorded.runs)
     )
     st.html(
         "<div class=fs-scroll><table class=fs-t "
@@ -48,7 +48,7 @@ def missing_sentences(recorded: Recorded) -> list[str]:
     """Why numbers are missing: one sentence for each reason, with what it concerns."""
     absent: dict[tuple[str, str], list[str]] = {}  # (reading, reason) -> runs
     for run in recorded.runs:
-        for reading in readings(run.found):
+        for reading in readings(run.telemetry):
             if reading.value is None:
                 absent.setdefault((reading.label, reading.note), []).append(run.label)
     sentences: dict[tuple[str, str], list[str]] = {}  # (runs, reason) -> readings
@@ -67,7 +67,7 @@ def show_definitions(recorded: Recorded) -> None:
         st.html(
             "".join(
                 f"<p class=fs-note><b>{escape(reading.label)}</b> {escape(reading.definition)}</p>"
-                for reading in readings(recorded.runs[0].found)
+                for reading in readings(recorded.runs[0].telemetry)
             )
         )
 
@@ -87,19 +87,19 @@ def _row(runs: tuple[SampledRun, ...], row: tuple[Reading, ...]) -> str:
 
 def _change(runs: tuple[SampledRun, ...], number: int, label: str) -> str:
     key = _CHANGES.get(label)
-    base = getattr(runs[0].found, key) if key and runs[0].number == 0 else None
-    value = getattr(runs[number].found, key) if key else None
+    base = getattr(runs[0].telemetry, key) if key and runs[0].number == 0 else None
+    value = getattr(runs[number].telemetry, key) if key else None
     text = format_change(value / base) if value is not None and base else ""
     return f"<span class=fs-d>{text}</span>"
 
 
 def _clocks(run: SampledRun) -> str:
-    events = run.found.clock_events
+    events = run.telemetry.clock_events
     if events is None:
         return "not known"
     if not events:
         return "nothing"
-    kind = "fs-w" if run.found.throttling else ""
-    return f'<span class="{kind}" title="{escape(clock_sentence(run.found))}">' + escape(
+    kind = "fs-w" if run.telemetry.throttling else ""
+    return f'<span class="{kind}" title="{escape(clock_sentence(run.telemetry))}">' + escape(
         ", ".join(event.name for event in events)
     ) + "</span>"  # fmt: skip

@@ -47,15 +47,15 @@ def prepared_index(entry: Entry) -> Index:
 
 
 def _index_with_progress(path: Path) -> None:
-    place = st.empty()
+    bar = st.empty()
     size = format_bytes(path.stat().st_size)
     for progress in _indexers().read(path):
         if progress.stage == "indexing":
             text = f"Laying out {format_count(progress.done or 0)} events"
-            place.progress(1.0, text=text)
+            bar.progress(1.0, text=text)
         else:
-            place.progress(progress.share, text=f"Reading the trace for the first time ({size})")
-    place.empty()
+            bar.progress(progress.share, text=f"Reading the trace for the first time ({size})")
+    bar.empty()
 
 
 @st.cache_resource(show_spinner=False)
