@@ -1,12 +1,17 @@
 """A server that starts puts what it finds into the history, and ends what it has started."""
 
+import ast
+import logging
+import subprocess
+import sys
 import time
 
 import anyio
 
+from profiler_core.page_specs import page_specs
 from profiler_core.store import history
 from profiler_core.store.history import database
-from profiler_core.ui.startup import lifespan
+from profiler_core.ui.startup import import_pages, lifespan
 from tests.store.history.samples import redated_copy
 
 FOUND_TIMEOUT_S = 60.0
@@ -41,3 +46,30 @@ def test_a_server_that_ends_at_once_waits_for_nothing(tmp_path, monkeypatch):
     assert time.monotonic() - started < FOUND_TIMEOUT_S
     assert history.reconcile().recorded in (("c1.default",), ())
     database.close_all()
+
+
+def test_what_pages_import_is_there_before_the_first_visitor():
+    """In an interpreter of its own: this one has imported everything."""
+    code = (
+        "import sys\n"
+        "from profiler_core.ui.startup import import_pages\n"
+        "import_pages()\n"
+        "print(*sys.modules)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    modules = set(answer.stdout.split())
+    for spec in page_specs():
+        for node in ast.walk(ast.parse(spec.file.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                assert node.module in modules, (spec.name, node.module)
+    assert not {"torch", "hta"} & modules
+
+
+def test_a_broken_page_stops_no_server(tmp_path, monkeypatch, caplog):
+    (tmp_path / "broken.py").write_text("from profiler_core import")
+    monkeypatch.setattr("profiler_core.page_specs.pages_directory", lambda: tmp_path)
+    with caplog.at_level(logging.WARNING):
+        import_pages()
+    assert "broken.py" in caplog.text

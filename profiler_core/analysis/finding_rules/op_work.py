@@ -7,6 +7,7 @@ and so no shapes.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -24,17 +25,22 @@ PRODUCTS = (
 _HALF = frozenset(("c10::Half", "c10::BFloat16"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OpWork:
-    """One call of an operator in a profiled step. Operators without device work are left out."""
+    """Calls of an operator on the same arguments. Calls without device work are left out."""
 
     name: str
     dims: tuple[tuple[int, ...], ...]  # of every argument; () for what is no tensor
     types: tuple[str, ...]
     concrete: tuple[str, ...]
     strides: tuple[tuple[int, ...], ...]  # as `dims`; () where they were not recorded
-    time_ns: int  # of all device events that it launched
-    kernel: str  # the longest of them
+    kernel: str  # the longest that each call launched
+    times_ns: tuple[int, ...]  # of each call: all device events that it launched
+
+    @property
+    def time_ns(self) -> int:
+        """Of all calls."""
+        return sum(self.times_ns)
 
     @property
     def in_halves(self) -> bool:
@@ -65,9 +71,9 @@ class OpWork:
                 return True
         return False
 
-    @property
+    @cached_property
     def flops(self) -> int | None:
-        """Multiplications and additions; None where the shapes do not say."""
+        """Multiplications and additions of one call; None where the shapes do not say."""
         if not self.name.startswith("aten::convolution"):
             return _matrix_flops(self.matrices)
         if self.name.endswith("_backward"):
@@ -119,37 +125,62 @@ def _at(values: list[int], position: int, default: int) -> int:
 
 
 def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
-    """Calls of these operators with the device events that were launched inside of them."""
-    work = device_work(trace).filter(
-        pl.col("launch_ts_ns").is_not_null(), pl.col("step").is_not_null()
+    """Calls of these operators in profiled steps, with what was launched inside of them."""
+    launches = (
+        device_work(trace)
+        .filter(pl.col("launch_ts_ns").is_not_null(), pl.col("step").is_not_null())
+        .select(
+            "launch_pid", "launch_tid", "launch_ts_ns", "dur_ns", pl.col("name").alias("kernel")
+        )
+        .sort("launch_ts_ns")
     )
     ops = trace.ops.filter(pl.col("name").cast(pl.String).is_in(list(names)))
-    if work.height == 0 or ops.height == 0:
+    if launches.height == 0 or ops.height == 0:
         return ()
-    calls: list[OpWork] = []
-    launches = work.select(
-        "launch_pid", "launch_tid", "launch_ts_ns", "dur_ns", pl.col("name").cast(pl.String)
-    ).sort("launch_ts_ns")
-    for (pid, tid), thread_launches in launches.group_by(
-        "launch_pid", "launch_tid", maintain_order=True
-    ):
-        times = thread_launches["launch_ts_ns"].to_numpy()
-        durations, kernels = thread_launches["dur_ns"].to_list(), thread_launches["name"].to_list()
-        thread_ops = ops.filter(pl.col("pid") == pid, pl.col("tid") == tid)
-        starts = thread_ops["ts_ns"].to_numpy()
-        first = np.searchsorted(times, starts, side="left")
-        last = np.searchsorted(times, starts + thread_ops["dur_ns"].to_numpy(), side="right")
-        columns = ("name", "input_dims", "input_types", "concrete_inputs", "input_strides")
-        for row, a, b in zip(thread_ops.select(columns).iter_rows(), first, last, strict=True):
-            if b > a:
-                longest = max(range(a, b), key=durations.__getitem__)
-                calls.append(
-                    OpWork(
-                        str(row[0]), _dims(row[1]), _texts(row[2]), _texts(row[3]), _dims(row[4]),
-                        sum(durations[a:b]), kernels[longest],
-                    )
-                )  # fmt: skip
-    return tuple(calls)
+    calls = [
+        _with_launches(ops.filter(pl.col("pid") == pid, pl.col("tid") == tid), of_thread)
+        for (pid, tid), of_thread in launches.group_by(
+            "launch_pid", "launch_tid", maintain_order=True
+        )
+    ]
+    arguments = ("name", "input_dims", "input_types", "concrete_inputs", "input_strides", "kernel")
+    return tuple(
+        OpWork(
+            str(name), _dims(dims), _texts(types), _texts(concrete), _dims(strides),
+            str(kernel), tuple(times),
+        )
+        for name, dims, types, concrete, strides, kernel, times in pl.concat(calls)
+        .group_by(arguments, maintain_order=True)
+        .agg("time_ns")
+        .iter_rows()
+    )  # fmt: skip
+
+
+def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
+    """Calls of one thread that launched something, with its `time_ns` and the longest `kernel`.
+
+    Args:
+        ops: calls of one thread.
+        launches: of the same thread, in the order of their times.
+    """
+    times = launches["launch_ts_ns"].to_numpy()
+    starts = ops["ts_ns"].to_numpy()
+    first = np.searchsorted(times, starts, side="left")
+    last = np.searchsorted(times, starts + ops["dur_ns"].to_numpy(), side="right")
+    has_work = last > first
+    first, last = first[has_work], last[has_work]
+    durations = launches["dur_ns"].to_numpy()
+    before = np.concatenate(([0], np.cumsum(durations)))
+    # The longest of each call, the first of equals: the one of the highest rank.
+    by_length = np.lexsort((-np.arange(durations.size), durations))
+    ranks = np.empty(durations.size + 1, dtype=np.int64)
+    ranks[by_length], ranks[-1] = np.arange(durations.size), -1
+    borders = np.column_stack((first, last)).ravel()
+    longest = by_length[np.maximum.reduceat(ranks, borders)[::2]] if borders.size else borders
+    return ops.filter(pl.Series(has_work)).with_columns(
+        launches["kernel"].gather(longest).cast(pl.String),
+        pl.Series("time_ns", before[last] - before[first], dtype=pl.Int64),
+    )
 
 
 def _dims(text: str | None) -> tuple[tuple[int, ...], ...]:
@@ -164,7 +195,7 @@ def _texts(text: str | None) -> tuple[str, ...]:
 
 
 def floor_ns(op: OpWork, flops_per_s: float, peaks: DevicePeaks, item: int) -> float | None:
-    """The least time that a product can take; None where its shapes are not known.
+    """The least time that one call of a product can take; None where its shapes are not known.
 
     Args:
         op: the product.
@@ -204,8 +235,8 @@ def headroom(
         bound_ns = None if peak is None else floor_ns(op, peak, peaks, item)
         if bound_ns is not None:
             time += op.time_ns
-            floor += min(bound_ns, op.time_ns)
-            flops += op.flops or 0
+            floor += sum(min(bound_ns, time_ns) for time_ns in op.times_ns)
+            flops += (op.flops or 0) * len(op.times_ns)
     if time == 0:
         return None
     return Headroom(time / n_steps, floor / n_steps, flops / n_steps)

@@ -156,7 +156,11 @@ def _as_fast_as_even(
     """What is won if the odd products ran as fast as the others of this run; else the roofline."""
     rates = [_rate(odd), _rate(even)]
     if rates[0] and rates[1] and rates[1] > rates[0]:
-        won = sum(max(0.0, op.time_ns - _time_at(facts, op, rates[1])) for op in odd)
+        won = sum(
+            max(0.0, time_ns - _time_at(facts, op, time_ns, rates[1]))
+            for op in odd
+            for time_ns in op.times_ns
+        )
         won /= facts.n_steps
         return (
             won,
@@ -172,13 +176,14 @@ def _as_fast_as_even(
     return stake, True, basis
 
 
-def _time_at(facts: Facts, op: OpWork, flops_per_s: float) -> float:
-    """At that pace, but no faster than both factors and the result go through the memory, ns.
+def _time_at(facts: Facts, op: OpWork, time_ns: float, flops_per_s: float) -> float:
+    """What a call of `time_ns` takes at that pace, ns, but no less than through the memory.
 
+    The memory moves both factors and the result.
     Attention's products are thin: an inner size of 64 leaves little to compute for each value.
     """
     if not op.flops:
-        return op.time_ns
+        return time_ns
     left, right = op.matrices
     moved = 2 * (prod(left) + prod(right) + prod(left[:-1]) * right[-1])
     memory = moved / facts.peaks.memory_bytes_per_s if facts.peaks else 0.0
@@ -187,7 +192,8 @@ def _time_at(facts: Facts, op: OpWork, flops_per_s: float) -> float:
 
 def _rate(ops: list[OpWork]) -> float | None:
     time = sum(op.time_ns for op in ops if op.flops)
-    return sum(op.flops or 0 for op in ops) / time * 1e9 if time else None
+    flops = sum((op.flops or 0) * len(op.times_ns) for op in ops)
+    return flops / time * 1e9 if time else None
 
 
 def layout_copies(facts: Facts) -> Finding | None:

@@ -1,0 +1,235 @@
+"""What a person waits for in a real browser, and what sessions cost the web process in memory.
+
+    python -m benchmarks.bench_pages [--mb 1000] [--runs 3] [--sessions 1 20 50]
+
+For each page: a server started anew, a browser window without a cache, the address of the page
+opened, until its first figure is drawn and until its script has ended. `wall` is what a person
+waits, and means something on an idle machine only; `server CPU` is the server's own processor
+time for that visit, its start left out. Large are the eager and the compiled shipped ResNet-50,
+repeated (see make_traces); their columns are in the cache before, as after a first visit.
+
+Sessions: so many windows on the overview of different samples, the memory of the web process with
+all of them open, and a while after they are closed.
+"""
+
+import argparse
+import gzip
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from benchmarks.make_traces import repeat
+from tests.browser import chromium
+from tests.browser.conftest import Server, running_server, signed_in_state
+
+ROOT = Path(__file__).resolve().parents[1]
+LARGE = "resnet50-large"
+VARIANTS = ("eager", "default")
+_TIMEOUT_MS = 600_000
+_QUIET_S = 20.0
+
+# What says that a page has drawn its first figure.
+FIGURE = ".js-plotly-plot .main-svg"
+PAGES = {"": FIGURE, "fusion": FIGURE, "timeline": "canvas"}
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A first view of a page. Seconds from opening the address; processor seconds of the server."""
+
+    first_figure_s: float
+    finished_s: float
+    server_cpu_s: float
+    server_peak_bytes: int
+
+
+def main() -> None:
+    """Print a table of visits and a table of sessions."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mb", type=int, default=1000, help="of each large trace, unpacked")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--sessions", type=int, nargs="*", default=[1, 20, 50])
+    parser.add_argument("--home", type=Path, help="keep the large traces here for the next time")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        home = arguments.home or Path(scratch) / "home"
+        if arguments.mb:
+            make_large_runs(home, arguments.mb)
+        home.mkdir(parents=True, exist_ok=True)
+        print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
+        with _browser() as browser:
+            _print_visits(browser, home, arguments.runs, large=bool(arguments.mb))
+            _print_sessions(browser, home, arguments.sessions)
+
+
+def make_large_runs(home: Path, mb: int) -> None:
+    """The shipped ResNet-50 pair repeated, unless it is there, and read into the cache."""
+    capture = home / "runs" / LARGE
+    if not capture.exists():
+        shutil.copytree(ROOT / "sample_traces" / "resnet50", capture)
+        for folder in capture.iterdir():
+            if folder.is_dir() and folder.name not in VARIANTS:
+                shutil.rmtree(folder)
+        for variant in VARIANTS:
+            packed, plain = capture / variant / "trace.json.gz", capture / variant / "plain"
+            repeat(packed, plain, mb * 1_000_000)
+            with plain.open("rb") as source, gzip.open(packed, "wb", compresslevel=1) as target:
+                shutil.copyfileobj(source, target, 1 << 22)
+            plain.unlink()
+    for variant in VARIANTS:
+        for module in ("profiler_core.ingest", "profiler_core.timeline"):
+            subprocess.run(
+                [sys.executable, "-m", module, str(capture / variant / "trace.json.gz")],
+                env={**os.environ, "FUSIONSCOPE_HOME": str(home)},
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+
+
+@contextmanager
+def _browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium.find(), args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def _window(browser: Browser, home: Path) -> Iterator[Page]:
+    context = browser.new_context(
+        storage_state=signed_in_state(home), viewport={"width": 1440, "height": 900}
+    )
+    context.set_default_timeout(_TIMEOUT_MS)
+    yield context.new_page()
+    context.close()
+
+
+@contextmanager
+def _server(home: Path) -> Iterator[tuple[Server, psutil.Process]]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_server(home, Path(folder) / "log") as server,
+    ):
+        port = server.url.rpartition(":")[2]
+        process = next(
+            child
+            for child in psutil.Process().children()
+            if any(port in argument for argument in child.cmdline())
+        )
+        yield server, process
+
+
+def visit(browser: Browser, home: Path, page: str, runs: dict[str, str]) -> Visit:
+    """A first view of a page by the first visitor of a server."""
+    with _server(home) as (server, process), _window(browser, home) as window:
+        _until_quiet(process)
+        cpu_before, begin = _cpu_s(process), time.perf_counter()
+        window.goto(server.link(page, **runs))
+        window.locator(PAGES[page]).first.wait_for()
+        first_figure_s = time.perf_counter() - begin
+        _until_finished(window)
+        finished_s = time.perf_counter() - begin
+        cpu_s = _cpu_s(process) - cpu_before
+        peak_bytes = _peak_bytes(process)
+    return Visit(first_figure_s, finished_s, cpu_s, peak_bytes)
+
+
+def _until_finished(window: Page) -> None:
+    window.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    window.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
+
+
+def _until_quiet(process: psutil.Process) -> None:
+    """What the server does by itself after its start is not the visitor's."""
+    before, deadline = _cpu_s(process), time.monotonic() + _QUIET_S
+    while time.monotonic() < deadline:
+        time.sleep(0.5)
+        now = _cpu_s(process)
+        if now - before < 0.02:
+            return
+        before = now
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    """User and system time of the process and of its children that have ended."""
+    times = process.cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system)
+
+
+def _peak_bytes(process: psutil.Process) -> int:
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:  # not Linux
+        return int(process.memory_info().rss)
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
+
+
+def _print_visits(browser: Browser, home: Path, n_runs: int, *, large: bool) -> None:
+    pairs = {"sample": ("sample/resnet50/eager", "sample/resnet50/default")}
+    if large:
+        pairs["large"] = (f"run/{LARGE}/eager", f"run/{LARGE}/default")
+    print("| traces | page | first figure, wall s | finished, wall s | server CPU s | peak MB |")
+    print("|---|---|---|---|---|---|")
+    for name, (baseline, candidate) in pairs.items():
+        for page in PAGES:
+            runs: dict[str, Any] = {"baseline": baseline, "candidate": candidate}
+            visits = [visit(browser, home, page, runs) for _ in range(n_runs)]
+            print(
+                f"| {name} | {page or 'overview'} "
+                f"| {_median(visits, 'first_figure_s'):.2f} | {_median(visits, 'finished_s'):.2f} "
+                f"| {_median(visits, 'server_cpu_s'):.2f} "
+                f"| {max(visit.server_peak_bytes for visit in visits) / 1e6:.0f} |",
+                flush=True,
+            )
+
+
+def _median(visits: list[Visit], field: str) -> float:
+    return statistics.median(getattr(visit, field) for visit in visits)
+
+
+def _print_sessions(browser: Browser, home: Path, counts: list[int]) -> None:
+    samples = sorted(path.name for path in (ROOT / "sample_traces").iterdir() if path.is_dir())
+    print("\n| sessions | MB, all open | MB a session | MB, 30 s after they closed |")
+    print("|---|---|---|---|")
+    for count in counts:
+        with _server(home) as (server, process):
+            _until_quiet(process)
+            idle = process.memory_info().rss
+            contexts = []
+            for number in range(count):
+                context = browser.new_context(storage_state=signed_in_state(home))
+                context.set_default_timeout(_TIMEOUT_MS)
+                contexts.append(context)
+                window = context.new_page()
+                window.goto(server.link(baseline=f"sample/{samples[number % len(samples)]}/eager"))
+                window.locator(PAGES[""]).first.wait_for()
+                _until_finished(window)
+            opened = process.memory_info().rss
+            for context in contexts:
+                context.close()
+            time.sleep(30)
+            closed = process.memory_info().rss
+        print(
+            f"| {count} | {opened / 1e6:.0f} | {(opened - idle) / count / 1e6:.1f} "
+            f"| {closed / 1e6:.0f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
