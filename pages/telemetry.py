@@ -1,6 +1,6 @@
 """Page: did the GPU run in the same state for all runs, and what did a step cost in energy?"""
 
-from profiler_core.analysis.telemetry.words import jitter_sentence
+from profiler_core.analysis.wording.telemetry import jitter_sentence
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.steps import Window, window_of
 from profiler_core.analysis.work import device_work
 from profiler_core.model.run import Measurement, Numerics, Round, RunFiles, RunRecord
@@ -112,4 +113,12 @@ def a_run(
             **fields,
         ),
         path=Path(variant),
+    )
+
+
+def a_step_time(baseline_ns, candidate_ns, *, interval=(1.9, 2.1), clock="unprofiled"):
+    """Times of a pair with 20 rounds in turns."""
+    ratio = baseline_ns / candidate_ns
+    return StepTime(
+        baseline_ns, candidate_ns, ratio, interval, True, clock, (20, 20), (200, 200), True
     )

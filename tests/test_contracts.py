@@ -96,6 +96,8 @@ VIOLATIONS = (
     ),
     _imports(_TORCH, "profiler_core/capture/planted_torch.py", "torch.nn", "torch"),
     _imports(_PLOTLY, "pages/memory.py", "plotly.graph_objects", "plotly"),
+    _imports("Markup is made of templates", "profiler_core/ui/planted_template.py", "jinja2"),
+    _imports("Markup is made of templates", "profiler_core/report/planted_markup.py", "markupsafe"),
     _imports(_STREAMLIT, "profiler_core/report/planted_streamlit.py", "streamlit"),
     _imports(_STREAMLIT, "profiler_core/store/planted_starlette.py", "starlette"),
     _imports(

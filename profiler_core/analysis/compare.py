@@ -11,12 +11,19 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compilation.compile_time import CompileTime
-from profiler_core.analysis.compilation.cost import CompileCost, compile_cost, is_compiled
+from profiler_core.analysis.compilation.cost import (
+    CompileCost,
+    baseline_cost,
+    compile_cost,
+    is_compiled,
+    with_break_even,
+)
 from profiler_core.analysis.environment import Difference, differences, is_another_workload
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
 from profiler_core.analysis.per_step import PerStep, per_step
 from profiler_core.analysis.recording import mixed_notes
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
+from profiler_core.analysis.run_labels import own_name
 from profiler_core.analysis.step_time import (
     Clock,
     Jitter,
@@ -47,7 +54,7 @@ class Side:
     jitter: Jitter | None
     per_step: PerStep | None
     memory: PeakMemory
-    compiling: CompileTime | None = None  # what its logs say; None without logs
+    compile: CompileCost  # without a break-even: that is a pair's
     telemetry: RunTelemetry | None = None  # None: nothing was sampled
 
 
@@ -132,11 +139,12 @@ def make_side(
         telemetry: of its GPU and process, where they were sampled.
     """
     unprofiled_ns = step_time_ns(run.record.measurement)
+    cost = compile_cost(run.record, compiling=compiling, step_ns=unprofiled_ns)
     # Zeros of a trace that holds nothing would look like measurements.
     steps = per_step(summary) if summary and not is_empty(summary) else None
     profiled = steps.window_ns if steps else None
     return Side(
-        label=label or run.record.variant or run.record.name or run.path.name,
+        label=label or own_name(run.record, run.path),
         run=run,
         summary=summary,
         step_time_ns=unprofiled_ns if unprofiled_ns is not None else profiled,
@@ -144,7 +152,7 @@ def make_side(
         jitter=jitter(run.record.measurement),
         per_step=steps,
         memory=summary.memory if summary else peak_memory(None, run.record.measurement),
-        compiling=compiling,
+        compile=cost,
         telemetry=telemetry,
     )
 
@@ -175,15 +183,10 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
     )
     workloads_differ = is_another_workload(differs)
     verdict = judge(step_time, record.numerics, workloads_differ=workloads_differ)
-    saved = None
-    if step_time.clock == "unprofiled" and verdict != "no_difference" and not workloads_differ:
-        saved = (step_time.baseline_ns or 0) - (step_time.candidate_ns or 0)
-    cost = compile_cost(
-        record,
-        compiling=candidate.compiling,
-        candidate_step_ns=step_time_ns(record.measurement),
-        saved_ns=saved,
-    )
+    cost = candidate.compile
+    if not workloads_differ:
+        of_baseline = baseline_cost(baseline.run.record, baseline.compile)
+        cost = with_break_even(cost, of_baseline, verdict, step_time)
     before, after = baseline.per_step, candidate.per_step
     categories, category_notes = _categories(baseline, candidate, by_name)
 

@@ -16,6 +16,12 @@ class Difference:
     baseline: Any
     candidate: Any
 
+    @property
+    def spec_option(self) -> str | None:
+        """The option of the capture that it is about; None: it is about something else."""
+        prefix, _, option = self.key.partition("spec.")
+        return option if not prefix and option else None
+
 
 # Parts of the request that make it another question when they differ; the others (mode,
 # backend, precision …) are what a comparison is about.

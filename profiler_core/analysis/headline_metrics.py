@@ -31,9 +31,7 @@ def headline_metrics(
     step_ns = step_time_ns(measurement)
     steps = per_step(summary) if summary is not None else None
     compiling = log if is_compiled(record) is not False else None
-    cost = compile_cost(
-        record, compiling=compile_time(log), candidate_step_ns=step_ns, saved_ns=None
-    )
+    cost = compile_cost(record, compiling=compile_time(log), step_ns=step_ns)
     return HeadlineMetrics(
         step_time_ns=step_ns,
         n_kernels=steps.n_kernels if steps else None,

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
+from profiler_core.analysis.compilation.cost import CompileCost, baseline_cost
 from profiler_core.analysis.per_step import PerStep
 from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.analysis.step_time import Clock, step_time_ns
-from profiler_core.analysis.verdict_kind import cannot_be_told, never_earned_back
+from profiler_core.analysis.verdict_kind import cannot_be_told
 from profiler_core.units import format_share
 
 Unit = Literal["ns", "bytes", "count", "share", "ratio"]
@@ -187,9 +188,12 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
 
 
 def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, ...]:
-    costs = [c.compile for c in comparison.candidates]
-    no_baseline: tuple[float | None, ...] = (None,)
-    unjudged: tuple[Judgement, ...] = tuple("unjudged" for _ in costs)
+    baseline = comparison.baseline
+    costs = [
+        baseline_cost(baseline.run.record, baseline.compile) or CompileCost(),
+        *(c.compile for c in comparison.candidates),
+    ]
+    unjudged: tuple[Judgement, ...] = tuple("unjudged" for _ in comparison.candidates)
     return (
         _row(
             "Peak memory",
@@ -212,7 +216,7 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "The outermost compilations in the logs, forward and backward, with the compiler's "
             "cache empty; without logs, how much longer the first call takes than a later step.",
             "ns",
-            (*no_baseline, *(_ns(c.seconds) for c in costs)),
+            tuple(_ns(c.seconds) for c in costs),
             unjudged,
         ),
         Measure(
@@ -220,38 +224,30 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "How much longer the first call takes than a later step, with the compiler's cache "
             "empty; importing the compiler and the start of the device are in it.",
             "ns",
-            (*no_baseline, *(_ns(c.first_call_seconds) for c in costs)),
+            tuple(_ns(c.first_call_seconds) for c in costs),
             unjudged,
         ),
         Measure(
             "First call, warm",
             "The same in a new process with the compiler's cache filled.",
             "ns",
-            (*no_baseline, *(_ns(c.warm_seconds) for c in costs)),
+            tuple(_ns(c.warm_seconds) for c in costs),
             unjudged,
         ),
         Measure(
             "Break-even steps",
             "Compile time over the time saved per step: after so many steps compiling has "
-            "paid for itself.",
+            "paid for itself. Beside a compiled baseline only what it costs more counts.",
             "count",
-            (*no_baseline, *(c.break_even_steps for c in costs)),
+            tuple(c.break_even_steps for c in costs),
             unjudged,
-            (None, *(_never(c) for c in comparison.candidates)),
+            tuple(c.no_break_even for c in costs),
         ),
     )
 
 
 def _ns(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * 1e9
-
-
-def _never(candidate: CandidateComparison) -> str | None:
-    """Compiling that gains nothing is never earned back."""
-    cost = candidate.compile
-    if cost.seconds is None or cost.break_even_steps is not None:
-        return None
-    return never_earned_back(candidate.verdict, candidate.step_time.interval)
 
 
 def _of_steps(

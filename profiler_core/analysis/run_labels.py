@@ -1,12 +1,89 @@
 """What runs are called beside each other, and what was run, in a few words."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from profiler_core.dates import minute
 from profiler_core.model.run import RunRecord
 
+_LONG_LABEL = 28  # characters: longer ones lose what all of them share
+_LONGEST_LABEL = 60  # characters; several stand side by side above tables
 _SEPARATORS = "_-. /"
 _WORDS = re.compile(r"[^_\-. /]+[_\-. /]*|[_\-. /]+")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A run as far as its label goes; `key` is no other run's."""
+
+    record: RunRecord
+    path: Path
+    key: str
+
+    @property
+    def variant(self) -> str:
+        """What to call it inside its comparison."""
+        return own_name(self.record, self.path)
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Is nothing known of it but the name of its file or folder?"""
+        record = self.record
+        return not record.variant and not record.workload and record.name in ("", self.path.name)
+
+
+def own_name(record: RunRecord, path: Path) -> str:
+    """What a run is called on its own: its variant, its name, else its file's; never empty."""
+    return record.variant or record.name or path.name
+
+
+def run_labels(runs: Sequence[Labelled]) -> tuple[str, ...]:
+    """The shortest names that tell the runs apart: variants, with more where these repeat.
+
+    Options that all of them share are left out (`short_variants`). What is added, the first that
+    tells them apart: the workload, the name that somebody gave, the folder, the time, the key.
+    """
+    for parts in _longer_and_longer(runs):
+        labels = tuple(_clipped(part) for part in parts)
+        if len(set(labels)) == len(labels):
+            return labels
+    return tuple(f"{run.variant} ({run.key})" for run in runs)
+
+
+def _longer_and_longer(runs: Sequence[Labelled]) -> Iterator[Sequence[str]]:
+    variants = short_variants([run.variant for run in runs])
+    if max(map(len, variants), default=0) > _LONG_LABEL:
+        variants = telling_parts(variants)
+    records = [run.record for run in runs]
+    workloads = {record.workload for record in records}
+    # A variant's name alone would hide that two runs are of different workloads.
+    if len(workloads) == 1 or "" in workloads:
+        yield variants
+    yield _joined(" · ", [record.workload for record in records], variants)
+    if all(record.variant and record.name for record in records):
+        yield [record.name for record in records]
+    folders = [run.path.parent.name for run in runs]
+    if all(run.is_unnamed for run in runs):
+        yield folders  # bert.eager/trace.json.gz
+    if not any(run.record.capture_id == folder for run, folder in zip(runs, folders, strict=True)):
+        yield _joined("/", folders, variants)
+        yield _joined("/", folders, [run.path.name for run in runs])
+    moments = [minute(record.created_at) if record.created_at else "" for record in records]
+    yield _joined(" · ", moments, variants)
+
+
+def _joined(separator: str, first: Sequence[str], second: Sequence[str]) -> list[str]:
+    return [separator.join(filter(None, parts)) for parts in zip(first, second, strict=True)]
+
+
+def _clipped(label: str) -> str:
+    """Names of uploads may be as long as a file's name: the beginning and the end tell most."""
+    if len(label) <= _LONGEST_LABEL:
+        return label
+    half = (_LONGEST_LABEL - 1) // 2
+    return f"{label[:half]}…{label[-half:]}"
 
 
 def short_variants(variants: Sequence[str]) -> tuple[str, ...]:

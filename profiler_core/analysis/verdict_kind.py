@@ -16,8 +16,6 @@ VerdictKind = Literal["wrong_numerics", "slower", "no_difference", "faster", "no
 # machine give some per cent; beyond this the rounds were too few, or the machine was busy.
 _LARGEST_ALIKE = 1.1
 
-CANNOT_BE_TOLD = "cannot be told"
-
 
 def judge(
     step_time: StepTime, numerics: Numerics | None, *, workloads_differ: bool = False
@@ -48,16 +46,3 @@ def cannot_be_told(verdict: VerdictKind | None, interval: tuple[float, float] | 
         return False
     low, high = interval
     return low < 1 / _LARGEST_ALIKE or high > _LARGEST_ALIKE
-
-
-def never_earned_back(
-    verdict: VerdictKind | None, interval: tuple[float, float] | None
-) -> str | None:
-    """What stands in place of break-even steps where none can be: "never", or "cannot be told".
-
-    Returns:
-        None: the verdict rules nothing out.
-    """
-    if verdict not in ("slower", "no_difference"):
-        return None
-    return CANNOT_BE_TOLD if cannot_be_told(verdict, interval) else "never"

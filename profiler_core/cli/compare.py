@@ -6,6 +6,8 @@ from collections.abc import Callable
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison, Side, TwoNumbers
 from profiler_core.analysis.run_labels import run_facts
+from profiler_core.analysis.wording.telemetry import fairness_answer
+from profiler_core.analysis.wording.verdict import details, statement, verdict_answer
 from profiler_core.cli.explained import (
     explanation_answer,
     explanation_text,
@@ -54,7 +56,8 @@ def comparison_answer(comparison: Comparison) -> dict[str, object]:
             {
                 **_side(comparison.numbers.sides[pair.number]),
                 **{name: getattr(pair.numbers, name) for name in pair.numbers.__dataclass_fields__},
-                "verdict": pair.verdict,
+                "verdict": verdict_answer(pair.verdict),
+                "fairness": fairness_answer(pair.numbers.fairness),
                 "notes": pair.notes,
                 **explanation_answer(pair.explanation),
             }
@@ -84,7 +87,8 @@ def _side(side: Side) -> dict[str, object]:
 
 def _text(pair: Pair, facts: list[str]) -> str:
     c, explained, verdict = pair.numbers, pair.explanation, pair.verdict
-    parts = ["\n".join([verdict.headline, *verdict.details, *facts]), _numbers(c)]
+    sentences = [statement(verdict).sentence, *details(verdict), *facts]
+    parts = ["\n".join(sentences), _numbers(c)]
     if c.by_category:
         parts.append(_categories(c))
     parts.extend(explanation_text(explained, c))

@@ -5,10 +5,10 @@ from typing import Any
 
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.explanation import Explanation
-from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.fusion_json import finding_json, fusion_json, waterfall_json
 from profiler_core.analysis.waterfall import Waterfall
+from profiler_core.analysis.wording.findings import stake_text
 from profiler_core.cli.table import shorten, table
 from profiler_core.units import format_difference, format_duration, format_share
 

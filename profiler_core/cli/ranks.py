@@ -10,7 +10,8 @@ from pathlib import Path
 from profiler_core import run_directory
 from profiler_core.analysis.ranks.comparison import Measure, measures, overlap_share
 from profiler_core.analysis.ranks.job import Job
-from profiler_core.analysis.ranks.words import evidence, headline
+from profiler_core.analysis.wording.ranks import evidence, headline
+from profiler_core.analysis.wording.sentence import plain
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.table import table
 from profiler_core.errors import FusionscopeError
@@ -178,7 +179,7 @@ def _job_answer(source: str, job_read: LocatedJob) -> dict[str, object]:
     ]
     return {
         "source": source,
-        "headline": headline(job),
+        "headline": plain(headline(job)),
         **{name: getattr(job, name) for name in job.__dataclass_fields__ if name != "ranks"},
         "overlap_share": overlap_share(job),
         "ranks": ranks,
@@ -187,7 +188,7 @@ def _job_answer(source: str, job_read: LocatedJob) -> dict[str, object]:
 
 def _text(source: str, job_read: LocatedJob) -> str:
     job = job_read.job
-    verdict = f"{headline(job)}. {evidence(job)}".strip()
+    verdict = f"{plain(headline(job))}. {evidence(job)}".strip()
     rows = [
         [
             f"rank {row.rank}",

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
-from profiler_core.analysis.sweep.words import (
+from profiler_core.analysis.wording.sentence import plain
+from profiler_core.analysis.wording.sweep import (
     evidence,
     failures,
     headline,
@@ -13,7 +14,6 @@ from profiler_core.analysis.sweep.words import (
     value_text,
     without_candidate,
 )
-from profiler_core.analysis.verdict_kind import never_earned_back
 from profiler_core.cli.json_output import write_json
 from profiler_core.cli.sweep_runs import sweep_at
 from profiler_core.cli.table import table
@@ -64,7 +64,7 @@ def sweep_answer(sweep: Sweep) -> dict[str, Any]:
                     ),
                     "at": series.crossing.at,
                 },
-                "headline": headline(sweep, series),
+                "headline": plain(headline(sweep, series)),
                 "evidence": evidence(sweep, series),
             }
             for series in sweep.series
@@ -99,7 +99,7 @@ def sweep_text(sweep: Sweep) -> str:
         parts.append(f"{without_candidate(sweep)}\n\n{_baselines(sweep)}")
     for series in sweep.series:
         sentences = "\n".join(
-            line for line in (headline(sweep, series), evidence(sweep, series)) if line
+            line for line in (plain(headline(sweep, series)), evidence(sweep, series)) if line
         )
         parts.append(f"{sentences}\n\n{_table(sweep, series)}")
     parts += ["\n".join(failures(sweep))] if failures(sweep) else []
@@ -178,4 +178,4 @@ def _bytes(n: int | None) -> str:
 def _break_even(variant: VariantAtPoint) -> str:
     if variant.compile.break_even_steps is not None:
         return f"{format_count(variant.compile.break_even_steps)} steps"
-    return never_earned_back(variant.verdict, variant.interval) or ""
+    return variant.compile.no_break_even or ""

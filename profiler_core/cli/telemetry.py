@@ -5,7 +5,7 @@ from pathlib import Path
 
 from profiler_core.analysis.telemetry.phases import PhaseKind, phase_of, phases
 from profiler_core.analysis.telemetry.run import RunTelemetry, without_samples
-from profiler_core.analysis.telemetry.words import (
+from profiler_core.analysis.wording.telemetry import (
     clock_sentence,
     jitter_sentence,
     phase_sentence,

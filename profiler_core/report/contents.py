@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.explanation import Explanation
-from profiler_core.analysis.headline import leading
 from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.verdict import leading
 from profiler_core.model.review import Review
 from profiler_core.session.comparison import Comparison
 

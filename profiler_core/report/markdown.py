@@ -7,13 +7,14 @@ import re
 from html import escape
 
 from profiler_core import __version__
-from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
-from profiler_core.analysis.headline import split_headline
-from profiler_core.analysis.measure_text import change_text, value_text
 from profiler_core.analysis.measures import Measure, measures
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.analysis.verdict import verdict
+from profiler_core.analysis.wording.findings import stake_text
+from profiler_core.analysis.wording.measures import change_text, value_text
+from profiler_core.analysis.wording.sentence import plain as words
+from profiler_core.analysis.wording.verdict import details, headline, statement
 from profiler_core.report.contents import Contents
 from profiler_core.report.review_lines import review_lines
 from profiler_core.units import format_difference
@@ -33,9 +34,10 @@ def markdown(contents: Contents) -> str:
     if facts:
         lines += [plain(facts), ""]
     for number in contents.order[:_RUNS]:
-        verdict = verdict_sentence(comparison.candidates[number])
-        mark = {"wrong_numerics": "❌", "slower": "🔻", "faster": "✅"}.get(verdict.kind, "➖")
-        lines.append(f"- {mark} {plain(' '.join((verdict.headline, *verdict.details)))}")
+        of_pair = verdict(comparison.candidates[number])
+        mark = {"wrong_numerics": "❌", "slower": "🔻", "faster": "✅"}.get(of_pair.kind, "➖")
+        sentences = " ".join((statement(of_pair).sentence, *details(of_pair)))
+        lines.append(f"- {mark} {plain(sentences)}")
     lines += ["", *_table(contents)]
     for number in contents.order[:1]:
         lines += _why(contents, number)
@@ -76,8 +78,7 @@ def _title(contents: Contents) -> str:
     subject = record.workload or record.name or "Comparison"
     if lead is None:
         return f"{subject}: {', '.join(contents.labels[1:])} against {contents.labels[0]}"
-    first, _ = split_headline(verdict_sentence(lead).headline, (lead.label, lead.baseline_label))
-    return f"{subject}: {first}"
+    return f"{subject}: {words(headline(contents.comparison).title)}"
 
 
 def _table(contents: Contents) -> list[str]:

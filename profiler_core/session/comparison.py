@@ -14,10 +14,10 @@ from typing import TypeVar
 from profiler_core.analysis.compare import ComparedNumbers, Side, compare
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import Other, others_of
-from profiler_core.analysis.headline import leading
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
-from profiler_core.analysis.run_labels import short_variants
+from profiler_core.analysis.run_labels import Labelled, run_labels
 from profiler_core.analysis.shared_categories import sides_of
+from profiler_core.analysis.verdict import leading
 from profiler_core.session.cache import SHARED, Cache
 from profiler_core.session.pair import Pair
 from profiler_core.session.reading import Reading
@@ -39,8 +39,13 @@ class Comparison:
         self, runs: Sequence[Run], labels: Sequence[str] | None = None, *, cache: Cache = SHARED
     ) -> None:
         self._runs = tuple(runs)
-        self._labels = tuple(labels) if labels is not None else labels_of(self._runs)
+        self._labels = tuple(labels) if labels is not None else self._own_labels()
         self._cache = cache
+
+    def _own_labels(self) -> tuple[str, ...]:
+        paths = [run.path.resolve() for run in self._runs]
+        records = [run.record for run in self._runs]
+        return run_labels([Labelled(*run, str(run[1])) for run in zip(records, paths, strict=True)])
 
     @classmethod
     def open(cls, paths: Sequence[Path], *, reading: Reading | None = None) -> "Comparison":
@@ -164,12 +169,3 @@ class Comparison:
         """
         unread = tuple(run.unreadable for run in self._runs)
         return self._cache.get(("comparison", self.version, unread, question), make)
-
-
-def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Their variants without what all share; those of one name also carry their folder's."""
-    labels = short_variants([run.name for run in runs])
-    return tuple(
-        f"{run.path.resolve().parent.name}/{label}" if labels.count(label) > 1 else label
-        for run, label in zip(runs, labels, strict=True)
-    )

@@ -1,6 +1,5 @@
 """A baseline and one candidate: verdict, waterfall, ledger, findings, memory, asked here by all."""
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from profiler_core.analysis.compare import CandidateComparison, Side
@@ -18,7 +17,7 @@ from profiler_core.analysis.gate.judgement import Gate, gate
 from profiler_core.analysis.gate.limits import Limit
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.memory.comparison import MemoryComparison, compare_memory
-from profiler_core.analysis.verdict import Verdict, verdict_sentence
+from profiler_core.analysis.verdict import Verdict, verdict
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.run import Measurement
@@ -75,10 +74,10 @@ class Pair:
         """Every number of both beside each other."""
         return self._comparison.numbers.candidates[self._number]
 
-    @cached_property
+    @property
     def verdict(self) -> Verdict:
-        """Is the candidate worth it, in sentences."""
-        return verdict_sentence(self.numbers)
+        """Is the candidate worth it; `wording.verdict` says it in sentences."""
+        return verdict(self.numbers)
 
     @property
     def not_explained(self) -> str | None:

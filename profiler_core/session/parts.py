@@ -8,6 +8,7 @@ from typing import Literal, TypeVar, cast
 
 import msgspec
 
+from profiler_core.analysis.run_labels import own_name
 from profiler_core.errors import BadInput, Cancelled, FusionscopeError
 from profiler_core.ingest.counters.reader import RunCounters, read_run_counters
 from profiler_core.ingest.kept_sources import read_kept_sources
@@ -79,7 +80,7 @@ class RunParts:
     @property
     def name(self) -> str:
         """The name to display for the run on its own; never empty."""
-        return self.record.variant or self.record.name or self.path.name
+        return own_name(self.record, self.path)
 
     @property
     def version(self) -> bytes:

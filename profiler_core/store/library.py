@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from profiler_core import run_directory as names
+from profiler_core.analysis.run_labels import own_name
 from profiler_core.errors import BadInput
 from profiler_core.home import runs_directory, uploads_directory
 from profiler_core.ingest.run import open_run
@@ -44,7 +45,7 @@ class Entry:
     @property
     def variant(self) -> str:
         """What to call it inside its comparison; never empty."""
-        return self.run.variant or self.run.name or self.path.name
+        return own_name(self.run, self.path)
 
     @property
     def is_readable(self) -> bool:

@@ -12,20 +12,17 @@ from functools import cached_property
 
 import streamlit as st
 
-from profiler_core.analysis.run_labels import short_variants, telling_parts
+from profiler_core.analysis.run_labels import Labelled, run_labels
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.session.comparison import Comparison
 from profiler_core.store import library, server_path
 from profiler_core.store.library import Comparable, Entry
-from profiler_core.ui.dates import minute
 from profiler_core.ui.reading import run_of
 from profiler_core.ui.server import is_local_server
 
 _BASELINE, _CANDIDATE = "baseline", "candidate"
 _CHOSEN = "fs_chosen_runs"  # the keys; plain, because a widget's state dies with its page
 _SEEN = "fs_seen_url"
-_LONG_LABEL = 28  # characters: longer ones lose what all of them share
-_LONGEST_LABEL = 60  # characters; several stand side by side above tables
 
 Keys = tuple[str, ...]  # the baseline's key, then the candidates'
 
@@ -132,44 +129,10 @@ def _best_ratio(group: Comparable) -> float:
 
 
 def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """The shortest names that tell the entries apart: variants, with workload or time added.
-
-    Options that all of them share are left out (`short_variants`).
-    """
-    variants = short_variants([entry.variant for entry in entries])
-    if max(map(len, variants), default=0) > _LONG_LABEL:
-        variants = telling_parts(variants)
-    if len(set(variants)) < len(variants) and all(_is_a_file(entry) for entry in entries):
-        variants = tuple("" for _ in entries)  # bert.eager/trace.json.gz: the folder tells it
-    workloads = {entry.run.workload for entry in entries}
-    for others in (
-        # A variant's name alone would hide that two runs are of different workloads.
-        *([[]] if len(workloads) == 1 or "" in workloads else []),
-        [[entry.run.workload or entry.path.parent.name for entry in entries]],
-        [[minute(entry.run.created_at) if entry.run.created_at else "" for entry in entries]],
-    ):
-        labels = tuple(
-            _clipped(" · ".join(part for part in parts if part))
-            for parts in zip(*others, variants, strict=True)
-        )
-        if len(set(labels)) == len(labels):
-            return labels
-    return tuple(f"{entry.variant} ({entry.key.split('/', 1)[-1]})" for entry in entries)
-
-
-def _is_a_file(entry: Entry) -> bool:
-    """A trace opened by its path, of which nothing but its name is known."""
-    run = entry.run
-    unnamed = not run.variant and not run.workload and run.name in ("", entry.path.name)
-    return entry.origin == "path" and unnamed and entry.path.is_file()
-
-
-def _clipped(label: str) -> str:
-    """Names of uploads may be as long as a file's name: the beginning and the end tell most."""
-    if len(label) <= _LONGEST_LABEL:
-        return label
-    half = (_LONGEST_LABEL - 1) // 2
-    return f"{label[:half]}…{label[-half:]}"
+    """A short, distinct name for each."""
+    return run_labels(
+        [Labelled(entry.run, entry.path, entry.key.split("/", 1)[-1]) for entry in entries]
+    )
 
 
 def _n_readable(group: Comparable) -> int:

@@ -4,6 +4,7 @@ from collections import Counter
 
 import streamlit as st
 
+from profiler_core.dates import short
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.names import clipped
 from profiler_core.store import library
@@ -17,7 +18,6 @@ from profiler_core.ui.choice import (
     open_choice,
     write_url,
 )
-from profiler_core.ui.dates import short
 from profiler_core.ui.empty_state import nothing_yet
 
 _GROUP, _BASELINE, _CANDIDATES = "fs_pick_group", "fs_pick_baseline", "fs_pick_candidates"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from profiler_core.analysis.compilation.compile_time import compile_time
-from profiler_core.analysis.compilation.cost import compile_cost
+from profiler_core.analysis.compilation.cost import compile_cost, with_break_even
 from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.engines import engine_name, engines_in, is_engine, memory_note
 from profiler_core.analysis.ledger.engines import OPAQUE, engine_graph
@@ -20,6 +20,7 @@ from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 from profiler_core.model.inductor import CompiledGraph, GraphNode
+from tests.builders import a_step_time
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
 OPENVINO, OPENXLA = "customcnn_openvino.openvino", "simplecnn_openxla.openxla"
@@ -139,12 +140,11 @@ def test_the_allocators_peak_is_not_shown_for_what_it_does_not_hold(name):
 def test_compiling_costs_what_the_first_call_does_not_what_the_log_holds():
     run, trace = read(OPENXLA)
     log = read_compile_log(run)
-    cost = compile_cost(
-        run.record, compiling=compile_time(log), candidate_step_ns=6e8, saved_ns=1e9
-    )
+    cost = compile_cost(run.record, compiling=compile_time(log), step_ns=6e8)
+    earned = with_break_even(cost, None, "faster", a_step_time(int(16e8), int(6e8)))
+    assert earned.break_even_steps == math.ceil(cost.seconds)  # not by Dynamo's part alone
     assert cost.source == "first call"
     assert cost.seconds == pytest.approx(run.record.measurement.first_call_ns / 1e9 - 0.6)
-    assert cost.break_even_steps == math.ceil(cost.seconds)  # not by Dynamo's part alone
     assert compilation_report(log, trace=trace).engine == "openxla"
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.wording.findings import stake_text
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from profiler_core.analysis.findings import Facts, findings, run_findings
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.telemetry.host import HostUse
 from profiler_core.analysis.telemetry.run import run_telemetry
-from profiler_core.analysis.verdict import verdict_sentence
 from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.telemetry.reader import read_gpu_samples
 from profiler_core.model.telemetry import GpuSamples
+from tests.analysis.worded import worded
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 KEYS = {"clocks_differ", "throttled", "power_cap", "host_thread_busy"}
@@ -69,8 +69,8 @@ def test_clocks_apart_are_found_and_said_in_the_verdict(captured):
     assert "1755 MHz" in finding.evidence
     pair = comparison(captured, telemetry(captured, "eager"), slow)
     assert pair.fairness.fair is False
-    assert verdict_sentence(pair).details[0].startswith("Not a fair comparison: the SM clock was")
-    assert "11.4 % apart" in verdict_sentence(pair).details[0]
+    assert worded(pair).details[0].startswith("Not a fair comparison: the SM clock was")
+    assert "11.4 % apart" in worded(pair).details[0]
 
 
 def test_clocks_three_per_cent_apart_are_fair(captured):

@@ -5,9 +5,10 @@ import pytest
 from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.measures import measures
 from profiler_core.analysis.summary import summarise
-from profiler_core.analysis.verdict import verdict_sentence
-from profiler_core.analysis.verdict_kind import cannot_be_told, never_earned_back
+from profiler_core.analysis.verdict import Claim
+from profiler_core.analysis.verdict_kind import cannot_be_told
 from profiler_core.model.run import Numerics
+from tests.analysis.worded import worded
 from tests.builders import a_run, a_trace, kernel, launch, op, step
 
 RIGHT = Numerics(verdict="right", compared="outputs")
@@ -16,7 +17,7 @@ RANDOM = Numerics(verdict="not comparable", reason="two eager runs differ: rando
 
 
 def verdict(baseline, candidate):
-    return verdict_sentence(compare(baseline, [candidate]).candidates[0])
+    return worded(compare(baseline, [candidate]).candidates[0])
 
 
 def timed(wall_ns, variant="default", n=20, **more):
@@ -84,7 +85,7 @@ def test_a_wide_interval_that_holds_one_says_nothing_about_the_difference():
         make_side(a_run(*walls, variant="eager"), None),
         [make_side(a_run(*other, variant="default", first_call_ns=10**9), None)],
     )
-    found = verdict_sentence(comparison.candidates[0])
+    found = worded(comparison.candidates[0])
     assert found.kind == "no_difference"  # as the gate and the sweep know it
     assert found.headline.startswith("Whether default is faster or slower than eager cannot be ")
     assert "95 % interval 0.33 to 3.00" in found.headline
@@ -107,10 +108,7 @@ def test_a_wide_interval_that_holds_one_says_nothing_about_the_difference():
 )
 def test_the_width_is_judged_on_either_side(interval, wide):
     assert cannot_be_told("no_difference", interval) is wide
-    assert never_earned_back("no_difference", interval) == ("cannot be told" if wide else "never")
     assert not cannot_be_told("slower", interval)
-    assert never_earned_back("slower", interval) == "never"
-    assert never_earned_back("faster", interval) is None
 
 
 def test_one_round_is_a_measurement():
@@ -144,8 +142,8 @@ def test_two_uploaded_traces_are_a_measurement():
     assert found.kind == "no_verdict"
     assert found.headline == (
         "Device time per step 5.20 ms → 2.60 ms, the step itself 6.00 ms → 12.0 ms, from "
-        "5200000.json to 2600000.json "
-        "(profiled, 1 step, no repeats): a measurement, not a verdict."
+        "5200000.json to 2600000.json, "
+        "profiled over 1 step without repeats: a measurement, not a verdict."
     )
 
 
@@ -213,7 +211,7 @@ def test_a_trace_without_gpu_events_is_not_compared_with_one_that_has_them():
     comparison = compare(
         make_side(a_run(), host, label="eager"), [make_side(a_run(), gpu, label="default")]
     )
-    found = verdict_sentence(comparison.candidates[0])
+    found = worded(comparison.candidates[0])
     assert found.kind == "no_verdict"
     assert found.headline == (
         "default and eager cannot be compared: the trace of eager holds no GPU events."
@@ -229,7 +227,7 @@ def test_different_workloads_get_measurements_and_no_judgement():
     resnet = timed(27_000_000, record={"workload": "resnet50"})
     comparison = compare(bert, [resnet])
     (found,) = comparison.candidates
-    sentence = verdict_sentence(found)
+    sentence = worded(found)
     assert (found.workloads_differ, sentence.kind) == (True, "no_verdict")
     assert sentence.headline == (
         "eager and default are different workloads: one is bert, the other resnet50, so neither is "
@@ -256,7 +254,77 @@ def test_an_empty_trace_says_why_there_is_no_number():
     empty = make_side(a_run(variant="b"), summarise(a_trace()), label="b")
     (found,) = compare(full, [empty]).candidates
     assert (found.busy_ns[1], found.n_kernels[1], found.empty_traces) == (None, None, ("b",))
-    assert verdict_sentence(found).headline == (
+    assert worded(found).headline == (
         "b and a cannot be compared: the trace of b holds neither steps nor work of a device."
     )
     assert any("no number to show" in note for note in found.notes)
+
+
+def test_a_claim_is_a_heading_and_its_evidence_a_sentence_below_it():
+    found = verdict(timed(52_200_000, "a: b (1)"), timed(26_100_000, "c: d (2)"))
+    assert found.claim is Claim.FASTER
+    assert found.heading == "c: d (2) is 2.00 times as fast as a: b (1)."
+    assert found.grounds.startswith("A step takes 5.22 ms → 2.61 ms (95 % interval")
+    assert found.headline.startswith(f"{found.heading[:-1]}: a step takes 5.22 ms")
+
+
+def compiled(wall_ns, variant, first_call_s, **more):
+    """A run of torch.compile whose first call takes so many seconds longer than a step."""
+    spec = {"compile": True}
+    return timed(
+        wall_ns, variant, first_call_ns=int(first_call_s * 1e9) + wall_ns // 10,
+        record={"spec": spec}, **more,
+    )  # fmt: skip
+
+
+def break_even(baseline, candidate):
+    """(cost, the sentence on it, the table's row) of a pair."""
+    comparison = compare(baseline, [candidate])
+    (sentence,) = (s for s in worded(comparison.candidates[0]).details if "first call" in s)
+    rows = {row.label: row for row in measures(comparison)}
+    return comparison.candidates[0].compile, sentence, rows
+
+
+def test_two_compiled_runs_earn_back_what_the_second_costs_more():
+    # 10 s against 4 s to compile, 1 ms saved of each step: 6 000 steps, not 10 000.
+    cost, sentence, rows = break_even(
+        compiled(20_000_000, "default", 4.0), compiled(10_000_000, "max-autotune", 10.0)
+    )
+    assert (cost.break_even_steps, cost.beyond_baseline_seconds) == (6_000, 6.0)
+    assert sentence == (
+        "The first call costs 10.0 s; that is 6.00 s more than compiling default costs, it has "
+        "paid for itself after 6\u202f000 steps."
+    )
+    assert rows["Compile time"].values == (4e9, 10e9)
+    assert rows["Break-even steps"].values == (None, 6_000)
+
+
+@pytest.mark.parametrize("wall_ns", [10_000_000, 30_000_000])
+def test_what_costs_no_more_to_compile_has_nothing_to_earn_back(wall_ns):
+    cost, sentence, rows = break_even(
+        compiled(20_000_000, "max-autotune", 10.0), compiled(wall_ns, "default", 4.0)
+    )
+    assert cost.break_even_steps is None
+    assert sentence == (
+        "The first call costs 4.00 s; that is 6.00 s less than compiling max-autotune costs, so "
+        "there is nothing to earn back."
+    )
+    assert rows["Break-even steps"].word(1) == "costs no more"
+
+
+def test_a_compiled_baseline_of_unknown_cost_leaves_no_break_even():
+    baseline = timed(20_000_000, "default", record={"spec": {"compile": True}})
+    cost, sentence, rows = break_even(baseline, compiled(10_000_000, "max-autotune", 10.0))
+    assert cost.break_even_steps is None
+    assert sentence == (
+        "The first call costs 10.0 s; what compiling default cost is not known, so it cannot be "
+        "told when the difference is earned back."
+    )
+    assert rows["Break-even steps"].word(1) == "not known"
+
+
+def test_the_first_call_of_an_eager_baseline_is_no_compile_time():
+    baseline = timed(20_000_000, "eager", first_call_ns=9_000_000_000)
+    cost, _, rows = break_even(baseline, compiled(10_000_000, "default", 4.0))
+    assert (cost.break_even_steps, cost.beyond_baseline_seconds) == (4_000, None)
+    assert rows["Compile time"].values == (None, 4e9)

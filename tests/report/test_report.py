@@ -11,10 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from profiler_core.analysis.finding_text import stake_text
-from profiler_core.analysis.measure_text import value_text
 from profiler_core.analysis.measures import measures
-from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.analysis.wording.findings import stake_text
+from profiler_core.analysis.wording.measures import value_text
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
 from profiler_core.report import pdf as pdf_module
@@ -24,6 +23,7 @@ from profiler_core.report.markdown import MOST_LINES, markdown, plain
 from profiler_core.report.redaction import redacted
 from profiler_core.report.tables import tables, to_csv, to_parquet
 from profiler_core.session.comparison import Comparison
+from tests.analysis.worded import worded
 from tests.report.made_up import CODE, FOLDER, HOST, USER, hostile_contents
 
 ROOT = Path(__file__).parents[2]
@@ -85,8 +85,7 @@ def test_the_page_says_what_the_analysis_says(contents, html):
     page = _Page(html)
     text = " ".join(page.text)
     for candidate in contents.comparison.candidates:
-        evidence = verdict_sentence(candidate).headline.split(": ", 1)[1]
-        assert evidence[1:] in text
+        assert worded(candidate).grounds[1:] in text
     for measure in measures(contents.comparison):
         for run in range(len(contents.labels)):
             assert value_text(measure, run) in text
@@ -151,7 +150,7 @@ def test_markdown_is_short_and_has_verdict_table_and_findings(contents):
     assert len(text.splitlines()) <= MOST_LINES
     assert "| Step time |" in text and "What to do next" in text
     for candidate in contents.comparison.candidates:
-        assert plain(verdict_sentence(candidate).headline) in text
+        assert plain(worded(candidate).headline) in text
 
 
 @pytest.mark.parametrize(

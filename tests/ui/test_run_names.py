@@ -7,8 +7,8 @@ from profiler_core.store.library import Entry
 from profiler_core.ui.choice import labels_of
 
 
-def an_entry(variant, *, key="run/c/1", workload="resnet50", created_at=None):
-    record = RunRecord(variant=variant, workload=workload, created_at=created_at)
+def an_entry(variant, *, key="run/c/1", workload="resnet50", **more):
+    record = RunRecord(variant=variant, workload=workload, **more)
     return Entry(key=key, path=Path("/runs") / key, run=record, origin="capture")
 
 
@@ -25,6 +25,34 @@ def test_the_same_variant_of_two_weeks_is_told_by_its_time():
     assert labels_of(entries) == (
         "14 Nov 2026, 09:30 UTC · default",
         "21 Nov 2026, 10:00 UTC · default",
+    )
+
+
+def test_the_same_variant_of_two_captures_is_told_by_their_names():
+    entries = [
+        an_entry("default", key=f"run/{day}/default", name=f"{name} default", capture_id=day,
+                 created_at="2026-11-14T09:30:00Z")
+        for day, name in (("20261114-a", "before the fix"), ("20261121-b", "after the fix"))
+    ]  # fmt: skip
+    assert labels_of(entries) == ("before the fix default", "after the fix default")
+
+
+def test_the_same_variant_of_two_folders_is_told_by_the_folders():
+    entries = [an_entry("eager", key=f"path/{folder}/eager") for folder in ("old", "new")]
+    assert labels_of(entries) == ("old/eager", "new/eager")
+    entries = [an_entry("eager", key=f"path/runs/{name}") for name in ("monday", "tuesday")]
+    assert labels_of(entries) == ("runs/monday", "runs/tuesday")
+
+
+def test_the_folder_of_a_capture_is_an_id_and_tells_nothing():
+    entries = [
+        an_entry("eager", key=f"run/{capture}/eager", capture_id=capture, name="resnet50 eager",
+                 created_at=f"2026-11-{day}T09:30:00Z")
+        for day, capture in ((14, "20261114-a"), (21, "20261121-b"))
+    ]  # fmt: skip
+    assert labels_of(entries) == (
+        "14 Nov 2026, 09:30 UTC · eager",
+        "21 Nov 2026, 09:30 UTC · eager",
     )
 
 

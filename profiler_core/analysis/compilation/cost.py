@@ -1,11 +1,23 @@
 """What compiling costs, and after how many steps it has paid for itself (docs/columns.md)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Literal
 
 from profiler_core.analysis.compilation.compile_time import CompileTime
+from profiler_core.analysis.step_time import StepTime
+from profiler_core.analysis.verdict_kind import VerdictKind, cannot_be_told
 from profiler_core.model.run import RunRecord
+
+
+class NoBreakEven(StrEnum):
+    """Why no number of steps earns the compile time back, as a table says it."""
+
+    NEVER = "never"  # nothing is gained per step
+    CANNOT_BE_TOLD = "cannot be told"  # whether anything is gained
+    NOT_DEARER = "costs no more"  # than compiling the baseline
+    BASELINE_UNKNOWN = "not known"  # what compiling the baseline cost, in the same terms
 
 
 @dataclass(frozen=True)
@@ -20,7 +32,10 @@ class CompileCost:
     source: Literal["logs", "first call"] | None = None
     first_call_seconds: float | None = None  # with an empty cache of the compiler
     warm_seconds: float | None = None  # first call in a new process with the cache filled
-    break_even_steps: int | None = None  # of `seconds`; None: never, or the gain is not known
+    # Of `seconds`, or of `beyond_baseline_seconds` where the baseline is compiled too.
+    break_even_steps: int | None = None
+    no_break_even: NoBreakEven | None = None  # None beside no steps: the gain is not known
+    beyond_baseline_seconds: float | None = None  # None: the baseline is not compiled, or not known
 
 
 def is_compiled(record: RunRecord) -> bool | None:
@@ -30,41 +45,84 @@ def is_compiled(record: RunRecord) -> bool | None:
 
 
 def compile_cost(
-    record: RunRecord,
-    *,
-    compiling: CompileTime | None,
-    candidate_step_ns: float | None,
-    saved_ns: float | None,
+    record: RunRecord, *, compiling: CompileTime | None, step_ns: float | None
 ) -> CompileCost:
-    """The cost of compiling the candidate: from its logs, else from its first call.
+    """The cost of compiling a run: from its logs, else from its first call; no break-even yet.
 
     For a backend with an engine of its own always from the first call.
 
     Args:
-        record: of the candidate.
+        record: of the run.
         compiling: what its logs say; None without logs.
-        candidate_step_ns: its unprofiled step time.
-        saved_ns: baseline - candidate per step, where that difference is one; else None.
+        step_ns: its unprofiled step time.
     """
     if is_compiled(record) is False:
         return CompileCost()
     first = warm = None
-    if record.measurement is not None and candidate_step_ns is not None:
-        first = _beyond(record.measurement.first_call_ns, candidate_step_ns)
-        warm = _beyond(record.measurement.warm_first_call_ns, candidate_step_ns)
+    if record.measurement is not None and step_ns is not None:
+        first = _beyond(record.measurement.first_call_ns, step_ns)
+        warm = _beyond(record.measurement.warm_first_call_ns, step_ns)
     engine = record.measurement.engine if record.measurement is not None else None
     if engine is not None and first is not None:
         compiling = None  # its engine compiles when it is first called, which no log holds
     seconds = compiling.seconds if compiling else first
     if seconds is None:
         return CompileCost()
-    return CompileCost(
-        seconds=seconds,
-        source="logs" if compiling else "first call",
-        first_call_seconds=first,
-        warm_seconds=warm,
-        break_even_steps=math.ceil(seconds * 1e9 / saved_ns) if saved_ns and saved_ns > 0 else None,
-    )
+    source: Literal["logs", "first call"] = "logs" if compiling else "first call"
+    return CompileCost(seconds, source, first, warm)
+
+
+def baseline_cost(record: RunRecord, cost: CompileCost) -> CompileCost | None:
+    """What compiling the baseline cost; None: it is not compiled, as far as run.json or a log says.
+
+    A first call alone does not tell: that of an eager run costs something, too.
+    """
+    compiled = is_compiled(record)
+    if compiled is None:
+        compiled = cost.source == "logs" and bool(cost.seconds)
+    return cost if compiled else None
+
+
+def with_break_even(
+    cost: CompileCost, baseline: CompileCost | None, verdict: VerdictKind, time: StepTime
+) -> CompileCost:
+    """After how many steps the candidate has paid for what compiling it costs more, or why never.
+
+    The only place where this is decided.
+
+    Args:
+        cost: of the candidate.
+        baseline: of a compiled baseline, else None.
+        verdict: on the pair; another workload has none, and must not be asked about.
+        time: of both; only times without the profiler earn anything.
+    """
+    if cost.seconds is None or time.clock != "unprofiled":
+        return cost
+    seconds = cost.seconds
+    if baseline is not None:
+        beyond = _beyond_baseline(cost, baseline)
+        if beyond is None:
+            return replace(cost, no_break_even=NoBreakEven.BASELINE_UNKNOWN)
+        cost, seconds = replace(cost, beyond_baseline_seconds=beyond), beyond
+        if beyond <= 0:
+            return replace(cost, no_break_even=NoBreakEven.NOT_DEARER)
+    if cannot_be_told(verdict, time.interval):
+        return replace(cost, no_break_even=NoBreakEven.CANNOT_BE_TOLD)
+    saved_ns = (time.baseline_ns or 0) - (time.candidate_ns or 0)
+    if verdict in ("slower", "no_difference"):
+        return replace(cost, no_break_even=NoBreakEven.NEVER)
+    if saved_ns <= 0:
+        return cost
+    return replace(cost, break_even_steps=math.ceil(seconds * 1e9 / saved_ns))
+
+
+def _beyond_baseline(cost: CompileCost, baseline: CompileCost) -> float | None:
+    """How much more compiling the candidate costs, both from logs or both from first calls; s."""
+    if cost.seconds is not None and baseline.seconds is not None and cost.source == baseline.source:
+        return cost.seconds - baseline.seconds
+    if cost.first_call_seconds is None or baseline.first_call_seconds is None:
+        return None
+    return cost.first_call_seconds - baseline.first_call_seconds
 
 
 def _beyond(call_ns: int | None, step_ns: float) -> float | None:

@@ -15,14 +15,10 @@ def clocks_differ(facts: Facts) -> Finding | None:
     judged = facts.comparison.fairness if facts.comparison else None
     if judged is None or facts.comparison is None:
         return None
-    pairs = (("SM", judged.sm_clock_mhz), ("memory", judged.memory_clock_mhz))
     apart = [
-        f"{clock} clock {baseline_mhz:.0f} MHz ({facts.comparison.baseline_label}) and "
-        f"{candidate_mhz:.0f} MHz ({facts.comparison.label})"
-        for clock, (baseline_mhz, candidate_mhz) in pairs
-        if baseline_mhz
-        and candidate_mhz
-        and abs(baseline_mhz - candidate_mhz) / max(baseline_mhz, candidate_mhz) > MOST_APART
+        f"{clocks.clock} {clocks.mhz[0]:.0f} MHz ({facts.comparison.baseline_label}) and "
+        f"{clocks.mhz[1]:.0f} MHz ({facts.comparison.label})"
+        for clocks in judged.clocks_apart
     ]
     if not apart:
         return None

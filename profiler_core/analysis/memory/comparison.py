@@ -1,21 +1,27 @@
-"""Two runs' memory beside each other: what changed, and what bounds the change."""
+"""Two runs' memory beside each other: what changed, and what bounds the change.
+
+Words are made of it by `wording.memory`.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.memory.vanished import Vanished, vanished_by_group, vanished_by_source
 from profiler_core.errors import FusionscopeError
-from profiler_core.units import format_bytes, format_change, format_share
 
 
 @dataclass(frozen=True)
 class MemoryComparison:
-    """Baseline and candidate. None: one of the two lacks what it needs."""
+    """Baseline and candidate; bytes. None: one of the two lacks what it needs."""
 
-    headline: str
-    bound: str | None  # what keeps the peak from changing more
+    peak_of: Literal["reserved", "allocated"] | None  # what both have; reserved first
+    peak_bytes: tuple[int, int] | None
+    there_before: float | None  # share of the baseline's allocated peak; compiling keeps it
+    of_step_bytes: tuple[int | None, int | None]  # of the allocated peaks, made by the step
+    pool_bytes: int  # in private pools of the candidate's CUDA graphs
     vanished: Vanished | None
     problem: str | None  # why `vanished` is None
 
@@ -34,8 +40,17 @@ def compare_memory(
             understand, and then the snapshots' source lines are used.
     """
     vanished, problem = _vanished(baseline, candidate, make_ledger)
+    peak_of, peak_bytes = _peaks(baseline, candidate)
+    of_step = _of_step(baseline)
+    peak = baseline.peaks.allocated_bytes
     return MemoryComparison(
-        _headline(baseline, candidate), _bound(baseline, candidate), vanished, problem
+        peak_of=peak_of,
+        peak_bytes=peak_bytes,
+        there_before=None if of_step is None or not peak else 1 - of_step / peak,
+        of_step_bytes=(of_step, _of_step(candidate) if candidate.live is not None else None),
+        pool_bytes=candidate.segments.private_bytes if candidate.segments else 0,
+        vanished=vanished,
+        problem=problem,
     )
 
 
@@ -66,57 +81,20 @@ def _vanished(
     )
 
 
-def _headline(baseline: MemoryReport, candidate: MemoryReport) -> str:
-    baseline_bytes, candidate_bytes = baseline.peaks.reserved_bytes, candidate.peaks.reserved_bytes
-    if baseline_bytes is None or candidate_bytes is None or not baseline_bytes:
-        baseline_bytes, candidate_bytes = (
-            baseline.peaks.allocated_bytes,
-            candidate.peaks.allocated_bytes,
-        )
-        if baseline_bytes is None or candidate_bytes is None or not baseline_bytes:
-            return "The files do not say the peaks of both runs."
-        verb = "allocates"
-    else:
-        verb = "reserves"
-    ratio = candidate_bytes / baseline_bytes
-    if abs(ratio - 1) < 0.02:
-        return f"The candidate {verb} as much as the baseline: {format_bytes(candidate_bytes)}."
-    return (
-        f"The candidate {verb} {_in_words(ratio)} at its peak: {format_bytes(candidate_bytes)} "
-        f"against {format_bytes(baseline_bytes)}."
-    )
+def _peaks(
+    baseline: MemoryReport, candidate: MemoryReport
+) -> tuple[Literal["reserved", "allocated"] | None, tuple[int, int] | None]:
+    """The peaks that both have: of what was reserved, else of what was allocated."""
+    reserved = baseline.peaks.reserved_bytes, candidate.peaks.reserved_bytes
+    if reserved[0] and reserved[1] is not None:
+        return "reserved", (reserved[0], reserved[1])
+    allocated = baseline.peaks.allocated_bytes, candidate.peaks.allocated_bytes
+    if allocated[0] and allocated[1] is not None:
+        return "allocated", (allocated[0], allocated[1])
+    return None, None
 
 
-def _in_words(ratio: float) -> str:
-    """A change as people say it: "7 % less", "12 % more", "×11.2 as much"."""
-    change = format_change(ratio)
-    ending = {"−": " less", "+": " more"}.get(change[0])
-    return change[1:] + ending if ending else change + " as much"
-
-
-def _bound(baseline: MemoryReport, candidate: MemoryReport) -> str | None:
-    """What compiling cannot touch, and what a graph's pool costs."""
-    sentences = []
-    before, peak = baseline.before_bytes, baseline.peaks.allocated_bytes
-    if before is not None and peak and 0 <= before <= peak:
-        of_step = peak - before
-        sentences.append(
-            f"{format_share(before / peak)} of what the baseline has allocated at its peak was "
-            f"there before the step (weights, inputs, optimizer state), and compiling cannot "
-            f"change it; {format_bytes(of_step)} are made by the step."
-        )
-        candidate_before, after = candidate.before_bytes, candidate.peaks.allocated_bytes
-        if (
-            candidate_before is not None
-            and after
-            and 0 <= candidate_before <= after
-            and candidate.live is not None
-        ):
-            sentences.append(f"In the candidate it is {format_bytes(after - candidate_before)}.")
-    pools = candidate.segments.private_bytes if candidate.segments else 0
-    if pools:
-        sentences.append(
-            f"{format_bytes(pools)} of what the candidate reserves belong to the private pools of "
-            "its CUDA graphs: they are kept between replays."
-        )
-    return " ".join(sentences) or None
+def _of_step(report: MemoryReport) -> int | None:
+    """What the step makes of the allocated peak; the rest was there before it."""
+    before, peak = report.before_bytes, report.peaks.allocated_bytes
+    return peak - before if before is not None and peak and 0 <= before <= peak else None

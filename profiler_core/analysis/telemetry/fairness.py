@@ -1,31 +1,41 @@
 """Did the GPU run in the same state for both variants?
 
 A comparison is not a fair one where the clocks lie more than 3 % apart, or where heat or power
-throttled one of the two.
+throttled one of the two. Words are made of it by `wording.telemetry`.
 """
 
 from dataclasses import dataclass
 
+from profiler_core.analysis.telemetry.clock_events import ClockEvent
 from profiler_core.analysis.telemetry.run import RunTelemetry
-from profiler_core.units import format_share
 
 MOST_APART = 0.03
-PREFIX = "Not a fair comparison: "
+
+_Pair = tuple[float | None, float | None]  # (baseline, candidate)
+
+
+@dataclass(frozen=True)
+class ClocksApart:
+    """A clock that was not the same for both; `apart` is |b − a| over the greater of the two."""
+
+    clock: str
+    mhz: tuple[float, float]
+    apart: float
 
 
 @dataclass(frozen=True)
 class Fairness:
-    """fair is None where it cannot be judged; `sentences` say why it is as it is.
-
-    Pairs are (baseline, candidate); sm_clock_apart is |b − a| over the greater of the two.
-    """
+    """fair is None where it cannot be judged, because of the runs `without_clocks`."""
 
     fair: bool | None
-    sentences: tuple[str, ...]
-    sm_clock_mhz: tuple[float | None, float | None] = (None, None)
-    memory_clock_mhz: tuple[float | None, float | None] = (None, None)
+    labels: tuple[str, str]
+    sm_clock_mhz: _Pair = (None, None)
+    memory_clock_mhz: _Pair = (None, None)
     sm_clock_apart: float | None = None
     throttled: tuple[bool | None, bool | None] = (None, None)
+    clocks_apart: tuple[ClocksApart, ...] = ()
+    throttling: tuple[tuple[str, ClockEvent], ...] = ()  # (label, what held its clocks back)
+    without_clocks: tuple[str, ...] = ()  # labels
 
 
 def fairness(
@@ -35,62 +45,48 @@ def fairness(
     sides = (baseline, candidate)
     if all(side is None or side.gpu_index is None for side in sides):
         return None
-    without = [
+    without = tuple(
         label
         for side, label in zip(sides, labels, strict=True)
         if side is None or side.sm_clock_mhz is None
-    ]
+    )
     if baseline is None or candidate is None:
-        return Fairness(None, (_unknown(without),))
-    clocks = (baseline.sm_clock_mhz, candidate.sm_clock_mhz)
-    memory = (baseline.memory_clock_mhz, candidate.memory_clock_mhz)
-    unfair = [*_apart("SM clock", clocks, labels), *_apart("memory clock", memory, labels)]
-    for side, label in zip((baseline, candidate), labels, strict=True):
-        unfair += [
-            f"the clocks of {label} were {event.words} ({event.name}, "
-            f"{format_share(event.share)} of the samples)"
-            for event in side.throttling
-        ]
+        return Fairness(None, labels, without_clocks=without)
+    sm_mhz = (baseline.sm_clock_mhz, candidate.sm_clock_mhz)
+    memory_mhz = (baseline.memory_clock_mhz, candidate.memory_clock_mhz)
+    apart = (*_apart("SM clock", sm_mhz), *_apart("memory clock", memory_mhz))
+    throttling = tuple(
+        (label, event)
+        for side, label in zip((baseline, candidate), labels, strict=True)
+        for event in side.throttling
+    )
     throttled = tuple(
         None if side.clock_events is None else bool(side.throttling)
         for side in (baseline, candidate)
     )
-    apart = _fraction(clocks)
-    if unfair:
-        sentences = (f"{PREFIX}{'; '.join(unfair)}.",)
-        return Fairness(False, sentences, clocks, memory, apart, (throttled[0], throttled[1]))
-    if without:
-        sentences = (_unknown(without),)
-        return Fairness(None, sentences, clocks, memory, apart, (throttled[0], throttled[1]))
-    sentences = (
-        f"{labels[0]} and {labels[1]}: SM clock {clocks[0]:.0f} and {clocks[1]:.0f} MHz"
-        + (", neither was throttled." if None not in throttled else "; whether it was throttled is "
-           "not known."),
-    )  # fmt: skip
-    return Fairness(True, sentences, clocks, memory, apart, (throttled[0], throttled[1]))
+    return Fairness(
+        fair=False if apart or throttling else None if without else True,
+        labels=labels,
+        sm_clock_mhz=sm_mhz,
+        memory_clock_mhz=memory_mhz,
+        sm_clock_apart=_fraction(sm_mhz),
+        throttled=(throttled[0], throttled[1]),
+        clocks_apart=apart,
+        throttling=throttling,
+        without_clocks=without,
+    )
 
 
-def _apart(
-    clock: str, pair: tuple[float | None, float | None], labels: tuple[str, str]
-) -> list[str]:
-    apart = _fraction(pair)
-    if apart is None or apart <= MOST_APART:
-        return []
-    return [
-        f"the {clock} was {pair[0]:.0f} MHz for {labels[0]} and {pair[1]:.0f} MHz for {labels[1]}, "
-        f"{apart * 100:.1f} % apart (at most {MOST_APART * 100:.0f} % is fair)"
-    ]
+def _apart(clock: str, mhz: _Pair) -> tuple[ClocksApart, ...]:
+    baseline, candidate = mhz
+    apart = _fraction(mhz)
+    if baseline is None or candidate is None or apart is None or apart <= MOST_APART:
+        return ()
+    return (ClocksApart(clock, (baseline, candidate), apart),)
 
 
-def _fraction(pair: tuple[float | None, float | None]) -> float | None:
+def _fraction(pair: _Pair) -> float | None:
     baseline, candidate = pair
     if baseline is None or candidate is None or not max(baseline, candidate):
         return None
     return abs(candidate - baseline) / max(baseline, candidate)
-
-
-def _unknown(without: list[str]) -> str:
-    return (
-        f"Whether the GPU was in the same state for both is not known: the clocks of "
-        f"{' and '.join(without)} were not sampled for long enough."
-    )

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint
-from profiler_core.analysis.sweep.words import short_failure, value_text
+from profiler_core.analysis.wording.sweep import short_failure, value_text
 from profiler_core.figures.names import clipped, plotly_text
 from profiler_core.figures.theme import Palette
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
-from profiler_core.analysis.sweep.words import value_text
+from profiler_core.analysis.wording.sweep import value_text
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.sweep.axis import decades, mark_failures, value_axis, x_position
 from profiler_core.figures.template import new_figure

@@ -1,23 +1,21 @@
 """The first page: what was run, is it worth it, the numbers, where the time of a step went."""
 
-import re
 from html import escape
 
-from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
-from profiler_core.analysis.headline import split_headline
-from profiler_core.analysis.measure_text import change_text, value_text
 from profiler_core.analysis.measures import Judgement, Measure, measures, step_bars_of
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.verdict import verdict_sentence
+from profiler_core.analysis.wording.findings import stake_text
+from profiler_core.analysis.wording.measures import change_text, value_text
+from profiler_core.analysis.wording.verdict import headline as words
 from profiler_core.figures.step_bars import step_bars, step_legend
 from profiler_core.figures.theme import LIGHT
+from profiler_core.markup import phrase
 from profiler_core.report.contents import Contents
 from profiler_core.report.html.charts import Charts
 from profiler_core.report.html.pieces import legend, paragraph, table
 from profiler_core.units import format_duration
 
-_FACTOR = re.compile(r"\d+(?:\.\d+)? times")
 _CLASS: dict[Judgement, str] = {"better": "better", "worse": "worse", "same": "", "unjudged": ""}
 _FIRST = 3  # findings on the first page; all of them stand in their candidate's chapter
 
@@ -35,21 +33,9 @@ def headline(contents: Contents) -> str:
     comparison = contents.comparison
     record = comparison.baseline.run.record
     html = paragraph(" · ".join(run_facts(record)), "eyebrow")
-    lead = contents.lead
-    if lead is None:
-        sentences = [verdict_sentence(c).headline for c in comparison.candidates]
-        time = format_duration(comparison.baseline.step_time_ns)
-        title = f"{comparison.baseline.label}: {time} per step."
-        return html + f"<h1>{escape(title)}</h1>" + "".join(map(_lead, sentences))
-    verdict = verdict_sentence(lead)
-    first, evidence = split_headline(verdict.headline, (lead.label, lead.baseline_label))
-    bad = ' class="bad"' if verdict.kind in ("wrong_numerics", "slower") else ""
-    html += f"<h1{bad}>{_emphasised(first, lead.label)}</h1>"
-    html += _lead(" ".join((evidence, *verdict.details)).strip())
-    for candidate in comparison.candidates:
-        if candidate is not lead:
-            html += _lead(verdict_sentence(candidate).headline)
-    return html
+    first = words(comparison)
+    bad = ' class="bad"' if first.is_bad else ""
+    return html + f"<h1{bad}>{phrase(first.title)}</h1>" + "".join(map(_lead, first.lines))
 
 
 def measure_table(contents: Contents) -> str:
@@ -119,11 +105,3 @@ def _row(measure: Measure) -> list[str]:
 
 def _lead(text: str) -> str:
     return paragraph(text, "lead")
-
-
-def _emphasised(text: str, label: str) -> str:
-    """The candidate's name and the factor in the accent colour."""
-    html, name = escape(text), escape(label)
-    if html.startswith(name):
-        html = f"<em>{name}</em>{html[len(name) :]}"
-    return _FACTOR.sub(lambda m: f"<em>{m.group()}</em>", html, count=1)

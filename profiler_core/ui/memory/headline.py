@@ -8,9 +8,12 @@ import streamlit as st
 from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.report import MemoryReport
+from profiler_core.analysis.wording.memory import bound, headline
 from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.headline import show_claim
 from profiler_core.ui.memory.data import Remembered
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.run_heads import breakable
 from profiler_core.units import format_bytes, format_change, format_count
@@ -88,30 +91,24 @@ def choose_candidate(choice: Choice) -> int | None:
 
 def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | None) -> None:
     """Facts, one sentence, what bounds the change, and the numbers as a table."""
-    facts = " · ".join(escape(fact) for fact in entry_facts(runs[0].entry))
+    first = runs[0]
+    bounds: tuple[str, ...] = ()
     if comparison is not None:
-        sentence = comparison.headline.replace("The candidate", runs[1].label)
-        bound = (comparison.bound or "").replace("the candidate", runs[1].label)
-        bound = bound.replace("the baseline", runs[0].label)
-        sentence = sentence.replace("the baseline", runs[0].label)
+        labels = (first.label, runs[1].label)
+        sentence, bounds = headline(comparison, labels), bound(comparison, labels)
     else:
-        reserved, allocated = (
-            runs[0].report.peaks.reserved_bytes,
-            runs[0].report.peaks.allocated_bytes,
-        )
-        held_bytes = format_bytes(reserved if reserved is not None else allocated)
-        sentence, bound = f"{runs[0].label} holds {held_bytes} at its peak.", ""
-    if len(runs) > 1 and is_another_workload(differences(runs[0].entry.run, runs[1].entry.run)):
-        bound = (
-            f"{runs[0].label} and {runs[1].label} are different workloads: what differs between "
-            f"them is not what compiling did. {bound}"
+        peaks = first.report.peaks
+        peak = peaks.allocated_bytes if peaks.reserved_bytes is None else peaks.reserved_bytes
+        sentence = f"{first.label} holds {format_bytes(peak)} at its peak."
+    if len(runs) > 1 and is_another_workload(differences(first.entry.run, runs[1].entry.run)):
+        bounds = (
+            f"{first.label} and {runs[1].label} are different workloads: what differs between "
+            "them is not what compiling did.",
+            *bounds,
         )
     sources = dict.fromkeys(r.report.peaks.source for r in runs if r.report.peaks.source)
-    st.html(
-        f"<p class=fs-eyebrow>{facts}</p><h1 class=fs-verdict>{escape(sentence)}</h1>"
-        f"<p class=fs-sub>{escape(bound)}</p>"
-        f"<p class=fs-note>Peaks: {escape('; '.join(sources) or 'not known')}.</p>"
-    )
+    show_claim(entry_facts(first.entry), (sentence,), [" ".join(bounds)])
+    show_notes([f"Peaks: {'; '.join(sources) or 'not known'}."])
     st.html(_table(runs))
 
 

@@ -5,8 +5,8 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.wording.findings import stake_text
 from profiler_core.ui.links import Query, arrow_to
 from profiler_core.ui.page import section
 

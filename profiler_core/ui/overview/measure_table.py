@@ -6,8 +6,8 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.compare import ComparedNumbers, Side
-from profiler_core.analysis.measure_text import change_text, value_text
 from profiler_core.analysis.measures import Judgement, Measure, measures
+from profiler_core.analysis.wording.measures import change_text, value_text
 from profiler_core.ui.run_heads import breakable
 from profiler_core.ui.states import state_badge
 

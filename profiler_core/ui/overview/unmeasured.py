@@ -5,14 +5,15 @@ page that answers from it.
 """
 
 from dataclasses import dataclass
-from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.wording.sentence import listed
 from profiler_core.model.run import RunFiles
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.headline import show_claim
 from profiler_core.ui.links import page_link
-from profiler_core.ui.overview.headline import entry_facts, state_paragraphs
+from profiler_core.ui.overview.headline import entry_facts, state_sentences
 from profiler_core.ui.overview.parts import show_what_is_missing
 
 
@@ -32,15 +33,15 @@ def show_unmeasured(choice: Choice) -> None:
     """Say that nothing was timed, what there is instead, and lead to it."""
     runs = choice.comparison.runs
     sources = list(dict.fromkeys(source for run in runs for source in _held(run.files)))
-    facts = " · ".join(escape(fact) for fact in entry_facts(choice.baseline))
-    names = " and ".join(choice.labels)
-    listed = " and ".join(source.what for source in sources) or "nothing that can be shown"
-    st.html(
-        f"<p class=fs-eyebrow>{facts}</p>"
-        f"<h1 class=fs-verdict>{escape(names)}: no step was timed</h1>"
-        f"<p class=fs-sub>There is {listed} here, and no trace with events that can be read: how "
-        "long a step takes, and where its time goes, is unknown.</p>"
-        f"{state_paragraphs(choice)}"
+    available = listed([source.what for source in sources]) or "nothing that can be shown"
+    show_claim(
+        entry_facts(choice.baseline),
+        (f"{listed(choice.labels)}: no step was timed",),
+        [
+            f"There is {available} here, and no trace with events that can be read: how long a "
+            "step takes, and where its time goes, is unknown."
+        ],
+        warnings=state_sentences(choice),
     )
     with st.container(horizontal=True, key="fs_way_on"):
         for source in sources:

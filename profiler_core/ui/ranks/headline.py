@@ -1,35 +1,19 @@
 """The first thing on the page: who waits for whom, in one sentence."""
 
-import re
-from html import escape
-
-import streamlit as st
-
 from profiler_core.analysis.ranks.comparison import overlap_share
-from profiler_core.analysis.ranks.words import evidence, headline
+from profiler_core.analysis.wording.ranks import evidence, headline
+from profiler_core.analysis.wording.sentence import Phrase, listed
+from profiler_core.ui.headline import show_claim
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.ranks.data import Seen, SeenJob
 from profiler_core.units import format_change, format_duration, format_share
-
-_RANK = re.compile(r"(?<=for )rank \d+")
 
 
 def show_headline(chosen: Seen) -> None:
     """Facts, the sentence on the baseline (or on all, where it is the same), and the evidence."""
     jobs = chosen.jobs
     facts = [*entry_facts(jobs[0].entry), f"{len(jobs[0].job.ranks)} ranks"]
-    sentences = [headline(job_seen.job) for job_seen in jobs]
-    bad = " fs-worse" if any(job_seen.job.straggler for job_seen in jobs) else ""
-    if len(set(sentences)) == 1:
-        title = _emphasised(sentences[0])
-        if len(jobs) > 1:
-            title += f", {_with(jobs)}"
-    else:
-        title = "; ".join(
-            f"in {escape(job_seen.label)}, {_emphasised(sentence[:1].lower() + sentence[1:])}"
-            for job_seen, sentence in zip(jobs, sentences, strict=True)
-        )
-        title = title[:1].upper() + title[1:]
+    bad = any(job_seen.job.straggler for job_seen in jobs)
     lines = []
     for job_seen in jobs:
         text = evidence(job_seen.job)
@@ -37,20 +21,21 @@ def show_headline(chosen: Seen) -> None:
             lines.append(f"{job_seen.label}: {text}" if len(jobs) > 1 else text)
     if len(jobs) > 1:
         lines.append(_change(jobs[0], jobs[1]))
-    st.html(
-        f"<p class=fs-eyebrow>{' · '.join(escape(fact) for fact in facts)}</p>"
-        f"<h1 class='fs-verdict{bad}'>{title}</h1>"
-        + "".join(f"<p class=fs-sub>{escape(line)}</p>" for line in lines if line)
-    )
+    show_claim(facts, _title(jobs), lines, bad=bad)
 
 
-def _with(jobs: tuple[SeenJob, ...]) -> str:
-    names = [escape(job_seen.label) for job_seen in jobs]
-    return f"in {', '.join(names[:-1])} and {names[-1]} alike"
-
-
-def _emphasised(sentence: str) -> str:
-    return _RANK.sub(lambda match: f"<em>{match[0]}</em>", escape(sentence))
+def _title(jobs: tuple[SeenJob, ...]) -> Phrase:
+    """One claim where all jobs share it, else one for each."""
+    first, *others = (headline(job_seen.job) for job_seen in jobs)
+    labels = [job_seen.label for job_seen in jobs]
+    if not others:
+        return first
+    if all(other == first for other in others):
+        return (*first, f", in {listed(labels)} alike")
+    title: Phrase = ()
+    for position, (label, job_seen) in enumerate(zip(labels, jobs, strict=True)):
+        title += headline(job_seen.job, f"; in {label}, " if position else f"In {label}, ")
+    return title
 
 
 def _change(first: SeenJob, second: SeenJob) -> str:

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from profiler_core.analysis.finding_text import stake_text
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.run_labels import run_facts
+from profiler_core.analysis.wording.findings import stake_text
+from profiler_core.analysis.wording.verdict import details, statement
 from profiler_core.model.review import ReviewFinding, ReviewSide
 from profiler_core.store import history
 from profiler_core.store.library import Entry
@@ -28,8 +29,8 @@ def gathered(choice: Choice) -> tuple[tuple[ReviewSide, ...], tuple[ReviewFindin
             verdict = pair.verdict
             headlines = {
                 "verdict": verdict.kind,
-                "headline": verdict.headline,
-                "details": " ".join(verdict.details),
+                "headline": statement(verdict).sentence,
+                "details": " ".join(details(verdict)),
             }
             findings += _findings(position, pair.findings or ())
         sides.append(

@@ -4,11 +4,11 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.dates import minute
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.review import Review
 from profiler_core.store import history
 from profiler_core.ui.choice import open_choice, query_of
-from profiler_core.ui.dates import minute
 from profiler_core.ui.links import page_link
 from profiler_core.ui.report.download import offer_report
 from profiler_core.ui.review.address import absolute_address, close_review

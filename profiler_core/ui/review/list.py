@@ -4,10 +4,10 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.dates import short
 from profiler_core.model.review import ReviewHead
 from profiler_core.store import history
 from profiler_core.ui.address import in_address
-from profiler_core.ui.dates import short
 from profiler_core.ui.review.address import address_of
 from profiler_core.ui.review.doing import tell
 from profiler_core.ui.review.words import OPEN, WORDS, verdict_chip

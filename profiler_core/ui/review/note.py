@@ -5,10 +5,10 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.dates import short
 from profiler_core.model.review import Review, ReviewFinding, ReviewNote
 from profiler_core.store import history
 from profiler_core.store.history.reviews import LONGEST_TEXT
-from profiler_core.ui.dates import short
 from profiler_core.ui.page import section
 from profiler_core.ui.review.doing import told
 from profiler_core.ui.review.writer import writer

@@ -5,9 +5,9 @@ from typing import cast
 
 import streamlit as st
 
+from profiler_core.dates import short
 from profiler_core.model.review import VERDICTS, Review, ReviewVerdict, SignOff
 from profiler_core.store import history
-from profiler_core.ui.dates import short
 from profiler_core.ui.page import section
 from profiler_core.ui.review.doing import told
 from profiler_core.ui.review.words import WORDS, verdict_chip

@@ -6,10 +6,10 @@ meanwhile, this page keeps what was typed, says so, and saves nothing over the o
 
 import streamlit as st
 
+from profiler_core.dates import short
 from profiler_core.model.review import VERDICTS, Review
 from profiler_core.store import history
 from profiler_core.store.history.reviews import LONGEST_TEXT, LONGEST_TITLE
-from profiler_core.ui.dates import short
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.review.doing import told

@@ -6,10 +6,10 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.weekly import WeeklyReview, weekly_reviews
+from profiler_core.dates import short
 from profiler_core.store import history
 from profiler_core.store.library import key_of_recorded
 from profiler_core.ui.choice import open_choice
-from profiler_core.ui.dates import short
 from profiler_core.ui.page import section
 from profiler_core.ui.review.address import address_of
 from profiler_core.ui.review.start import begin_review

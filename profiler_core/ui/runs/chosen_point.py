@@ -5,13 +5,13 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.trend import TrendPoint
+from profiler_core.dates import minute
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.trend import format_metric
 from profiler_core.model.history import RecordedRun
 from profiler_core.store import history
 from profiler_core.store.library import key_of_recorded
 from profiler_core.ui.choice import query_of
-from profiler_core.ui.dates import minute
 from profiler_core.ui.links import href, page_link
 from profiler_core.ui.routes.run_zip import SCOPE as EXPORT
 from profiler_core.ui.routes.signing import signed

@@ -5,13 +5,13 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.dates import minute
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.history import RecordedRun
 from profiler_core.settings import settings
 from profiler_core.store import history
 from profiler_core.store.library import key_of_recorded
 from profiler_core.ui.choice import query_of
-from profiler_core.ui.dates import minute
 from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import problem_card

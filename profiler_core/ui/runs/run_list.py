@@ -6,12 +6,12 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.dates import minute
 from profiler_core.errors import FusionscopeError
 from profiler_core.store.deletion import delete
 from profiler_core.store.library import Comparable, Entry
 from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import labels_of, query_of
-from profiler_core.ui.dates import minute
 from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.page import section

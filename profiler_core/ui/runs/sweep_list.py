@@ -5,9 +5,9 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.dates import minute
 from profiler_core.store.library import Comparable
 from profiler_core.store.sweeps import SweepGroup, sweeps
-from profiler_core.ui.dates import minute
 from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.page import section
 from profiler_core.ui.sweep.choose import query_of_sweep

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from profiler_core.analysis.sweep.series import Sweep
-from profiler_core.analysis.sweep.words import value_text, without_speedup
+from profiler_core.analysis.wording.sweep import value_text, without_speedup
 from profiler_core.figures.sweep.measure import (
     MEASURES,
     SweepMeasure,

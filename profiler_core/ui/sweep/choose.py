@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from profiler_core.dates import short
 from profiler_core.errors import BadInput
 from profiler_core.store import library
 from profiler_core.store.sweeps import SweepGroup, sweeps
 from profiler_core.ui.choice import keys_in_url
-from profiler_core.ui.dates import short
 from profiler_core.ui.links import page_link
 from profiler_core.ui.run_picker import unique_labels
 

@@ -5,7 +5,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.sweep.series import Sweep
-from profiler_core.analysis.sweep.words import failures, short_failures
+from profiler_core.analysis.wording.sweep import short_failures, shortened_failures
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 
@@ -19,7 +19,7 @@ def show_short_failures(sweep: Sweep) -> None:
 
 def show_what_is_missing(sweep: Sweep, problems: tuple[str, ...]) -> None:
     """The errors as the runs have them, and what could not be read."""
-    whole = [text for text in failures(sweep) if text not in short_failures(sweep)]
+    whole = shortened_failures(sweep)
     if whole or problems:
         section("What these numbers leave out")
         show_notes([*whole, *problems])

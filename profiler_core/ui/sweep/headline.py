@@ -1,14 +1,11 @@
 """The first thing on the page of a sweep: where compiling pays, for each candidate."""
 
-import re
-from html import escape
-
-import streamlit as st
-
 from profiler_core.analysis.sweep.series import Sweep, SweepSeries
-from profiler_core.analysis.sweep.words import evidence, headline, without_candidate
+from profiler_core.analysis.wording.sentence import plain
+from profiler_core.analysis.wording.sweep import evidence, headline, without_candidate
+from profiler_core.dates import day
 from profiler_core.store.sweeps import SweepGroup
-from profiler_core.ui.dates import day
+from profiler_core.ui.headline import show_claim
 
 _NEVER_PAYS = frozenset({"never", "unknown"})
 
@@ -21,25 +18,16 @@ def show_headline(group: SweepGroup, sweep: Sweep) -> None:
     if group.is_alive:
         n = len(sweep.points)
         facts.append(f"being captured now: point {n} of {n + len(sweep.missing)}")
-    eyebrow = f"<p class=fs-eyebrow>{' · '.join(escape(fact) for fact in facts)}</p>"
     if not sweep.series:
-        sentence = escape(without_candidate(sweep))
-        st.html(
-            f"{eyebrow}<h1 class=fs-verdict>{escape(group.title)}</h1>"
-            f"<p class=fs-sub>{sentence}</p>"
-        )
+        show_claim(facts, (group.title,), [without_candidate(sweep)])
         return
     lead, *others = sorted(sweep.series, key=lambda series: _gain(sweep, series), reverse=True)
-    bad = " fs-worse" if lead.crossing.kind in _NEVER_PAYS else ""
-    title = _emphasised(headline(sweep, lead), lead.label)
-    st.html(
-        f"{eyebrow}<h1 class='fs-verdict{bad}'>{title}</h1>"
-        f"<p class=fs-sub>{escape(evidence(sweep, lead))}</p>"
-        + "".join(
-            f"<p class=fs-sub>{escape(f'{headline(sweep, series)} {evidence(sweep, series)}')}</p>"
-            for series in others
-        )
-    )
+    lines = [
+        evidence(sweep, lead),
+        *(f"{plain(headline(sweep, series))} {evidence(sweep, series)}" for series in others),
+    ]
+    bad = lead.crossing.kind in _NEVER_PAYS
+    show_claim(facts, headline(sweep, lead), lines, bad=bad)
 
 
 def _gain(sweep: Sweep, series: SweepSeries) -> float:
@@ -52,10 +40,3 @@ def _gain(sweep: Sweep, series: SweepSeries) -> float:
         ),
         default=0.0,
     )
-
-
-def _emphasised(sentence: str, label: str) -> str:
-    html, name = escape(sentence), escape(label)
-    if html.startswith(name):
-        html = f"<em>{name}</em>{html[len(name) :]}"
-    return re.sub(r"(?<= )from .* on(?=\.$)", lambda match: f"<em>{match[0]}</em>", html)

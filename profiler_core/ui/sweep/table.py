@@ -5,8 +5,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
-from profiler_core.analysis.sweep.words import short_failure, value_text
-from profiler_core.analysis.verdict_kind import never_earned_back
+from profiler_core.analysis.wording.sweep import short_failure, value_text
 from profiler_core.figures.names import clipped
 from profiler_core.store.sweeps import SweepGroup
 from profiler_core.ui.choice import query_of
@@ -74,11 +73,6 @@ def _cells(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> tuple[st
     if variant.verdict == "wrong_numerics":
         interval = "<span class=fs-w>wrong results</span>"
     cost = variant.compile
-    break_even = "–"
-    if cost.break_even_steps is not None:
-        break_even = format_count(cost.break_even_steps)
-    elif cost.seconds is not None:
-        break_even = never_earned_back(variant.verdict, variant.interval) or break_even
     return (
         escape(variant.series),
         _step(base),
@@ -88,7 +82,7 @@ def _cells(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> tuple[st
         format_bytes(sweep.peak_bytes(base)),
         format_bytes(sweep.peak_bytes(variant)) if variant is not base else "–",
         "–" if cost.seconds is None else format_duration(cost.seconds * 1e9),
-        break_even,
+        cost.no_break_even or format_count(cost.break_even_steps),
     )
 
 

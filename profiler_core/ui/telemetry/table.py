@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.telemetry.words import Reading, clock_sentence, readings
+from profiler_core.analysis.wording.telemetry import Reading, clock_sentence, readings
 from profiler_core.ui.page import section
 from profiler_core.ui.run_heads import breakable
 from profiler_core.ui.telemetry.data import Recorded, SampledRun

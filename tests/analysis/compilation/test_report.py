@@ -16,7 +16,7 @@ from profiler_core.analysis.compilation.causes import (
     registry_url,
 )
 from profiler_core.analysis.compilation.compile_time import compile_time
-from profiler_core.analysis.compilation.cost import compile_cost
+from profiler_core.analysis.compilation.cost import compile_cost, with_break_even
 from profiler_core.analysis.compilation.recompiles import recompile_reports
 from profiler_core.analysis.compilation.report import compilation_report, user_frame
 from profiler_core.ingest.compile_log.reader import read_compile_log
@@ -33,6 +33,7 @@ from profiler_core.model.compilation import (
 )
 from profiler_core.model.run import Measurement, RunRecord
 from profiler_core.session.comparison import Comparison
+from tests.builders import a_step_time
 from tests.ingest.compile_corpus import FIXTURES as CORPUS
 
 BREAKY = Path(__file__).resolve().parents[2] / "fixtures" / "graph_breaks" / "breaky"
@@ -184,11 +185,15 @@ def test_breaks_are_ranked_and_priced_by_the_frame_that_breaks():
 def test_break_even_needs_a_gain():
     taken = compile_time(CompileLog(compilations=(a_compilation(dur=3_000_000_000),)))
 
-    def steps(saved_ns):
-        cost = compile_cost(RunRecord(), compiling=taken, candidate_step_ns=None, saved_ns=saved_ns)
-        return cost.break_even_steps
+    cost = compile_cost(RunRecord(), compiling=taken, step_ns=None)
 
-    assert [steps(saved_ns) for saved_ns in (1_000_000, -5, None)] == [3000, None, None]
+    def steps(verdict, saved_ns, clock="unprofiled"):
+        time = a_step_time(9_000_000 + saved_ns, 9_000_000, clock=clock)
+        return with_break_even(cost, None, verdict, time).break_even_steps
+
+    assert steps("faster", 1_000_000) == 3000
+    assert steps("slower", -1_000_000) is None
+    assert steps("no_verdict", 1_000_000, "profiled") is None
 
 
 def test_breaks_without_a_trace_are_ranked_by_how_often_they_were_met():

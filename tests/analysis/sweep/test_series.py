@@ -3,7 +3,8 @@
 import pytest
 
 from profiler_core.analysis.sweep.series import build_sweep
-from profiler_core.analysis.sweep.words import (
+from profiler_core.analysis.wording.sentence import plain
+from profiler_core.analysis.wording.sweep import (
     evidence,
     failures,
     headline,
@@ -50,7 +51,7 @@ def test_each_point_has_the_numbers_of_its_comparison():
 def test_where_compiling_starts_to_pay():
     made = sweep(PAYS_LATER)
     assert one(made).crossing.kind == "from"
-    assert headline(made, one(made)) == "default pays from batch size 32 on."
+    assert plain(headline(made, one(made))) == "default pays from batch size 32 on."
     said = evidence(made, one(made))
     assert "between 0.50 (at 1) and 2.29 (at 128)" in said
     assert "It passes 1 between 8 and 32, at about 9.5 by interpolation." in said
@@ -98,12 +99,12 @@ def test_on_a_cpu_the_allocated_peak_is_shown():
 )  # fmt: skip
 def test_the_headline_says_what_was_measured(table, said):
     made = sweep(table)
-    assert headline(made, one(made)) == said
+    assert plain(headline(made, one(made))) == said
 
 
 def test_a_point_with_too_few_rounds_says_why_it_has_no_verdict():
     made = sweep({1: {"eager": 20, "a": 10}, 2: {"eager": 30, "a": 10}}, n_rounds=3)
-    assert headline(made, one(made)) == "a could not be judged at any batch size."
+    assert plain(headline(made, one(made))) == "a could not be judged at any batch size."
     assert "There are too few rounds for a verdict: it takes 5 or more." in evidence(
         made, one(made)
     )
@@ -135,7 +136,7 @@ def test_words_are_listed_and_not_ordered():
         name="precision", label="precision",
     )  # fmt: skip
     assert [p.value for p in made.points] == ["fp32", "bf16"]
-    assert headline(made, one(made)) == "a pays at precision bf16 only."
+    assert plain(headline(made, one(made))) == "a pays at precision bf16 only."
     assert "monotonic" not in evidence(made, one(made))
     assert made.points[0].batch_size is None
     assert made.points[0].variants[0].samples_per_s is None
@@ -158,7 +159,7 @@ def test_a_wrong_answer_does_not_pay_however_fast():
         point(4, {"eager": 20, "a": 10}, index=2),
     ]
     made = build_sweep(points)
-    assert headline(made, one(made)) == "a pays from batch size 4 on."
+    assert plain(headline(made, one(made))) == "a pays from batch size 4 on."
     assert "gives wrong results at 2" in evidence(made, one(made))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from profiler_core.analysis.sweep.series import Sweep
-from profiler_core.analysis.sweep.words import evidence, without_speedup
+from profiler_core.analysis.wording.sweep import evidence, without_speedup
 from tests.analysis.sweep.made_up import FAILED, sweep
 
 

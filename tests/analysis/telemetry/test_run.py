@@ -7,7 +7,7 @@ from profiler_core.analysis.telemetry.fairness import fairness
 from profiler_core.analysis.telemetry.jitter import jitter
 from profiler_core.analysis.telemetry.phases import phase_of, phases, steady_phase
 from profiler_core.analysis.telemetry.run import run_telemetry, without_samples
-from profiler_core.analysis.telemetry.words import jitter_sentence, readings
+from profiler_core.analysis.wording.telemetry import fairness_statement, jitter_sentence, readings
 from profiler_core.model.run import Measurement, Round, RunRecord, Telemetry
 from profiler_core.model.telemetry import (
     GpuSample,
@@ -213,7 +213,7 @@ def test_without_clocks_fairness_is_not_known():
     theirs = run_telemetry(record(), samples(sm_clock_mhz=None))
     judged = fairness(ours, theirs, ("eager", "default"))
     assert judged.fair is None
-    assert "default" in judged.sentences[0]
+    assert "default" in fairness_statement(judged).sentence
     assert fairness(ours, None, ("eager", "default")).fair is None
     assert fairness(None, None, ("eager", "default")) is None
 
@@ -223,7 +223,7 @@ def test_throttling_is_unfair_even_without_a_difference_of_clocks():
     theirs = run_telemetry(record(), samples(clocks_event_reasons=0x4))
     judged = fairness(ours, theirs, ("eager", "default"))
     assert judged.fair is False
-    assert "power limit" in judged.sentences[0]
+    assert "power limit" in fairness_statement(judged).sentence
 
 
 def ticks(times_ms, period_s=None):

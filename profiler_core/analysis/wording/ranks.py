@@ -1,28 +1,41 @@
 """What a job says in sentences: the page and the command line use the same."""
 
 from profiler_core.analysis.ranks.job import Job, Straggler
+from profiler_core.analysis.wording.sentence import Phrase, Strong, capitalised
 from profiler_core.units import format_duration, format_share
 
 # A rank whose compute exceeds the others' by this share of the step is slow itself.
 _TELLING_SHARE = 0.02
 
 
-def headline(job: Job) -> str:
-    """Who waits for whom, in one sentence."""
+def headline(job: Job, where: str = "") -> Phrase:
+    """Who waits for whom, without a full stop.
+
+    Args:
+        job: the ranks.
+        where: what stands before it in the same sentence ("in default, "); "" begins one.
+    """
+    first, *further = _claim(job)
+    if where:
+        return (f"{where}{first}", *further)
+    return (capitalised(str(first)), *further)
+
+
+def _claim(job: Job) -> Phrase:
     n = len(job.ranks)
     if not n:
-        return "No rank of this job could be read"
+        return ("no rank of this job could be read",)
     if job.straggler is not None:
-        late = job.straggler.rank
+        late = Strong(f"rank {job.straggler.rank}")
         if n == 2:
-            waiter = next(row.rank for row in job.ranks if row.rank != late)
-            return f"Rank {waiter} waits for rank {late}"
-        return f"The other {n - 1} ranks wait for rank {late}"
+            waiter = next(row.rank for row in job.ranks if row.rank != job.straggler.rank)
+            return (f"rank {waiter} waits for ", late)
+        return (f"the other {n - 1} ranks wait for ", late)
     if job.wait_share is None:
-        return f"Who waits for whom cannot be told from {_ranks(n)}"
+        return (f"who waits for whom cannot be told from {_ranks(n)}",)
     if job.wait_share < _TELLING_SHARE:
-        return f"No rank waits: the {n} ranks are even"
-    return f"The {n} ranks wait for each other in turn"
+        return (f"no rank waits: the {n} ranks are even",)
+    return (f"the {n} ranks wait for each other in turn",)
 
 
 def evidence(job: Job) -> str:

@@ -1,9 +1,12 @@
-"""Sentences about telemetry that the page and the command line share."""
+"""Telemetry in words: readings, where they come from, and whether a comparison is a fair one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from profiler_core.analysis.telemetry.fairness import MOST_APART, Fairness
 from profiler_core.analysis.telemetry.jitter import SamplerJitter
 from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.analysis.wording.sentence import Phrase, Statement, Strong, counted, listed
 from profiler_core.units import (
     format_bytes,
     format_count,
@@ -132,7 +135,7 @@ def phase_sentence(sampled: RunTelemetry) -> str:
     )
     return (
         f"From the {sampled.phase}: {format_duration(sampled.phase_ns)}{steps}, "
-        f"{format_count(n)} sample{'' if n == 1 else 's'}."
+        f"{counted(n, 'sample')}."
     )
 
 
@@ -166,6 +169,85 @@ def jitter_sentence(sampler: SamplerJitter | None) -> str:
         f"lie {format_duration(sampler.median_ns)} from their deadline in the median, "
         f"{format_duration(sampler.max_ns)} at most; {missed}."
     )
+
+
+def state_of_gpu(
+    pairs: tuple[Fairness, ...], *, other_workloads: bool, alone: tuple[str, RunTelemetry]
+) -> Phrase:
+    """Was the GPU in the same state for all runs; without pairs what a run alone took.
+
+    Args:
+        pairs: of all candidates that were judged.
+        other_workloads: one of them ran another workload, so that nothing is a fair comparison.
+        alone: label and telemetry of the first run.
+    """
+    if any(judged.fair is False for judged in pairs):
+        unfair = Strong("Not a fair comparison")
+        return (unfair, ": the GPU was not in the same state for all runs")
+    if any(judged.fair is None for judged in pairs):
+        return ("Whether the GPU was in the same state for all runs is ", Strong("not known"))
+    if pairs and other_workloads:
+        return ("The GPU ran in ", Strong("the same state"), " for all runs")
+    if pairs:
+        same = Strong("the same state")
+        return ("A fair comparison: the GPU ran in ", same, " for all runs")
+    return _alone(*alone)
+
+
+def _alone(label: str, telemetry: RunTelemetry) -> Phrase:
+    energy, power = telemetry.energy_per_step_j, telemetry.power_w
+    if energy is not None:
+        at = "" if power is None else f" at {power:.0f} W"
+        return (f"A step of {label} takes ", Strong(format_energy(energy)), at)
+    if power is not None:
+        return ("The GPU drew ", Strong(f"{power:.0f} W"))
+    if telemetry.gpu_index is None and telemetry.host is not None:
+        return ("The process was sampled, ", Strong("no GPU was"))
+    return ("Sampled for ", Strong("too short a time"), " to say how much power it took")
+
+
+def fairness_statement(judged: Fairness) -> Statement:
+    """Was the GPU in the same state for both, and by what that is judged."""
+    labels = judged.labels
+    if judged.fair is None:
+        return Statement(
+            ("Whether the GPU was in the same state for both is not known",),
+            f"the clocks of {listed(judged.without_clocks)} were not sampled for long enough.",
+        )
+    if judged.fair:
+        low, high = judged.sm_clock_mhz
+        known = None not in judged.throttled
+        return Statement(
+            (f"{labels[0]} and {labels[1]}",),
+            f"SM clock {low:.0f} and {high:.0f} MHz"
+            + (", neither was throttled." if known else "; whether it was throttled is not known."),
+        )
+    reasons = [
+        f"the {apart.clock} was {apart.mhz[0]:.0f} MHz for {labels[0]} and {apart.mhz[1]:.0f} MHz "
+        f"for {labels[1]}, {apart.apart * 100:.1f} % apart (at most {MOST_APART * 100:.0f} % is "
+        "fair)"
+        for apart in judged.clocks_apart
+    ]
+    reasons += [
+        f"the clocks of {label} were {event.words} ({event.name}, {format_share(event.share)} of "
+        "the samples)"
+        for label, event in judged.throttling
+    ]
+    return Statement(("Not a fair comparison",), f"{'; '.join(reasons)}.")
+
+
+def fairness_answer(judged: Fairness | None) -> Mapping[str, object] | None:
+    """`fairness` of docs/json.md."""
+    if judged is None:
+        return None
+    return {
+        "fair": judged.fair,
+        "sentences": [fairness_statement(judged).sentence],
+        "sm_clock_mhz": judged.sm_clock_mhz,
+        "memory_clock_mhz": judged.memory_clock_mhz,
+        "sm_clock_apart": judged.sm_clock_apart,
+        "throttled": judged.throttled,
+    }
 
 
 def _number(value: float | None, unit: str) -> str | None:

@@ -1,11 +1,12 @@
 """What a sweep says, in sentences: page, command line and report say the same."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from profiler_core.analysis.step_time import MIN_ROUNDS
 from profiler_core.analysis.sweep.crossing import Crossing
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
 from profiler_core.analysis.verdict_kind import cannot_be_told
+from profiler_core.analysis.wording.sentence import Phrase, Strong, listed
 from profiler_core.units import format_count
 
 _WHY = {
@@ -16,26 +17,27 @@ _WHY = {
 _UNTOLD = "could be faster or slower"  # the interval is wide
 
 
-def headline(sweep: Sweep, series: SweepSeries) -> str:
+def headline(sweep: Sweep, series: SweepSeries) -> Phrase:
     """Where compiling pays, in one short sentence."""
-    result, name = series.crossing, sweep.label
+    result, name, label = series.crossing, sweep.label, Strong(series.label)
     if result.kind == "unknown":
-        return f"{series.label} could not be judged at any {name}."
+        return (label, f" could not be judged at any {name}.")
     if len(result.paying) + len(result.not_paying) == 1:
         (index,) = result.paying or result.not_paying
         pays = "pays" if result.paying else "does not pay"
         at = value_text(sweep.point(index))
-        return f"{series.label} {pays} at {name} {at}, the only one that could be judged."
+        return (label, f" {pays} at {name} {at}, the only one that could be judged.")
     if result.kind == "always":
-        return f"{series.label} pays at every {name} that was measured."
+        return (label, f" pays at every {name} that was measured.")
     if result.kind == "never":
-        return f"{series.label} pays at no {name} that was measured."
+        return (label, f" pays at no {name} that was measured.")
     if result.kind == "from":
-        return f"{series.label} pays from {name} {_value(sweep, result.paying[0])} on."
+        start = Strong(f"from {name} {_value(sweep, result.paying[0])} on")
+        return (label, " pays ", start, ".")
     if result.kind == "until":
-        return f"{series.label} pays up to {name} {_value(sweep, result.paying[-1])}."
-    paying_values = _list([_value(sweep, index) for index in result.paying])
-    return f"{series.label} pays at {name} {paying_values} only."
+        return (label, f" pays up to {name} {_value(sweep, result.paying[-1])}.")
+    paying_values = listed([_value(sweep, index) for index in result.paying])
+    return (label, f" pays at {name} {paying_values} only.")
 
 
 def without_candidate(sweep: Sweep) -> str:
@@ -67,37 +69,50 @@ def evidence(sweep: Sweep, series: SweepSeries) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def short_failures(sweep: Sweep) -> list[str]:
-    """As `failures`, with no more than the kind of what happened where that says enough."""
-    return _failures(
-        sweep, lambda variant: "out of memory." if variant.out_of_memory else _what(variant)
-    )
-
-
 def failures(sweep: Sweep) -> list[str]:
     """One sentence for each value at which something failed, or that is not here."""
-    return _failures(sweep, _what)
+    return [*_failures(sweep, _what), *_absent(sweep)]
+
+
+def short_failures(sweep: Sweep) -> list[str]:
+    """The same, with no more than the kind of what happened where that says enough."""
+    return [*_failures(sweep, _kind_of_failure), *_absent(sweep)]
+
+
+def shortened_failures(sweep: Sweep) -> list[str]:
+    """In full, those of which `short_failures` gives the kind alone."""
+    return _failures(sweep, lambda v: _what(v) if _what(v) != _kind_of_failure(v) else None)
 
 
 def _what(variant: VariantAtPoint) -> str:
     return variant.error or f"{variant.status}."
 
 
-def _failures(sweep: Sweep, said_of: Callable[[VariantAtPoint], str]) -> list[str]:
+def _kind_of_failure(variant: VariantAtPoint) -> str:
+    return "out of memory." if variant.out_of_memory else _what(variant)
+
+
+def _failures(sweep: Sweep, describe: Callable[[VariantAtPoint], str | None]) -> list[str]:
     sentences = []
     for point in sweep.points:
         series_by_failure: dict[str, list[str]] = {}
         for variant in point.variants:
-            if variant.status not in ("finished", "running"):
-                series_by_failure.setdefault(said_of(variant), []).append(variant.series)
+            failure = describe(variant) if short_failure(variant) is not None else None
+            if failure is not None:
+                series_by_failure.setdefault(failure, []).append(variant.series)
         for failure, names in series_by_failure.items():
-            subject = "every variant" if len(names) == len(point.variants) else _list(names)
+            subject = "every variant" if len(names) == len(point.variants) else listed(names)
             sentences.append(
                 f"{sweep.label.capitalize()} {value_text(point)}, {subject}: {failure}"
             )
-    sentences += _rescued(sweep)
+    return sentences
+
+
+def _absent(sweep: Sweep) -> list[str]:
+    """Baselines that run out of memory where a candidate runs, and values without any run."""
+    sentences = _rescued(sweep)
     if sweep.missing and not sweep.is_alive:
-        values = _list([str(value) for value in sweep.missing])
+        values = listed([str(value) for value in sweep.missing])
         sentences.append(
             f"{sweep.label.capitalize()} {values}: not here. The sweep was stopped before, or the "
             "runs were deleted."
@@ -157,7 +172,7 @@ def _too_few_rounds(sweep: Sweep, series: SweepSeries) -> str:
     ]
     if not values:
         return ""
-    location = "" if len(values) == len(sweep.points) else f" at {_list(values)}"
+    location = "" if len(values) == len(sweep.points) else f" at {listed(values)}"
     return f"There are too few rounds for a verdict{location}: it takes {MIN_ROUNDS} or more."
 
 
@@ -193,14 +208,9 @@ def _elsewhere(sweep: Sweep, series: SweepSeries) -> str:
             else _WHY[variant.verdict or ""]
         )
         reasons.setdefault(reason, []).append(_value(sweep, index))
-    clauses = [f"{reason_text} at {_list(values)}" for reason_text, values in reasons.items()]
+    clauses = [f"{reason_text} at {listed(values)}" for reason_text, values in reasons.items()]
     return f"It {', and '.join(clauses)}." if clauses else ""
 
 
 def _value(sweep: Sweep, index: int) -> str:
     return value_text(sweep.point(index))
-
-
-def _list(words: Sequence[str]) -> str:
-    """Read aloud: `1, 8 and 32`."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,101 @@
+"""What the compiler did to one run, in words: breaks and recompiles, and what they cost."""
+
+from profiler_core.analysis.compilation.report import CompilationReport
+from profiler_core.analysis.wording.sentence import Phrase, Strong, counted
+from profiler_core.units import format_count, format_duration
+
+
+def headline(report: CompilationReport) -> Phrase:
+    """What stands between this run and one graph, without a full stop."""
+    if report.eager_only:
+        return (Strong("Everything runs eager"), ": a break in a loop made Dynamo give up")
+    parts = [part for part in (*_eager(report), *_breaks(report), *_recompiles(report)) if part]
+    if parts:
+        phrase: Phrase = ()
+        for position, part in enumerate(parts):
+            phrase += (", ", *part) if position else part
+        return phrase
+    if report.log.failures:
+        return ("The compiler ", Strong("gave up with an error"))
+    return ("One graph, compiled once: ", Strong("no break, no recompile"))
+
+
+def _eager(report: CompilationReport) -> list[Phrase]:
+    skipped = len({skip.event.function for skip in report.skips})
+    limited = len({(hit.function, hit.file, hit.line) for hit in report.log.limit_hits})
+    phrases: list[Phrase] = []
+    for n, why in ((skipped, "because of a break inside"), (limited, "since the recompile limit")):
+        if n:
+            verb = "runs" if n == 1 else "run"
+            phrases.append((Strong(f"{counted(n, 'function')} {verb} eager"), f" {why}"))
+    return phrases
+
+
+def _breaks(report: CompilationReport) -> list[Phrase]:
+    n, cost = len(report.breaks), report.break_cost
+    if not n:
+        return []
+    subject = counted(n, "graph break")
+    if cost is None or not cost.n:
+        return [(subject,)]
+    if not cost.cost_ns:
+        return [(f"{subject}, which {'costs' if n == 1 else 'cost'} nothing here",)]
+    amount = Strong(f"{format_duration(cost.cost_ns)} per step")
+    return [(f"{subject} {'costs' if n == 1 else 'cost'} ", amount)]
+
+
+def _recompiles(report: CompilationReport) -> list[Phrase]:
+    if not report.recompiles:
+        return []
+    took = f" took {format_duration(report.recompile_ns)}" if report.recompile_ns else ""
+    return [(f"{counted(len(report.recompiles), 'recompile')}{took}",)]
+
+
+def evidence(report: CompilationReport) -> list[str]:
+    """The numbers behind the headline, one sentence each."""
+    lines = []
+    cost = report.break_cost
+    if cost is not None and report.breaks:
+        if cost.cost_ns:
+            low, high = (format_duration(ns) for ns in cost.range_ns)
+            lines.append(
+                f"Without the breaks a step would take {format_duration(cost.without_ns)} instead "
+                f"of {format_duration(cost.step_ns)} ({cost.clock} clock; the saving lies between "
+                f"{low} and {high}). Costs of single breaks do not add up: the first costs most."
+            )
+            if cost.n_replayed_steps < cost.n_steps:
+                lines.append(
+                    f"Judged by {format_count(cost.n_replayed_steps)} of "
+                    f"{format_count(cost.n_steps)} steps, spread evenly."
+                )
+        elif not cost.n:
+            lines.append(
+                "In the profiled steps no compiled call follows a break: what comes after it runs "
+                "eager, so what the break costs cannot be told."
+            )
+        elif cost.bound == "device":
+            lines.append(
+                f"The device needs {format_duration(cost.step_ns)} per step and hides the host's "
+                f"{format_duration(cost.host_work_ns)} between the compiled calls."
+            )
+    compile_time = report.compile_time
+    if compile_time is not None:
+        subject = "Compiling" if report.engine is None else "Tracing the graphs"
+        text = f"{subject} took {format_duration(compile_time.seconds * 1e9)}"
+        if compile_time.runtime_seconds > 0.001:
+            autotuning = format_duration(compile_time.runtime_seconds * 1e9)
+            text += f", autotuning at the first calls {autotuning}"
+        if report.break_even_steps is not None and report.engine is None:
+            text += f"; paid back after {format_count(report.break_even_steps)} steps"
+        if report.engine is not None:
+            text += (
+                f"; {report.engine} itself compiles when it is first called, of which no log "
+                "tells: the overview has the first call"
+            )
+        lines.append(text + ".")
+    if report.lost is not None and report.lost.ns:
+        bound = "up to " if report.lost.source == "estimated" else ""
+        lines.insert(
+            0, f"The skipped functions lose {bound}{format_duration(report.lost.ns)} in every step."
+        )
+    return lines

@@ -1,0 +1,56 @@
+"""The memory of two runs in words."""
+
+from profiler_core.analysis.memory.comparison import MemoryComparison
+from profiler_core.units import format_bytes, format_change, format_share
+
+_ALIKE = 0.02  # peaks repeat nearly from run to run
+
+
+def headline(comparison: MemoryComparison, labels: tuple[str, str]) -> str:
+    """How much more or less the candidate takes.
+
+    Args:
+        comparison: of both.
+        labels: what they are called.
+    """
+    if comparison.peak_bytes is None:
+        return "The files do not say the peaks of both runs."
+    before, after = comparison.peak_bytes
+    baseline, candidate = labels
+    verb = "reserves" if comparison.peak_of == "reserved" else "allocates"
+    if abs(after / before - 1) < _ALIKE:
+        return f"{candidate} {verb} as much as {baseline}: {format_bytes(after)}."
+    return (
+        f"{candidate} {verb} {_amount(after / before)} at its peak: {format_bytes(after)} against "
+        f"{format_bytes(before)}."
+    )
+
+
+def bound(comparison: MemoryComparison, labels: tuple[str, str]) -> tuple[str, ...]:
+    """What keeps the peak from changing more: what was there before, and pools of CUDA graphs."""
+    baseline, candidate = labels
+    of_step = comparison.of_step_bytes
+    sentences = []
+    if comparison.there_before is not None:
+        sentences.append(
+            f"{format_share(comparison.there_before)} of what {baseline} has allocated at its peak "
+            "was there before the step (weights, inputs, optimizer state), and compiling cannot "
+            f"change it; {format_bytes(of_step[0])} are made by the step."
+        )
+        if of_step[1] is not None:
+            sentences.append(f"In {candidate} it is {format_bytes(of_step[1])}.")
+    if comparison.pool_bytes:
+        sentences.append(
+            f"{format_bytes(comparison.pool_bytes)} of what {candidate} reserves belong to the "
+            "private pools of its CUDA graphs: they are kept between replays."
+        )
+    return tuple(sentences)
+
+
+def _amount(ratio: float) -> str:
+    """A change as people say it: "7 % less", "12 % more", "×11.2 as much"."""
+    if ratio >= 9.95 or 0 < ratio < 0.005:
+        return f"{format_change(ratio)} as much"
+    percent = abs(ratio - 1) * 100
+    digits = 1 if percent < 1 else 0
+    return f"{percent:.{digits}f} % {'less' if ratio < 1 else 'more'}"

@@ -1,0 +1,62 @@
+"""The parts of a sentence: what stands out in it, its claim and its evidence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Strong:
+    """Words that a page sets in the accent colour."""
+
+    text: str
+
+
+Phrase = tuple[str | Strong, ...]
+
+
+def plain(phrase: Phrase) -> str:
+    """The words alone."""
+    return "".join(part if isinstance(part, str) else part.text for part in phrase)
+
+
+def capitalised(text: str) -> str:
+    """The same with a capital letter at the beginning; all others stay."""
+    return text[:1].upper() + text[1:]
+
+
+def listed(words: Sequence[str]) -> str:
+    """As it is read aloud: "1, 8 and 32"; "" for none."""
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+def counted(n: int, noun: str) -> str:
+    """The number with its noun: "1 event", "3 events"."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A claim and what it rests on.
+
+    claim has no full stop; evidence, where there is any, goes on after it in lower case to the end
+    of the sentence.
+    """
+
+    claim: Phrase
+    evidence: str = ""
+    joint: str = ": "  # between the two in one sentence
+
+    @property
+    def heading(self) -> Phrase:
+        """The claim as a sentence of its own."""
+        return (*self.claim, ".")
+
+    @property
+    def grounds(self) -> str:
+        """The evidence as a sentence of its own, below the heading."""
+        return capitalised(self.evidence)
+
+    @property
+    def sentence(self) -> str:
+        """Both in one."""
+        return plain(self.claim) + (f"{self.joint}{self.evidence}" if self.evidence else ".")

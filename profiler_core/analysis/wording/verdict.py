@@ -1,0 +1,322 @@
+"""A verdict in words: the same on the page, in the terminal, in reports and for agents."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
+from profiler_core.analysis.compilation.cost import CompileCost, NoBreakEven
+from profiler_core.analysis.step_time import StepTime
+from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
+from profiler_core.analysis.wording.sentence import Phrase, Statement, Strong, listed
+from profiler_core.analysis.wording.telemetry import fairness_statement
+from profiler_core.units import format_bytes, format_count, format_duration, format_energy
+
+_ENVIRONMENT = 3  # differences that are named; the report has all
+
+
+def statement(verdict: Verdict) -> Statement:
+    """The claim, and the numbers that it rests on."""
+    return _CLAIMS[verdict.claim](verdict.numbers)
+
+
+def details(verdict: Verdict) -> tuple[str, ...]:
+    """Further sentences, in the order in which they matter."""
+    sentences = (_DETAILS[detail](verdict.numbers) for detail in verdict.details)
+    return tuple(sentence for sentence in sentences if sentence)
+
+
+def verdict_answer(verdict: Verdict) -> Mapping[str, object]:
+    """`verdict` of docs/json.md."""
+    headline = statement(verdict).sentence
+    return {"kind": verdict.kind, "headline": headline, "details": details(verdict)}
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What is read first: large letters, then sentences below them."""
+
+    title: Phrase
+    lines: tuple[str, ...]
+    is_bad: bool = False  # a loss, or wrong results
+
+
+def headline(comparison: ComparedNumbers, *, with_unfinished: bool = True) -> Headline:
+    """The verdict on the leading candidate, then one sentence on each other.
+
+    Args:
+        comparison: a baseline with any number of candidates.
+        with_unfinished: name candidates whose run did not finish, too.
+    """
+    lead = leading(comparison)
+    others = [
+        statement(verdict(c)).sentence
+        for c in comparison.candidates
+        if c is not lead and (with_unfinished or lead is None or c.status == "finished")
+    ]
+    if lead is None:
+        return Headline(_alone(comparison), tuple(others))
+    of_lead = verdict(lead)
+    said = statement(of_lead)
+    first = " ".join(filter(None, (said.grounds, *details(of_lead))))
+    is_bad = of_lead.kind in ("wrong_numerics", "slower")
+    return Headline(said.heading, (first, *others), is_bad)
+
+
+def _alone(comparison: ComparedNumbers) -> Phrase:
+    """What is said of runs of which none can be compared: the baseline's step time."""
+    side = comparison.baseline
+    if side.step_time_ns is None:
+        return (side.label,)
+    # Without annotations the trace may hold any number of steps.
+    profiled = side.clock == "profiled"
+    whole_trace = profiled and side.summary is not None and not side.summary.window.annotated
+    per = "in the whole trace" if whole_trace else "per step"
+    clock = ", profiled" if profiled else ""
+    return (f"{side.label}: {format_duration(side.step_time_ns)} {per}{clock}.",)
+
+
+def _wrong(c: CandidateComparison) -> Statement:
+    claim = (Strong(c.label), " gives wrong results, so its speed does not count")
+    numerics = c.numerics
+    if numerics is None or numerics.rms_error is None or numerics.tolerance is None:
+        return Statement(claim)
+    error = numerics.baseline_rms_error
+    against = "" if error is None else f", {c.baseline_label} is off by {error:.2g}"
+    return Statement(
+        claim,
+        f"RMS error {numerics.rms_error:.2g} where {numerics.tolerance:.2g} is allowed{against}.",
+    )
+
+
+def _slower(c: CandidateComparison) -> Statement:
+    return Statement(
+        (Strong(c.label), f" is slower than {c.baseline_label}"),
+        f"a step takes {1 / (c.step_time.ratio or 1.0):.2f} times as long, {_times(c.step_time)} "
+        f"({_interval(c.step_time, inverse=True)}).",
+    )
+
+
+def _faster(c: CandidateComparison) -> Statement:
+    factor = Strong(f"{c.step_time.ratio:.2f} times")
+    return Statement(
+        (Strong(c.label), " is ", factor, f" as fast as {c.baseline_label}"),
+        f"a step takes {_times(c.step_time)} ({_interval(c.step_time)}).",
+    )
+
+
+def _no_difference(c: CandidateComparison) -> Statement:
+    holds_1 = not c.step_time.significant
+    reason = "the interval of the ratio holds 1" if holds_1 else "the ratio rounds to 1.00"
+    return Statement(
+        (Strong(c.label), f" makes no difference against {c.baseline_label}"),
+        f"a step takes {_times(c.step_time)}, and {reason} ({_interval(c.step_time)}).",
+    )
+
+
+def _uncertain(c: CandidateComparison) -> Statement:
+    return Statement(
+        (f"Whether {c.label} is faster or slower than {c.baseline_label} cannot be told",),
+        f"a step takes {_times(c.step_time)}, and the interval of the ratio holds 1 and is too "
+        f"wide ({_interval(c.step_time)}).",
+    )
+
+
+def _other_workload(c: CandidateComparison) -> Statement:
+    # What the workloads differ in, before what else of their specs does.
+    differences = sorted(c.environment_differs, key=lambda d: d.key != "workload")
+    first = next(d for d in differences if d.key == "workload" or d.spec_option is not None)
+    verb = "is" if first.spec_option is None else f"has {first.spec_option}"
+    times = ""
+    if c.step_time.baseline_ns is not None and c.step_time.candidate_ns is not None:
+        before, after = map(format_duration, (c.step_time.baseline_ns, c.step_time.candidate_ns))
+        times = f" (a step takes {before} and {after})"
+    return Statement(
+        (f"{c.baseline_label} and {c.label} are different workloads",),
+        f"one {verb} {first.baseline}, the other {first.candidate}, so neither is faster or slower "
+        f"than the other{times}.",
+    )
+
+
+def _not_finished(c: CandidateComparison) -> Statement:
+    return Statement((f"{c.label} cannot be judged, its run is {c.status}",), c.error or "")
+
+
+def _too_few_rounds(c: CandidateComparison) -> Statement:
+    time = c.step_time
+    rounds = "one round" if max(time.n_rounds) == 1 else f"{min(time.n_rounds)} rounds"
+    return Statement(
+        (
+            f"A step takes {format_duration(time.baseline_ns)} with {c.baseline_label} and "
+            f"{format_duration(time.candidate_ns)} with {c.label}",
+        ),
+        f"measured over {format_count(min(time.n_steps))} steps in {rounds} each: too few repeats "
+        "for a verdict.",
+        joint=", ",
+    )
+
+
+def _incomparable(c: CandidateComparison, reason: str) -> Statement:
+    return Statement((f"{c.label} and {c.baseline_label} cannot be compared",), reason)
+
+
+def _empty_trace(c: CandidateComparison) -> Statement:
+    empty = " and of ".join(c.empty_traces)
+    return _incomparable(c, f"the trace of {empty} holds neither steps nor work of a device.")
+
+
+def _other_device(c: CandidateComparison) -> Statement:
+    without = c.label if c.device_kinds[1] == "cpu" else c.baseline_label
+    return _incomparable(c, f"the trace of {without} holds no GPU events.")
+
+
+def _no_trace(c: CandidateComparison) -> Statement:
+    return _incomparable(c, "a trace is missing.")
+
+
+def _profiled(c: CandidateComparison) -> Statement:
+    before, after = map(format_duration, c.device_time_ns)
+    steps = sorted({n for n in c.n_profiled_steps if n is not None})
+    n_steps = listed([format_count(n) for n in steps])
+    busy = "CPU time" if c.device_kinds == ("cpu", "cpu") else "Device time"
+    # A step can take longer while the device does less: the host is what it waits for.
+    step = "" if c.step_time.ratio is None else f", the step itself {_times(c.step_time)},"
+    return Statement(
+        (f"{busy} per step {before} → {after}{step} from {c.baseline_label} to {c.label}",),
+        f"profiled over {n_steps} step{'' if steps == [1] else 's'} without repeats: a "
+        "measurement, not a verdict.",
+        joint=", ",
+    )
+
+
+_CLAIMS: Mapping[Claim, Callable[[CandidateComparison], Statement]] = {
+    Claim.WRONG: _wrong,
+    Claim.SLOWER: _slower,
+    Claim.FASTER: _faster,
+    Claim.NO_DIFFERENCE: _no_difference,
+    Claim.UNCERTAIN: _uncertain,
+    Claim.OTHER_WORKLOAD: _other_workload,
+    Claim.NOT_FINISHED: _not_finished,
+    Claim.TOO_FEW_ROUNDS: _too_few_rounds,
+    Claim.EMPTY_TRACE: _empty_trace,
+    Claim.OTHER_DEVICE: _other_device,
+    Claim.NO_TRACE: _no_trace,
+    Claim.PROFILED: _profiled,
+}
+
+
+def _unfair(c: CandidateComparison) -> str:
+    return fairness_statement(c.fairness).sentence if c.fairness is not None else ""
+
+
+def _numerics(c: CandidateComparison) -> str:
+    numerics = c.numerics
+    if numerics is None:
+        return ""
+    if numerics.verdict == "right":
+        compared = f" ({numerics.compared} compared)" if numerics.compared else ""
+        return f"Its results are right{compared}."
+    if numerics.verdict == "wrong":
+        ratio = c.step_time.ratio
+        return "" if ratio is None else f"A step takes {_times(c.step_time)}, ratio {ratio:.2f}."
+    reason = numerics.reason or numerics.verdict
+    return f"Its results could not be checked: {reason}{'' if reason.endswith('.') else '.'}"
+
+
+def _compile_cost(c: CandidateComparison) -> str:
+    cost = c.compile
+    warm = "" if cost.warm_seconds is None else f"{_seconds(cost.warm_seconds)} with a warm cache"
+    if cost.source == "first call" or cost.first_call_seconds is None:
+        subject = "The first call costs" if cost.source == "first call" else "Compiling takes"
+        sentence = f"{subject} {_seconds(cost.seconds)}{', ' if warm else ''}{warm}"
+    else:
+        calls = f"the first call {_seconds(cost.first_call_seconds)}{', ' if warm else ''}{warm}"
+        sentence = f"Compiling takes {_seconds(cost.seconds)} ({calls})"
+    after = break_even_clause(cost, c.baseline_label)
+    return f"{sentence}{after and '; '}{after}."
+
+
+def break_even_clause(cost: CompileCost, baseline: str) -> str:
+    """When compiling has paid for itself, as a part of a sentence; "" where nothing is known.
+
+    Args:
+        cost: of the candidate beside its baseline.
+        baseline: what that is called.
+    """
+    beyond = cost.beyond_baseline_seconds
+    more = ""
+    if beyond is not None:
+        difference = f"{_seconds(abs(beyond))} {'more' if beyond > 0 else 'less'}"
+        more = f"that is {difference} than compiling {baseline} costs, "
+        if cost.no_break_even == NoBreakEven.NOT_DEARER:
+            return f"{more}so there is nothing to earn back"
+    if cost.break_even_steps is not None:
+        return f"{more}it has paid for itself after {format_count(cost.break_even_steps)} steps"
+    return {
+        None: "",
+        NoBreakEven.NEVER: f"{more}it never pays for itself",
+        NoBreakEven.CANNOT_BE_TOLD: f"{more}whether it pays for itself cannot be told",
+        NoBreakEven.BASELINE_UNKNOWN: f"what compiling {baseline} cost is not known, so it cannot "
+        "be told when the difference is earned back",
+    }[cost.no_break_even]
+
+
+def _memory(c: CandidateComparison) -> str:
+    change = _change(*map(format_bytes, c.memory.peak_reserved_bytes))
+    return f"Peak memory (reserved) {change}."
+
+
+def _energy(c: CandidateComparison) -> str:
+    fair = c.fairness is not None and c.fairness.fair
+    clocks = ", the GPU at the same clocks for both" if fair else ""
+    return f"Energy per step {_change(*map(format_energy, c.energy_per_step_j))}{clocks}."
+
+
+def _not_in_turns(_: CandidateComparison) -> str:
+    return "The runs were not timed in turns: a drift of the clocks may be in the ratio."
+
+
+def _environment(c: CandidateComparison) -> str:
+    named = ", ".join(
+        f"{d.key} ({d.baseline} against {d.candidate})"
+        for d in c.environment_differs[:_ENVIRONMENT]
+    )
+    n_more = len(c.environment_differs) - _ENVIRONMENT
+    more = f" and {n_more} more" if n_more > 0 else ""
+    return f"The runs differ in more than the variant: {named}{more}."
+
+
+_DETAILS: Mapping[Detail, Callable[[CandidateComparison], str]] = {
+    Detail.UNFAIR: _unfair,
+    Detail.NUMERICS: _numerics,
+    Detail.COMPILE_COST: _compile_cost,
+    Detail.MEMORY: _memory,
+    Detail.ENERGY: _energy,
+    Detail.NOT_IN_TURNS: _not_in_turns,
+    Detail.ENVIRONMENT: _environment,
+}
+
+
+def _change(before: str, after: str) -> str:
+    return f"stays at {before}" if before == after else f"{before} → {after}"
+
+
+def _seconds(seconds: float | None) -> str:
+    return format_duration(None if seconds is None else seconds * 1e9)
+
+
+def _times(time: StepTime) -> str:
+    return f"{format_duration(time.baseline_ns)} → {format_duration(time.candidate_ns)}"
+
+
+def _interval(time: StepTime, *, inverse: bool = False) -> str:
+    if time.interval is None:
+        return "no interval"
+    low, high = time.interval
+    if inverse:
+        low, high = 1 / high, 1 / low
+    rounds = f"{min(time.n_rounds)} {'interleaved ' if time.paired else ''}rounds"
+    # As many digits as tell the ends apart: "1.25 to 1.25" would look like a mistake.
+    digits = next((n for n in (2, 3) if f"{low:.{n}f}" != f"{high:.{n}f}"), None)
+    if digits is None:
+        return f"95 % interval narrower than 0.001, {rounds}"
+    return f"95 % interval {low:.{digits}f} to {high:.{digits}f}, {rounds}"
