@@ -15,13 +15,11 @@ from profiler_core.analysis.compilation.cost import (
     CompileCost,
     baseline_cost,
     compile_cost,
-    is_compiled,
     with_break_even,
 )
 from profiler_core.analysis.environment import Difference, differences, is_another_workload
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
 from profiler_core.analysis.per_step import PerStep, per_step
-from profiler_core.analysis.recording import mixed_notes
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
 from profiler_core.analysis.run_labels import own_name
 from profiler_core.analysis.step_time import (
@@ -37,7 +35,7 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.fairness import Fairness, fairness
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.verdict_kind import VerdictKind, judge
-from profiler_core.model.run import Numerics, RunFiles, RunRecord
+from profiler_core.model.run import Numerics, RunFiles
 
 TwoNumbers = tuple[float | None, float | None]  # (baseline, candidate); None: not available
 
@@ -107,7 +105,8 @@ class CandidateComparison:
     interleaved: bool | None  # None: there is nothing that could have been
     n_profiled_steps: tuple[int | None, int | None]
     device_kinds: tuple[str | None, str | None]  # "gpu" or "cpu"; None: no trace
-    notes: tuple[str, ...]  # one sentence for each thing that cannot be computed
+    # Replayed by CUDA graphs, and counted in the category that their operators have elsewhere.
+    n_refiled_kernels: tuple[int, int]
     fairness: Fairness | None = None  # None: no GPU was sampled
     energy_per_step_j: TwoNumbers = (None, None)
 
@@ -188,7 +187,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         of_baseline = baseline_cost(baseline.run.record, baseline.compile)
         cost = with_break_even(cost, of_baseline, verdict, step_time)
     before, after = baseline.per_step, candidate.per_step
-    categories, category_notes = _categories(baseline, candidate, by_name)
+    categories, refiled = _categories(baseline, candidate, by_name)
 
     def pair(name: str) -> TwoNumbers:
         return (getattr(before, name) if before else None, getattr(after, name) if after else None)
@@ -224,7 +223,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         interleaved=interleaved,
         n_profiled_steps=(before.n_steps if before else None, after.n_steps if after else None),
         device_kinds=_device_kinds(baseline, candidate),
-        notes=(*_notes(baseline, candidate, step_time, cost, interleaved), *category_notes),
+        n_refiled_kernels=refiled,
         fairness=fairness(
             baseline.telemetry, candidate.telemetry, (baseline.label, candidate.label)
         ),
@@ -253,7 +252,7 @@ def _step_time(baseline: Side, candidate: Side, *, interleaved: bool) -> StepTim
         if unprofiled is not None:
             return unprofiled
     before_step, after_step = baseline.per_step, candidate.per_step
-    if _on_different_devices(baseline, candidate):
+    if on_different_devices(baseline, candidate):
         # A host with and without a GPU's work: no ratio of these means anything.
         before_step = after_step = None
     return compare_profiled(
@@ -271,16 +270,17 @@ def _device_kinds(baseline: Side, candidate: Side) -> tuple[str | None, str | No
     return baseline_kind, candidate_kind
 
 
-def _on_different_devices(baseline: Side, candidate: Side) -> bool:
+def on_different_devices(baseline: Side, candidate: Side) -> bool:
+    """Has one trace the kernels of a GPU, and the other only operators on the host?"""
     kinds = _device_kinds(baseline, candidate)
     return None not in kinds and kinds[0] != kinds[1]
 
 
 def _categories(
     baseline: Side, candidate: Side, category_by_name: Mapping[str, str]
-) -> tuple[dict[str, CategoryPair], list[str]]:
-    """(pairs by category, a note for each side whose replayed kernels were moved)."""
-    totals, notes = [], []
+) -> tuple[dict[str, CategoryPair], tuple[int, int]]:
+    """(pairs by category, how many replayed kernels of either side were moved)."""
+    totals, refiled = [], []
     for side in (baseline, candidate):
         by_category, moved = (
             categories_of_replays(side.summary, category_by_name)
@@ -289,11 +289,7 @@ def _categories(
         )
         n_steps = side.per_step.n_steps if side.per_step else 1
         totals.append((by_category, n_steps))
-        if moved:
-            notes.append(
-                f"{side.label}: {moved} kernels replayed by CUDA graphs are in the category that "
-                "their operators have in the other runs."
-            )
+        refiled.append(moved)
 
     def pair(field: str, key: str) -> TwoNumbers:
         left, right = (
@@ -311,7 +307,7 @@ def _categories(
         key: CategoryPair(pair("n", key), pair("time_ns", key))
         for key in CATEGORIES
         if key in present
-    }, notes
+    }, (refiled[0], refiled[1])
 
 
 def _memory(baseline: PeakMemory, candidate: PeakMemory) -> MemoryPair:
@@ -321,82 +317,3 @@ def _memory(baseline: PeakMemory, candidate: PeakMemory) -> MemoryPair:
         (baseline.peak_allocated_bytes, candidate.peak_allocated_bytes),
         measured=sources == {"measured"} if sources else None,
     )
-
-
-def _notes(
-    baseline: Side,
-    candidate: Side,
-    step_time: StepTime,
-    cost: CompileCost,
-    interleaved: bool | None,
-) -> tuple[str, ...]:
-    notes = [*_side_notes(baseline), *_side_notes(candidate)]
-    if _on_different_devices(baseline, candidate):
-        notes.append(
-            "One trace has the kernels of a GPU, the other only operators on the host: what they "
-            "count as kernels is not the same."
-        )
-    if baseline.summary and candidate.summary:
-        notes += mixed_notes(baseline.summary.recorded_by, candidate.summary.recorded_by)
-    notes += _step_time_notes(step_time, interleaved)
-    notes += _cost_notes(candidate.run.record, cost)
-    if candidate.run.record.numerics is None:
-        notes.append("Whether the results are right was not checked.")
-    return tuple(notes)
-
-
-def _side_notes(side: Side) -> list[str]:
-    """What is missing from one run, and what it says of itself."""
-    record, notes = side.run.record, []
-    if record.status != "finished":
-        error = f": {record.error}" if record.error else "."
-        notes.append(f"The run of {side.label} is {record.status}{error}")
-    if record.measurement is not None:
-        notes.extend(f"{side.label}: {note}" for note in record.measurement.notes)
-    if side.summary is None:
-        notes.append(f"{side.label} has no trace: its kernels and launches are not known.")
-    elif is_empty(side.summary):
-        notes.append(
-            f"The trace of {side.label} holds neither steps nor work of a device, so there is "
-            "no number to show for it."
-        )
-    else:
-        notes.extend(f"{side.label}: {note}" for note in side.summary.notes)
-    return notes
-
-
-def _step_time_notes(step_time: StepTime, interleaved: bool | None) -> list[str]:
-    """What the clock and the number of rounds say of the ratio of the step times."""
-    notes = []
-    if step_time.clock == "profiled":
-        notes.append(
-            "Step times are on the profiler's clock, which slows the host: "
-            "at least one of the runs was not timed without it."
-        )
-    elif step_time.clock is None:
-        notes.append(
-            "Step times cannot be compared: at least one run has neither rounds nor steps."
-        )
-    elif step_time.interval is None:
-        notes.append("There are too few rounds for an interval, so the ratio carries no verdict.")
-    if step_time.interval is not None and not interleaved:
-        notes.append(
-            "The two runs were not timed in turns: a drift of the clocks may be in the ratio."
-        )
-    return notes
-
-
-def _cost_notes(record: RunRecord, cost: CompileCost) -> list[str]:
-    """What is not known of the cost of compiling, and what is counted with it."""
-    notes = []
-    if is_compiled(record) is not False and cost.seconds is None:
-        notes.append(
-            "What compiling costs is not known: there is no log of it and the first call was not "
-            "timed."
-        )
-    if cost.seconds is not None and cost.source == "first call":
-        notes.append(
-            "Compile time is what the first call takes beyond a step; what any first call costs is "
-            "part of it."
-        )
-    return notes

@@ -66,22 +66,6 @@ def recording_notes(recording: Recording) -> list[str]:
     return [*notes, *recording.missing]
 
 
-def mixed_notes(baseline: str, candidate: str) -> list[str]:
-    """What two sides cannot share where one tool recorded each; empty for one tool.
-
-    Args:
-        baseline: who recorded it, as `recorded_by` says.
-        candidate: who recorded it.
-    """
-    if baseline == candidate:
-        return []
-    return [
-        f"One side was recorded by {baseline}, the other by {candidate}: times of kernels and "
-        "copies compare; host times do not, because each slows the host in its own way, and names "
-        "of kernels are written differently, so groups match by kind and order more than by name."
-    ]
-
-
 def _items(declared: Mapping[str, Any], key: str) -> list[Any]:
     items = declared.get(key)
     return items if isinstance(items, list) else []

@@ -125,7 +125,7 @@ class Comparison:
     @property
     def left_out(self) -> tuple[str, ...]:
         """What the numbers leave out, one sentence each."""
-        notes = [note for pair in self.pairs for note in pair.numbers.notes]
+        notes = [note for pair in self.pairs for note in pair.left_out]
         if not self.pairs and self.numbers.baseline.summary is not None:
             notes += self.numbers.baseline.summary.notes
         return tuple(dict.fromkeys((*self.problems, *notes)))

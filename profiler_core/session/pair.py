@@ -19,6 +19,7 @@ from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.memory.comparison import MemoryComparison, compare_memory
 from profiler_core.analysis.verdict import Verdict, verdict
 from profiler_core.analysis.waterfall import Waterfall
+from profiler_core.analysis.wording.notes import pair_notes
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.run import Measurement
 from profiler_core.session.run import Run
@@ -146,10 +147,15 @@ class Pair:
         return self.explanation.measured
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """What its numbers leave out, one sentence each."""
+        return pair_notes(self._comparison.numbers, self._number)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the files did not allow, one sentence each."""
         of_all = self._comparison.problems
-        return tuple(dict.fromkeys((*self.numbers.notes, *of_all, *self.explanation.notes)))
+        return tuple(dict.fromkeys((*self.left_out, *of_all, *self.explanation.notes)))
 
     @property
     def compilation(self) -> CompilationReport | None:

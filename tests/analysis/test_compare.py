@@ -3,6 +3,7 @@ import pytest
 from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.compilation.compile_time import CompileTime
 from profiler_core.analysis.summary import summarise
+from profiler_core.analysis.wording.notes import pair_notes
 from tests.builders import a_run, a_trace, kernel, launch, memset, step
 
 GEMM = "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_warpgroupsize1x1x1__5x_cublas"
@@ -33,6 +34,10 @@ def a_summary(*names, graph=False, dur=100, operator=None):
 
 def one(baseline, candidate):
     return compare(baseline, [candidate]).candidates[0]
+
+
+def notes_of(baseline, candidate):
+    return pair_notes(compare(baseline, [candidate]), 0)
 
 
 def test_everything_is_per_step():
@@ -68,13 +73,14 @@ def test_step_time_is_unprofiled_where_both_were_timed():
 
 
 def test_step_time_is_profiled_on_both_sides_where_one_was_not_timed():
-    found = one(
+    sides = (
         make_side(a_run(*[1_000] * 20), a_summary("a")),
         make_side(a_run(variant="default"), a_summary("a")),
     )
+    found = one(*sides)
     assert (found.step_time.clock, found.verdict) == ("profiled", "no_verdict")
     assert found.step_time.baseline_ns == 1_000
-    assert any("profiler's clock" in note for note in found.notes)
+    assert any("profiler's clock" in note for note in notes_of(*sides))
 
 
 @pytest.mark.parametrize(
@@ -181,25 +187,27 @@ def test_memory_of_both_sides():
 
 
 def test_a_failed_run_is_compared_as_far_as_it_goes():
-    found = one(
+    sides = (
         make_side(a_run(*[1_000] * 20), a_summary("a")),
         make_side(
             a_run(variant="max-autotune", record={"status": "failed", "error": "out of memory"}),
             None,
         ),
     )
+    found = one(*sides)
     assert (found.verdict, found.status, found.error) == ("no_verdict", "failed", "out of memory")
     assert (found.n_kernels, found.step_time.ratio) == ((1, None), None)
-    assert any("out of memory" in note for note in found.notes)
+    assert any("out of memory" in note for note in notes_of(*sides))
 
 
 def test_replayed_kernels_take_the_category_that_their_operators_have_elsewhere():
     eager = a_summary(GEMM, operator="aten::conv2d")
     graph = a_summary(GEMM, GEMM, graph=True)
     assert list(graph.by_category) == ["gemm"]
-    found = one(make_side(a_run(), eager), make_side(a_run(variant="reduce-overhead"), graph))
+    sides = (make_side(a_run(), eager), make_side(a_run(variant="reduce-overhead"), graph))
+    found = one(*sides)
     assert {key: pair.n for key, pair in found.by_category.items()} == {"conv": (1, 2)}
-    assert any("4 kernels replayed" in note for note in found.notes)
+    assert any("4 kernels replayed" in note for note in notes_of(*sides))
 
 
 def test_environments_that_differ_are_named():

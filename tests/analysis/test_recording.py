@@ -3,12 +3,12 @@
 import pytest
 
 from profiler_core.analysis.recording import (
-    mixed_notes,
     recorded_by,
     recording_notes,
     recording_of,
 )
 from profiler_core.analysis.summary import summarise
+from profiler_core.analysis.wording.notes import mixed_notes
 from profiler_core.model.trace import RECORDED_BY, RECORDING
 from tests.builders import a_trace, kernel, launch
 

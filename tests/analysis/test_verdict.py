@@ -7,6 +7,7 @@ from profiler_core.analysis.measures import measures
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import Claim
 from profiler_core.analysis.verdict_kind import cannot_be_told
+from profiler_core.analysis.wording.notes import pair_notes
 from profiler_core.model.run import Numerics
 from tests.analysis.worded import worded
 from tests.builders import a_run, a_trace, kernel, launch, op, step
@@ -252,12 +253,13 @@ def test_an_empty_trace_says_why_there_is_no_number():
         a_run(), summarise(a_trace(annotations=[step(0, 0, 99)], device=[kernel(9, 9)])), label="a"
     )
     empty = make_side(a_run(variant="b"), summarise(a_trace()), label="b")
-    (found,) = compare(full, [empty]).candidates
+    comparison = compare(full, [empty])
+    (found,) = comparison.candidates
     assert (found.busy_ns[1], found.n_kernels[1], found.empty_traces) == (None, None, ("b",))
     assert worded(found).headline == (
         "b and a cannot be compared: the trace of b holds neither steps nor work of a device."
     )
-    assert any("no number to show" in note for note in found.notes)
+    assert any("no number to show" in note for note in pair_notes(comparison, 0))
 
 
 def test_a_claim_is_a_heading_and_its_evidence_a_sentence_below_it():

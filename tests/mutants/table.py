@@ -26,6 +26,7 @@ class Mutant:
 
 _COMPARE = ("test_compare.py", "test_verdict.py")
 _COST = ("compilation/test_costs.py", "test_compare.py", "compilation/test_report.py")
+_EARNED = ("test_verdict.py", "test_measures.py", "test_compare.py")
 _MEMORY = ("memory/test_curve.py", "test_compare.py", "test_summary.py")
 _TELEMETRY = ("telemetry/test_run.py",)
 _GATE = ("gate/test_gate.py",)
@@ -33,12 +34,8 @@ _GATE = ("gate/test_gate.py",)
 MUTANTS = (
     # compare.py
     Mutant(
-        "compare.py", "a ratio without a difference earns no compile time back",
-        'verdict != "no_difference" and not workloads_differ', "not workloads_differ", _COMPARE,
-    ),
-    Mutant(
         "compare.py", "different workloads earn no compile time back",
-        'verdict != "no_difference" and not workloads_differ', 'verdict != "no_difference"',
+        "    if not workloads_differ:\n        of_baseline", "    if True:\n        of_baseline",
         _COMPARE,
     ),
     Mutant(
@@ -47,7 +44,7 @@ MUTANTS = (
     ),
     Mutant(
         "compare.py", "a GPU and a CPU have no common step time",
-        "    if _on_different_devices(baseline, candidate):\n        # A host",
+        "    if on_different_devices(baseline, candidate):\n        # A host",
         "    if False:\n        # A host", _COMPARE,
     ),
     Mutant(
@@ -60,7 +57,7 @@ MUTANTS = (
         "else getattr(by_category[key], field) / n\n", "else getattr(by_category[key], field)\n",
         _COMPARE,
     ),
-    # verdict_kind.py and verdict.py
+    # verdict_kind.py and wording/verdict.py
     Mutant(
         "verdict_kind.py", "wrong results come before any speed",
         'if numerics is not None and numerics.verdict == "wrong":', "if False:", _COMPARE,
@@ -78,7 +75,7 @@ MUTANTS = (
         "low < 1 / _LARGEST_ALIKE or high > _LARGEST_ALIKE", "high > _LARGEST_ALIKE", _COMPARE,
     ),
     Mutant(
-        "verdict.py", "the interval of a slowdown is turned over",
+        "wording/verdict.py", "the interval of a slowdown is turned over",
         "low, high = 1 / high, 1 / low", "low, high = low, high", _COMPARE,
     ),
     # step_time.py
@@ -179,7 +176,21 @@ MUTANTS = (
     ),
     Mutant(
         "compilation/cost.py", "a loss is never earned back",
-        " if saved_ns and saved_ns > 0 else None", " if saved_ns else None", _COST,
+        'verdict in ("slower", "no_difference")', 'verdict == "no_difference"', _EARNED,
+    ),
+    Mutant(
+        "compilation/cost.py", "a ratio without a difference earns no compile time back",
+        'verdict in ("slower", "no_difference")', 'verdict == "slower"', _EARNED,
+    ),
+    Mutant(
+        "compilation/cost.py", "beside a compiled baseline only the difference is earned back",
+        "replace(cost, beyond_baseline_seconds=beyond), beyond\n",
+        "replace(cost, beyond_baseline_seconds=beyond), seconds\n", _EARNED,
+    ),
+    Mutant(
+        "compilation/cost.py", "the first call of an eager baseline is no compile time",
+        'compiled = cost.source == "logs" and bool(cost.seconds)',
+        "compiled = cost.seconds is not None", _EARNED,
     ),
     Mutant(
         "compilation/cost.py", "a backend with an engine compiles in its first call",

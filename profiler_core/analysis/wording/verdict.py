@@ -7,6 +7,7 @@ from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 from profiler_core.analysis.compilation.cost import CompileCost, NoBreakEven
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
+from profiler_core.analysis.wording.notes import not_in_turns
 from profiler_core.analysis.wording.sentence import Phrase, Statement, Strong, listed
 from profiler_core.analysis.wording.telemetry import fairness_statement
 from profiler_core.units import format_bytes, format_count, format_duration, format_energy
@@ -272,7 +273,7 @@ def _energy(c: CandidateComparison) -> str:
 
 
 def _not_in_turns(_: CandidateComparison) -> str:
-    return "The runs were not timed in turns: a drift of the clocks may be in the ratio."
+    return not_in_turns("The runs")
 
 
 def _environment(c: CandidateComparison) -> str:
