@@ -15,6 +15,7 @@ import numpy as np
 
 from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.alignment import align_codes
+from profiler_core.analysis.ledger.anchors import pairs_by_size, rising
 from profiler_core.analysis.ledger.filling import fill
 from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.match import Labels, Match, Tie, label_items, tie_items
@@ -107,7 +108,11 @@ def _match_segment(
     labels_of: Labels,
 ) -> None:
     a, b = left.items, right.items
-    pairs = _align(a, b, left.phase)
+    if any(item.by_kernel_name or item.library_kernel for item in (*a, *b)):
+        a, b, frame = _frame(a, b, match, labels_of)
+    else:
+        frame = []
+    pairs = _align_within(a, b, frame, left.phase)
     for i, j in pairs:
         tie_items(
             match,
@@ -123,6 +128,45 @@ def _match_segment(
     reach(a, b, pairs, match, labels_of)
     if left.phase == "backward":
         reach_lines(a, b, pairs, match, labels_of)
+
+
+def _frame(
+    a: Sequence[Item], b: Sequence[Item], match: Match, labels_of: Labels
+) -> tuple[list[Item], list[Item], list[tuple[int, int]]]:
+    """Tie what agrees in size, and keep what rises in both as the frame of the alignment.
+
+    Returns:
+        The items of both sides without those that were tied across the frame, and the frame.
+    """
+    pairs = pairs_by_size(a, b)
+    frame = rising(pairs)
+    crossing = sorted(set(pairs) - set(frame))
+    for i, j in crossing:
+        tie_items(match, a[i], b[j], "operator and shapes")
+        label_items(a[i], b[j], labels_of)
+    gone = {i for i, _ in crossing}, {j for _, j in crossing}
+    kept = [[n for n in range(len(items)) if n not in away]
+            for items, away in zip((a, b), gone, strict=True)]  # fmt: skip
+    places = [{n: place for place, n in enumerate(numbers)} for numbers in kept]
+    return (
+        [a[i] for i in kept[0]],
+        [b[j] for j in kept[1]],
+        [(places[0][i], places[1][j]) for i, j in frame],
+    )
+
+
+def _align_within(
+    a: Sequence[Item], b: Sequence[Item], frame: Sequence[tuple[int, int]], phase: Phase
+) -> list[tuple[int, int]]:
+    """The frame, with an alignment between any two neighbours of it."""
+    pairs = []
+    i0 = j0 = 0
+    for i, j in (*frame, (len(a), len(b))):
+        pairs.extend((i0 + x, j0 + y) for x, y in _align(a[i0:i], b[j0:j], phase))
+        if i < len(a):
+            pairs.append((i, j))
+        i0, j0 = i + 1, j + 1
+    return pairs
 
 
 def _align(a: Sequence[Item], b: Sequence[Item], phase: Phase) -> list[tuple[int, int]]:

@@ -51,6 +51,7 @@ class Item:
     units: tuple[int, ...]  # the units that compute it; () for a view
     labels: frozenset[str] = frozenset()  # source lines "file:line"; empty: not known
     shapes: Shapes = ()
+    dtypes: tuple[str, ...] = ()  # of an operator's arguments, as the trace names them
     node: str = ""  # name in its graph; "" for an eager operator
     unit: int | None = None  # of an eager operator, busy or not
     run: int | None = None
@@ -252,6 +253,7 @@ def _unit_item(step: HostStep, number: int) -> Item:
         inner=from_name or frozenset(name for name in unit.inner if is_specific(name)),
         units=(number,) if unit.events else (),
         shapes=shapes,
+        dtypes=unit.dtypes,
         unit=number,
         by_kernel_name=bool(from_name),
         library_kernel=unit.name if not from_name and unit.end_ns == unit.ts_ns else "",

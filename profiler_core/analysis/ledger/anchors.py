@@ -1,0 +1,76 @@
+"""What libraries compute, matched by its size: the frame of a match that no log supports.
+
+Inductor's scheduler changes the order of what does not wait for each other: the gradient of a
+weight comes before that of the input where eager has it after. Sequence by sequence of equal
+operator, extents and types nothing changes place, so there the n-th of one side is the n-th of the
+other.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+
+from profiler_core.analysis.ledger.program import Item
+
+# Tensors that say how large an operator is: what comes behind them is optional or a result.
+_SIZED_BY = {
+    "convolution": 2,  # input, weight
+    "convolution_backward": 3,  # gradient, input, weight
+    "attention": 3,  # query, key, value
+    "attention_backward": 4,  # gradient, query, key, value
+}
+
+
+def pairs_by_size(a: Sequence[Item], b: Sequence[Item]) -> list[tuple[int, int]]:
+    """Places (i, j) of library operators that face each other, in order of i; j need not rise.
+
+    Only where both sides have equally many of an operator, extents and types: else one of them
+    stands for something that the other side does not have, and which it is the order cannot say.
+    """
+    sizes = tuple(_by_size(items) for items in (a, b))
+    pairs = []
+    for size, places in sizes[0].items():
+        others = sizes[1].get(size, ())
+        if len(places) == len(others):
+            pairs.extend(zip(places, others, strict=True))
+    return sorted(pairs)
+
+
+def rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest part of the pairs in which j rises with i."""
+    lasts: list[int] = []  # least j at which a chain of that length ends
+    ends: list[int] = []  # number of the pair that ends it
+    before: list[int] = []
+    for number, (_, j) in enumerate(pairs):
+        length = bisect_left(lasts, j)
+        before.append(ends[length - 1] if length else -1)
+        if length == len(lasts):
+            lasts.append(j)
+            ends.append(number)
+        else:
+            lasts[length], ends[length] = j, number
+    chain = []
+    number = ends[-1] if ends else -1
+    while number >= 0:
+        chain.append(pairs[number])
+        number = before[number]
+    return chain[::-1]
+
+
+def _by_size(items: Sequence[Item]) -> dict[Hashable, list[int]]:
+    sizes: dict[Hashable, list[int]] = defaultdict(list)
+    for place, item in enumerate(items):
+        size = size_of(item)
+        if size is not None and item.units:
+            sizes[size].append(place)
+    return sizes
+
+
+def size_of(item: Item) -> Hashable | None:
+    """Operator, extents and types of a library's operator; None where the trace does not say."""
+    if item.op == "matmul":
+        return None if item.extent is None else (item.op, item.extent, item.dtypes[:1])
+    n_tensors = _SIZED_BY.get(item.op)
+    if n_tensors is None or len(item.shapes) < n_tensors:
+        return None
+    return item.op, item.shapes[:n_tensors], item.dtypes[:1]
