@@ -217,14 +217,18 @@ def _with_helpers(pieces: Sequence[_Piece]) -> list[_Piece]:
         piece = joined[place]
         if piece.event is None:
             continue
-        if not _HELPER.search(piece.name):
+        if not _is_helper(piece):
             following = piece
             continue
-        before = next((p for p in joined[place - 1 :: -1] if not _HELPER.search(p.name)), None)
+        before = next((p for p in joined[place - 1 :: -1] if not _is_helper(p)), None)
         neighbour = before if _FINISHES.search(piece.name) and place else following or before
         if neighbour is not None and neighbour.event is not None:
             joined[place] = replace(piece, name=neighbour.name, group=neighbour.group)
     return joined
+
+
+def _is_helper(piece: _Piece) -> bool:
+    return not piece.is_generated and _HELPER.search(piece.name) is not None
 
 
 def _unit_name(call: GeneratedCall) -> str:

@@ -171,7 +171,8 @@ def _align_within(
 
 def _align(a: Sequence[Item], b: Sequence[Item], phase: Phase) -> list[tuple[int, int]]:
     def signature(item: Item) -> tuple[object, ...]:
-        return item.op, item.inner, item.labels, item.shapes[:2], item.extent, item.by_kernel_name
+        shapes = item.shapes if item.by_kernel_name else item.shapes[:2]
+        return item.op, item.inner, item.fresh, item.labels, shapes, item.extent
 
     lefts: dict[tuple[object, ...], int] = {}
     rights: dict[tuple[object, ...], int] = {}

@@ -58,6 +58,7 @@ class Item:
     code: str = ""  # the source line's text
     output: tuple[tuple[int, ...], str] | None = None  # shape and dtype of a node's result
     by_kernel_name: bool = False  # a kernel without a log: `inner` was read from its name
+    fresh: frozenset[str] = frozenset()  # of these, what no generated kernel just before it names
     library_kernel: str = ""  # its name, where it was launched outside any operator
     extent: Extent | None = None  # of a product, where its tensors' shapes are known
 
@@ -184,6 +185,8 @@ def program(
     if not with_views:
         placed = [entry for entry in placed if entry[3].units or entry[3].node]
     segments = _segments(placed)
+    for segment in segments:
+        _mark_fresh(segment.items)
     busy = [(number, unit) for number, unit in enumerate(step.units) if unit.events]
     return Program(
         segments=segments,
@@ -199,6 +202,17 @@ def program(
         modules=known_modules,
         exchange=exchange,
     )
+
+
+def _mark_fresh(items: Sequence[Item]) -> None:
+    """Names of generated kernels repeat what went before: only what is new in them is theirs."""
+    named: set[str] = set()
+    for item in items:
+        if item.by_kernel_name:
+            item.fresh = item.inner - named
+            named |= item.inner
+        elif item.units:
+            named = set()
 
 
 def _phases(

@@ -1,5 +1,7 @@
 """How sure it is that two items are one operator: the scores of the alignment."""
 
+from math import prod
+
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase
 
@@ -9,9 +11,13 @@ from profiler_core.analysis.ledger.program import Item, Phase
 VIEW = 2
 ONLY_THE_LINE = 3
 OTHER_LIBRARY = 3
+MISSHAPEN = 1  # the name has the operator, but no tensor of its size
 NAMED_IN_KERNEL = 4
+NEWLY_NAMED = 2  # and no generated kernel just before has it in its name
+OF_ITS_SIZE = 2  # and a tensor as large as the operator's
 OPERATOR = 7
 SAME_KERNEL = 12
+POINTWISE = 19  # a product's kernel for a convolution whose weight is 1x1
 LIBRARY = 20  # more than two kernels by their names: fusing leaves what libraries compute as it is
 OPERATOR_OF_THE_LINE = 20
 
@@ -28,8 +34,7 @@ def worth(a: Item, b: Item, phase: Phase) -> int:
     if not related(a, b):
         if phase == "backward":
             return ONLY_THE_LINE if same_line else 0
-        # cuDNN computes 1x1 convolutions with kernels that are named as products.
-        return OTHER_LIBRARY if {a.op, b.op} == {"matmul", "convolution"} else 0
+        return _worth_of_libraries(a, b)
     if phase == "backward":
         value = OPERATOR_OF_THE_LINE if same_line else OPERATOR
     else:
@@ -54,7 +59,23 @@ def _worth_of_names(a: Item, b: Item) -> int:
     name, plain = (a, b) if a.by_kernel_name else (b, a)
     if plain.op == "attention" and name.inner & SOFTMAX:
         return SAME_KERNEL  # attention in several kernels: nothing else has its softmax
-    return NAMED_IN_KERNEL if plain.op in name.inner or plain.inner & name.inner else 0
+    if not (plain.op in name.inner or plain.inner & name.inner):
+        return 0
+    sizes = {prod(shape) for shape in name.shapes}
+    size = max((prod(shape) for shape in plain.shapes), default=0)
+    if sizes and size and size not in sizes:
+        return MISSHAPEN
+    of_its_size = OF_ITS_SIZE if sizes and size else 0
+    return NAMED_IN_KERNEL + of_its_size + (NEWLY_NAMED if plain.op in name.fresh else 0)
+
+
+def _worth_of_libraries(a: Item, b: Item) -> int:
+    """cuDNN computes 1x1 convolutions with kernels that are named as products."""
+    if {a.op, b.op} != {"matmul", "convolution"}:
+        return 0
+    weight = (a if a.op == "convolution" else b).shapes[1:2]
+    is_pointwise = bool(weight) and set(weight[0][2:]) == {1}
+    return POINTWISE if is_pointwise else OTHER_LIBRARY
 
 
 def shape_bonus(a: Item, b: Item) -> int:
