@@ -9,7 +9,9 @@ other.
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from math import prod
 
+from profiler_core.analysis.ledger.extents import Extent
 from profiler_core.analysis.ledger.program import Item
 
 # Tensors that say how large an operator is: what comes behind them is optional or a result.
@@ -34,6 +36,56 @@ def pairs_by_size(a: Sequence[Item], b: Sequence[Item]) -> list[tuple[int, int]]
         if len(places) == len(others):
             pairs.extend(zip(places, others, strict=True))
     return sorted(pairs)
+
+
+def parts_by_size(
+    a: Sequence[Item], b: Sequence[Item], taken: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Attention of one side with the products that the other side computes in its place.
+
+    Args:
+        a: items of the baseline.
+        b: of the candidate.
+        taken: what faces each other already.
+    """
+    pairs = []
+    for whole, parts, which in ((a, b, 0), (b, a, 1)):
+        done = {pair[which] for pair in taken}, {pair[1 - which] for pair in taken}
+        waiting: dict[Extent, list[int]] = defaultdict(list)
+        for place, item in enumerate(parts):
+            if item.extent is not None and item.units and place not in done[1]:
+                waiting[item.extent].append(place)
+        wanted: dict[Extent, list[int]] = defaultdict(list)
+        for place, item in enumerate(whole):
+            if item.units and place not in done[0]:
+                for extent in products_of(item):
+                    wanted[extent].append(place)
+        for extent, places in wanted.items():
+            if len(places) == len(waiting[extent]):
+                facing = zip(places, waiting[extent], strict=True)
+                pairs.extend((j, i) if which else (i, j) for i, j in facing)
+    return sorted(pairs)
+
+
+def products_of(item: Item) -> list[Extent]:
+    """Extents of the products that an attention is made of; of its backward, the gradients' too."""
+    shapes = item.shapes[1:4] if item.op == "attention_backward" else item.shapes[:3]
+    if item.op not in ("attention", "attention_backward") or len(shapes) < 3:
+        return []
+    query, key, value = shapes
+    if min(map(len, shapes)) < 3:
+        return []
+    batch = prod(query[:-2])
+    rows, columns = query[-2], key[-2]
+    extents = [(batch, rows, columns, query[-1]), (batch, rows, value[-1], columns)]
+    if item.op == "attention_backward":
+        extents = [
+            (batch, rows, columns, value[-1]),
+            (batch, columns, value[-1], rows),
+            (batch, rows, query[-1], columns),
+            (batch, columns, query[-1], rows),
+        ]
+    return extents
 
 
 def rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

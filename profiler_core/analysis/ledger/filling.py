@@ -6,10 +6,12 @@ a test fails (tests/analysis/ledger/test_rules.py), and docs/ledger.md says what
 
 import re
 from collections.abc import Callable
+from math import prod
 
 from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item
+from profiler_core.analysis.ledger.worth import worth
 
 # cuDNN's parts of a convolution by FFT or Winograd; the product among them is of complex numbers.
 _OF_CONVOLUTION = re.compile(r"fft|flip_filter|gemm_cf32|winograd|cudnn|reduced_divisor", re.I)
@@ -72,19 +74,19 @@ def part_of_baselines_composite(gap: Gap) -> None:
 def names_baseline(gap: Gap) -> None:
     """A kernel whose name has the baseline's operator in it."""
     for x in gap.untied(gap.baseline):
-        for y in (*gap.candidate, *gap.beside_candidate):
-            if y.by_kernel_name and _named(x, y):
-                gap.tie(x, y, "kernel name")
-                break
+        kernels = [y for y in (*gap.candidate, *gap.beside_candidate) if y.by_kernel_name]
+        best = max(kernels, key=lambda y: worth(x, y, gap.phase), default=None)
+        if best is not None and _named(x, best):
+            gap.tie(x, best, "kernel name")
 
 
 def names_candidate(gap: Gap) -> None:
     """An operator that the name of the candidate's kernel has in it."""
     for y in gap.untied(gap.candidate):
-        for x in (*gap.baseline, *gap.beside_baseline) if y.by_kernel_name else ():
-            if x.units and _named(x, y):
-                gap.tie(x, y, "kernel name")
-                break
+        operators = [x for x in (*gap.baseline, *gap.beside_baseline) if x.units]
+        best = max(operators, key=lambda x: worth(x, y, gap.phase), default=None)
+        if y.by_kernel_name and best is not None and _named(best, y):
+            gap.tie(best, y, "kernel name")
 
 
 def _named(operator: Item, kernel: Item) -> bool:
@@ -94,9 +96,13 @@ def _named(operator: Item, kernel: Item) -> bool:
 def copy_for_what_follows(gap: Gap) -> None:
     """A cast or a layout copy works for the library's operator that follows it."""
     if gap.around and gap.around[-1][1].is_anchor and gap.around[-1][0].units:
+        target, anchor = gap.around[-1]
+        sizes = {prod(shape) for item in (target, anchor) for shape in item.shapes}
         for y in gap.untied(gap.candidate):
-            if y.only_copies:
-                gap.tie(gap.around[-1][0], y, "position")
+            if y.only_copies and (
+                not sizes or sizes.issuperset(prod(shape) for shape in y.shapes[-1:])
+            ):
+                gap.tie(target, y, "position")
 
 
 def kernel_of_library(gap: Gap) -> None:
@@ -133,8 +139,8 @@ RULES: tuple[Callable[[Gap], None], ...] = (
     part_of_candidates_composite,
     part_of_baselines_composite,
     names_baseline,
-    names_candidate,
     copy_for_what_follows,
+    names_candidate,
     kernel_of_library,
     alone_in_place,
 )

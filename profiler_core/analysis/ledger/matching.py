@@ -15,16 +15,17 @@ import numpy as np
 
 from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.alignment import align_codes
-from profiler_core.analysis.ledger.anchors import pairs_by_size, rising
+from profiler_core.analysis.ledger.anchors import pairs_by_size, parts_by_size, rising
 from profiler_core.analysis.ledger.filling import fill
 from profiler_core.analysis.ledger.gap import Gap
-from profiler_core.analysis.ledger.match import Labels, Match, Tie, label_items, tie_items
+from profiler_core.analysis.ledger.match import Evidence, Labels, Match, Tie, label_items, tie_items
 from profiler_core.analysis.ledger.moved import reach, reach_lines
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.work_units import HostStep
 from profiler_core.analysis.ledger.worth import SOFTMAX, worth
 
+_MADE_OF_PRODUCTS = ({"attention", "matmul"}, {"attention_backward", "matmul"})
 _FOREACH = re.compile(r"aten::_(?:foreach|fused)_|triton_for_")
 
 
@@ -114,12 +115,7 @@ def _match_segment(
         frame = []
     pairs = _align_within(a, b, frame, left.phase)
     for i, j in pairs:
-        tie_items(
-            match,
-            a[i],
-            b[j],
-            "kernel name" if a[i].by_kernel_name != b[j].by_kernel_name else "operator in order",
-        )
+        tie_items(match, a[i], b[j], _evidence(a[i], b[j]))
         label_items(a[i], b[j], labels_of)
     bounds = [(-1, -1), *pairs, (len(a), len(b))]
     for (i0, j0), (i1, j1) in pairwise(bounds):
@@ -128,6 +124,12 @@ def _match_segment(
     reach(a, b, pairs, match, labels_of)
     if left.phase == "backward":
         reach_lines(a, b, pairs, match, labels_of)
+
+
+def _evidence(a: Item, b: Item) -> Evidence:
+    if a.by_kernel_name != b.by_kernel_name:
+        return "kernel name"
+    return "composite" if {a.op, b.op} in _MADE_OF_PRODUCTS else "operator in order"
 
 
 def _frame(
@@ -139,12 +141,15 @@ def _frame(
         The items of both sides without those that were tied across the frame, and the frame.
     """
     pairs = pairs_by_size(a, b)
-    frame = rising(pairs)
-    crossing = sorted(set(pairs) - set(frame))
+    parts = parts_by_size(a, b, pairs)
+    frame = rising(sorted([*pairs, *parts]))
+    ends = {i for i, _ in frame}, {j for _, j in frame}
+    crossing = sorted({*pairs, *parts}.difference(frame))
     for i, j in crossing:
-        tie_items(match, a[i], b[j], "operator and shapes")
+        is_part = a[i].op != b[j].op
+        tie_items(match, a[i], b[j], "composite" if is_part else "operator and shapes")
         label_items(a[i], b[j], labels_of)
-    gone = {i for i, _ in crossing}, {j for _, j in crossing}
+    gone = {i for i, _ in crossing} - ends[0], {j for _, j in crossing} - ends[1]
     kept = [[n for n in range(len(items)) if n not in away]
             for items, away in zip((a, b), gone, strict=True)]  # fmt: skip
     places = [{n: place for place, n in enumerate(numbers)} for numbers in kept]

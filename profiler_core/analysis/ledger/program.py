@@ -38,6 +38,8 @@ _COMPOSITES = frozenset(
 
 _COPYING = frozenset(("cast", "clone", "cat", "fill", "zeros", "full")) | KERNEL_FREE | ANCHORS
 
+_REDUCTIONS = ("triton_red", "triton_per")
+
 # The operator that a library kernel of this category computes.
 _BY_CATEGORY = {"gemm": "matmul", "conv": "convolution", "attention": "attention"}
 
@@ -69,8 +71,10 @@ class Item:
 
     @property
     def only_copies(self) -> bool:
-        """A generated kernel whose name says that it only casts or rearranges."""
-        return self.by_kernel_name and self.inner <= _COPYING
+        """A generated kernel that only casts or rearranges, by what is new in its name."""
+        return (
+            self.by_kernel_name and self.fresh <= _COPYING and not self.op.startswith(_REDUCTIONS)
+        )
 
     @property
     def is_composite(self) -> bool:
