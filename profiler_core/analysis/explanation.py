@@ -5,7 +5,7 @@ sentence; one part that fails takes no other with it.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -127,7 +127,10 @@ def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
 
 
 def pair_ledger(
-    comparison: ComparedNumbers, baseline: Material, candidate: Material
+    comparison: ComparedNumbers,
+    baseline: Material,
+    candidate: Material,
+    others: Iterable[Material] = (),
 ) -> FusionLedger:
     """What each operator of the baseline became; kinds of kernels as all runs share them.
 
@@ -135,6 +138,7 @@ def pair_ledger(
         comparison: of both, and of whatever other candidates there are.
         baseline: its files.
         candidate: its files.
+        others: of further runs, which may show what a CUDA graph without a log replays.
 
     Raises:
         NothingToAnalyse: one of them has no trace.
@@ -147,7 +151,8 @@ def pair_ledger(
         )
     every = (comparison.baseline, *comparison.sides)
     category_by_name = known_categories(side.summary for side in every)
-    return with_known_categories(fusion_ledger(left, right), category_by_name)
+    further = (side for other in others if (side := other.ledger_side) is not None)
+    return with_known_categories(fusion_ledger(left, right, further), category_by_name)
 
 
 def pair_waterfall(

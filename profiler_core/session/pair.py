@@ -1,5 +1,6 @@
 """A baseline and one candidate: verdict, waterfall, ledger, findings, memory, asked here by all."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from profiler_core.analysis.compare import CandidateComparison, Side
@@ -7,6 +8,7 @@ from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.explanation import (
     Explanation,
+    Material,
     explain,
     not_explained,
     pair_ledger,
@@ -117,8 +119,15 @@ class Pair:
             )
         baseline, right = self.baseline.material, self.candidate.material
         return self._comparison.answer(
-            ("ledger", self._number), lambda: pair_ledger(self._comparison.numbers, baseline, right)
+            ("ledger", self._number),
+            lambda: pair_ledger(self._comparison.numbers, baseline, right, self._others()),
         )
+
+    def _others(self) -> Iterator[Material]:
+        """The files of the other candidates, one after the other, as they are asked for."""
+        for number, run in enumerate(self._comparison.runs):
+            if number not in (0, self._number + 1):
+                yield run.material
 
     @property
     def explanation(self) -> Explanation:

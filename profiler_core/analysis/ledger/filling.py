@@ -1,11 +1,13 @@
 """What an alignment in order leaves over: tied by line, by composition, by name, by position.
 
-Each rule is a function of one gap; `RULES` is their order. Every rule has a fixture without which
-a test fails (tests/analysis/ledger/test_rules.py), and docs/ledger.md says what each one is worth.
+Each rule works on one gap; `RULES` is their order. Every rule has a fixture without which a test
+fails (tests/analysis/ledger/test_rules.py, test_accuracy.py), and docs/ledger.md says what each one
+is worth (`python -m tests.analysis.ledger.judge --ablation`).
 """
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 
 from profiler_core.analysis.ledger.gap import Gap
@@ -133,20 +135,41 @@ def alone_in_place(gap: Gap) -> None:
                 gap.tie(x, y, "position")
 
 
-RULES: tuple[Callable[[Gap], None], ...] = (
-    line_of_candidate,
-    line_of_baseline,
-    part_of_candidates_composite,
-    part_of_baselines_composite,
-    names_baseline,
-    copy_for_what_follows,
-    names_candidate,
-    kernel_of_library,
-    alone_in_place,
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One way to tie what an alignment leaves over."""
+
+    name: str
+    reason: str  # why what it ties is the same work
+    apply: Callable[[Gap], None]
+
+
+RULES = (
+    Rule("line_of_candidate", "a source line is the same program on both sides", line_of_candidate),
+    Rule("line_of_baseline", "likewise, and a fused kernel may stand beside", line_of_baseline),
+    Rule(
+        "part_of_candidates_composite",
+        "one node may be several operators in eager mode",
+        part_of_candidates_composite,
+    ),
+    Rule(
+        "part_of_baselines_composite",
+        "one operator may be several nodes or kernels when compiled",
+        part_of_baselines_composite,
+    ),
+    Rule("names_baseline", "Inductor names a kernel by what it computes", names_baseline),
+    Rule(
+        "copy_for_what_follows",
+        "a kernel that names nothing new only arranges memory for the library's next operator",
+        copy_for_what_follows,
+    ),
+    Rule("names_candidate", "likewise, for kernels beyond the first", names_candidate),
+    Rule("kernel_of_library", "a library's operator may be several kernels", kernel_of_library),
+    Rule("alone_in_place", "nothing else stands between the same two matches", alone_in_place),
 )
 
 
 def fill(gap: Gap) -> None:
     """Tie what is left between two matches, rule by rule."""
     for rule in RULES:
-        rule(gap)
+        rule.apply(gap)

@@ -15,6 +15,7 @@ from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.alignment import align
 from profiler_core.analysis.ledger.engines import engine_graph
 from profiler_core.analysis.ledger.operators import operator
+from profiler_core.analysis.ledger.replays import Recording
 from profiler_core.analysis.ledger.work_units import GraphRun, HostStep, Unit
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
 
@@ -38,6 +39,7 @@ class _Piece:
     name: str
     is_generated: bool
     group: int = 0  # pieces of one group and no call are one unit
+    operator: Unit | None = None  # that started the same kernel in another run
 
 
 @dataclass(slots=True)
@@ -62,7 +64,11 @@ def is_generated(name: str) -> bool:
 
 
 def execute(
-    step: HostStep, log: InductorLog | None, kernel_names: Mapping[int, str]
+    step: HostStep,
+    log: InductorLog | None,
+    kernel_names: Mapping[int, str],
+    kernels: Mapping[int, str],
+    recording: Recording,
 ) -> list[Execution]:
     """Find the graph of each run of a step and deal its launches to the calls.
 
@@ -72,6 +78,8 @@ def execute(
         step: its units are given their `call`.
         log: None where there is no structured log.
         kernel_names: name of each row of the work table that the step has.
+        kernels: name and grid of the same rows.
+        recording: what other runs show of the kernels of replays without a graph in the log.
     """
     inside: dict[int, list[int]] = {}
     for number, unit in enumerate(step.units):
@@ -87,6 +95,8 @@ def execute(
             executions.append(_deal_engine(step, index, pieces, log))
             continue
         graph = _choose_graph(run, pieces, log)
+        if graph is None:
+            pieces = _with_operators(pieces, kernels, recording)
         executions.append(_deal(step, index, graph, pieces))
     return executions
 
@@ -104,6 +114,20 @@ def _pieces(
             )
         else:
             pieces.append(_Piece(number, None, unit.name, is_generated(unit.name)))
+    return pieces
+
+
+def _with_operators(
+    pieces: list[_Piece], kernels: Mapping[int, str], recording: Recording
+) -> list[_Piece]:
+    """The kernels of a replay with the operators that started them in other runs."""
+    replayed = [place for place, piece in enumerate(pieces) if piece.event is not None]
+    known = recording.operators_of([kernels[pieces[place].event or 0] for place in replayed])
+    for place, operator_of in zip(replayed, known, strict=True):
+        if operator_of is not None:
+            number, unit = operator_of
+            group = -1 - number  # apart from the groups of pieces that are known by name alone
+            pieces[place] = replace(pieces[place], group=group, operator=unit)
     return pieces
 
 
@@ -193,6 +217,8 @@ def _deal(
                 name, unit.ts_ns, unit.end_ns, unit.thread, run, unit.backward, unit.in_optimizer,
                 call=call,
             )  # fmt: skip
+            if piece.operator is not None and call is None:
+                dealt.take(piece.operator)
             merged[key] = dealt
             step.units.append(dealt)
             number = len(step.units) - 1
@@ -217,13 +243,18 @@ def _with_helpers(pieces: Sequence[_Piece]) -> list[_Piece]:
         piece = joined[place]
         if piece.event is None:
             continue
+        if piece.operator is not None:
+            following = piece
+            continue
         if not _is_helper(piece):
             following = piece
             continue
         before = next((p for p in joined[place - 1 :: -1] if not _is_helper(p)), None)
         neighbour = before if _FINISHES.search(piece.name) and place else following or before
         if neighbour is not None and neighbour.event is not None:
-            joined[place] = replace(piece, name=neighbour.name, group=neighbour.group)
+            joined[place] = replace(
+                piece, name=neighbour.name, group=neighbour.group, operator=neighbour.operator
+            )
     return joined
 
 

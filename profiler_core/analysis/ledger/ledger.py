@@ -3,7 +3,7 @@
 How it works stands in docs/ledger.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +16,27 @@ from profiler_core.analysis.ledger.host_rows import Form
 from profiler_core.analysis.ledger.matching import match_programs
 from profiler_core.analysis.ledger.program import Program, program
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger, StepClass
-from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_side, step_classes
+from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
 from profiler_core.analysis.ledger.work_units import HostStep
 
 __all__ = ["FusionLedger", "LedgerSide", "fusion_ledger"]
 
 
-def fusion_ledger(baseline: LedgerSide, candidate: LedgerSide) -> FusionLedger:
+def fusion_ledger(
+    baseline: LedgerSide, candidate: LedgerSide, others: Iterable[LedgerSide] = ()
+) -> FusionLedger:
     """Match any two runs: eager against compiled, compiled against compiled, eager against eager.
 
     Every device event of every profiled step is in exactly one group, so the groups' times sum to
     the runs' device time. Steps with one sequence of operators are added up.
+
+    Args:
+        baseline: either run.
+        candidate: the other.
+        others: further runs of the same program, which may show with which operators the kernels of
+            a CUDA graph began. Looked at only where a replay has no log.
     """
-    sides = (read_side(baseline), read_side(candidate))
+    sides = read_sides(baseline, candidate, others)
     classes = step_classes(sides)
     groups: list[FusionGroup] = []
     group_of = (

@@ -259,7 +259,7 @@ def _unit_item(step: HostStep, number: int) -> Item:
     unit = step.units[number]
     from_name = operators_of_kernel(unit.name)
     op = unit.name if from_name else operator(unit.name)
-    if not from_name and unit.end_ns == unit.ts_ns:  # a launch outside any operator
+    if not from_name and unit.is_launch:
         op = _BY_CATEGORY.get(category_of_kernel(unit.name), op)
     if unit.name.startswith("triton_tem") and from_name & ANCHORS:
         # A template is the product that it computes, whatever else is fused to it.
@@ -274,7 +274,7 @@ def _unit_item(step: HostStep, number: int) -> Item:
         dtypes=unit.dtypes,
         unit=number,
         by_kernel_name=bool(from_name),
-        library_kernel=unit.name if not from_name and unit.end_ns == unit.ts_ns else "",
+        library_kernel=unit.name if not from_name and unit.is_launch else "",
     )
 
 

@@ -1,5 +1,6 @@
 """A run read for the ledger: its steps with their calls dealt, and which steps face which."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +12,9 @@ from profiler_core.analysis.ledger.alignment import align
 from profiler_core.analysis.ledger.graph_calls import Execution, execute
 from profiler_core.analysis.ledger.modules import backward_modules, node_modules, unit_modules
 from profiler_core.analysis.ledger.ownership import Ownership, ownership
+from profiler_core.analysis.ledger.replays import Recording
 from profiler_core.analysis.ledger.result import StepClass
-from profiler_core.analysis.ledger.work_units import HostStep, host_work
+from profiler_core.analysis.ledger.work_units import HostStep, HostWork, host_work
 from profiler_core.model.inductor import CompiledGraph, InductorLog
 from profiler_core.model.trace import Trace
 
@@ -44,14 +46,60 @@ class ReadSide:
     has_backward: bool
 
 
-def read_side(side: LedgerSide) -> ReadSide:
+def read_sides(
+    baseline: LedgerSide, candidate: LedgerSide, others: Iterable[LedgerSide] = ()
+) -> tuple[ReadSide, ReadSide]:
+    """Both sides; either one and the others show which operators start the kernels of a replay.
+
+    Args:
+        baseline: with its log, if there is one.
+        candidate: likewise.
+        others: looked at only where a replay has no log.
+    """
+    given = (baseline, candidate)
+    hosts = [host_work(side.trace) for side in given]
+    works = [_shown(side, host) for side, host in zip(given, hosts, strict=True)]
+    recordings = (Recording(), Recording())
+    if any(_has_unlogged_replay(side, host) for side, host in zip(given, hosts, strict=True)):
+        for which, (host, work) in enumerate(zip(hosts, works, strict=True)):
+            recordings[1 - which].add(host.steps, _kernels(work))
+        for other in others:
+            host = host_work(other.trace)
+            kernels = _kernels(_shown(other, host))
+            for recording in recordings:
+                recording.add(host.steps, kernels)
+    return (
+        _read_side(baseline, hosts[0], works[0], recordings[0]),
+        _read_side(candidate, hosts[1], works[1], recordings[1]),
+    )
+
+
+def _has_unlogged_replay(side: LedgerSide, host: HostWork) -> bool:
+    return side.log is None and any(unit.is_replay for step in host.steps for unit in step.units)
+
+
+def _shown(side: LedgerSide, host: HostWork) -> pl.DataFrame:
+    """The work table's rows of the steps that stand for the others, with categories."""
+    rows = np.concatenate([np.empty(0, np.int64), *(s.form.events[0] for s in host.steps)])
+    return with_categories(side.trace, host.work)[rows]
+
+
+def _kernels(shown: pl.DataFrame) -> dict[int, str]:
+    """Name and grid of each row."""
+    name = pl.col("name").cast(pl.String)
+    kernel = pl.concat_str(name, "grid", separator=" ", ignore_nulls=True)
+    return dict(shown.select("event", kernel).iter_rows())
+
+
+def _read_side(
+    side: LedgerSide, host: HostWork, shown: pl.DataFrame, recording: Recording
+) -> ReadSide:
     """Cut the trace into steps and units, and deal each compiled run's launches to its calls."""
-    host = host_work(side.trace)
-    work = with_categories(side.trace, host.work)
-    shown = work[np.concatenate([np.empty(0, np.int64), *(s.form.events[0] for s in host.steps)])]
+    work = host.work
     events = shown["event"].to_list()
     names = dict(zip(events, shown["name"].cast(pl.String), strict=True))
-    executions = [execute(step, side.log, names) for step in host.steps]
+    kernels = _kernels(shown)
+    executions = [execute(step, side.log, names, kernels, recording) for step in host.steps]
     owned: dict[int, Ownership] = {}
     modules: dict[int, dict[str, str]] = {}
     for every in executions:

@@ -45,11 +45,22 @@ class Unit:
     events: list[int] = field(default_factory=list)  # rows of the work table, in launch order
     is_replay: bool = False  # a graph launch: its events are dealt to the graph's calls
     call: int | None = None  # index of the generated call, once known
+    is_recorded: bool = False  # kernels of a replay with the operator that another run shows
 
     @property
     def common(self) -> str:
         """The operator's common name."""
         return operator(self.name)
+
+    @property
+    def is_launch(self) -> bool:
+        """A launch outside any operator, whose name is its kernel's."""
+        return self.end_ns == self.ts_ns and not self.is_recorded
+
+    def take(self, other: "Unit") -> None:
+        """Be the operator that started the same kernels in another run."""
+        self.name, self.shapes, self.dtypes = other.name, other.shapes, other.dtypes
+        self.inner, self.is_recorded = set(other.inner), True
 
 
 @dataclass(slots=True)

@@ -70,7 +70,7 @@ def _worth_of_names(a: Item, b: Item) -> int:
 
 
 def _worth_of_libraries(a: Item, b: Item) -> int:
-    """cuDNN computes 1x1 convolutions with kernels that are named as products."""
+    """CuDNN computes 1x1 convolutions with kernels that are named as products."""
     if {a.op, b.op} != {"matmul", "convolution"}:
         return 0
     weight = (a if a.op == "convolution" else b).shapes[1:2]

@@ -1,12 +1,13 @@
 """The accuracy of the ledger: right, wrong and undecidable device time of each pair.
 
-python -m tests.analysis.ledger.judge [--mistakes] [BASELINE CANDIDATE | FOLDER]…
+python -m tests.analysis.ledger.judge [--mistakes N] [--ablation] [--only NAME] [FOLDER]…
 """
 
 import argparse
 import sys
 from pathlib import Path
 
+from tests.analysis.ledger.judge.ablation import print_ablation
 from tests.analysis.ledger.judge.pairs import all_pairs, judged
 
 
@@ -16,7 +17,11 @@ def main() -> None:
     parser.add_argument("--mistakes", type=int, default=0, help="show the largest of each pair")
     parser.add_argument("--only", default="", help="pairs whose name contains this")
     parser.add_argument("folders", nargs="*", type=Path, help="folders of captures")
+    parser.add_argument("--ablation", action="store_true", help="what each rule is worth")
     given = parser.parse_args()
+    if given.ablation:
+        print_ablation([pair for pair in all_pairs(given.folders) if given.only in pair[0]])
+        return
     print("| pair | logs | baseline: wrong | undecidable | merged | candidate: wrong | undecidable "
           "| merged |\n|---|---|---|---|---|---|---|---|")  # fmt: skip
     for name, baseline, candidate in all_pairs(given.folders):
