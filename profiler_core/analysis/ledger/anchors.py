@@ -30,7 +30,7 @@ def pairs_by_size(a: Sequence[Item], b: Sequence[Item]) -> list[tuple[int, int]]
     stands for something that the other side does not have, and which it is the order cannot say.
     """
     sizes = tuple(_by_size(items) for items in (a, b))
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     for size, places in sizes[0].items():
         others = sizes[1].get(size, ())
         if len(places) == len(others):
@@ -48,7 +48,7 @@ def parts_by_size(
         b: of the candidate.
         taken: what faces each other already.
     """
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     for whole, parts, which in ((a, b, 0), (b, a, 1)):
         done = {pair[which] for pair in taken}, {pair[1 - which] for pair in taken}
         waiting: dict[Extent, list[int]] = defaultdict(list)

@@ -164,7 +164,7 @@ def _align_within(
     a: Sequence[Item], b: Sequence[Item], frame: Sequence[tuple[int, int]], phase: Phase
 ) -> list[tuple[int, int]]:
     """The frame, with an alignment between any two neighbours of it."""
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     i0 = j0 = 0
     for i, j in (*frame, (len(a), len(b))):
         pairs.extend((i0 + x, j0 + y) for x, y in _align(a[i0:i], b[j0:j], phase))

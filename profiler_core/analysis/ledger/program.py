@@ -13,7 +13,7 @@ from typing import Literal
 from profiler_core.analysis.categories import category_of_kernel
 from profiler_core.analysis.ledger.engines import OPAQUE
 from profiler_core.analysis.ledger.exchange import exchange_of
-from profiler_core.analysis.ledger.extents import Extent, product_extent
+from profiler_core.analysis.ledger.extents import Extent, Shape, product_extent
 from profiler_core.analysis.ledger.graph_calls import Execution
 from profiler_core.analysis.ledger.operators import (
     ANCHORS,
@@ -23,7 +23,7 @@ from profiler_core.analysis.ledger.operators import (
     operators_of_kernel,
 )
 from profiler_core.analysis.ledger.ownership import Ownership
-from profiler_core.analysis.ledger.work_units import HostStep, Shapes
+from profiler_core.analysis.ledger.work_units import HostStep
 from profiler_core.model.inductor import CompiledGraph, GraphNode
 
 Phase = Literal["forward", "backward", "update"]
@@ -52,7 +52,7 @@ class Item:
     inner: frozenset[str]  # what it is made of: operators beneath it, or ATen nodes it became
     units: tuple[int, ...]  # the units that compute it; () for a view
     labels: frozenset[str] = frozenset()  # source lines "file:line"; empty: not known
-    shapes: Shapes = ()
+    shapes: tuple[Shape, ...] = ()
     dtypes: tuple[str, ...] = ()  # of an operator's arguments, as the trace names them
     node: str = ""  # name in its graph; "" for an eager operator
     unit: int | None = None  # of an eager operator, busy or not

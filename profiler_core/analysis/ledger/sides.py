@@ -74,6 +74,12 @@ def read_sides(
     )
 
 
+def read_side(side: LedgerSide) -> ReadSide:
+    """One side alone."""
+    host = host_work(side.trace)
+    return _read_side(side, host, _shown(side, host), Recording())
+
+
 def _has_unlogged_replay(side: LedgerSide, host: HostWork) -> bool:
     return side.log is None and any(unit.is_replay for step in host.steps for unit in step.units)
 
