@@ -1,8 +1,9 @@
-"""Larger real captures and logs, packed into one file: `LARGER` is the folder with them unpacked.
+"""Larger real captures and logs, packed into a file each: `LARGER` is one of them unpacked.
 
 tests/fixtures/larger.tar.xz holds 150 MB in 4: files named `.gz` lie in it unpacked, since they
 pack far better together, and get their gzip back here, once in a checkout. What they are and where
-they come from stands in tests/fixtures/larger.md.
+they come from stands in tests/fixtures/larger.md; tests/fixtures/judge_pairs.tar.xz is such a file
+too, with the pairs that the ledger's judge reads.
 
 `python -m tests.larger FOLDER` packs what the tests read of a folder with `captures`, `breaks`,
 `counters` and `torch_logs`.
@@ -21,7 +22,7 @@ from pathlib import Path
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 ARCHIVE = FIXTURES / "larger.tar.xz"
-UNPACKED = FIXTURES / "larger"
+JUDGE_PAIRS = FIXTURES / "judge_pairs.tar.xz"
 STAMP = "archive.sha256"
 
 READ_BY_TESTS = (
@@ -32,19 +33,23 @@ READ_BY_TESTS = (
 )
 
 
-def _unpacked() -> Path:
-    """The folder, made anew where the archive is another one; workers wait for the first."""
-    digest = hashlib.sha256(ARCHIVE.read_bytes()).hexdigest()
-    stamp = UNPACKED / STAMP
-    with (FIXTURES / "larger.lock").open("w") as lock:
+def unpacked(archive: Path) -> Path:
+    """The archive's folder beside it, made anew where the archive is another one.
+
+    Workers wait for the first.
+    """
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    folder = archive.with_name(archive.name.removesuffix(".tar.xz"))
+    stamp = folder / STAMP
+    with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not stamp.is_file() or stamp.read_text() != digest:
-            shutil.rmtree(UNPACKED, ignore_errors=True)
-            with tarfile.open(ARCHIVE) as archive:
-                for member in archive:
-                    _write(UNPACKED / member.name, archive.extractfile(member).read())
+            shutil.rmtree(folder, ignore_errors=True)
+            with tarfile.open(archive) as members:
+                for member in members:
+                    _write(folder / member.name, members.extractfile(member).read())
             stamp.write_text(digest)
-    return UNPACKED
+    return folder
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -72,4 +77,4 @@ def pack(source: Path) -> None:
 if __name__ == "__main__":
     pack(Path(sys.argv[1]))
 else:
-    LARGER = _unpacked()
+    LARGER = unpacked(ARCHIVE)

@@ -12,6 +12,7 @@ from tests.analysis.ledger.judge.programs import read_program
 from tests.analysis.ledger.judge.trace import read_steps
 from tests.analysis.ledger.judge.verdict import certain_pairs, judge
 from tests.analysis.ledger.pairs import FIXTURES, small
+from tests.larger import JUDGE_PAIRS, unpacked
 
 
 @cache
@@ -70,3 +71,39 @@ def test_a_ledger_that_shifts_every_group_by_one_is_wrong(name):
     for verdict in judge(programs, tuple(lookups)):
         assert verdict.wrong < 0.005 * verdict.total
         assert verdict.undecidable < 0.03 * verdict.total
+
+
+@cache
+def backward(name: str) -> list[Call]:
+    """The calls of the pair's backward."""
+    modules = read_log(sorted((unpacked(JUDGE_PAIRS) / name).glob("torch_trace/*.log*")))
+    return next(module.calls for module in modules if module.is_backward)
+
+
+def test_a_kernel_that_adds_to_a_buffer_computes_the_node_that_was_started_in_it():
+    """index_add's gradient: zeros for all three layers in one kernel, atomic adds in one each."""
+    calls = backward("gnn_training/default")
+    start = next(call for call in calls if call.name == "triton_poi_fused_index_put_index_select_7")
+    assert start.computed == {"index_put_3", "index_put_4", "index_put_5"}
+    added = [c for c in calls if "index_put_3" in c.computed and c is not start]
+    assert [sorted(call.computed) for call in added] == [["index_3", "index_put_3"]]
+
+
+def test_a_shared_kernel_is_translated_by_what_its_calls_are_handed():
+    """Another layer's call lists fewer casts and views than the first: counting them says nothing.
+
+    Its sum for the residual is stored beside the gradient that its comment ends in.
+    """
+    shared = [call for call in backward("dit_training/default")
+              if call.name.endswith("native_layer_norm_backward_split_unsqueeze_view_11")]  # fmt: skip
+    assert len(shared) > 3
+    for call in shared:
+        assert sum(name.startswith("add_") for name in call.stored) == 1, call.stored
+        assert sum(name.startswith("mul_") for name in call.stored) == 1, call.stored
+
+
+@pytest.mark.parametrize("name", ["dit_training/default", "vit_training/default"])
+def test_every_product_of_a_backward_is_a_node_though_comments_list_its_factors_alone(name):
+    products = [call for call in backward(name) if call.name == "extern_kernels.mm"]
+    nodes = [node for call in products for node in call.stored]
+    assert len(nodes) == len(products) == len(set(nodes))

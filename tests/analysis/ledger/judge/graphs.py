@@ -11,6 +11,7 @@ _IN_PLACE = re.compile(r"^\s+(?P<name>\w+)\s*(?P<op>[-+*/@|&]|\*\*|//)=\s*(?P<va
 _BOUND = re.compile(r";\s+(?P<name>\w+)(?:\s*:\s*\"(?P<type>[^\"]*)\")?\s*=\s*(?P<old>\w+)\b")
 _FILE = re.compile(r"#\s*File: (?P<file>.+?):(?P<line>\d+) in ")
 _PARAMETER = re.compile(r"(?P<name>\w+)\s*:\s*\"(?P<type>[^\"]*)\"")
+_NESTED = re.compile(r"\s+class \w+\(")
 _SHAPE = re.compile(r"^(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>[\d, ]*)\]")
 _OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "@": "matmul", "**": "pow",
@@ -74,6 +75,8 @@ def read_graph(text: str) -> Graph:
     line = ""
     aliases: dict[str, str] = {}
     for row in text.splitlines():
+        if names and _NESTED.match(row):
+            break  # a function that one of the nodes is handed: nothing of the program's own
         if "def forward(self" in row:
             for parameter in _PARAMETER.finditer(row):
                 names.add(parameter["name"])
@@ -102,7 +105,7 @@ def read_graph(text: str) -> Graph:
         else:
             continue
         shape, dtype = shape_of(annotation)
-        given = re.sub(r"\b\w+ = ", "", re.sub(r"^(?:torch\.[\w.]+|[a-z_]\w*(?=\())", "", value))
+        given = re.sub(r"\b\w+ ?= ?", "", re.sub(r"^(?:torch\.[\w.]+|[a-z_]\w*(?=\())", "", value))
         given = re.sub(r"torch\.[\w.]+", "", re.sub(r"\.[a-z_]\w*\(", "(", given))
         arguments = tuple(
             aliases.get(word, word)

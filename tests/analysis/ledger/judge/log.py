@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.analysis.ledger.judge.code import Module, read_module
+from tests.analysis.ledger.judge.code import Module
+from tests.analysis.ledger.judge.flow import read_module
 from tests.analysis.ledger.judge.graphs import Graph, read_graph
 
 _EMPTY = Graph((), {})

@@ -14,26 +14,30 @@ from tests.analysis.ledger.judge.log import read_log
 from tests.analysis.ledger.judge.programs import read_program
 from tests.analysis.ledger.judge.trace import DeviceEvent, read_steps
 from tests.analysis.ledger.judge.verdict import Verdict, judge
+from tests.larger import JUDGE_PAIRS, LARGER, unpacked
 
 ROOT = Path(__file__).resolve().parents[4]
 
 
 def all_pairs(folders: Sequence[Path] = ()) -> Iterator[tuple[str, Path, Path]]:
     """(name, baseline, candidate): every eager run with every other run of its workload."""
-    places = list(folders) or [
+    for folder in list(folders) or [
         ROOT / "tests" / "fixtures" / "ledger",
         *sorted((ROOT / "sample_traces").glob("*/")),
-        ROOT / ".." / "shared" / "captures",
-    ]
-    for place in places:
-        runs = sorted(p for p in place.iterdir() if (p / "trace.json.gz").exists()) \
-            if place.is_dir() else []  # fmt: skip
+        LARGER / "captures",
+        *sorted(unpacked(JUDGE_PAIRS).glob("*/")),
+    ]:
+        runs = sorted(p for p in folder.iterdir() if (p / "trace.json.gz").exists())
         for baseline in runs:
             if "eager" not in baseline.name or "stack" in baseline.name:
                 continue
             for candidate in runs:
                 if "eager" not in candidate.name and _workload(baseline) == _workload(candidate):
-                    yield f"{place.name}: {baseline.name} → {candidate.name}", baseline, candidate
+                    yield f"{folder.name}: {baseline.name} → {candidate.name}", baseline, candidate
+        # Compiled by the program itself, part by part: the variant is "eager" all the same.
+        regional = folder.with_name(f"{folder.name}_compiled") / "eager"
+        if (folder / "eager").is_dir() and regional.is_dir():
+            yield f"{folder.name}: eager → compiled by the program", folder / "eager", regional
 
 
 def _workload(run: Path) -> tuple[str, str]:
@@ -75,6 +79,7 @@ def judged(baseline: Path, candidate: Path, logs: bool) -> tuple[Verdict, Verdic
             whole.undecidable += part.undecidable
             whole.merged += part.merged
             whole.mistakes += part.mistakes
+            whole.doubts += part.doubts
     return total
 
 

@@ -34,6 +34,7 @@ class Instance:
     line: str = ""  # of its source; a gradient: of the operator that it is the gradient of
     is_node: bool = False
     numbers: tuple[int, ...] = ()
+    is_busy: bool = False  # does any device event compute it?
     cluster: object = None  # what it shares with the other side's
 
 
@@ -157,6 +158,10 @@ def _instances(module: Module):
     if not module.is_backward and module.dynamo.nodes:
         by_name = {node.name: instance(node, "forward") for node in module.dynamo.nodes}
         origins = module.origins
+        for node in module.post.nodes:  # `x[rows]` is an item in Python, and a gather on a device
+            for origin in origins.get(node.name, ()) if node.op == "index" else ():
+                if origin in by_name and by_name[origin].op == "getitem":
+                    by_name[origin].op = "index"
         return list(by_name.values()), lambda node: [
             by_name[o] for o in origins.get(node, ()) if o in by_name
         ]

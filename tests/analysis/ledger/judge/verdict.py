@@ -10,8 +10,12 @@ import numpy as np
 from tests.analysis.ledger.judge.programs import Instance, Phase, Program
 from tests.analysis.ledger.judge.trace import DeviceEvent
 
-# A stretch between two sure matches is one thing as long as it is short.
+# A stretch between two sure matches is one thing as long as it is short: in operators that take
+# time. Where one side has a single one, or a node that is a whole function of its own, that is all
+# of the other's: attention as one kernel.
 _LONGEST_STRETCH = 6
+_LONGEST_DECOMPOSITION = 40
+_WHOLE_FUNCTIONS = ("flex_attention", "scaled_dot_product_attention")
 _PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "convolution_backward")
 
 
@@ -24,6 +28,7 @@ class Verdict:
     undecidable: int = 0
     merged: int = 0  # right, in a group with other work that it has nothing to do with
     mistakes: Counter[str] = field(default_factory=Counter)
+    doubts: Counter[str] = field(default_factory=Counter)  # what is undecidable
 
     @property
     def total(self) -> int:
@@ -40,6 +45,10 @@ def judge(
         programs: of both sides.
         groups: for each side, the ledger's group of a device event; None: it has no such event.
     """
+    for program in programs:
+        for _, instances in program.events:
+            for instance in instances:
+                instance.is_busy = True
     align_programs(*programs)
     facing: tuple[dict[int, list[frozenset[object]]], ...] = (defaultdict(list), defaultdict(list))
     placed: list[list[tuple[DeviceEvent, int, frozenset[object], str]]] = [[], []]
@@ -58,15 +67,18 @@ def judge(
         for event, group, clusters, title in placed[side]:
             others = facing[1 - side].get(group, [])
             verdict = verdicts[side]
+            label = f"{title[:70]} <- {event.name[:60]}"
             if any(clusters & other for other in others):
                 verdict.right += event.dur_ns
             elif not clusters or (others and not any(others)):
                 verdict.undecidable += event.dur_ns
+                verdict.doubts[label] += event.dur_ns
             elif clusters & everywhere:
                 verdict.wrong += event.dur_ns
-                verdict.mistakes[f"{title[:70]} <- {event.name[:60]}"] += event.dur_ns
+                verdict.mistakes[label] += event.dur_ns
             elif others:
                 verdict.undecidable += event.dur_ns
+                verdict.doubts[label] += event.dur_ns
             else:  # the other side computes it nowhere, and the ledger says so
                 verdict.right += event.dur_ns
     _merged(placed, verdicts)
@@ -157,9 +169,17 @@ def _align(
     bounds = [(-1, -1), *pairs, (len(a), len(b))]
     for number, ((i0, j0), (i1, j1)) in enumerate(pairwise(bounds)):
         lefts, rights = a[i0 + 1 : i1], b[j0 + 1 : j1]
-        if lefts and rights and max(len(lefts), len(rights)) <= _LONGEST_STRETCH:
+        if lefts and rights and _is_short(lefts, rights):
             for instance in (*lefts, *rights):
                 instance.cluster = (phase, "stretch", number)
+
+
+def _is_short(left: Sequence[Instance], right: Sequence[Instance]) -> bool:
+    busy = [sum(instance.is_busy for instance in every) for every in (left, right)]
+    is_function = any(i.is_busy and i.op in _WHOLE_FUNCTIONS for i in (*left, *right))
+    if min(busy) == 1 or (is_function and min(busy) <= _LONGEST_STRETCH):
+        return max(busy) <= _LONGEST_DECOMPOSITION
+    return max(busy) <= _LONGEST_STRETCH
 
 
 def _codes(items, key):
