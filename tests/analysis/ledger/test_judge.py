@@ -94,8 +94,8 @@ def test_a_shared_kernel_is_translated_by_what_its_calls_are_handed():
 
     Its sum for the residual is stored beside the gradient that its comment ends in.
     """
-    shared = [call for call in backward("dit_training/default")
-              if call.name.endswith("native_layer_norm_backward_split_unsqueeze_view_11")]  # fmt: skip
+    ends = "native_layer_norm_backward_split_unsqueeze_view_11"
+    shared = [c for c in backward("dit_training/default") if c.name.endswith(ends)]
     assert len(shared) > 3
     for call in shared:
         assert sum(name.startswith("add_") for name in call.stored) == 1, call.stored
