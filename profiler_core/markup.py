@@ -4,6 +4,7 @@ The templates lie in `profiler_core/templates`: `report` for the document, `page
 pages, and what both share.
 """
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -11,7 +12,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-__all__ = ["Markup", "escape", "phrase", "render", "short"]
+from profiler_core.dates import minute
+from profiler_core.units import format_count, format_difference, format_duration
+
+__all__ = ["Markup", "breakable", "escape", "phrase", "render"]
+
+
+# At a hyphen or a space a browser breaks by itself.
+_SEPARATOR = re.compile(r"(?<=[\w.])([_./]+)(?=\w)")
 
 
 def render(template: str, **values: Any) -> Markup:
@@ -34,8 +42,21 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"phrase": phrase, "short": short}
+    environment.filters |= {
+        "breakable": breakable,
+        "phrase": phrase,
+        "difference": format_difference,
+        "duration": format_duration,
+        "count_text": format_count,
+        "minute": minute,
+    }
     return environment
+
+
+def breakable(name: str) -> Markup:
+    """A name that breaks between its words, not in the middle of one, in a narrow column."""
+    parts = _SEPARATOR.sub("\\1\n", name).split("\n")
+    return Markup("<wbr>").join(parts)
 
 
 def phrase(parts: Iterable[Any]) -> Markup:
@@ -43,11 +64,3 @@ def phrase(parts: Iterable[Any]) -> Markup:
     return Markup("").join(
         part if isinstance(part, str) else Markup("<em>{}</em>").format(part.text) for part in parts
     )
-
-
-def short(text: str, longest: int = 110) -> str:
-    """Long names cut in the middle: both ends tell them apart."""
-    if len(text) <= longest:
-        return text
-    tail = longest // 3
-    return f"{text[: longest - tail - 1]}…{text[-tail:]}"

@@ -25,7 +25,7 @@ from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 
-__all__ = ["RULES", "Facts", "Finding", "findings", "ranked", "run_findings"]
+__all__ = ["GRAVE", "RULES", "Facts", "Finding", "findings", "ranked", "run_findings"]
 
 RULES = (
     *outcome.RULES,
@@ -38,6 +38,7 @@ RULES = (
     *counters.RULES,
 )
 
+GRAVE = ("first of all", "first")  # weights: wrong results, a loss against the baseline
 _ORDER = {"first of all": 0, "first": 1, "by time": 2, "note": 3}
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.dates import minute
 from profiler_core.model.run import RunRecord
 
@@ -46,7 +47,7 @@ def run_labels(runs: Sequence[Labelled]) -> tuple[str, ...]:
     tells them apart: the workload, the name that somebody gave, the folder, the time, the key.
     """
     for parts in _longer_and_longer(runs):
-        labels = tuple(_clipped(part) for part in parts)
+        labels = tuple(clipped(part, _LONGEST_LABEL) for part in parts)
         if len(set(labels)) == len(labels):
             return labels
     return tuple(f"{run.variant} ({run.key})" for run in runs)
@@ -76,14 +77,6 @@ def _longer_and_longer(runs: Sequence[Labelled]) -> Iterator[Sequence[str]]:
 
 def _joined(separator: str, first: Sequence[str], second: Sequence[str]) -> list[str]:
     return [separator.join(filter(None, parts)) for parts in zip(first, second, strict=True)]
-
-
-def _clipped(label: str) -> str:
-    """Names of uploads may be as long as a file's name: the beginning and the end tell most."""
-    if len(label) <= _LONGEST_LABEL:
-        return label
-    half = (_LONGEST_LABEL - 1) // 2
-    return f"{label[:half]}…{label[-half:]}"
 
 
 def short_variants(variants: Sequence[str]) -> tuple[str, ...]:

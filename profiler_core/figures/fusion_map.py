@@ -9,6 +9,7 @@ from math import floor, log10
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.fusion_panel import (
     RIBBON,
     Frame,
@@ -18,7 +19,7 @@ from profiler_core.figures.fusion_panel import (
     frame_of,
 )
 from profiler_core.figures.fusion_parts import drawn_parts
-from profiler_core.figures.names import clipped, plotly_text
+from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import Figure, new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_change, format_count, format_duration

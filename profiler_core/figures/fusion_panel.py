@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import Kind
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.fusion_parts import Part
-from profiler_core.figures.names import clipped, plotly_text
+from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import Figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_count, format_duration

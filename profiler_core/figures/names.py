@@ -18,14 +18,6 @@ def plotly_text(name: str) -> str:
     return escape(name, quote=False)
 
 
-def clipped(name: str, longest: int) -> str:
-    """The name cut in its middle: "my_resnet50_pro…ank0.json.gz"."""
-    if len(name) <= longest:
-        return name
-    tail = max(1, (longest - 1) // 3)
-    return f"{name[: max(1, longest - 1 - tail)]}…{name[-tail:]}"
-
-
 def plain_kernel_name(name: str) -> str:
     """The whole name without return type and leading namespaces."""
     return _NOISE.sub("", name) or name

@@ -8,11 +8,11 @@ from html import escape
 
 from profiler_core import __version__
 from profiler_core.analysis.findings import Finding
-from profiler_core.analysis.measures import Measure, measures
+from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.analysis.rows.measures import measure_rows
+from profiler_core.analysis.rows.table import Cell
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict
-from profiler_core.analysis.wording.findings import stake_text
-from profiler_core.analysis.wording.measures import change_text, value_text
 from profiler_core.analysis.wording.sentence import plain as words
 from profiler_core.analysis.wording.verdict import details, headline, statement
 from profiler_core.report.contents import Contents
@@ -87,19 +87,18 @@ def _table(contents: Contents) -> list[str]:
         f"| | {' | '.join(plain(label, 60) for label in labels)} |",
         f"|---|{'---:|' * len(labels)}",
     ]
-    for measure in measures(contents.comparison):
-        cells = [_cell(measure, run) for run in range(len(labels))]
-        rows.append(f"| {plain(measure.label)} | {' | '.join(cells)} |")
+    for name, *cells in measure_rows(contents.comparison):
+        shown = " | ".join(_cell(cell) for cell in cells[: len(labels)])
+        rows.append(f"| {plain(name.text)} | {shown} |")
     return rows
 
 
-def _cell(measure: Measure, run: int) -> str:
-    value = plain(value_text(measure, run))
-    change = plain(change_text(measure, run)) if run else ""
-    if not change:
+def _cell(cell: Cell) -> str:
+    value = plain(cell.text)
+    if cell.change is None or not cell.change.text:
         return value
-    judged = measure.judgements[run - 1]
-    return f"{value} (**{change}**)" if judged in ("better", "worse") else f"{value} ({change})"
+    change = plain(cell.change.text)
+    return f"{value} (**{change}**)" if cell.change.tone else f"{value} ({change})"
 
 
 def _why(contents: Contents, number: int) -> list[str]:
@@ -124,8 +123,10 @@ def _why(contents: Contents, number: int) -> list[str]:
 
 
 def _finding(finding: Finding) -> str:
-    amount, unit = stake_text(finding)
+    (row,) = finding_rows([finding])
     stake = ""
-    if finding.at_stake_ns is not None or finding.one_off_ns is not None:
-        stake = f" ({amount} {unit}{'' if unit == 'once' else ' at stake'})"
-    return f"**{plain(finding.title)}**{stake} {plain(finding.advice)}"
+    if finding.at_stake_ns is not None:
+        stake = f" ({row.amount} {row.unit} at stake)"
+    elif finding.one_off_ns is not None:
+        stake = f" ({row.amount} {row.unit})"
+    return f"**{plain(row.title)}**{stake} {plain(row.advice)}"

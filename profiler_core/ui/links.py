@@ -35,16 +35,13 @@ def page_link(page: str, label: str, query: Query | None = None) -> None:
         st.html(f'<a class=fs-link href="{escape(href(page, query))}">{escape(label)}</a>')
 
 
-def arrow_to(page: str, query: Query | None = None) -> str:
-    """HTML of a link that is named as the page; empty for the start page, and where there is none.
+def href_from_start(page: str, query: Query | None = None) -> str:
+    """The same beside what is said on the start page too; "" where there is no such page.
 
-    Beside what is said on the start page too: it would lead to where the reader comes from.
+    Empty for the start page itself: it would lead to where the reader comes from.
     """
     spec = page_spec(page)
-    if spec is None or spec.is_start:
-        return ""
-    address = escape(href(page, query))
-    return f'<a class=fs-link href="{address}" target="_self">{escape(page)}&nbsp;→</a>'
+    return "" if spec is None or spec.is_start else href(page, query)
 
 
 def go_to(page: str, query: Query | None = None) -> NoReturn:

@@ -4,9 +4,9 @@ from collections import Counter
 
 import streamlit as st
 
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.dates import short
 from profiler_core.errors import FusionscopeError
-from profiler_core.figures.names import clipped
 from profiler_core.store import library
 from profiler_core.store.library import Comparable, Entry
 from profiler_core.ui.choice import (

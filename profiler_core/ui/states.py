@@ -1,6 +1,6 @@
 """How the state of a run looks and what it means; "finished" needs no words."""
 
-from html import escape
+from profiler_core.markup import Markup
 
 _MEANING = {
     "running": "being captured now",
@@ -10,13 +10,14 @@ _MEANING = {
 }
 
 
-def state_badge(status: str) -> str:
-    """A small mark beside a run's name, as HTML; empty for a finished run."""
+def state_badge(status: str) -> Markup:
+    """A small mark beside a run's name; empty for a finished run."""
     meaning = _MEANING.get(status)
     if meaning is None:
-        return ""
+        return Markup("")
     kind = "fs-live" if status == "running" else "fs-bad"
-    return f' <span class="fs-state {kind}" title="{escape(meaning)}">{escape(status)}</span>'
+    badge = Markup(' <span class="fs-state {}" title="{}">{}</span>')
+    return badge.format(kind, meaning, status)
 
 
 def state_sentence(label: str, status: str, error: str | None) -> str | None:

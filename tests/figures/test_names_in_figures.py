@@ -7,10 +7,10 @@ import pytest
 from profiler_core.analysis.compilation.phases import Node
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.waterfall import Waterfall, WaterfallRow
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.compilation_icicle import compilation_icicle
 from profiler_core.figures.compilation_steps import recompile_steps
 from profiler_core.figures.fusion_map import fusion_map
-from profiler_core.figures.names import clipped
 from profiler_core.figures.theme import LIGHT
 from profiler_core.figures.waterfall import waterfall_figure
 from tests.figures.many_groups import many_groups

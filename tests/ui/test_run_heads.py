@@ -1,6 +1,6 @@
 """Long names at the head of a table."""
 
-from profiler_core.ui.run_heads import breakable
+from profiler_core.markup import breakable
 
 
 def test_a_file_s_name_breaks_between_its_words():

@@ -34,6 +34,14 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
+def clipped(name: str, longest: int) -> str:
+    """The name cut in its middle: "my_resnet50_pro…ank0.json.gz"."""
+    if len(name) <= longest:
+        return name
+    tail = max(1, (longest - 1) // 3)
+    return f"{name[: max(1, longest - 1 - tail)]}…{name[-tail:]}"
+
+
 @dataclass(frozen=True)
 class Statement:
     """A claim and what it rests on.

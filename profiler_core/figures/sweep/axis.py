@@ -8,8 +8,9 @@ from typing import Any
 import plotly.graph_objects as go
 
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.analysis.wording.sweep import short_failure, value_text
-from profiler_core.figures.names import clipped, plotly_text
+from profiler_core.figures.names import plotly_text
 from profiler_core.figures.theme import Palette
 
 _FEW_DECADES = 50.0

@@ -6,8 +6,9 @@ import plotly.graph_objects as go
 
 from profiler_core.analysis.sweep.crossing import Crossing
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.analysis.wording.sweep import place_text, value_text
-from profiler_core.figures.names import clipped, plotly_text
+from profiler_core.figures.names import plotly_text
 from profiler_core.figures.sweep.axis import mark_failures, value_axis, x_position
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette

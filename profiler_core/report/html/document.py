@@ -1,51 +1,58 @@
-"""Puts the chapters into one HTML file that needs no network, and may not use one."""
+"""One HTML file that needs no network, and may not use one: the contents put into the templates."""
 
-from html import escape
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
 
 from profiler_core import __version__
-from profiler_core.report.contents import Contents
-from profiler_core.report.html.candidate import candidate_chapters
-from profiler_core.report.html.charts import Charts, plotly_script, print_script
-from profiler_core.report.html.compilation import compilation_chapter
-from profiler_core.report.html.kernels import kernels_chapter
-from profiler_core.report.html.method import environment_chapter, method_chapter
-from profiler_core.report.html.review import review_chapter
-from profiler_core.report.html.style import style_sheet
-from profiler_core.report.html.summary import summary_page
-
-# The browser itself refuses every request, whatever a name in a trace might smuggle in.
-_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data: blob:; base-uri 'none'; form-action 'none'"
+from profiler_core.analysis.compilation.phases import compile_phases
+from profiler_core.analysis.compilation.report import CompilationReport
+from profiler_core.analysis.measures import step_bars_of
+from profiler_core.analysis.rows.compilation import (
+    break_table,
+    cudagraph_table,
+    fact_table,
+    failure_table,
+    recompile_table,
+    skip_table,
 )
+from profiler_core.analysis.rows.measures import measure_rows, result_rows
+from profiler_core.analysis.rows.table import Table
+from profiler_core.analysis.run_labels import run_facts
+from profiler_core.analysis.wording.comparison import step_bars_alt
+from profiler_core.analysis.wording.verdict import headline
+from profiler_core.figures.compilation_icicle import STAGE_LABELS, compilation_icicle, stage_colors
+from profiler_core.figures.step_bars import step_bars, step_legend
+from profiler_core.figures.theme import LIGHT
+from profiler_core.markup import render
+from profiler_core.report.contents import Contents
+from profiler_core.report.html.candidate import candidate
+from profiler_core.report.html.charts import PRINT_SCRIPT, Chart, Charts, plotly_script
+from profiler_core.report.html.kernels import kernels
+from profiler_core.report.html.method import method
+from profiler_core.units import format_duration
+
+_MOST = 12  # rows of one kind; `logs --json` and --tables have all
 
 
 def html_report(contents: Contents) -> str:
     """The whole report. Equal contents give an equal file."""
     charts = Charts()
-    chapters = [
-        summary_page(contents, charts),
-        _contents_list(contents),
-        review_chapter(contents),
-        *(candidate_chapters(contents, number, charts) for number in contents.order),
-        compilation_chapter(contents, charts),
-        kernels_chapter(contents, charts),
-        environment_chapter(contents),
-        method_chapter(contents),
-    ]
-    title = report_title(contents)
-    left_out = (
-        " · paths, host, user and source excerpts are left out" if contents.is_redacted else ""
-    )
-    return (
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{style_sheet()}</style>{plotly_script()}</head>"
-        f"<body><main><header class=top><b>{escape(title)}</b>"
-        f"<span>{escape(_date(contents.made_at))}</span></header>{''.join(chapters)}"
-        f"<footer>Made by Fusionscope {escape(__version__)} on {escape(_date(contents.made_at))}"
-        f"{left_out}.</footer></main>{print_script()}</body></html>\n"
+    is_web = urlsplit(contents.review_url).scheme in ("http", "https")
+    return render(
+        "report/document.html",
+        contents=contents,
+        title=report_title(contents),
+        version=__version__,
+        palette=LIGHT,
+        plotly=plotly_script(),
+        print_script=PRINT_SCRIPT,
+        review_url=contents.review_url if is_web else "",
+        summary=_summary(contents, charts),
+        candidates=[candidate(contents, number, charts) for number in contents.order],
+        compilation=_compilation(contents, charts),
+        kernels=kernels(contents, charts),
+        method=method(contents),
     )
 
 
@@ -56,20 +63,59 @@ def report_title(contents: Contents) -> str:
     return f"{subject}: {' against '.join((', '.join(contents.labels[1:]), contents.labels[0]))}"
 
 
-def _contents_list(contents: Contents) -> str:
-    entries = [("review", "What the team says")] if contents.review else []
-    entries += [
-        (f"candidate-{n}", f"{contents.labels[n + 1]} against {contents.labels[0]}")
-        for n in contents.order
+def _summary(contents: Contents, charts: Charts) -> Mapping[str, Any]:
+    comparison = contents.comparison
+    labels, parts = step_bars_of(contents.sides)
+    bars = None
+    if parts:
+        figure, legend = step_bars(labels, parts, LIGHT), step_legend(parts, LIGHT)
+        bars = charts.chart(figure, step_bars_alt(labels, parts), legend)
+    rows = (*measure_rows(comparison), *result_rows(comparison))
+    return {
+        "facts": run_facts(comparison.baseline.run.record),
+        "headline": headline(comparison),
+        "measures": Table(("", *contents.labels), rows),
+        "bars": bars,
+    }
+
+
+def _compilation(contents: Contents, charts: Charts) -> Mapping[str, Any] | None:
+    """None where no run has logs of the compiler."""
+    runs = [
+        (label, report)
+        for label, report in zip(contents.labels, contents.compilations, strict=True)
+        if report is not None
     ]
-    if any(contents.compilations):
-        entries.append(("compilation", "What the compiler did"))
-    if contents.kernels:
-        entries.append(("kernels", "Kernels"))
-    entries += [("environment", "Where it was measured"), ("method", "How it was measured")]
-    links = "".join(f'<a href="#{key}">{escape(title)}</a>' for key, title in entries)
-    return f"<nav>{links}</nav>"
+    if not runs:
+        return None
+    warnings = [warning for _, report in runs for warning in report.log.warnings]
+    bounds = [bound.sentence for _, report in runs for bound in report.log.lower_bound]
+    return {
+        "facts": fact_table(runs),
+        "runs": [_run(label, report, charts) for label, report in runs],
+        "notes": [*warnings, *bounds],
+    }
 
 
-def _date(iso: str) -> str:
-    return iso[:16].replace("T", ", ") + " UTC"
+def _run(label: str, report: CompilationReport, charts: Charts) -> Mapping[str, Any]:
+    return {
+        "label": label,
+        "report": report,
+        "skips": skip_table(report, _MOST),
+        "breaks": break_table(report, _MOST),
+        "recompiles": recompile_table(report, _MOST),
+        "cudagraphs": cudagraph_table(report, _MOST),
+        "failures": failure_table(report, _MOST),
+        "phases": _phases(report, charts),
+    }
+
+
+def _phases(report: CompilationReport, charts: Charts) -> Chart | None:
+    nodes = compile_phases(report.log)
+    if len(nodes) < 2:
+        return None
+    colors = stage_colors(LIGHT)
+    stages = dict.fromkeys(node.stage for node in nodes if node.parent)
+    alt = f"{len(nodes) - 1} phases of {format_duration(nodes[0].dur_ns)} of compile time."
+    legend = [(STAGE_LABELS[stage], colors[stage]) for stage in stages]
+    return charts.chart(compilation_icicle(nodes, LIGHT), alt, legend)

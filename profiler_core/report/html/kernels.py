@@ -1,68 +1,44 @@
-"""Which kernels took the time: the longest as bars, more of them as a table, kinds of all."""
+"""The chapter of kernels: the longest as bars, more of them as a table, kinds of all."""
 
-from html import escape
+from collections.abc import Mapping
+from typing import Any
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.rows.categories import category_rows
+from profiler_core.analysis.rows.table import Cell, Table
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.figures.names import plain_kernel_name
 from profiler_core.figures.theme import LIGHT
 from profiler_core.report.contents import Contents
 from profiler_core.report.html.charts import Charts
-from profiler_core.report.html.pieces import chapter, mono, paragraph, short, table
 from profiler_core.units import format_count, format_duration
 
 _MOST = 16  # kernels in the table; --tables has all
+_LONGEST = 72  # characters of a name
 
 
-def kernels_chapter(contents: Contents, charts: Charts) -> str:
-    """Empty where no run has a trace."""
+def kernels(contents: Contents, charts: Charts) -> Mapping[str, Any] | None:
+    """What `report/kernels.html` shows; None where no run has a trace."""
     rows = contents.kernels
     if not rows:
-        return ""
+        return None
     labels = [contents.labels[run] for run in contents.kernel_runs]
-    heads = ["Kernel", *(word for label in labels for word in (f"n {label}", label))]
-    body = []
-    for row in rows[:_MOST]:
-        cells = [
-            f"{mono(short(plain_kernel_name(row.name), 72))}<br>"
-            f"<small>{escape(CATEGORIES.get(row.category, row.category))}</small>"
-        ]
-        for side in row.sides:
-            cells += (
-                ["·", "·"]
-                if side is None
-                else [format_count(side.n), format_duration(side.time_ns)]
-            )
-        body.append(cells)
-    n_left_out = len(rows) - _MOST
-    alt = "Time a step of the longest kernels in each run; the table below has the numbers."
-    return chapter(
-        "kernels",
-        "Kernels",
-        "Calls and time of each kernel in a step.",
-        f'<div class="keep">{charts.html(kernel_bars(labels, rows, LIGHT), alt)}</div>',
-        table(heads, body),
-        paragraph(f"{n_left_out} further kernels are left out here.", "muted")
-        if n_left_out > 0
-        else "",
-        "<h3>By what they do</h3>",
-        _categories(contents),
-    )
+    alt = "Time per step of the longest kernels in each run; the table below has the numbers."
+    heads = ("Kernel", *(head for label in labels for head in (f"n {label}", label)))
+    return {
+        "chart": charts.chart(kernel_bars(labels, rows, LIGHT), alt),
+        "table": Table(heads, tuple(map(_row, rows[:_MOST])), max(0, len(rows) - _MOST)),
+        "labels": labels,
+        "categories": category_rows([contents.sides[run] for run in contents.kernel_runs]),
+    }
 
 
-def _categories(contents: Contents) -> str:
-    sides = [contents.sides[run] for run in contents.kernel_runs]
-    counts = [side.per_step.category_n if side.per_step else {} for side in sides]
-    times = [side.per_step.category_time_ns if side.per_step else {} for side in sides]
-    rows = []
-    for key, label in CATEGORIES.items():
-        if not any(key in run for run in counts):
-            continue
-        cells = [
-            f'<span class=swatch style="background:{LIGHT.category(key)}"></span>{escape(label)}'
-        ]
-        for n, time in zip(counts, times, strict=True):
-            cells += [format_count(n[key]), format_duration(time[key])] if key in n else ["·", "·"]
-        rows.append(cells)
-    heads = ["Kind", *(word for side in sides for word in (f"n {side.label}", side.label))]
-    return table(heads, rows)
+def _row(row: KernelRow) -> tuple[Cell, ...]:
+    name = clipped(plain_kernel_name(row.name), _LONGEST)
+    cells = [Cell(name, is_code=True, below=(CATEGORIES.get(row.category, row.category),))]
+    for side in row.sides:
+        cells.append(Cell("·" if side is None else format_count(side.n)))
+        cells.append(Cell("·" if side is None else format_duration(side.time_ns)))
+    return tuple(cells)

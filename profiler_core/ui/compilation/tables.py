@@ -1,21 +1,23 @@
 """Recompiles, CUDA graphs, guards and errors as tables."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.compilation.recompiles import RecompileReport, recompile_groups
-from profiler_core.analysis.compilation.report import CompilationReport, place_text
+from profiler_core.analysis.compilation.report import CompilationReport
+from profiler_core.analysis.rows.compilation import cudagraph_table, failure_table, recompile_table
+from profiler_core.analysis.rows.table import Cell, Table, text_row
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.compilation_steps import recompile_steps, recompile_times
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.compilation.data import Compiled
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
+from profiler_core.ui.table import show_table
 from profiler_core.units import format_count, format_duration, format_share
 
 _MOST = 30
+_TOLD = "fs-detail fs-told"
 
 
 def show_recompiles(compiled: Compiled) -> None:
@@ -41,7 +43,7 @@ def show_recompiles(compiled: Compiled) -> None:
             key="recompile_times",
             alt="When each recompile began and how long it took.",
         )
-    st.html(_recompile_table(reports))
+    show_table(recompile_table(compiled.report, _MOST), _TOLD)
 
 
 def show_cudagraphs(report: CompilationReport) -> None:
@@ -57,19 +59,8 @@ def show_cudagraphs(report: CompilationReport) -> None:
         f"launch{'' if coverage.n_graph_launches == 1 else 'es'} per step instead of "
         f"{format_count(coverage.n_graph_launches + coverage.launches_saved)}.",
     )
-    stakes = {stake.event: stake.at_stake_ns for stake in coverage.stakes}
-    rows = [
-        [
-            escape(event.kind),
-            f"{escape(event.reason)}<br><small>{escape(cause.change)}</small>",
-            escape(place_text(event.file, event.line)) if event.file else "",
-            format_count(event.n),
-            format_duration(stakes.get(event)),
-        ]
-        for event, cause in report.cudagraphs[:_MOST]
-    ]
-    if rows:
-        st.html(_table(["what", "why", "place", "times", "at stake per step"], rows))
+    if report.cudagraphs:
+        show_table(cudagraph_table(report, _MOST), _TOLD)
 
 
 def show_regions(report: CompilationReport) -> None:
@@ -85,20 +76,22 @@ def show_regions(report: CompilationReport) -> None:
     rows = []
     for tax in report.regions[:_MOST]:
         compilation = by_id.get(tax.compile_id or "")
-        name = escape(compilation.function or "") if compilation else ""
+        function = compilation.function if compilation else None
         rows.append(
-            [
-                f"{escape(tax.compile_id or 'backward')} <small>{name}</small>",
-                format_count(tax.n) if tax.n else "–",
-                format_count(compilation.guard_count if compilation else None),
-                format_duration(tax.lookup_ns or None),
-                format_duration(tax.pregraph_ns + tax.prologue_ns or None),
-                format_duration(tax.call_entry_ns),
-                format_duration(tax.total_ns),
-            ]
+            (
+                Cell(tax.compile_id or "backward", below=(function,) if function else ()),
+                *text_row(
+                    format_count(tax.n) if tax.n else "–",
+                    format_count(compilation.guard_count if compilation else None),
+                    format_duration(tax.lookup_ns or None),
+                    format_duration(tax.pregraph_ns + tax.prologue_ns or None),
+                    format_duration(tax.call_entry_ns),
+                    format_duration(tax.total_ns),
+                ),
+            )
         )
-    heads = ["region", "entries", "guards", "guards and lookup", "prologue", "entry", "together"]
-    st.html(_table(heads, rows))
+    heads = ("region", "entries", "guards", "guards and lookup", "prologue", "entry", "together")
+    show_table(Table(heads, tuple(rows)), _TOLD)
 
 
 def show_failures(report: CompilationReport) -> None:
@@ -106,17 +99,7 @@ def show_failures(report: CompilationReport) -> None:
     if not report.log.failures:
         return
     section("Compiler errors")
-    outcome = {True: "ran eager", False: "ended the program", None: "not told"}
-    rows = [
-        [
-            escape(failure.error),
-            escape(failure.reason[:300]),
-            escape(place_text(failure.file, failure.line)),
-            outcome[failure.suppressed],
-        ]
-        for failure in report.log.failures[:_MOST]
-    ]
-    st.html(_table(["error", "reason", "place", "then"], rows))
+    show_table(failure_table(report, _MOST), _TOLD)
 
 
 def show_hints(report: CompilationReport) -> None:
@@ -124,51 +107,13 @@ def show_hints(report: CompilationReport) -> None:
     hints, refused = report.log.perf_hints, report.log.fusion_decisions
     if hints:
         with st.expander(f"Inductor's hints about performance ({len(hints)})"):
-            rows = [[escape(h.text[:400]), format_count(h.n)] for h in hints[:_MOST]]
-            st.html(_table(["hint", "times"], rows))
+            rows = tuple(text_row(clipped(h.text, 400), format_count(h.n)) for h in hints[:_MOST])
+            show_table(Table(("hint", "times"), rows), _TOLD)
     if refused:
         by_reason: defaultdict[str, int] = defaultdict(int)
         for decision in refused:
             by_reason[decision.reason] += decision.n
         with st.expander(f"Fusions that Inductor refused ({len(refused)})"):
             ordered = sorted(by_reason.items(), key=lambda item: -item[1])
-            st.html(_table(["why", "times"], [[escape(r), format_count(n)] for r, n in ordered]))
-
-
-def _recompile_table(reports: Sequence[RecompileReport]) -> str:
-    rows = [
-        [
-            f"{escape(group.function)}<br>"
-            f"<small>{escape(place_text(group.file, group.line))}</small>",
-            f"<div class=fs-wide>{escape(group.cause.label)}<br>"
-            f"<small class=fs-mono>{_guards(group.guards)}</small></div>",
-            f"<div class=fs-free>{escape(group.cause.change)} <a class=fs-link "
-            f"href='{escape(group.cause.url)}' target=_blank rel=noopener>more</a></div>",
-            format_count(len(group.recompiles)),
-            _span(group.steps),
-            format_duration(group.cost_ns),
-        ]
-        for group in recompile_groups(reports)[:_MOST]
-    ]
-    return _table(["function", "because of", "what to change", "times", "steps", "took"], rows)
-
-
-def _guards(guards: Sequence[str]) -> str:
-    first_guards = "<br>".join(escape(guard[:120]) for guard in guards[:2])
-    return first_guards + (f"<br>… {len(guards) - 2} more" if len(guards) > 2 else "")
-
-
-def _span(steps: Sequence[int]) -> str:
-    if not steps:
-        return "–"
-    return str(steps[0]) if min(steps) == max(steps) else f"{min(steps)}–{max(steps)}"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Cells are HTML: whoever makes them escapes."""
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return (
-        '<div class=fs-scroll><table class="fs-t fs-detail fs-told"><thead><tr>'
-        f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+            rows = tuple(text_row(reason, format_count(n)) for reason, n in ordered)
+            show_table(Table(("why", "times"), rows), _TOLD)

@@ -6,7 +6,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.figures.names import clipped
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.session.pair import Pair
 from profiler_core.ui.fusion.words import OTHER_WORKLOADS
 from profiler_core.units import format_count, format_duration, format_share

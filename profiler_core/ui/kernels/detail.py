@@ -9,6 +9,7 @@ from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow, KernelSide
 from profiler_core.figures.duration_histogram import duration_histogram
+from profiler_core.markup import breakable
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.counters.words import detail_lines
@@ -16,7 +17,6 @@ from profiler_core.ui.kernels.data import ShownRun
 from profiler_core.ui.kernels.table import Measured
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
-from profiler_core.ui.run_heads import breakable
 from profiler_core.ui.style import colors
 from profiler_core.ui.timeline.link import link_to_event
 from profiler_core.units import format_count, format_duration

@@ -11,7 +11,8 @@ import streamlit as st
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.kernel_sides import KernelRow
-from profiler_core.figures.names import clipped, plain_kernel_name
+from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.figures.names import plain_kernel_name
 from profiler_core.spreadsheet import harmless
 from profiler_core.ui.style import colors
 

@@ -1,13 +1,13 @@
 """The first thing on the memory page: the peaks, what changed, and what bounds it."""
 
 from collections.abc import Callable, Sequence
-from html import escape
 
 import streamlit as st
 
 from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.report import MemoryReport
+from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
 from profiler_core.analysis.wording.memory import bound, headline
 from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
@@ -15,7 +15,7 @@ from profiler_core.ui.headline import show_claim
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.headline import entry_facts
-from profiler_core.ui.run_heads import breakable
+from profiler_core.ui.table import show_table
 from profiler_core.units import format_bytes, format_change, format_count
 
 _Value = Callable[[MemoryReport], float | None]
@@ -109,32 +109,25 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
     sources = dict.fromkeys(r.report.peaks.source for r in runs if r.report.peaks.source)
     show_claim(entry_facts(first.entry), (sentence,), [" ".join(bounds)])
     show_notes([f"Peaks: {'; '.join(sources) or 'not known'}."])
-    st.html(_table(runs))
+    show_table(_table(runs), "fs-opened", named=True, width_px=620)
 
 
-def _table(runs: Sequence[Remembered]) -> str:
-    head = "".join(f"<th>{breakable(run.label)}</th>" for run in runs)
-    body = ""
+def _table(runs: Sequence[Remembered]) -> Table:
+    rows = []
     for name, meaning, value, written in _ROWS:
-        values = [value(run.report) for run in runs]
-        if all(v is None for v in values):
+        first, *others = [value(run.report) for run in runs]
+        if first is None and all(other is None for other in others):
             continue
-        cells = f"<td>{written(values[0])}</td>"
-        if len(values) > 1:
-            first, second = values
-            change = format_change(second / first) if first and second is not None else ""
-            kind = _kind(first, second)
-            cells += f'<td>{written(second)}<span class="fs-d{kind}">{change}</span></td>'
-        title = f'<abbr class=fs-def title="{escape(meaning)}">{escape(name)}</abbr>'
-        body += f"<tr><th scope=row>{title}</th>{cells}</tr>"
-    return (
-        "<div class=fs-scroll><table class='fs-t fs-opened' style='max-width:620px'><thead>"
-        f"<tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+        cells = [Cell(name, note=meaning), Cell(written(first))]
+        cells += [Cell(written(other), change=_change(first, other)) for other in others]
+        rows.append(tuple(cells))
+    return Table(("", *(run.label for run in runs)), tuple(rows))
 
 
-def _kind(first: float | None, second: float | None) -> str:
+def _change(first: float | None, second: float | None) -> Change:
     """Less is better; within 2 % it is the same."""
-    if not first or second is None or abs(second / first - 1) < 0.02:
-        return ""
-    return " fs-b" if second < first else " fs-w"
+    if not first or second is None:
+        return Change()
+    ratio = second / first
+    tone: Tone = "" if abs(ratio - 1) < 0.02 else "better" if ratio < 1 else "worse"
+    return Change(format_change(ratio), tone)

@@ -7,8 +7,9 @@ import streamlit as st
 
 from profiler_core.analysis.memory.live import LiveSet
 from profiler_core.analysis.memory.snapshot import SnapshotLive
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.memory_icicle import memory_icicle
-from profiler_core.figures.names import clipped, short_kernel_name
+from profiler_core.figures.names import short_kernel_name
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.page import section

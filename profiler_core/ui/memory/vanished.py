@@ -6,10 +6,10 @@ import streamlit as st
 
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.vanished import Vanished, VanishedRow
-from profiler_core.figures.names import clipped
+from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.markup import breakable
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.page import section
-from profiler_core.ui.run_heads import breakable
 from profiler_core.units import format_bytes, format_count
 
 _ROWS = 12

@@ -8,24 +8,21 @@ import streamlit as st
 
 from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.opened_bar import BarLine, bar_lines, what_it_is
-from profiler_core.analysis.waterfall import Waterfall, WaterfallRow
-from profiler_core.figures.names import clipped
+from profiler_core.analysis.waterfall import WaterfallRow
+from profiler_core.analysis.wording.comparison import difference_note, waterfall_alt
+from profiler_core.analysis.wording.sentence import capitalised, clipped
 from profiler_core.figures.template import CONFIG
 from profiler_core.figures.waterfall import bars, waterfall_figure
+from profiler_core.markup import render
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.address import link_to_group
 from profiler_core.ui.links import href
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
-from profiler_core.units import format_difference, format_duration
 
 _BAR = "bar"  # the URL parameter: key of the open row
 _LONGEST = 40  # characters of a run's name in a sentence
-_CLOCK = {
-    "unprofiled": "timed without the profiler",
-    "profiled": "on the profiler's clock",
-}
 
 
 def show_difference(choice: Choice) -> int | None:
@@ -41,13 +38,9 @@ def show_difference(choice: Choice) -> int | None:
     number = _choose(choice, numbers)
     pair = choice.comparison.pairs[number]
     labels, result = pair.labels, pair.waterfall
-    before, after = format_duration(result.baseline_ns), format_duration(result.candidate_ns)
-    baseline, candidate = (escape(clipped(label, _LONGEST)) for label in labels)
-    st.html(
-        f"<p class=fs-question>A step of {baseline} takes {before}, one of {candidate} {after}, "
-        f"{_CLOCK[result.clock]}; the bars between add up to the difference exactly. "
-        "Click a bar to see what is in it.</p>"
-    )
+    short = (clipped(labels[0], _LONGEST), clipped(labels[1], _LONGEST))
+    note = f"{difference_note(result, short)} Click a bar to see what is in it."
+    st.html(f"<p class=fs-question>{escape(note)}</p>")
     st.plotly_chart(
         waterfall_figure(result, labels, colors(), opened=st.query_params.get(_BAR, "")),
         theme=None,
@@ -55,7 +48,7 @@ def show_difference(choice: Choice) -> int | None:
         key="waterfall",
         on_select=_from_chart,
         selection_mode="points",
-        alt=_in_words(result),
+        alt=waterfall_alt(result),
     )
     return number
 
@@ -109,54 +102,21 @@ def show_difference_notes(explanation: Explanation) -> None:
 
 
 def _show_row(choice: Choice, number: int, explanation: Explanation, row: WaterfallRow) -> None:
-    head = (
-        f"<h3 class=fs-h>{escape(row.label[:1].upper() + row.label[1:])} "
-        f"<span class=fs-d>{format_duration(row.baseline_ns)} → "
-        f"{format_duration(row.candidate_ns)}</span></h3>"
-    )
     lines = bar_lines(row, explanation.ledger) if explanation.ledger is not None else ()
-    if not lines:
-        reason = what_it_is(row.key) or "The groups of this bar are not known."
-        query = {**choice.query}
-        link = (
-            f'<a class=fs-link href="{escape(href("timeline", query))}" target=_self>timeline →</a>'
-        )
-        st.html(f"{head}<p class=fs-note>{escape(reason)} {link}</p>")
-        return
-    names = [escape(clipped(label, 18)) for label in (choice.labels[0], choice.labels[number + 1])]
-    body = "".join(_line(choice, number, line) for line in lines)
+
+    def address(line: BarLine) -> str:
+        if line.group is None:
+            return ""
+        return href("fusion", link_to_group(choice.query, number, line.group))
+
     st.html(
-        f'{head}<div class=fs-scroll><table class="fs-t fs-opened"><thead><tr><th>fusion group</th>'
-        f"<th>{names[0]}</th><th>{names[1]}</th><th>change</th></tr></thead><tbody>{body}"
-        f"<tr class=fs-sum><th scope=row>all of it</th><td>{format_duration(row.baseline_ns)}</td>"
-        f"<td>{format_duration(row.candidate_ns)}</td><td>{_change(row.delta_ns)}</td></tr>"
-        "</tbody></table></div>"
+        render(
+            "page/opened_bar.html",
+            row=row,
+            title=capitalised(row.label),
+            labels=[clipped(choice.labels[n], 18) for n in (0, number + 1)],
+            lines=[(line, clipped(line.title, 70), address(line)) for line in lines],
+            reason=what_it_is(row.key) or "The groups of this bar are not known.",
+            timeline=href("timeline", choice.query),
+        )
     )
-
-
-def _line(choice: Choice, number: int, line: BarLine) -> str:
-    title = escape(clipped(line.title, 70))
-    if line.group is not None:
-        link = href("fusion", link_to_group(choice.query, number, line.group))
-        title = f'<a class=fs-link href="{escape(link)}" target=_self>{title}</a>'
-    source = f" <small>{escape(line.source)}</small>" if line.source else ""
-    return (
-        f"<tr><th scope=row>{title}{source}</th><td>{_time(line.baseline_ns)}</td>"
-        f"<td>{_time(line.candidate_ns)}</td><td>{_change(line.delta_ns)}</td></tr>"
-    )
-
-
-def _time(ns: int) -> str:
-    return format_duration(ns) if ns else "·"
-
-
-def _change(ns: int) -> str:
-    kind = " class=fs-b" if ns < 0 else " class=fs-w" if ns > 0 else ""
-    return f"<span{kind}>{format_difference(ns)}</span>"
-
-
-def _in_words(result: Waterfall) -> str:
-    changes = "; ".join(
-        f"{row.label} {format_difference(row.delta_ns)}" for row in result.rows if row.delta_ns
-    )
-    return f"From {format_duration(result.baseline_ns)} per step: {changes}."

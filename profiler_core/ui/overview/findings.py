@@ -1,13 +1,13 @@
 """What stands out, ranked by the time at stake, each with a link to the page that shows it."""
 
 from collections.abc import Sequence
-from html import escape
 
 import streamlit as st
 
 from profiler_core.analysis.findings import Finding
-from profiler_core.analysis.wording.findings import stake_text
-from profiler_core.ui.links import Query, arrow_to
+from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.markup import Markup, render
+from profiler_core.ui.links import Query, href_from_start
 from profiler_core.ui.page import section
 
 _SHOWN = 6  # further ones are folded
@@ -36,17 +36,6 @@ def show_findings(findings: Sequence[Finding], label: str, query: Query) -> None
             st.html(_html(findings[_SHOWN:], query))
 
 
-def _html(findings: Sequence[Finding], query: Query) -> str:
-    return f"<div class=fs-findings>{''.join(_finding(f, query) for f in findings)}</div>"
-
-
-def _finding(finding: Finding, query: Query) -> str:
-    stake, unit = stake_text(finding)
-    bad = " class=fs-w" if finding.weight in ("first of all", "first") else ""
-    link = arrow_to(finding.page, query)
-    return (
-        f"<div class=fs-finding><div class=fs-stake><b>{stake}</b><small>{unit}</small></div>"
-        f"<div><b{bad}>{escape(finding.title)}</b>"
-        f"<p>{escape(finding.evidence)} <span>{escape(finding.advice)}</span></p></div>"
-        f"<div>{link}</div></div>"
-    )
+def _html(findings: Sequence[Finding], query: Query) -> Markup:
+    rows = [(row, href_from_start(row.page, query)) for row in finding_rows(findings)]
+    return render("page/findings.html", findings=rows)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.compare import Side
 from profiler_core.analysis.measures import scale_notes, step_bars_of
+from profiler_core.analysis.wording.comparison import step_bars_alt
 from profiler_core.figures.step_bars import step_bars, step_legend
 from profiler_core.session.comparison import Comparison
 from profiler_core.store.sweeps import sweep_of_entry
@@ -16,7 +17,6 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
 from profiler_core.ui.sweep.choose import query_of_sweep
-from profiler_core.units import format_duration
 
 
 def show_step_bars(sides: Sequence[Side]) -> None:
@@ -26,10 +26,7 @@ def show_step_bars(sides: Sequence[Side]) -> None:
         st.html("<p class=fs-note>No run has a trace, so where the time went is unknown.</p>")
         return
     palette = colors()
-    alt = "; ".join(
-        f"{label}: {format_duration(p.step_ns)} per step, idle {format_duration(p.idle_ns)}"
-        for label, p in zip(labels, parts, strict=True)
-    )
+    alt = step_bars_alt(labels, parts)
     show_figure(step_bars(labels, parts, palette), key="step_bars", alt=alt)
     show_legend(step_legend(parts, palette))
     show_notes(scale_notes(labels, parts))

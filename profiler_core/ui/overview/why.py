@@ -6,9 +6,10 @@ from streamlit.delta_generator import DeltaGenerator
 from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.wording.comparison import fusion_alt, fusion_note
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.fusion_map import fusion_legend, fusion_map
-from profiler_core.figures.names import clipped
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.address import OF
@@ -19,7 +20,6 @@ from profiler_core.ui.overview.findings import show_findings
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import problem_card, show_script_error
 from profiler_core.ui.style import colors
-from profiler_core.units import format_difference, format_share
 
 _MAP_PX = 480
 _LONGEST = 40  # characters of a run's name in a sentence
@@ -75,24 +75,16 @@ def _show_fusion(
     ledger: FusionLedger, labels: tuple[str, str], query: Query, time: str, warning: str
 ) -> None:
     groups = fold(ledger.groups)
-    baseline, candidate = (clipped(label, _LONGEST) for label in labels)
-    section(
-        "What fusion did",
-        f"{time[0].upper()}{time[1:]} of one step, {baseline} left, {candidate} right, on one "
-        "scale. Equal groups are one; a ribbon shows what became what. "
-        f"{format_share(ledger.coverage_baseline)} of {baseline}'s and "
-        f"{format_share(ledger.coverage_candidate)} of {candidate}'s {time} is placed."
-        + (warning and f" {warning}"),
-    )
+    short = (clipped(labels[0], _LONGEST), clipped(labels[1], _LONGEST))
+    section("What fusion did", " ".join(filter(None, (fusion_note(ledger, short, time), warning))))
     if not groups:
         st.html("<p class=fs-note>No profiled step has any kernel.</p>")
         return
-    saved = sum(group.candidate_ns - group.baseline_ns for group in groups)
     with st.container(key="fs_map_scroll"):  # its labels need room that a phone has not
         show_figure(
             fusion_map(groups, labels, colors(), height_px=_MAP_PX, time=time),
             key="overview_fusion_map",
-            alt=f"{len(groups)} kinds of groups; {time} of a step {format_difference(saved)}.",
+            alt=fusion_alt(groups, time),
         )
     show_legend(fusion_legend(groups, colors()))
     page_link("fusion", "Open each group", query)

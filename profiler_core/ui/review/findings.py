@@ -1,12 +1,13 @@
 """The findings of a review, in the words of that time, each with its notes."""
 
-from html import escape
-
 import streamlit as st
 
+from profiler_core.analysis.findings import GRAVE
+from profiler_core.analysis.rows.findings import FindingRow
+from profiler_core.markup import render
 from profiler_core.model.review import Review, ReviewFinding
 from profiler_core.ui.choice import query_of
-from profiler_core.ui.links import Query, arrow_to
+from profiler_core.ui.links import Query, href_from_start
 from profiler_core.ui.page import section
 from profiler_core.ui.review.note import show_notes
 
@@ -24,15 +25,14 @@ def show_findings(review: Review) -> None:
 
 
 def _finding(review: Review, finding: ReviewFinding, query: Query) -> None:
-    bad = " class=fs-w" if finding.weight in ("first of all", "first") else ""
-    link = arrow_to(finding.page, query)
+    row = FindingRow(
+        finding.title, finding.evidence, finding.advice, finding.stake, finding.unit, finding.page,
+        is_grave=finding.weight in GRAVE,
+    )  # fmt: skip
     key = f"{finding.position}_{finding.key}"
     with st.container(key=f"fs_rv_finding_{key}", gap="xsmall"):
         st.html(
-            f"<div class=fs-finding><div class=fs-stake><b>{escape(finding.stake)}</b>"
-            f"<small>{escape(finding.unit)}</small></div><div><b{bad}>{escape(finding.title)}</b>"
-            f"<p>{escape(finding.evidence)} <span>{escape(finding.advice)}</span></p></div>"
-            f"<div>{link}</div></div>"
+            render("page/findings.html", findings=[(row, href_from_start(finding.page, query))])
         )
         with st.container(key=f"fs_rv_told_{key}", gap="xsmall"):
             show_notes(review, review.notes_on(finding), finding)

@@ -5,8 +5,8 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.analysis.wording.sweep import short_failure, value_text
-from profiler_core.figures.names import clipped
 from profiler_core.store.sweeps import SweepGroup
 from profiler_core.ui.choice import query_of
 from profiler_core.ui.links import href

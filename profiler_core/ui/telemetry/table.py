@@ -5,8 +5,8 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.wording.telemetry import Reading, clock_sentence, readings
+from profiler_core.markup import breakable
 from profiler_core.ui.page import section
-from profiler_core.ui.run_heads import breakable
 from profiler_core.ui.telemetry.data import Recorded, SampledRun
 from profiler_core.units import format_change
 

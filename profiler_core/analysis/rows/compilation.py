@@ -1,0 +1,146 @@
+"""What the compiler did as rows: breaks, skipped functions, recompiles, CUDA graphs, errors."""
+
+from collections.abc import Callable, Sequence
+
+from profiler_core.analysis.compilation.recompiles import recompile_groups
+from profiler_core.analysis.compilation.report import CompilationReport, place_text
+from profiler_core.analysis.rows.table import Cell, Table, text_row
+from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.model.compilation import Frame
+from profiler_core.units import format_count, format_duration, format_share
+
+_REASON = 300  # characters of what a compiler says
+_GUARD = 120
+_GUARDS = 2
+_THEN = {True: "ran eager", False: "ended the program", None: "not told"}
+_FACTS: tuple[tuple[str, Callable[[CompilationReport], str]], ...] = (
+    ("Compilations", lambda r: format_count(len(r.log.compilations))),
+    (
+        "Compile time",
+        lambda r: format_duration(r.compile_time.seconds * 1e9 if r.compile_time else None),
+    ),
+    ("Graph breaks, distinct", lambda r: format_count(len(r.breaks))),
+    (
+        "Cost of all breaks, per step",
+        lambda r: format_duration(r.break_cost.cost_ns if r.break_cost else None),
+    ),
+    ("Functions that run eager", lambda r: format_count(len(r.skips))),
+    ("Recompiles", lambda r: format_count(len(r.recompiles))),
+    ("Time of the recompiles", lambda r: format_duration(r.recompile_ns)),
+    ("Recompile limit reached", lambda r: format_count(len(r.log.limit_hits))),
+    (
+        "Kernels replayed by CUDA graphs",
+        lambda r: format_share(r.coverage.kernel_share if r.coverage else None),
+    ),
+)
+
+
+def fact_table(runs: Sequence[tuple[str, CompilationReport]]) -> Table:
+    """Counts of all runs that have logs, side by side."""
+    rows = tuple(text_row(name, *(value(report) for _, report in runs)) for name, value in _FACTS)
+    return Table(("", *(label for label, _ in runs)), rows)
+
+
+def skip_table(report: CompilationReport, most: int) -> Table:
+    """Functions that run eager, and the break that made them."""
+    rows = tuple(
+        (
+            Cell(
+                skip.event.function or "a function",
+                below=_place(skip.place) if skip.place else ("place unknown",),
+                is_code_below=True,
+            ),
+            Cell(skip.cause.label, below=(skip.cause.what,)),
+            Cell(skip.change),
+        )
+        for skip in report.skips[:most]
+    )
+    heads = ("Runs eager", "because of", "what to change")
+    return Table(heads, rows, max(0, len(report.skips) - most))
+
+
+def break_table(report: CompilationReport, most: int) -> Table:
+    """Graph breaks, the most expensive first."""
+    rows = tuple(
+        (
+            Cell(found.cause.label, below=_place(found.place), is_code_below=True),
+            Cell(found.cause.change, below=(clipped(found.event.reason, _REASON),)),
+            Cell(format_count(found.event.n)),
+            Cell(format_duration(found.cost_ns)),
+        )
+        for found in report.breaks[:most]
+    )
+    heads = ("Graph break", "what to change, what PyTorch says", "met", "its share, per step")
+    return Table(heads, rows, max(0, len(report.breaks) - most))
+
+
+def recompile_table(report: CompilationReport, most: int) -> Table:
+    """One row for each function and cause, the longest first."""
+    groups = recompile_groups(report.recompiles)
+    rows = []
+    for group in groups[:most]:
+        guards = [clipped(guard, _GUARD) for guard in group.guards[:_GUARDS]]
+        if len(group.guards) > _GUARDS:
+            guards.append(f"… {len(group.guards) - _GUARDS} more")
+        rows.append(
+            (
+                Cell(
+                    group.function,
+                    below=(place_text(group.file, group.line),),
+                    is_code_below=True,
+                ),
+                Cell(group.cause.label, below=tuple(guards), is_code_below=True),
+                Cell(group.cause.change, url=group.cause.url),
+                Cell(format_count(len(group.recompiles))),
+                Cell(_span(group.steps)),
+                Cell(format_duration(group.cost_ns)),
+            )
+        )
+    heads = ("Recompiled", "because of", "what to change", "times", "steps", "took")
+    return Table(heads, tuple(rows), max(0, len(groups) - most))
+
+
+def cudagraph_table(report: CompilationReport, most: int) -> Table:
+    """Why parts of the step are not replayed."""
+    stakes = {s.event: s.at_stake_ns for s in report.coverage.stakes} if report.coverage else {}
+    rows = tuple(
+        (
+            Cell(event.kind, below=_file(event.file, event.line), is_code_below=True),
+            Cell(clipped(event.reason, _REASON), below=(cause.change,)),
+            Cell(format_count(event.n)),
+            Cell(format_duration(stakes.get(event))),
+        )
+        for event, cause in report.cudagraphs[:most]
+    )
+    heads = ("CUDA graph", "why, and what to change", "times", "at stake, per step")
+    return Table(heads, rows, max(0, len(report.cudagraphs) - most))
+
+
+def failure_table(report: CompilationReport, most: int) -> Table:
+    """Errors of the compiler itself."""
+    failures = report.log.failures
+    rows = tuple(
+        text_row(
+            failure.error,
+            clipped(failure.reason, _REASON),
+            place_text(failure.file, failure.line, ""),
+            _THEN[failure.suppressed],
+        )
+        for failure in failures[:most]
+    )
+    return Table(("Compiler error", "reason", "place", "then"), rows, max(0, len(failures) - most))
+
+
+def _place(frame: Frame) -> tuple[str, ...]:
+    code = frame.code.strip()
+    return (place_text(frame.file, frame.line), *([clipped(code, _GUARD)] if code else []))
+
+
+def _file(file: str | None, line: int | None) -> tuple[str, ...]:
+    return (place_text(file, line),) if file else ()
+
+
+def _span(steps: Sequence[int]) -> str:
+    if not steps:
+        return "–"
+    return str(steps[0]) if min(steps) == max(steps) else f"{min(steps)}–{max(steps)}"

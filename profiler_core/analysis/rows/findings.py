@@ -1,0 +1,35 @@
+"""What stands out, as rows: in words, with what is at stake beside it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from profiler_core.analysis.findings import GRAVE, Finding
+from profiler_core.analysis.wording.findings import stake_text
+
+
+@dataclass(frozen=True)
+class FindingRow:
+    """One finding as it is shown."""
+
+    title: str
+    evidence: str
+    advice: str
+    amount: str  # at stake: "≤ 800 µs"
+    unit: str  # "per step"
+    page: str  # where it shows
+    is_grave: bool  # wrong results, or a loss against the baseline
+
+
+def finding_rows(findings: Iterable[Finding] | None) -> tuple[FindingRow, ...]:
+    """In the order given; none for None."""
+    return tuple(
+        FindingRow(
+            finding.title,
+            finding.evidence,
+            finding.advice,
+            *stake_text(finding),
+            finding.page,
+            finding.weight in GRAVE,
+        )
+        for finding in findings or ()
+    )

@@ -1,0 +1,62 @@
+"""What stands beside the figures of a comparison, on a page and in a report alike."""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.step_parts import StepParts
+from profiler_core.analysis.waterfall import Waterfall
+from profiler_core.analysis.wording.sentence import capitalised
+from profiler_core.units import format_difference, format_duration, format_share
+
+_CLOCK = {
+    "unprofiled": "timed without the profiler",
+    "profiled": "on the profiler's clock",
+}
+
+
+def step_bars_alt(labels: Sequence[str], parts: Sequence[StepParts]) -> str:
+    """The bars of the steps, for whoever does not see them."""
+    return "; ".join(
+        f"{label}: {format_duration(p.step_ns)} per step, idle {format_duration(p.idle_ns)}"
+        for label, p in zip(labels, parts, strict=True)
+    )
+
+
+def difference_note(result: Waterfall, labels: tuple[str, str]) -> str:
+    """What the waterfall begins and ends with."""
+    before, after = format_duration(result.baseline_ns), format_duration(result.candidate_ns)
+    return (
+        f"A step of {labels[0]} takes {before}, one of {labels[1]} {after}, "
+        f"{_CLOCK[result.clock]}; the bars between add up to the difference exactly."
+    )
+
+
+def waterfall_alt(result: Waterfall) -> str:
+    """The bars of the waterfall, for whoever does not see them."""
+    changes = "; ".join(
+        f"{row.label} {format_difference(row.delta_ns)}" for row in result.rows if row.delta_ns
+    )
+    return f"From {format_duration(result.baseline_ns)} per step: {changes}."
+
+
+def fusion_note(ledger: FusionLedger, labels: tuple[str, str], time: str) -> str:
+    """What the fusion map shows, and how much of both runs it places.
+
+    Args:
+        ledger: of the pair.
+        labels: what the two are called.
+        time: what their times are: "GPU time".
+    """
+    return (
+        f"{capitalised(time)} of one step, {labels[0]} left, {labels[1]} right, on one scale. "
+        "Equal groups are one; a ribbon shows what became what. "
+        f"{format_share(ledger.coverage_baseline)} of {labels[0]}'s and "
+        f"{format_share(ledger.coverage_candidate)} of {labels[1]}'s {time} is placed."
+    )
+
+
+def fusion_alt(groups: Sequence[FoldedGroup], time: str) -> str:
+    """The fusion map, for whoever does not see it."""
+    saved = sum(group.delta_ns for group in groups)
+    return f"{len(groups)} kinds of groups; {time} of a step {format_difference(saved)}."
