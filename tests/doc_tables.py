@@ -1,11 +1,32 @@
 """`make tables`: the tables of docs/ that follow from declarations; a test compares them."""
 
+import dataclasses
 import re
+import types
+import typing
+from functools import partial
 from pathlib import Path
 
+import msgspec
+
+from profiler_core.answers import (
+    compare,
+    counters,
+    explanation,
+    gate,
+    history,
+    logs,
+    memory,
+    ranks,
+    summary,
+    sweep,
+    telemetry,
+)
+from profiler_core.answers.record import Told
 from profiler_core.capture.child.backends import BACKENDS
 from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
+from profiler_core.cli import audit, capture_answer, capture_sweep, doctor, export, run
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -65,7 +86,114 @@ def options_table():
     return _table(head, rows)
 
 
+_ACTIONS = {
+    "`list`, `tag`, `untag`": history.RunsAnswer,
+    "`import`": history.ImportAnswer,
+    "`export`": history.ExportedRunAnswer,
+    "`baseline`": history.BaselinesAnswer,
+    "`delete`": history.DeletedAnswer,
+    "`retention`": history.RetentionAnswer,
+    "`reconcile`": history.ReconcileAnswer,
+}
+
+
+def actions_table():
+    """What each action of `runs` answers with."""
+    return _table(("action", "keys"), [(name, _keys(kind, {})) for name, kind in _ACTIONS.items()])
+
+
+def record_table(record, beside=None):
+    """One row for each key of an answer; neighbours of one meaning share it.
+
+    Args:
+        record: the answer.
+        beside: another one, whose keys are left out.
+    """
+    left_out = set(beside.__struct_fields__) if beside else set()
+    rows = []
+    for name, told, kind in _fields(record):
+        if name in left_out:
+            continue
+        meaning = (told.unit, _text(told, kind)) if told else ("", _text(told, kind))
+        if rows and rows[-1][1:] == meaning:
+            rows[-1] = (f"{rows[-1][0]}, `{name}`", *meaning)
+        else:
+            rows.append((f"`{name}`", *meaning))
+    return _table(("key", "unit", "what"), rows)
+
+
+def _fields(record):
+    """(key, what is told of it, its type) of each field of a record."""
+    hints = typing.get_type_hints(record, include_extras=True)
+    if not issubclass(record, msgspec.Struct):
+        names = {field.name: field.name for field in dataclasses.fields(record)}
+    else:
+        names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
+    for name, key in names.items():
+        parts = typing.get_args(hints[name]) if _is_annotated(hints[name]) else (hints[name],)
+        yield key, next((part for part in parts[1:] if isinstance(part, Told)), None), parts[0]
+
+
+def _is_annotated(kind):
+    return typing.get_origin(kind) is typing.Annotated
+
+
+def _text(told, kind, of_keys=types.MappingProxyType({})):
+    """What a key means, with the keys inside of it."""
+    inner = _record_in(kind)
+    what = told.what if told else "{keys}" if inner else ""
+    notes = {**of_keys, **(told.of_keys if told else {})}
+    return what.replace("{keys}", _keys(inner, notes)) if inner else what
+
+
+def _keys(record, of_keys):
+    """The keys of a record, each with its meaning in brackets."""
+    shown = []
+    for key, told, kind in _fields(record):
+        text = of_keys.get(key) or _text(told, kind, of_keys)
+        shown.append(f"`{key}` ({text})" if text else f"`{key}`")
+    return ", ".join(shown)
+
+
+def _record_in(kind):
+    """The record of a type, of its items or of its values; None: there is none."""
+    if isinstance(kind, type) and (
+        dataclasses.is_dataclass(kind) or issubclass(kind, msgspec.Struct)
+    ):
+        return kind
+    return next(filter(None, map(_record_in, typing.get_args(kind))), None)
+
+
+_RECORDS = {
+    "summary": summary.SummaryAnswer,
+    "compare": compare.ComparisonAnswer,
+    "side": compare.SideAnswer,
+    "bar": explanation.BarAnswer,
+    "fusion": explanation.FusionAnswer,
+    "finding": explanation.FindingAnswer,
+    "sweep": sweep.SweepAnswer,
+    "swept": capture_sweep.SweptAnswer,
+    "memory": memory.MemoryAnswer,
+    "telemetry": telemetry.TelemetryAnswer,
+    "counters": counters.CountersAnswer,
+    "ranks": ranks.RanksAnswer,
+    "job": ranks.JobAnswer,
+    "logs": logs.LogsAnswer,
+    "gate": gate.GateAnswer,
+    "run of the history": history.RunAnswer,
+    "export": export.ExportAnswer,
+    "audit": audit.AuditAnswer,
+    "run": run.RunAnswer,
+    "capture": capture_answer.CaptureAnswer,
+    "doctor": doctor.DoctorAnswer,
+}
+
 TABLES = {
+    ("json.md", "candidate"): partial(
+        record_table, compare.CandidateAnswer, beside=compare.SideAnswer
+    ),
+    ("json.md", "actions"): actions_table,
+    **{("json.md", name): partial(record_table, record) for name, record in _RECORDS.items()},
     ("backends.md", "backends"): backends_table,
     ("capture.md", "options"): options_table,
 }

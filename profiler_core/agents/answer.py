@@ -4,10 +4,13 @@ An answer that was cut says so, and which offset continues it.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
-from profiler_core.cli.json_output import plain
+from msgspec import UNSET, UnsetType
+
+from profiler_core.answers.encoding import plain
+from profiler_core.answers.record import Answer
 
 # About 4 000 tokens: an agent asks several times per task, and each answer fills its context.
 MOST_CHARACTERS = 16_000
@@ -16,18 +19,34 @@ _SHORTEST_TEXT = 200
 MOST_ROWS = 50
 
 
-def page(rows: Sequence[Any], offset: int, limit: int) -> dict[str, Any]:
-    """`n`, `offset`, `rows`, and `next_offset` where there are more."""
+class Page(Answer, frozen=True, kw_only=True):
+    """Some rows of a list. next_offset: where the next ones begin; absent on the last page."""
+
+    n: int
+    offset: int
+    rows: tuple[Any, ...]
+    next_offset: int | UnsetType = UNSET
+
+
+_A = TypeVar("_A", bound=Answer)
+
+
+def page(kind: type[_A], rows: Sequence[Any], offset: int, limit: int, *sources: object) -> _A:
+    """A record with the fields of a Page; its other fields are attributes of the sources."""
     first = max(0, offset)
     size = min(max(1, limit), MOST_ROWS)
-    shown = rows[first : first + size]
-    answer: dict[str, Any] = {"n": len(rows), "offset": first, "rows": list(shown)}
-    if first + len(shown) < len(rows):
-        answer["next_offset"] = first + len(shown)
-    return answer
+    shown = tuple(rows[first : first + size])
+    following = first + len(shown)
+    return kind.of(
+        *sources,
+        n=len(rows),
+        offset=first,
+        rows=shown,
+        next_offset=following if following < len(rows) else UNSET,
+    )
 
 
-def written(answer: Mapping[str, Any]) -> str:
+def written(answer: Answer) -> str:
     """The answer as compact JSON of at most MOST_CHARACTERS.
 
     Rows of a page are taken from its end, and `next_offset` then says where they begin; other

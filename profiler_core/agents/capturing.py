@@ -4,6 +4,9 @@ import inspect
 from dataclasses import MISSING
 from typing import Annotated, Any, Literal
 
+from msgspec import UNSET, UnsetType
+
+from profiler_core.answers.record import Answer
 from profiler_core.capture import jobs
 from profiler_core.capture.option import Declared, declared
 from profiler_core.capture.spec import CaptureSpec
@@ -39,17 +42,35 @@ def _parameter(entry: Declared) -> inspect.Parameter:
 
 
 _SIGNATURE = inspect.Signature(
-    [_parameter(entry) for entry in _OPTIONS.values()], return_annotation=dict[str, Any]
+    [_parameter(entry) for entry in _OPTIONS.values()], return_annotation=Answer
 )
 
 
-def start_capture(*ordered: Any, **options: Any) -> dict[str, Any]:
+class Started(Answer, frozen=True):
+    """A capture that waits for its turn."""
+
+    job: str
+    state: str
+
+
+class Progress(Answer, frozen=True):
+    """How far a capture is; runs: their ids, once it has ended."""
+
+    job: str
+    state: str
+    phase: str | None
+    text: str | None
+    error: str | None
+    runs: tuple[str, ...] | UnsetType = UNSET
+
+
+def start_capture(*ordered: Any, **options: Any) -> Started:
     """Run a model eager and compiled on this machine. Takes minutes: ask capture_progress."""
     arguments = _SIGNATURE.bind(*ordered, **options).arguments
     spec = CaptureSpec(**{name: _OPTIONS[name].value(value) for name, value in arguments.items()})
     points_of(spec)  # each point is checked before the first one starts
     job_id = deeds.start_capture(_agent(), spec)
-    return {"job": job_id, "state": "queued"}
+    return Started(job_id, "queued")
 
 
 def _agent() -> Asker:
@@ -59,26 +80,24 @@ def _agent() -> Asker:
     return Asker(system_user(), rights, is_own_machine=not is_team, signed_in=True, is_agent=True)
 
 
-def capture_progress(job: str) -> dict[str, Any]:
+def capture_progress(job: str) -> Progress:
     """How far a capture is; once it has ended, the ids of its runs."""
     capture_job = jobs.job(job)
     latest = capture_job.progress.latest
-    answer: dict[str, Any] = {
-        "job": job,
-        "state": capture_job.state,
-        "phase": latest.phase if latest else None,
-        "text": latest.text if latest else None,
-        "error": capture_job.error,
-    }
     folder = capture_job.result
-    if folder is not None:
-        answer["runs"] = [
-            entry.key
-            for group in library.comparisons()
-            if group.path == folder
-            for entry in (group.baseline, *group.candidates)
-        ]
-    return answer
+    runs = tuple(
+        entry.key
+        for group in library.comparisons()
+        if group.path == folder
+        for entry in (group.baseline, *group.candidates)
+    )
+    return Progress.of(
+        capture_job,
+        job=job,
+        phase=latest.phase if latest else None,
+        text=latest.text if latest else None,
+        runs=UNSET if folder is None else runs,
+    )
 
 
 start_capture.__signature__ = _SIGNATURE  # type: ignore[attr-defined]  # the tool's schema

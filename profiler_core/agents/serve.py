@@ -15,6 +15,7 @@ from profiler_core.agents.answer import MOST_CHARACTERS, written
 from profiler_core.agents.capturing import CAPTURING
 from profiler_core.agents.special import SPECIAL
 from profiler_core.agents.tools import READING
+from profiler_core.answers.record import Answer
 from profiler_core.capture.option import Declared
 from profiler_core.errors import BadInput, FusionscopeError
 
@@ -27,7 +28,9 @@ _INSTRUCTIONS = (
     "list, left_off counts what was cut."
 )
 
-Tool = Callable[..., dict[str, Any]]
+Tool = Callable[..., Answer]
+# What an argument was called before; such names are still taken (docs/json.md, "Renames").
+RENAMED = {"candidates": "candidate", "place": "run"}
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -85,8 +88,12 @@ def _declared(tool: Tool, annotations: Any) -> Any:
     )
     names = tuple(inspect.signature(tool).parameters)
 
-    def refuse_others(arguments: Any) -> Any:
-        """Reject unknown arguments with the list of valid ones; the SDK's message lacks it."""
+    def refuse_others(arguments: dict[str, Any]) -> dict[str, Any]:
+        """Take old names; reject others with the list of valid ones, which the SDK's lacks."""
+        arguments = {
+            RENAMED.get(name, name) if name not in names else name: value
+            for name, value in arguments.items()
+        }
         unknown = [name for name in arguments if name not in names]
         if unknown:
             raise ValueError(

@@ -3,53 +3,61 @@
 As in `tools.py`, names, docstrings and parameters are what it reads.
 """
 
-from typing import Any
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from profiler_core.agents.answer import page
+from profiler_core.agents.kernel_names import short_names
 from profiler_core.agents.runs import path_of
-from profiler_core.cli.counters import counters_answer, report_of
-from profiler_core.cli.json_output import plain
-from profiler_core.cli.ranks import ranks_answer
-from profiler_core.cli.sweep import sweep_answer
+from profiler_core.answers.counters import CountedKernel, CountersTotals, counters_answer
+from profiler_core.answers.ranks import RanksAnswer
+from profiler_core.answers.sweep import SweepAnswer, sweep_answer
+from profiler_core.cli.counters import report_of
+from profiler_core.cli.ranks import ranks_answer_of
 from profiler_core.cli.sweep_runs import sweep_at
 
 _FEW_ROWS = 10
-_LONGEST_NAME = 160  # names of templates run to thousands of characters
 
 
-def sweep(run: str) -> dict[str, Any]:
+class CountersPage(CountersTotals, frozen=True, kw_only=True):
+    """Totals of the whole file, and a page of its kernels."""
+
+    n: int
+    offset: int
+    rows: tuple[CountedKernel, ...]
+    next_offset: int | UnsetType = UNSET
+
+
+def sweep(run: str) -> SweepAnswer:
     """A sweep over batch size or another option: from which value on compiling pays, each point.
 
     run: any run of any of its points, or the folder of a sweep.
     """
-    answer: dict[str, Any] = plain(sweep_answer(sweep_at(path_of(run))))
-    return answer
+    return sweep_answer(sweep_at(path_of(run)))
 
 
-def ranks(place: str) -> dict[str, Any]:
+def ranks(run: str) -> RanksAnswer:
     """Who waits for whom among the ranks of a distributed job, and in which collectives.
 
-    place: the id of a run of several ranks, or a folder of rank traces, or a whole capture.
+    run: the id of a run of several ranks, or a folder of rank traces, or a whole capture.
     """
-    answer: dict[str, Any] = plain(ranks_answer(str(path_of(place))))
-    return answer
+    return ranks_answer_of(str(path_of(run)))
 
 
-def counters(
-    run: str, contains: str = "", offset: int = 0, limit: int = _FEW_ROWS
-) -> dict[str, Any]:
+def counters(run: str, contains: str = "", offset: int = 0, limit: int = _FEW_ROWS) -> CountersPage:
     """What Nsight Compute measured: DRAM and L2 bytes, bandwidth, occupancy, tensor pipe.
 
     run: one that holds counters, or a CSV file. contains: part of a kernel's name. Sums are of
     the whole file; estimated_bytes is what shapes demand.
     """
-    answer = plain(counters_answer(report_of(path_of(run))))
-    wanted_text = contains.lower()
-    rows = [row for row in answer.pop("kernels") if wanted_text in row["name"].lower()]
-    for row in rows:
-        if len(row["name"]) > _LONGEST_NAME:
-            row["name"] = f"{row['name'][:_LONGEST_NAME]}…"
-    return {**answer, **page(rows, offset, limit)}
+    answer = counters_answer(report_of(path_of(run)))
+    shown = short_names([kernel.name for kernel in answer.kernels])
+    rows = [
+        replace(kernel, name=shown[kernel.name])
+        for kernel in answer.kernels
+        if contains.lower() in kernel.name.lower()
+    ]
+    return page(CountersPage, rows, offset, limit, answer)
 
 
 SPECIAL = (sweep, ranks, counters)

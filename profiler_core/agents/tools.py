@@ -3,17 +3,35 @@
 Times are ns per step unless the key says otherwise; absent data is null. docs/json.md defines keys.
 """
 
-from typing import Any
+import dataclasses
 
-from profiler_core.agents.answer import page
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from profiler_core.agents.answer import Page, page
+from profiler_core.agents.kernel_names import named, short_names
 from profiler_core.agents.runs import compared, compiled, run_at
-from profiler_core.analysis.fusion_json import finding_json, fusion_json
+from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.step_time import step_time_ns
-from profiler_core.cli.compare import comparison_answer
-from profiler_core.cli.json_output import plain
-from profiler_core.cli.logs_answer import logs_answer
-from profiler_core.cli.summary import summary_answer
+from profiler_core.answers.compare import CandidateAnswer, CandidateNumbers, comparison_answer
+from profiler_core.answers.explanation import (
+    BarHead,
+    FindingAnswer,
+    FindingHead,
+    FusionTotals,
+    GroupAnswer,
+    finding_answer,
+    fusion_answer,
+)
+from profiler_core.answers.logs import (
+    BreakCostAnswer,
+    FrameSkipAnswer,
+    LimitHitAnswer,
+    logs_answer,
+)
+from profiler_core.answers.record import Answer
+from profiler_core.answers.summary import SummaryNumbers, summary_answer
 from profiler_core.errors import BadInput
 from profiler_core.model.inductor import KernelDefinition
 from profiler_core.session.run import Run
@@ -21,69 +39,175 @@ from profiler_core.store import library
 
 _CODE_CHARACTERS = 6_000  # of one page of generated code
 _FEW_ROWS = 10
-_OF_A_COMPARISON = (
-    *("label", "status", "error", "verdict", "step_time", "n_kernels", "n_launches"),
-    *("n_graph_launches", "kernel_time_ns", "device_time_ns", "busy_ns", "idle_ns"),
-    *("compile", "memory", "numerics", "environment_differs", "by_category", "waterfall"),
-    *("fusion", "findings", "notes"),
-)
-_NOT_OF_A_SUMMARY = ("steps", "kernels", "findings", "device", "devices", "telemetry")
 
 
-def list_runs(contains: str = "", offset: int = 0, limit: int = 20) -> dict[str, Any]:
+class RunRow(Answer, frozen=True):
+    """A run of the library."""
+
+    id: str
+    variant: str
+    status: str
+    step_time_ns: float | None
+
+
+class SweepOf(Answer, frozen=True):
+    """The sweep that a run is a point of."""
+
+    id: str
+    name: str
+    value: object
+
+
+class ListedComparison(Answer, frozen=True):
+    """A baseline with its candidates; the last three are absent where a run is an ordinary one."""
+
+    id: str
+    workload: str
+    created_at: str
+    baseline: RunRow
+    candidates: tuple[RunRow, ...]
+    sweep: SweepOf | UnsetType = UNSET
+    n_ranks: int | UnsetType = UNSET
+    has_counters: bool | UnsetType = UNSET
+
+
+class SummaryShort(SummaryNumbers, frozen=True):
+    """A summary without what has tools of its own."""
+
+    n_steps: int
+    kernels: tuple[KernelTotal, ...]
+    findings: tuple[FindingHead, ...]
+
+
+class FusionShort(FusionTotals, frozen=True):
+    """The ledger in totals."""
+
+    n_groups: int
+
+
+class CandidateShort(CandidateNumbers, frozen=True):
+    """A candidate without what has tools of its own."""
+
+    waterfall: tuple[BarHead, ...]
+    fusion: FusionShort | None
+    findings: tuple[FindingHead, ...]
+
+
+class ComparisonShort(Answer, frozen=True):
+    """A comparison; baseline is its label."""
+
+    baseline: str
+    candidates: tuple[CandidateShort, ...]
+
+
+class Findings(Answer, frozen=True):
+    """What stands out."""
+
+    findings: tuple[FindingAnswer, ...]
+    notes: tuple[str, ...]
+
+
+class GroupRow(Answer, frozen=True):
+    """A group of the ledger in a line; `fusion_group` takes its number."""
+
+    group: int
+    title: str
+    kind: str
+    phase: str
+    module: str | None
+    source: str | None
+    n_kernels: tuple[float, float]
+    class_steps: tuple[int, int]
+    baseline_ns: int
+    candidate_ns: int
+    delta_ns: int
+    confidence: str
+
+
+class NumberedGroup(GroupAnswer, frozen=True):
+    """A group of the ledger in full."""
+
+    group: int
+    title: str
+
+
+class BreaksPage(Page, frozen=True):
+    """Graph breaks, and what they lead to."""
+
+    frame_skips: tuple[FrameSkipAnswer, ...]
+    graph_break_cost: BreakCostAnswer | None
+    lower_bound: tuple[str, ...]
+
+
+class RecompilesPage(Page, frozen=True):
+    """Recompilations, and what they lead to."""
+
+    recompile_limit_hits: tuple[LimitHitAnswer, ...]
+    recompile_cost_ns: int | None
+    lower_bound: tuple[str, ...]
+
+
+class KernelsPage(Page, frozen=True):
+    """Kernels by name."""
+
+    n_steps: int
+
+
+class KernelAnswer(Answer, frozen=True, kw_only=True):
+    """One kernel with a page of its generated code; code is null where no log has it."""
+
+    n_steps: int
+    name: str
+    category: str
+    n: int
+    time_ns: int
+    mean_ns: float
+    min_ns: int
+    max_ns: int
+    tensor_cores: bool | None
+    compile_id: str | None
+    code: str | None
+    note: str | UnsetType = UNSET
+    inputs: tuple[str, ...] | UnsetType = UNSET
+    nodes: tuple[str, ...] | UnsetType = UNSET
+    n_code_characters: int | UnsetType = UNSET
+    next_code_offset: int | UnsetType = UNSET
+
+
+def list_runs(contains: str = "", offset: int = 0, limit: int = 20) -> Page:
     """List comparisons: own captures and uploads, newest first, then samples. Gives run ids.
 
     contains: only those whose id or workload holds this text.
     """
-    rows = [
-        {
-            "id": group.key,
-            "workload": group.baseline.run.workload or group.baseline.run.name,
-            "created_at": group.created_at,
-            "baseline": _run_row(group.baseline),
-            "candidates": [_run_row(entry) for entry in group.candidates],
-            **_special(group.baseline),
-        }
-        for group in library.comparisons()
-    ]
+    rows = [_listed(group) for group in library.comparisons()]
     wanted_text = contains.lower()
-    return page(
-        [r for r in rows if wanted_text in f"{r['id']} {r['workload']}".lower()], offset, limit
+    shown = [row for row in rows if wanted_text in f"{row.id} {row.workload}".lower()]
+    return page(Page, shown, offset, limit)
+
+
+def summary(run: str) -> SummaryShort:
+    """One run in numbers, totals over its profiled window: busy, idle and why, launches, memory."""
+    opened = run_at(run)
+    answer = summary_answer(opened)
+    return SummaryShort.of(
+        answer,
+        n_steps=opened.required_summary().n_steps,
+        kernels=tuple(_short_kernels(answer.kernels)[:_FEW_ROWS]),
+        findings=tuple(map(FindingHead.of, answer.findings or ())),
     )
 
 
-def summary(run: str) -> dict[str, Any]:
-    """One run in numbers, totals over its profiled window: busy, idle and why, launches, memory."""
-    opened = run_at(run)
-    answer = plain(summary_answer(opened))
-    shown = {key: value for key, value in answer.items() if key not in _NOT_OF_A_SUMMARY}
-    shown["n_steps"] = opened.required_summary().n_steps
-    shown["kernels"] = [_short_kernel(row) for row in answer["kernels"][:_FEW_ROWS]]
-    shown["findings"] = [_headline(row) for row in answer["findings"] or []]
-    return shown
-
-
-def compare(baseline: str, candidates: list[str] | None = None) -> dict[str, Any]:
+def compare(baseline: str, candidate: str | list[str] | None = None) -> ComparisonShort:
     """Compare runs: verdict, numbers per step as [baseline, candidate], waterfall, findings.
 
-    baseline: a run's id; or a capture's id alone, for all of its runs.
+    baseline: a run's id; or a capture's id alone, for all of its runs. candidate: one or several.
     """
-    answer = plain(comparison_answer(compared(baseline, candidates or [])))
-    rows = []
-    for candidate in answer["candidates"]:
-        row = {key: candidate[key] for key in _OF_A_COMPARISON}
-        row["waterfall"] = [
-            {k: v for k, v in bar.items() if k != "groups"} for bar in candidate["waterfall"] or []
-        ]
-        if candidate["fusion"] is not None:
-            row["fusion"] = {k: v for k, v in candidate["fusion"].items() if k != "groups"}
-            row["fusion"]["n_groups"] = len(candidate["fusion"]["groups"])
-        row["findings"] = [_headline(finding) for finding in candidate["findings"] or []]
-        rows.append(row)
-    return {"baseline": answer["baseline"]["label"], "candidates": rows}
+    candidates = [candidate] if isinstance(candidate, str) else candidate or []
+    answer = comparison_answer(compared(baseline, candidates))
+    return ComparisonShort(answer.baseline.label, tuple(map(_short_candidate, answer.candidates)))
 
 
-def findings(baseline: str, candidate: str = "") -> dict[str, Any]:
+def findings(baseline: str, candidate: str = "") -> Findings:
     """What stands out, most important first, with evidence, advice and time at stake per step.
 
     candidate: compared with the baseline; without it only `baseline` is looked at.
@@ -95,7 +219,7 @@ def findings(baseline: str, candidate: str = "") -> dict[str, Any]:
     else:
         pair = compared(baseline, [candidate]).pairs[0]
         stands_out, notes = pair.findings, pair.explanation.notes
-    return {"findings": [finding_json(finding) for finding in stands_out or ()], "notes": notes}
+    return Findings(tuple(map(finding_answer, stands_out or ())), notes)
 
 
 def fusion_groups(
@@ -105,7 +229,7 @@ def fusion_groups(
     kind: str = "",
     offset: int = 0,
     limit: int = _FEW_ROWS,
-) -> dict[str, Any]:
+) -> Page:
     """Which operators of the baseline became which kernels, by how much the time changed.
 
     contains: text in the title, module, source lines or kernel names. kind: matched, removed,
@@ -114,15 +238,17 @@ def fusion_groups(
     ledger = compared(baseline, [candidate]).pairs[0].ledger
     wanted_text = contains.lower()
     rows = [
-        _group_row(number, group)
-        for number, group in enumerate(ledger.groups)
+        _group_row(number, group, answer)
+        for number, (group, answer) in enumerate(
+            zip(ledger.groups, fusion_answer(ledger).groups, strict=True)
+        )
         if kind in ("", group.kind) and (not wanted_text or wanted_text in _searched(group))
     ]
-    rows.sort(key=lambda row: -abs(row["delta_ns"]))
-    return page(rows, offset, limit)
+    rows.sort(key=lambda row: -abs(row.delta_ns))
+    return page(Page, rows, offset, limit)
 
 
-def fusion_group(baseline: str, candidate: str, group: int) -> dict[str, Any]:
+def fusion_group(baseline: str, candidate: str, group: int) -> NumberedGroup:
     """One fusion group in full: operators, kernels, bytes, source lines, evidence."""
     ledger = compared(baseline, [candidate]).pairs[0].ledger
     if not 0 <= group < len(ledger.groups):
@@ -130,77 +256,68 @@ def fusion_group(baseline: str, candidate: str, group: int) -> dict[str, Any]:
             f"There is no group {group}: they are numbered from 0 to {len(ledger.groups) - 1}.",
             remedy="Take a number from fusion_groups.",
         )
-    details: dict[str, Any] = fusion_json(ledger)["groups"][group]
-    return {"group": group, "title": ledger.groups[group].title, **details}
+    details = fusion_answer(ledger).groups[group]
+    return NumberedGroup.of(details, group=group, title=ledger.groups[group].title)
 
 
-def graph_breaks(run: str, offset: int = 0, limit: int = _FEW_ROWS) -> dict[str, Any]:
+def graph_breaks(run: str, offset: int = 0, limit: int = _FEW_ROWS) -> BreaksPage:
     """Where torch.compile gave up a graph: place, reason, cost per step, remedy; skipped frames."""
-    answer = plain(logs_answer(compiled(run)))
-    return {
-        **page(answer["graph_breaks"], offset, limit),
-        "frame_skips": answer["frame_skips"],
-        "graph_break_cost": answer["graph_break_cost"],
-        "lower_bound": answer["lower_bound"],
-    }
+    answer = logs_answer(compiled(run))
+    return page(BreaksPage, answer.graph_breaks, offset, limit, answer)
 
 
-def recompiles(run: str, offset: int = 0, limit: int = _FEW_ROWS) -> dict[str, Any]:
+def recompiles(run: str, offset: int = 0, limit: int = _FEW_ROWS) -> RecompilesPage:
     """What was compiled again: place, failed guards, seconds it cost, remedy; limit hits."""
-    answer = plain(logs_answer(compiled(run)))
-    return {
-        **page(answer["recompiles"], offset, limit),
-        "recompile_limit_hits": answer["recompile_limit_hits"],
-        "recompile_cost_ns": answer["recompile_cost_ns"],
-        "lower_bound": answer["lower_bound"],
-    }
+    answer = logs_answer(compiled(run))
+    return page(RecompilesPage, answer.recompiles, offset, limit, answer)
 
 
-def kernels(
-    run: str, contains: str = "", offset: int = 0, limit: int = _FEW_ROWS
-) -> dict[str, Any]:
-    """Kernels of a run by name, longest first; totals over the profiled window, in ns."""
+def kernels(run: str, contains: str = "", offset: int = 0, limit: int = _FEW_ROWS) -> KernelsPage:
+    """Kernels of a run by name, longest first; totals over the profiled window, in ns.
+
+    Names of more than 160 characters are shortened; `kernel` takes them so.
+    """
     of_trace = run_at(run).required_summary()
-    wanted_text = contains.lower()
     rows = [
-        _short_kernel(row) for row in plain(of_trace.kernels) if wanted_text in row["name"].lower()
+        short
+        for kernel_total, short in zip(
+            of_trace.kernels, _short_kernels(of_trace.kernels), strict=True
+        )
+        if contains.lower() in kernel_total.name.lower()
     ]
-    return {"n_steps": of_trace.n_steps, **page(rows, offset, limit)}
+    return page(KernelsPage, rows, offset, limit, of_trace)
 
 
-def kernel(run: str, name: str, code_offset: int = 0) -> dict[str, Any]:
+def kernel(run: str, name: str, code_offset: int = 0) -> KernelAnswer:
     """One kernel: its time, and the code that Inductor generated for it, in pages.
 
     name: as kernels gives it; its beginning is enough where it is the only one.
     """
     opened = run_at(run)
     of_trace = opened.required_summary()
-    exact = [row for row in of_trace.kernels if row.name == name]
-    fitting = exact or [row for row in of_trace.kernels if row.name.startswith(name.rstrip("…"))]
+    by_name = {row.name: row for row in of_trace.kernels}
+    fitting = named(name, list(by_name))
     if len(fitting) != 1:
         raise BadInput(
             f"{len(fitting)} kernels of {run} are called {name[:200]}.",
             remedy="Take a name from kernels.",
         )
-    definition, compile_id = _definition(opened, fitting[0].name)
-    first = max(0, code_offset)
-    answer = {"n_steps": of_trace.n_steps, **plain(fitting[0]), "compile_id": compile_id}
+    definition, compile_id = _definition(opened, fitting[0])
+    answer = KernelAnswer.of(
+        by_name[fitting[0]], n_steps=of_trace.n_steps, compile_id=compile_id, code=None
+    )
     if definition is None:
-        return {
-            **answer,
-            "code": None,
-            "note": "No structured log has its generated code.",
-        }
+        return replace(answer, note="No structured log has its generated code.")
+    first = max(0, code_offset)
     end = first + _CODE_CHARACTERS
-    answer |= {
-        "inputs": [f"{label}: {shape}" for label, shape in definition.inputs],
-        "nodes": [f"{node} <- {', '.join(aten)}" for node, aten in definition.nodes],
-        "code": definition.source[first:end],
-        "n_code_characters": len(definition.source),
-    }
-    if end < len(definition.source):
-        answer["next_code_offset"] = end
-    return answer
+    return replace(
+        answer,
+        inputs=tuple(f"{label}: {shape}" for label, shape in definition.inputs),
+        nodes=tuple(f"{node} <- {', '.join(aten)}" for node, aten in definition.nodes),
+        code=definition.source[first:end],
+        n_code_characters=len(definition.source),
+        next_code_offset=end if end < len(definition.source) else UNSET,
+    )
 
 
 READING = (
@@ -209,56 +326,52 @@ READING = (
 )
 
 
-def _run_row(entry: library.Entry) -> dict[str, Any]:
-    return {
-        "id": entry.key,
-        "variant": entry.variant,
-        "status": entry.run.status,
-        "step_time_ns": step_time_ns(entry.run.measurement),
-    }
+def _listed(group: library.Comparable) -> ListedComparison:
+    run = group.baseline.run
+    counters = run.measurement.counters if run.measurement is not None else None
+    return ListedComparison(
+        group.key,
+        run.workload or run.name,
+        group.created_at,
+        _run_row(group.baseline),
+        tuple(map(_run_row, group.candidates)),
+        sweep=UNSET if run.sweep is None else SweepOf.of(run.sweep),
+        n_ranks=run.world_size if run.world_size > 1 else UNSET,
+        has_counters=UNSET if counters is None else counters.problem is None,
+    )
 
 
-def _special(entry: library.Entry) -> dict[str, Any]:
-    """What sweep, ranks and counters can be asked about; nothing where a run is an ordinary one."""
+def _run_row(entry: library.Entry) -> RunRow:
     run = entry.run
-    facts: dict[str, Any] = {}
-    if run.sweep is not None:
-        facts["sweep"] = {"id": run.sweep.id, "name": run.sweep.name, "value": run.sweep.value}
-    if run.world_size > 1:
-        facts["n_ranks"] = run.world_size
-    if run.measurement is not None and run.measurement.counters is not None:
-        facts["has_counters"] = run.measurement.counters.problem is None
-    return facts
+    return RunRow(entry.key, entry.variant, run.status, step_time_ns(run.measurement))
 
 
-def _headline(finding: dict[str, Any]) -> dict[str, Any]:
-    return {key: finding[key] for key in ("key", "title", "at_stake_ns", "at_most")}
+def _short_candidate(candidate: CandidateAnswer) -> CandidateShort:
+    fusion = candidate.fusion
+    return CandidateShort.of(
+        candidate,
+        waterfall=tuple(map(BarHead.of, candidate.waterfall or ())),
+        fusion=fusion and FusionShort.of(fusion, n_groups=len(fusion.groups)),
+        findings=tuple(map(FindingHead.of, candidate.findings or ())),
+    )
 
 
-def _short_kernel(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with its kernel name cut to 160 characters; template names can have thousands."""
-    name = row["name"]
-    return {**row, "name": name if len(name) <= 160 else f"{name[:160]}…"}
+def _short_kernels(rows: tuple[KernelTotal, ...]) -> list[KernelTotal]:
+    shown = short_names([row.name for row in rows])
+    return [dataclasses.replace(row, name=shown[row.name]) for row in rows]
 
 
-def _group_row(number: int, group: FusionGroup) -> dict[str, Any]:
-    return {
-        "group": number,
-        "title": group.title,
-        "kind": group.kind,
-        "phase": group.phase,
-        "module": group.module,
-        "source": group.sources[0][0] if group.sources else None,
-        "n_kernels": [
-            group.per_step(side.n_kernels, index)
-            for index, side in enumerate((group.baseline, group.candidate))
-        ],
-        "class_steps": list(group.class_steps),
-        "baseline_ns": group.baseline_step_ns,
-        "candidate_ns": group.candidate_step_ns,
-        "delta_ns": round(group.delta_ns),
-        "confidence": group.confidence,
-    }
+def _group_row(number: int, group: FusionGroup, answer: GroupAnswer) -> GroupRow:
+    sides = enumerate((group.baseline, group.candidate))
+    before, after = (group.per_step(side.n_kernels, index) for index, side in sides)
+    return GroupRow.of(
+        answer,
+        group,
+        group=number,
+        source=group.sources[0][0] if group.sources else None,
+        n_kernels=(before, after),
+        delta_ns=answer.candidate_ns - answer.baseline_ns,
+    )
 
 
 def _searched(group: FusionGroup) -> str:

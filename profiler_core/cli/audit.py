@@ -1,10 +1,27 @@
 """`audit`: who did what here: captured, uploaded, deleted, reviewed, signed."""
 
 import argparse
+from typing import Annotated
 
-from profiler_core.cli.json_output import write_json
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.record import Answer, told
 from profiler_core.cli.table import table
 from profiler_core.store import history
+
+
+class AuditAnswer(Answer, frozen=True):
+    """`audit`."""
+
+    entries: Annotated[
+        tuple[history.AuditEntry, ...],
+        told(
+            "{keys}",
+            at="ISO 8601, UTC",
+            action="`capture`, `upload`, `delete`, `record`, `tag`, `baseline`, `retention`, "
+            "`review`, `verdict`, `note`, `sign off` …",
+            subject="a run's or review's id, a baseline's name",
+        ),
+    ]
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -22,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         max(1, arguments.limit), person=arguments.person, action=arguments.action
     )
     if arguments.json:
-        write_json({"entries": entries})
+        write_json(AuditAnswer(entries))
         return 0
     rows = [
         [entry.at, entry.person, entry.action, entry.subject, entry.detail_text]

@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 from profiler_core import home
+from profiler_core.answers.encoding import write_json
 from profiler_core.capture.launcher import ask_first, run_capture
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
 from profiler_core.cli.capture_answer import capture_answer, capture_text
 from profiler_core.cli.capture_progress import Printer, cancel_flag
 from profiler_core.cli.capture_sweep import capture_sweep
-from profiler_core.cli.json_output import write_json
 from profiler_core.errors import Cancelled, CaptureFailed
 
 # Some variant failed and another did not: what is there can be read, but not judged.

@@ -1,42 +1,78 @@
 """What a capture left, as JSON and as text for the terminal."""
 
 import statistics
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 from profiler_core.analysis.memory.peak import PeakMemory
+from profiler_core.answers.record import Answer, told
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.table import table
 from profiler_core.errors import FusionscopeError
 from profiler_core.session.run import Run
 from profiler_core.units import format_bytes, format_duration
 
+_FOLDER = told("the folder of the capture, and how long all of it took", "s")
 
-def capture_answer(finished: FinishedCapture) -> dict[str, Any]:
-    """The keys of `capture` in docs/json.md."""
-    peaks = [_peak(run) for run in finished.runs]
-    return {
-        "capture_id": finished.capture_id,
-        "directory": finished.directory,
-        "seconds": finished.seconds,
-        "runs": [
-            {
-                "variant": run.variant,
-                "directory": run.directory,
-                "status": run.status,
-                "error": run.error,
-                "first_call_ns": run.record["measurement"].get("first_call_ns"),
-                "warm_first_call_ns": run.record["measurement"].get("warm_first_call_ns"),
-                "step_time_ns": _step_time_ns(run),
-                "n_rounds": len(run.record["measurement"].get("rounds", ())),
-                "peak_reserved_bytes": peak.peak_reserved_bytes,
-                "peak_allocated_bytes": peak.peak_allocated_bytes,
-                "numerics": (run.record["numerics"] or {}).get("verdict"),
-                "counters": run.record["measurement"].get("counters"),
-                "phase_seconds": run.record["measurement"].get("phase_seconds", {}),
-            }
-            for run, peak in zip(finished.runs, peaks, strict=True)
-        ],
-    }
+
+class CapturedRun(Answer, frozen=True):
+    """One variant of a capture."""
+
+    variant: str
+    directory: Path
+    status: str
+    error: str | None
+    first_call_ns: int | None
+    warm_first_call_ns: int | None
+    step_time_ns: Annotated[float | None, told("median over the rounds")]
+    n_rounds: int
+    peak_reserved_bytes: int | None
+    peak_allocated_bytes: Annotated[
+        int | None,
+        told(
+            "both peaks as in [compare](#compare): from the trace where the capture could not "
+            "measure them"
+        ),
+    ]
+    numerics: Annotated[str | None, told("`right`, `wrong`, `not comparable`")]
+    counters: Annotated[
+        Mapping[str, Any] | None,
+        told(
+            "null where not asked for; else `tool`, `n_kernels`, `n_steps`, `seconds`, and "
+            "`problem`: a sentence where there are none"
+        ),
+    ]
+    phase_seconds: Mapping[str, float]
+
+
+class CaptureAnswer(Answer, frozen=True):
+    """`capture`."""
+
+    capture_id: Annotated[str, _FOLDER]
+    directory: Annotated[Path, _FOLDER]
+    seconds: Annotated[float, _FOLDER]
+    runs: Annotated[tuple[CapturedRun, ...], told("in the order asked for: {keys}")]
+
+
+def capture_answer(finished: FinishedCapture) -> CaptureAnswer:
+    """Of a capture that ended."""
+    return CaptureAnswer.of(finished, runs=tuple(map(_captured, finished.runs)))
+
+
+def _captured(run: FinishedRun) -> CapturedRun:
+    measurement: dict[str, Any] = run.record["measurement"]
+    return CapturedRun.of(
+        run,
+        _peak(run),
+        first_call_ns=measurement.get("first_call_ns"),
+        warm_first_call_ns=measurement.get("warm_first_call_ns"),
+        step_time_ns=_step_time_ns(run),
+        n_rounds=len(measurement.get("rounds", ())),
+        numerics=(run.record["numerics"] or {}).get("verdict"),
+        counters=measurement.get("counters"),
+        phase_seconds=measurement.get("phase_seconds", {}),
+    )
 
 
 def capture_text(finished: FinishedCapture) -> str:

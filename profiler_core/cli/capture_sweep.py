@@ -4,19 +4,45 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from profiler_core import home
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.record import Answer, told
 from profiler_core.capture.launcher import FinishedCapture, ask_first
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.launcher import FinishedSweep, run_sweep
 from profiler_core.capture.sweep.points import Point
-from profiler_core.cli.capture_answer import capture_answer, capture_text
+from profiler_core.cli.capture_answer import CaptureAnswer, capture_answer, capture_text
 from profiler_core.cli.capture_progress import Printer, cancel_flag
-from profiler_core.cli.json_output import write_json
 from profiler_core.errors import Cancelled, CaptureFailed, FusionscopeError
 
 _PARTLY = 3  # as `capture`: something failed and something did not
+
+
+_OF_SWEEP = told("its name in the captures, and how long all of it took", "s")
+
+
+class SweptPoint(CaptureAnswer, frozen=True, kw_only=True):
+    """The capture at one point."""
+
+    index: int
+    value: Any
+
+
+class SweptAnswer(Answer, frozen=True):
+    """`capture … --sweep …`."""
+
+    sweep_id: Annotated[str, _OF_SWEEP]
+    seconds: Annotated[float, _OF_SWEEP]
+    captures: Annotated[
+        tuple[SweptPoint, ...],
+        told("one a point: `index`, `value`, and the keys of [capture](#capture)"),
+    ]
+    result: Annotated[
+        Answer | None,
+        told("the keys of [sweep](#sweep), or null where the analyses are not installed"),
+    ]
 
 
 def capture_sweep(spec: CaptureSpec, arguments: argparse.Namespace) -> int:
@@ -69,24 +95,23 @@ def _show(swept: FinishedSweep, *, as_json: bool) -> None:
         print(text)
 
 
-def _answer(swept: FinishedSweep, answer: dict[str, Any] | None) -> dict[str, Any]:
-    return {
-        "sweep_id": swept.sweep_id,
-        "seconds": swept.seconds,
-        "captures": [
-            {"index": point.index, "value": point.value, **capture_answer(finished)}
-            for point, finished in swept.points
-        ],
-        "result": answer,
-    }
+def _answer(swept: FinishedSweep, result: Answer | None) -> SweptAnswer:
+    return SweptAnswer.of(
+        swept,
+        captures=tuple(
+            SweptPoint.of(point, capture_answer(finished)) for point, finished in swept.points
+        ),
+        result=result,
+    )
 
 
-def _analysed(folders: Sequence[Path]) -> tuple[str, dict[str, Any] | None]:
+def _analysed(folders: Sequence[Path]) -> tuple[str, Answer | None]:
     """The sweep as the verb `sweep` shows it; nothing where only the capture is installed."""
     if not folders:
         return "", None
     try:
-        from profiler_core.cli.sweep import sweep_answer, sweep_text
+        from profiler_core.answers.sweep import sweep_answer
+        from profiler_core.cli.sweep import sweep_text
         from profiler_core.cli.sweep_runs import sweep_of
     except ModuleNotFoundError as missing:
         return f"{missing.name} is not installed here: see `sweep {folders[0]}` elsewhere.", None

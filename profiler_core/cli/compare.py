@@ -4,19 +4,15 @@ import argparse
 from collections.abc import Callable
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.compare import CandidateComparison, Side, TwoNumbers
+from profiler_core.analysis.compare import CandidateComparison, TwoNumbers
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.wording.telemetry import fairness_answer
-from profiler_core.analysis.wording.verdict import details, statement, verdict_answer
-from profiler_core.cli.explained import (
-    explanation_answer,
-    explanation_text,
-)
-from profiler_core.cli.json_output import write_json
+from profiler_core.analysis.wording.verdict import details, statement
+from profiler_core.answers.compare import comparison_answer
+from profiler_core.answers.encoding import write_json
+from profiler_core.cli.explained import explanation_text
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import add_runs, comparison_of
 from profiler_core.cli.table import table
-from profiler_core.session.comparison import Comparison
 from profiler_core.session.pair import Pair
 from profiler_core.units import (
     format_bytes,
@@ -46,43 +42,6 @@ def run(arguments: argparse.Namespace) -> int:
         facts = [" · ".join(run_facts(record))] if record.workload else []
         print("\n\n\n".join(_text(pair, facts) for pair in comparison.pairs))
     return 0
-
-
-def comparison_answer(comparison: Comparison) -> dict[str, object]:
-    """The keys of `compare` in docs/json.md."""
-    return {
-        "baseline": _side(comparison.numbers.baseline),
-        "candidates": [
-            {
-                **_side(comparison.numbers.sides[pair.number]),
-                **{name: getattr(pair.numbers, name) for name in pair.numbers.__dataclass_fields__},
-                "verdict": verdict_answer(pair.verdict),
-                "fairness": fairness_answer(pair.numbers.fairness),
-                "notes": pair.notes,
-                **explanation_answer(pair.explanation),
-            }
-            for pair in comparison.pairs
-        ],
-    }
-
-
-def _side(side: Side) -> dict[str, object]:
-    record = side.run.record
-    return {
-        "label": side.label,
-        "path": str(side.run.path),
-        "name": record.name,
-        "workload": record.workload,
-        "variant": record.variant,
-        "status": record.status,
-        "error": record.error,
-        "step_time_ns": side.step_time_ns,
-        "clock": side.clock,
-        "jitter": side.jitter,
-        "n_steps": side.per_step.n_steps if side.per_step else None,
-        "environment": record.environment,
-        "telemetry": side.telemetry,
-    }
 
 
 def _text(pair: Pair, facts: list[str]) -> str:

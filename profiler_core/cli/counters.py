@@ -2,12 +2,10 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from profiler_core.analysis.counters.kernels import KernelCounters
-from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.counters.report import CountersReport, counters_report
-from profiler_core.cli.json_output import write_json
+from profiler_core.answers.counters import counters_answer
+from profiler_core.answers.encoding import write_json
 from profiler_core.cli.table import table
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.counters.reader import read_counters
@@ -65,36 +63,6 @@ def report_of(path: Path, run: Path | None = None) -> CountersReport:
             remedy="Name the run or the trace whose kernels were measured.",
         )
     return counters_report(counters, ledger_side)
-
-
-def counters_answer(report: CountersReport) -> dict[str, Any]:
-    """The keys of `counters` in docs/json.md."""
-    joined = report.joined
-    return {
-        "source": report.source,
-        "device_name": report.device_name,
-        "l2_size_bytes": report.l2_size_bytes,
-        "n_kernels": report.total.n,
-        **_measured(report.total),
-        "matched_time_share": report.matched_time_share,
-        "n_steps": None if joined is None else joined.n_counted_steps,
-        "kernels": [_kernel(kernel) for kernel in report.kernels],
-        "notes": report.notes,
-    }
-
-
-def _measured(of: Measured) -> dict[str, Any]:
-    names = [name for name in of.__dataclass_fields__ if name != "n"]
-    return {**{name: getattr(of, name) for name in names}, "dram_bytes_per_s": of.dram_bytes_per_s}
-
-
-def _kernel(kernel: KernelCounters) -> dict[str, Any]:
-    return {
-        "name": kernel.name,
-        "n": kernel.measured.n,
-        **_measured(kernel.measured),
-        "estimated_bytes": kernel.estimated_bytes,
-    }
 
 
 def _text(report: CountersReport) -> str:

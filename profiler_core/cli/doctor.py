@@ -3,8 +3,11 @@
 import argparse
 import shutil
 import textwrap
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.record import Answer, told
 from profiler_core.capture.counters.tool import INSTALL, NOT_HERE, find_tool
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS
@@ -13,7 +16,6 @@ from profiler_core.capture.telemetry.sources import Gpus, find_gpus
 from profiler_core.cli.diagnosis.backends import backends
 from profiler_core.cli.diagnosis.finding import Finding
 from profiler_core.cli.diagnosis.offers import offers
-from profiler_core.cli.json_output import write_json
 from profiler_core.cli.table import table
 from profiler_core.errors import CaptureFailed
 from profiler_core.units import format_bytes
@@ -26,6 +28,36 @@ _WIDTH = 120
 _NARROWEST = 40
 
 _LIBRARIES = {"nvml": "NVML", "amdsmi": "amdsmi"}
+
+
+class DoctorAnswer(Answer, frozen=True):
+    """`doctor`."""
+
+    can_capture: Annotated[bool, told("true or false")]
+    interpreter: Annotated[str, told("its path; what was asked for where there is none")]
+    findings: Annotated[
+        tuple[Finding, ...],
+        told(
+            "one a question: {keys}",
+            key="for scripts",
+            what="the same in words",
+            state="`yes`, `partly`, `no`",
+            remedy="null where there is nothing to do",
+        ),
+    ]
+    facts: Annotated[
+        Mapping[str, Any],
+        told(
+            "what the interpreter said of itself: `torch`, `python`, `python_executable`, `cuda` "
+            "(null: built without), `triton`, `torchvision`, `transformers` (versions, null where "
+            "absent), `cpu`, `gpus` (`gpu`, `gpu_index`, `gpu_uuid`, `gpu_memory_bytes`, "
+            "`gpu_capability`, …), `cxx` (the C++ compiler, null where there is none), "
+            "`log_names` (what TORCH_LOGS may name), `backends`, `engines` (backends of other "
+            "packages: `version`, `problem`, `install`), `torchvision_found` (`models`: names, "
+            "`problem`: why an installed one is of no use), `abilities`; only `error` and "
+            "`remedy` where torch cannot be used"
+        ),
+    ]
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -53,12 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     possible = interpreter.error is None
     if arguments.json:
         write_json(
-            {
-                "can_capture": possible,
-                "interpreter": interpreter.executable,
-                "facts": interpreter.facts,
-                "findings": findings,
-            }
+            DoctorAnswer(possible, interpreter.executable, tuple(findings), interpreter.facts)
         )
     else:
         print(table(["", "what", "found"], _rows(findings), n_text=3))

@@ -1,12 +1,10 @@
 """The explanation part of `compare`: waterfall, fusion ledger and findings of each candidate."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.findings import Finding
-from profiler_core.analysis.fusion_json import finding_json, fusion_json, waterfall_json
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.findings import stake_text
 from profiler_core.cli.table import shorten, table
@@ -14,21 +12,6 @@ from profiler_core.units import format_difference, format_duration, format_share
 
 _TOP = 5  # findings in the text; --json has all
 _WIDTH = 100
-
-
-def explanation_answer(explanation: Explanation) -> Mapping[str, Any]:
-    """`waterfall`, `fusion` and `findings` of docs/json.md."""
-    return {
-        "waterfall": None
-        if explanation.waterfall is None
-        else waterfall_json(explanation.waterfall),
-        "fusion": None
-        if explanation.ledger is None
-        else fusion_json(explanation.ledger, explanation.measured),
-        "findings": None
-        if explanation.findings is None
-        else [finding_json(f) for f in explanation.findings],
-    }
 
 
 def explanation_text(explanation: Explanation, c: CandidateComparison) -> list[str]:

@@ -2,17 +2,41 @@
 
 import argparse
 from pathlib import Path
+from typing import Annotated
 
-from profiler_core.cli.json_output import write_json
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.record import Answer, told
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import add_runs, comparison_of
 from profiler_core.errors import BadInput
-from profiler_core.export.merged import Exported, export_merged
+from profiler_core.export.merged import Exported, ExportedRun, export_merged
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.folder import is_run
 from profiler_core.units import format_bytes, format_count, format_duration
 
 _ENDINGS = (".json", ".json.gz")
+
+
+_FILE = told("the file")
+
+
+class ExportAnswer(Answer, frozen=True):
+    """`export`."""
+
+    path: Annotated[Path, _FILE]
+    size_bytes: Annotated[int, _FILE]
+    n_events: Annotated[int, _FILE]
+    runs: Annotated[
+        tuple[ExportedRun, ...],
+        told(
+            "one for each: {keys}; the last two of the whole trace, warm-up included",
+            pid="its process in the file",
+            aligned_at_ns="on its own trace",
+        ),
+    ]
+    notes: Annotated[
+        tuple[str, ...], told("one sentence for each thing that the files did not allow")
+    ]
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -56,21 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
         comparison, output, step=arguments.step, all_samples=arguments.all_samples
     )
     if arguments.json:
-        write_json(export_answer(exported))
+        write_json(ExportAnswer.of(exported, size_bytes=exported.path.stat().st_size))
     else:
         print(_text(exported))
     return 0
-
-
-def export_answer(exported: Exported) -> dict[str, object]:
-    """The keys of `export` in docs/json.md."""
-    return {
-        "path": exported.path,
-        "size_bytes": exported.path.stat().st_size,
-        "n_events": exported.n_events,
-        "runs": exported.runs,
-        "notes": exported.notes,
-    }
 
 
 def _is_capture(path: Path) -> bool:

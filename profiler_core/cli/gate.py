@@ -6,14 +6,14 @@ from pathlib import Path
 
 from profiler_core.analysis.gate.answer import (
     annotations,
-    gate_json,
     junit_xml,
     summary_markdown,
 )
 from profiler_core.analysis.gate.judgement import Gate
 from profiler_core.analysis.gate.limits import QUANTITIES, Limit, parse_limit, value_text
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.gate import gate_answer
 from profiler_core.cli.history_module import history_module
-from profiler_core.cli.json_output import write_json
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import comparison_of
 from profiler_core.cli.table import table
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     if summary:
         _write(Path(summary), summary_markdown(gate, name), "a")
     if arguments.json:
-        write_json({"baseline": baseline, "candidate": candidate, **gate_json(gate)})
+        write_json(gate_answer(gate, pair.labels))
     else:
         print(_text(gate, baseline, candidate))
         if os.environ.get("GITHUB_ACTIONS") == "true":

@@ -7,13 +7,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.history import (
+    BaselinesAnswer,
+    DeletedAnswer,
+    ExportedRunAnswer,
+    ImportAnswer,
+    LeavingRun,
+    ReconcileAnswer,
+    RetentionAnswer,
+    RulesAnswer,
+    RunsAnswer,
+    run_answer,
+)
+from profiler_core.answers.record import Answer
 from profiler_core.cli.history_text import runs_table
-from profiler_core.cli.json_output import write_json
 from profiler_core.errors import BadInput
 from profiler_core.model.history import RecordedRun
 from profiler_core.store import history
 
-Action = Callable[[argparse.Namespace], dict[str, object]]
+Action = Callable[[argparse.Namespace], tuple[Answer, str]]  # and what the terminal shows
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -73,8 +86,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(arguments: argparse.Namespace) -> int:
     """Do it."""
     does: Action = arguments.does
-    answer = does(arguments)
-    text = answer.pop("text")
+    answer, text = does(arguments)
     if arguments.json:
         write_json(answer)
     elif text:
@@ -82,14 +94,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _list(arguments: argparse.Namespace) -> dict[str, object]:
+def _list(arguments: argparse.Namespace) -> tuple[Answer, str]:
     chosen: dict[str, Any] = {name: tuple(getattr(arguments, name)) for name in history.FILTERS}
     run_filter = history.RunFilter(**chosen, commit=arguments.commit, since=arguments.since)
     recorded = history.runs(run_filter, limit=arguments.limit)
-    return {"runs": [_run(recorded_run) for recorded_run in recorded], "text": runs_table(recorded)}
+    return RunsAnswer(tuple(map(run_answer, recorded))), runs_table(recorded)
 
 
-def _import(arguments: argparse.Namespace) -> dict[str, object]:
+def _import(arguments: argparse.Namespace) -> tuple[Answer, str]:
     recorded: list[RecordedRun] = []
     notes: list[str] = []
     for path in arguments.path:
@@ -97,10 +109,10 @@ def _import(arguments: argparse.Namespace) -> dict[str, object]:
         recorded += runs
         notes += file_notes
     text = "\n".join([runs_table(recorded), *notes])
-    return {"runs": [_run(recorded_run) for recorded_run in recorded], "notes": notes, "text": text}
+    return ImportAnswer(tuple(map(run_answer, recorded)), tuple(notes)), text
 
 
-def _export(arguments: argparse.Namespace) -> dict[str, object]:
+def _export(arguments: argparse.Namespace) -> tuple[Answer, str]:
     directory = history.directory_of(history.run(arguments.run))
     target: Path = arguments.output or Path(f"{arguments.run.replace('/', '-')}.zip")
     aside = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -116,20 +128,20 @@ def _export(arguments: argparse.Namespace) -> dict[str, object]:
     finally:
         aside.unlink(missing_ok=True)
     size = target.stat().st_size
-    return {"run_id": arguments.run, "path": target, "size_bytes": size, "text": str(target)}
+    return ExportedRunAnswer(arguments.run, target, size), str(target)
 
 
-def _tag(arguments: argparse.Namespace) -> dict[str, object]:
+def _tag(arguments: argparse.Namespace) -> tuple[Answer, str]:
     history.tag(arguments.run, *arguments.tag)
-    return {"runs": [_run(history.run(arguments.run))], "text": ""}
+    return RunsAnswer((run_answer(history.run(arguments.run)),)), ""
 
 
-def _untag(arguments: argparse.Namespace) -> dict[str, object]:
+def _untag(arguments: argparse.Namespace) -> tuple[Answer, str]:
     history.untag(arguments.run, *arguments.tag)
-    return {"runs": [_run(history.run(arguments.run))], "text": ""}
+    return RunsAnswer((run_answer(history.run(arguments.run)),)), ""
 
 
-def _baseline(arguments: argparse.Namespace) -> dict[str, object]:
+def _baseline(arguments: argparse.Namespace) -> tuple[Answer, str]:
     if arguments.remove:
         if arguments.name is None:
             raise BadInput("No baseline was named.", remedy="Pass its name with --remove.")
@@ -147,16 +159,16 @@ def _baseline(arguments: argparse.Namespace) -> dict[str, object]:
         f"{baseline.name}  {baseline.run_id}  {baseline.set_at}  {baseline.person}"
         for baseline in baselines
     )
-    return {"baselines": baselines, "text": text or "No baseline is kept yet."}
+    return BaselinesAnswer(baselines), text or "No baseline is kept yet."
 
 
-def _delete(arguments: argparse.Namespace) -> dict[str, object]:
+def _delete(arguments: argparse.Namespace) -> tuple[Answer, str]:
     for run_id in arguments.run:
         history.delete_run(run_id)
-    return {"deleted": arguments.run, "text": f"Deleted {', '.join(arguments.run)}."}
+    return DeletedAnswer(tuple(arguments.run)), f"Deleted {', '.join(arguments.run)}."
 
 
-def _retention(arguments: argparse.Namespace) -> dict[str, object]:
+def _retention(arguments: argparse.Namespace) -> tuple[Answer, str]:
     rules = history.configured_rules()
     numbers = (arguments.keep_captures, arguments.keep_days, arguments.keep_uploads_days)
     if any(number is not None for number in numbers):
@@ -175,32 +187,20 @@ def _retention(arguments: argparse.Namespace) -> dict[str, object]:
     )
     reasons = [f"{removal.run.run_id}: {removal.reason}." for removal in plan.removals]
     listed = [runs_table(outdated), *reasons] if outdated else []
-    return {
-        "rules": rules,
-        "runs": [{**_run(removal.run), "reason": removal.reason} for removal in plan.removals],
-        "notes": plan.notes,
-        "n_deleted": n_deleted,
-        "text": "\n".join([*listed, *plan.notes, outcome]),
-    }
+    answer = RetentionAnswer(
+        RulesAnswer.of(rules),
+        tuple(
+            LeavingRun.of(removal.run, removal, n_rounds=len(removal.run.rounds))
+            for removal in plan.removals
+        ),
+        plan.notes,
+        n_deleted,
+    )
+    return answer, "\n".join([*listed, *plan.notes, outcome])
 
 
-def _reconcile(_: argparse.Namespace) -> dict[str, object]:
+def _reconcile(_: argparse.Namespace) -> tuple[Answer, str]:
     reconciled = history.reconcile()
     lines = [f"{len(reconciled.recorded)} runs were recorded."]
     lines += [f"{directory}: {sentence}" for directory, sentence in reconciled.problems]
-    return {
-        "recorded": reconciled.recorded,
-        "problems": reconciled.problems,
-        "text": "\n".join(lines),
-    }
-
-
-def _run(recorded: RecordedRun) -> dict[str, object]:
-    """The keys of a run in docs/json.md; the environment stays in run.json."""
-    left_out = ("rounds", "spec", "environment", "metrics")
-    plain = {
-        name: getattr(recorded, name)
-        for name in recorded.__dataclass_fields__
-        if name not in left_out
-    }
-    return {**plain, "metrics": recorded.metrics, "n_rounds": len(recorded.rounds)}
+    return ReconcileAnswer.of(reconciled), "\n".join(lines)

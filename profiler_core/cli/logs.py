@@ -9,15 +9,15 @@ from profiler_core.analysis.compilation.report import (
     compilation_report,
     place_text,
 )
-from profiler_core.cli.json_output import write_json
-from profiler_core.cli.logs_answer import logs_answer, warning_lines
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.logs import logs_answer
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest.compile_log.reader import read_compile_log_files
 from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.file_kind import OF_THE_COMPILER
 from profiler_core.ingest.kinds import is_empty, kind_of
-from profiler_core.model.compilation import Frame
+from profiler_core.model.compilation import CompileLog, Frame
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.run import Run
 from profiler_core.units import format_count, format_duration, format_share
@@ -96,7 +96,7 @@ def _text(report: CompilationReport) -> str:
     ):
         if block:
             parts.append(f"{title}\n{block}")
-    notes = warning_lines(report.log)
+    notes = _warning_lines(report.log)
     if report.log.n_unparsed:
         notes.append(f"{format_count(report.log.n_unparsed)} records could not be understood.")
     return "\n\n".join(parts + (["\n".join(notes)] if notes else []))
@@ -234,3 +234,10 @@ def _failures(report: CompilationReport) -> str:
 
 def _frame(frame: Frame | None) -> str:
     return place_text(frame.file, frame.line) if frame else "place unknown"
+
+
+def _warning_lines(log: CompileLog) -> list[str]:
+    """What a reader must know before the lists."""
+    lines = [f"Warning: {text}" for text in log.warnings]
+    lines += [f"A lower bound ({bound.about}): {bound.sentence}" for bound in log.lower_bound]
+    return lines

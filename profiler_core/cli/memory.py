@@ -5,8 +5,8 @@ from pathlib import Path
 
 from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.memory.segments import Segments
-from profiler_core.analysis.memory.snapshot import Origin
-from profiler_core.cli.json_output import write_json
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.memory import memory_answer, memory_notes
 from profiler_core.cli.table import shorten, table
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.run import Run
@@ -39,72 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(_text(opened, report, arguments.top))
     return 0
-
-
-def memory_answer(opened: Run) -> dict[str, object]:
-    """The keys of `memory` in docs/json.md."""
-    report = opened.memory
-    return {
-        "run": {"name": opened.record.name, "variant": opened.record.variant},
-        "peak_reserved_bytes": report.peaks.reserved_bytes,
-        "peak_allocated_bytes": report.peaks.allocated_bytes,
-        "source": report.peaks.source,
-        "before_bytes": report.before_bytes,
-        "n_steps": report.n_steps,
-        "live_at_peak": None
-        if report.live is None
-        else {
-            "ts_ns": report.live.ts_ns,
-            "peak_bytes": report.live.peak_bytes,
-            "before_bytes": report.live.before_bytes,
-            "rows": report.live.rows,
-        },
-        "churn": report.churn,
-        "segments": None if report.segments is None else _segments(report.segments),
-        "snapshot": None
-        if report.history is None
-        else {
-            "device": report.history.device,
-            "peak_bytes": report.history.live.peak_bytes,
-            "before_bytes": report.history.live.before_bytes,
-            "live": [_origin(*row) for row in report.history.live.rows],
-            "allocations": [_origin(*row) for row in report.history.largest],
-        },
-        "notes": _notes(opened),
-    }
-
-
-def _notes(opened: Run) -> tuple[str, ...]:
-    """Notes on missing memory data, and on files that cannot be read."""
-    problems = opened.problems("trace", "stacks", "memory snapshot")
-    return (*opened.memory.notes, *(problem.problem for problem in problems))
-
-
-def _segments(segments: Segments) -> dict[str, object]:
-    return {
-        "device": segments.device,
-        "reserved_bytes": segments.reserved_bytes,
-        "allocated_bytes": segments.allocated_bytes,
-        "free_bytes": segments.free_bytes,
-        "split_free_bytes": segments.split_free_bytes,
-        "whole_free_bytes": segments.whole_free_bytes,
-        "private_free_bytes": segments.private_free_bytes,
-        "largest_free_bytes": segments.largest_free_bytes,
-        "rounding_bytes": segments.rounding_bytes,
-        "n_segments": len(segments.segments),
-        "n_free_blocks": segments.n_free_blocks,
-        "pools": segments.pools,
-    }
-
-
-def _origin(origin: Origin, n: int, size: int) -> dict[str, object]:
-    return {
-        "label": origin.label,
-        "operator": origin.operator,
-        "path": origin.path,
-        "n": n,
-        "bytes": size,
-    }
 
 
 def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
@@ -153,7 +87,7 @@ def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
                 ],
             )
         )
-    return "\n\n".join([*parts, *_notes(opened)])
+    return "\n\n".join([*parts, *memory_notes(opened)])
 
 
 def _segments_text(segments: Segments) -> str:

@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 from profiler_core import run_directory
-from profiler_core.analysis.ranks.comparison import Measure, measures, overlap_share
+from profiler_core.analysis.ranks.comparison import Measure, measures
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.wording.ranks import evidence, headline
 from profiler_core.analysis.wording.sentence import plain
-from profiler_core.cli.json_output import write_json
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.ranks import RanksAnswer, ranks_answer
 from profiler_core.cli.table import table
 from profiler_core.errors import FusionscopeError
 from profiler_core.ranks.hta.answer import Figure, HtaAnswer
@@ -65,7 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     compared = measures(tuple(job_read.job for job_read in jobs)) if len(jobs) > 1 else ()
     hta = _hta_result(sources, jobs) if arguments.hta else None
     if arguments.json:
-        write_json({**_answer(sources, jobs, compared), "hta": hta})
+        places = zip(sources, (job_read.job for job_read in jobs), strict=True)
+        write_json(ranks_answer(tuple(places), compared, hta))
     else:
         print(
             "\n\n".join(
@@ -144,46 +146,12 @@ class _Shown:
             print(f"\r{self._place}: {n_read} of {total} ranks", end=end, file=sys.stderr)
 
 
-def ranks_answer(source: str) -> dict[str, object]:
+def ranks_answer_of(source: str) -> RanksAnswer:
     """What `ranks PLACE --json` prints, without a second opinion."""
     sources = _jobs_at(source)
-    jobs = [job_at(job_source) for job_source in sources]
-    return _answer(
-        sources, jobs, measures(tuple(job_read.job for job_read in jobs)) if jobs[1:] else ()
-    )
-
-
-def _answer(
-    sources: list[str], jobs: list[LocatedJob], compared: tuple[Measure, ...]
-) -> dict[str, object]:
-    """The keys of `ranks` in docs/json.md."""
-    return {
-        "jobs": [
-            _job_answer(source, job_read) for source, job_read in zip(sources, jobs, strict=True)
-        ],
-        "comparison": [
-            {"key": m.key, "label": m.label, "unit": m.unit, "values": list(m.values)}
-            for m in compared
-        ],
-    }
-
-
-def _job_answer(source: str, job_read: LocatedJob) -> dict[str, object]:
-    job = job_read.job
-    ranks = [
-        {
-            **{name: getattr(row, name) for name in row.__dataclass_fields__},
-            "overlap_share": row.overlap_share,
-        }
-        for row in job.ranks
-    ]
-    return {
-        "source": source,
-        "headline": plain(headline(job)),
-        **{name: getattr(job, name) for name in job.__dataclass_fields__ if name != "ranks"},
-        "overlap_share": overlap_share(job),
-        "ranks": ranks,
-    }
+    jobs = tuple(job_at(job_source).job for job_source in sources)
+    compared = measures(jobs) if jobs[1:] else ()
+    return ranks_answer(tuple(zip(sources, jobs, strict=True)), compared)
 
 
 def _text(source: str, job_read: LocatedJob) -> str:

@@ -5,16 +5,17 @@ import statistics
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from profiler_core import home
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.record import Answer, told
 from profiler_core.capture.handover import IMPORTABLE, Handover
 from profiler_core.capture.option import declared
 from profiler_core.capture.script.finish import Recorded, finish, keep_logs_alone
 from profiler_core.capture.script.interpreter import known_logs
 from profiler_core.capture.script.launch import run_command, script_environment
 from profiler_core.capture.spec import CaptureSpec
-from profiler_core.cli.json_output import write_json
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput
 from profiler_core.units import format_duration
@@ -28,6 +29,43 @@ _WHAT_TO_ADD = """
             train_step(batch)
             recorder.step()
 """
+
+
+_OF_RECORD = ("workload", "variant", "rank", "world_size", "status", "error")
+
+
+class RecordedAnswer(Answer, frozen=True):
+    """One recording."""
+
+    directory: Path
+    workload: str | None
+    variant: str | None
+    rank: int | None
+    world_size: int | None
+    status: str | None
+    error: str | None
+    first_call_ns: int | None
+    step_time_ns: Annotated[float | None, told("median of the rounds")]
+    n_rounds: int
+    notes: Annotated[tuple[str, ...], told("what a reader has to know")]
+
+
+class RunAnswer(Answer, frozen=True):
+    """`run`."""
+
+    command: Annotated[tuple[str, ...], told("its words")]
+    exit_status: Annotated[int, told("of the command; 128 + n where signal n ended it")]
+    runs: Annotated[
+        tuple[RecordedAnswer, ...],
+        told("one a Recorder and rank, in the order of their beginning: {keys}"),
+    ]
+    logs: Annotated[
+        Path | None,
+        told(
+            "the folder with the compiler's logs of a script that recorded nothing; null where "
+            "runs have them, or torch logged nothing"
+        ),
+    ]
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -91,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
         runs = finish(handed, exit_status)
         logs = None if runs else keep_logs_alone(handed, out or Path("runs"), _script(command))
     if arguments.json:
-        write_json(_answer(command, exit_status, runs, logs))
+        write_json(RunAnswer(tuple(command), exit_status, tuple(map(_recorded, runs)), logs))
     else:
         print(_text(runs, logs, exit_status), file=sys.stderr)
     return exit_status
@@ -102,28 +140,16 @@ def _script(command: list[str]) -> str:
     return Path(next((word for word in command if word.endswith(".py")), command[0])).stem
 
 
-def _answer(
-    command: list[str], exit_status: int, runs: tuple[Recorded, ...], logs: Path | None
-) -> dict[str, Any]:
-    return {
-        "command": command,
-        "exit_status": exit_status,
-        "runs": [
-            {
-                "directory": run.directory,
-                **{
-                    key: run.record.get(key)
-                    for key in ("workload", "variant", "rank", "world_size", "status", "error")
-                },
-                "first_call_ns": run.record["measurement"].get("first_call_ns"),
-                "step_time_ns": _step_time_ns(run),
-                "n_rounds": len(run.record["measurement"].get("rounds", ())),
-                "notes": run.record["measurement"].get("notes", []),
-            }
-            for run in runs
-        ],
-        "logs": logs,
-    }
+def _recorded(run: Recorded) -> RecordedAnswer:
+    record, measurement = run.record, run.record["measurement"]
+    return RecordedAnswer(
+        directory=run.directory,
+        **{name: record.get(name) for name in _OF_RECORD},
+        first_call_ns=measurement.get("first_call_ns"),
+        step_time_ns=_step_time_ns(run),
+        n_rounds=len(measurement.get("rounds", ())),
+        notes=tuple(measurement.get("notes", ())),
+    )
 
 
 def _text(runs: tuple[Recorded, ...], logs: Path | None, exit_status: int) -> str:

@@ -4,10 +4,10 @@ import argparse
 from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.fusion_json import finding_json
 from profiler_core.analysis.summary import Summary
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.summary import summary_answer
 from profiler_core.cli.explained import findings_text
-from profiler_core.cli.json_output import write_json
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.table import shorten, table
 from profiler_core.session.run import Run
@@ -37,37 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
         text = _text(opened, summary, arguments.top)
         print("\n\n".join([text, *findings_text(findings), *notes]))
     return 0
-
-
-def summary_answer(opened: Run) -> dict[str, object]:
-    """The keys of `summary` in docs/json.md.
-
-    Raises:
-        NothingToAnalyse: the run has no trace.
-        BadInput: it cannot be read.
-    """
-    record, summary = opened.record, opened.required_summary()
-    findings, notes = opened.alone.findings, opened.alone.notes
-    return {
-        "run": {
-            "name": record.name,
-            "workload": record.workload,
-            "variant": record.variant,
-            "status": record.status,
-            "error": record.error,
-        },
-        **{name: getattr(summary, name) for name in summary.__dataclass_fields__},
-        "window": {
-            "start_ns": summary.window.start_ns,
-            "end_ns": summary.window.end_ns,
-            "annotated": summary.window.annotated,
-            "n_left_over": summary.window.n_left_over,
-            "n_launched_after": summary.window.n_launched_after,
-        },
-        "notes": (*summary.notes, *notes),
-        "findings": None if findings is None else [finding_json(finding) for finding in findings],
-        "telemetry": opened.telemetry,
-    }
 
 
 def _text(opened: Run, summary: Summary, n_top: int) -> str:

@@ -2,7 +2,6 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
 from profiler_core.analysis.wording.sentence import plain
@@ -14,7 +13,8 @@ from profiler_core.analysis.wording.sweep import (
     value_text,
     without_candidate,
 )
-from profiler_core.cli.json_output import write_json
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.sweep import sweep_answer
 from profiler_core.cli.sweep_runs import sweep_at
 from profiler_core.cli.table import table
 from profiler_core.units import format_bytes, format_count, format_duration
@@ -38,58 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(sweep_text(sweep))
     return 0
-
-
-def sweep_answer(sweep: Sweep) -> dict[str, Any]:
-    """The keys of `sweep` in docs/json.md."""
-    return {
-        "sweep": {
-            "id": sweep.id,
-            "name": sweep.name,
-            "label": sweep.label,
-            "workload": sweep.workload,
-            "baseline": sweep.baseline,
-        },
-        "series": [
-            {
-                "label": series.label,
-                "crossing": {
-                    "kind": series.crossing.kind,
-                    "paying": [_value(sweep, index) for index in series.crossing.paying],
-                    "not_paying": [_value(sweep, index) for index in series.crossing.not_paying],
-                    "between": (
-                        None
-                        if series.crossing.between is None
-                        else [_value(sweep, index) for index in series.crossing.between]
-                    ),
-                    "at": series.crossing.at,
-                },
-                "headline": plain(headline(sweep, series)),
-                "evidence": evidence(sweep, series),
-            }
-            for series in sweep.series
-        ],
-        "points": [
-            {
-                "index": point.index,
-                "value": point.value,
-                "batch_size": point.batch_size,
-                "directory": point.path,
-                "variants": [_variant(series) for series in point.variants],
-            }
-            for point in sweep.points
-        ],
-        "missing": list(sweep.missing),
-        "failures": failures(sweep),
-    }
-
-
-def _value(sweep: Sweep, index: int) -> Any:
-    return sweep.point(index).value
-
-
-def _variant(variant: VariantAtPoint) -> dict[str, Any]:
-    return {name: getattr(variant, name) for name in variant.__dataclass_fields__}
 
 
 def sweep_text(sweep: Sweep) -> str:

@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-from profiler_core.analysis.telemetry.phases import PhaseKind, phase_of, phases
 from profiler_core.analysis.telemetry.run import RunTelemetry, without_samples
 from profiler_core.analysis.wording.telemetry import (
     clock_sentence,
@@ -11,7 +10,8 @@ from profiler_core.analysis.wording.telemetry import (
     phase_sentence,
     readings,
 )
-from profiler_core.cli.json_output import write_json
+from profiler_core.answers.encoding import write_json
+from profiler_core.answers.telemetry import n_skipped, telemetry_answer
 from profiler_core.cli.table import table
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.telemetry.reader import RunSamples
@@ -40,13 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
         remedy = _REMEDY_RANKS if opened.record.world_size > 1 else _REMEDY
         raise NothingToAnalyse(_why(arguments.path, opened, telemetry), remedy=remedy)
     if arguments.json:
-        write_json(_answer(opened, telemetry, samples))
+        write_json(telemetry_answer(opened.record, telemetry, samples))
     else:
         print(_text(opened, telemetry, samples))
     return 0
 
 
-_KINDS: tuple[PhaseKind, ...] = ("timing", "telemetry", "profiled")
 _REMEDY = "Capture on a machine with NVML or amdsmi, or pass an nvml.jsonl."
 _REMEDY_RANKS = "Capture the model with one rank, or pass an nvml.jsonl."
 
@@ -58,44 +57,11 @@ def _why(path: Path, opened: Run, telemetry: RunTelemetry | None) -> str:
     return f"{path} holds no samples of a GPU or a process{f': {missing}' if missing else '.'}"
 
 
-def _answer(opened: Run, telemetry: RunTelemetry, samples: RunSamples) -> dict[str, object]:
-    """The keys of `telemetry` in docs/json.md."""
-    measured_phases = phases(opened.record.measurement)
-    times = [s.t_ns for s in samples.gpus.samples] if samples.gpus else []
-    return {
-        "name": opened.record.name,
-        "workload": opened.record.workload,
-        "variant": opened.record.variant,
-        **{name: getattr(telemetry, name) for name in telemetry.__dataclass_fields__},
-        "phases": [
-            {
-                "kind": phase.kind,
-                "start_ns": phase.start_ns,
-                "end_ns": phase.end_ns,
-                "n_steps": phase.n_steps,
-            }
-            for phase in measured_phases
-        ],
-        "n_samples_by_phase": _by_phase([phase_of(t, measured_phases) for t in times]),
-        "gpu_indexes": samples.gpus.indexes if samples.gpus else (),
-        "n_skipped": sum(
-            samples_of_kind.tally.n_skipped
-            for samples_of_kind in (samples.gpus, samples.hosts)
-            if samples_of_kind is not None
-        ),
-    }
-
-
-def _by_phase(kinds: list[PhaseKind | None]) -> dict[str, int]:
-    counted: dict[str, int] = {kind: kinds.count(kind) for kind in _KINDS}
-    return {**counted, "none": kinds.count(None)}
-
-
 def _text(opened: Run, telemetry: RunTelemetry, samples: RunSamples) -> str:
     title = " · ".join(part for part in (opened.record.name, telemetry.gpu) if part)
     rows = [[reading.label, reading.value or "–", reading.note] for reading in readings(telemetry)]
     notes = [clock_sentence(telemetry), jitter_sentence(telemetry.jitter)]
-    skipped = sum(part.tally.n_skipped for part in (samples.gpus, samples.hosts) if part)
+    skipped = n_skipped(samples)
     if skipped:
         notes.append(f"{format_count(skipped)} lines are no samples and were left out.")
     listed = table(["measured", "value", ""], rows, n_text=3)

@@ -13,10 +13,11 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from profiler_core.agents import capturing
-from profiler_core.agents.answer import MOST_CHARACTERS, page, written
+from profiler_core.agents.answer import MOST_CHARACTERS, Page, page, written
+from profiler_core.agents.kernel_names import named, short_names
 from profiler_core.agents.serve import server
 from profiler_core.agents.special import SPECIAL
-from profiler_core.agents.tools import READING
+from profiler_core.agents.tools import READING, Findings
 from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
@@ -87,7 +88,7 @@ def test_captures_can_be_started_only_where_that_was_switched_on():
 
 def test_compare_says_what_the_command_line_says(capsys):
     sample = ROOT / "sample_traces" / "customcnn"
-    ours = ask("compare", baseline=EAGER, candidates=[GRAPHS])["candidates"][0]
+    ours = ask("compare", baseline=EAGER, candidate=GRAPHS)["candidates"][0]
     theirs = command_line(capsys, "compare", sample / "eager", sample / "reduce-overhead")
     (theirs,) = theirs["candidates"]
     for key in ("verdict", "step_time", "n_kernels", "device_time_ns", "memory"):
@@ -180,7 +181,7 @@ def test_an_agent_may_say_where_and_how_to_capture(monkeypatch):
     answer = capturing.start_capture(
         "bert", "eager,reduce-overhead", device="cuda:1", batch_size=4, training=True, counters=True
     )
-    assert answer == {"job": "job-1", "state": "queued"}
+    assert answer == capturing.Started("job-1", "queued")
     parser = argparse.ArgumentParser()
     add_spec_arguments(parser)
     words = asked["command"][asked["command"].index("capture") + 1 :]
@@ -192,7 +193,41 @@ def test_an_agent_may_say_where_and_how_to_capture(monkeypatch):
 
 def test_an_argument_of_an_unknown_name_is_an_error_that_lists_the_names():
     said = ask("compare", is_error=True, baseline=EAGER, run=GRAPHS)
-    assert "compare has no argument run. Use baseline, candidates." in said
+    assert "compare has no argument run. Use baseline, candidate." in said
+
+
+@pytest.mark.parametrize(
+    ("tool", "before", "now"),
+    [
+        (
+            "compare",
+            {"baseline": EAGER, "candidates": [GRAPHS]},
+            {"baseline": EAGER, "candidate": [GRAPHS]},
+        ),
+        ("ranks", {"place": "sample/ddp/eager"}, {"run": "sample/ddp/eager"}),
+    ],
+)
+def test_an_argument_is_taken_by_its_old_name_too(tool, before, now):
+    assert ask(tool, **before) == ask(tool, **now)
+    assert "candidates is not" not in ask("kernels", is_error=True, candidates=EAGER)
+
+
+def test_names_are_shortened_so_that_each_names_one_kernel():
+    """Four templates alike in 400 characters, two of them to their last but one argument."""
+    alike = "void cutlass::device_kernel<" + "at::cuda::detail::enable_3x<" * 14
+    names = [
+        "gemm",
+        *(f"{alike}{tile}>" for tile in (64, 128)),
+        *(f"{alike}{tile}, {'false, ' * 30}>" for tile in (64, 128)),
+    ]
+    shown = short_names(names)
+    assert shown["gemm"] == "gemm"
+    assert len(set(shown.values())) == len(names)
+    for name in names:
+        assert named(shown[name], names) == [name]
+        assert named(name, names) == [name]
+    assert [len(shown[name]) for name in names[1:3]] == [161, 161]
+    assert len(named(alike[:160] + "…", names)) == 4
 
 
 # One value for each option, as an agent sends it; batch_size and shapes exclude each other.
@@ -289,9 +324,9 @@ def test_the_largest_sample_keeps_to_the_bound():
 
 def test_an_answer_is_cut_until_it_fits_and_says_so():
     rows = [{"name": "x" * 1_000, "n": n} for n in range(50)]
-    answer = json.loads(written(page(rows, 0, 50)))
+    answer = json.loads(written(page(Page, rows, 0, 50)))
     assert 0 < len(answer["rows"]) < 50
     assert answer["next_offset"] == len(answer["rows"])
-    answer = json.loads(written({"notes": ["y" * 5_000] * 64}))
+    answer = json.loads(written(Findings((), ("y" * 5_000,) * 64)))
     assert answer["left_off"]["notes"] + len(answer["notes"]) == 64
     assert answer["notes"][0].endswith("(3800 more characters)")

@@ -219,7 +219,7 @@ def test_readers_and_tools_see_no_secret(home: Path, monkeypatch: pytest.MonkeyP
 # MCP
 
 
-def an_agent_asks(spy: Spy, **more: str) -> dict[str, object]:
+def an_agent_asks(spy: Spy, **more: str) -> capturing.Started:
     return capturing.start_capture("customcnn", python=str(spy.path), **more)
 
 
@@ -244,7 +244,7 @@ def test_an_agents_capture_is_written_down_or_does_not_start(
     server: Server, spy: Spy, home: Path
 ) -> None:
     server.is_at("localhost")
-    job = an_agent_asks(spy)["job"]
+    job = an_agent_asks(spy).job
     (entry,) = history.entries()
     assert entry.action == "capture" and entry.detail["by"] == "agent"
     assert jobs.job(str(job)).spec.owner == "agent"

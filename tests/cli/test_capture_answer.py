@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.answers.encoding import plain
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.capture_answer import capture_answer, capture_text
 from profiler_core.session.run import Run
@@ -41,7 +42,7 @@ def finish(tmp_path, monkeypatch):
 )
 def test_peak_memory_is_what_compare_says(finish, names, column):
     finished = finish(*names)
-    text, answer = capture_text(finished), capture_answer(finished)
+    text, answer = capture_text(finished), plain(capture_answer(finished))
     assert column in text.splitlines()[0]
     for run, said in zip(finished.runs, answer["runs"], strict=True):
         memory = Run.open(run.directory).side.memory
@@ -60,7 +61,7 @@ def test_a_damaged_trace_costs_only_its_number(finish):
     finished = finish("smallcnn_cpu.eager", "smallcnn_cpu.default")
     for trace in finished.runs[0].directory.glob("trace.json*"):
         trace.write_bytes(b"{")
-    first, second = capture_answer(finished)["runs"]
+    first, second = plain(capture_answer(finished))["runs"]
     assert first["peak_allocated_bytes"] is None
     assert second["peak_allocated_bytes"]
     assert capture_text(finished)

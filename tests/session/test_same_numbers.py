@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.agents import special, tools
+from profiler_core.answers.encoding import plain
 from profiler_core.cli.main import main
 from profiler_core.store import history, library
 from profiler_core.units import format_count, format_duration
@@ -90,7 +91,7 @@ def surfaces(case, tmp_path_factory):
             path.stem: list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
             for path in (out / "tables").glob("*.csv")
         },
-        mcp=tools.compare(words[0], [words[1]])["candidates"][0],
+        mcp=plain(tools.compare(words[0], words[1]))["candidates"][0],
         mcp_groups=_all_groups(words),
         gate=json.loads(said("gate", *words, *limits, "--json")),
         history=[history.record(path) for path in paths],
@@ -101,7 +102,7 @@ def _all_groups(words: list[str]) -> list[dict]:
     """Page by page, as an agent gets them."""
     rows: list[dict] = []
     while True:
-        answer = tools.fusion_groups(*words, offset=len(rows), limit=50)
+        answer = plain(tools.fusion_groups(*words, offset=len(rows), limit=50))
         rows += answer["rows"]
         if "next_offset" not in answer:
             return rows
@@ -148,10 +149,10 @@ def test_times_of_fusion_groups(surfaces):
     rows = surfaces.tables["fusion_groups"]
     assert len(groups) == len(by_number) == len(rows)
     for number, (group, row) in enumerate(zip(groups, rows, strict=True)):
-        alone = tools.fusion_group(*map(str, surfaces.paths), number)
+        alone = plain(tools.fusion_group(*map(str, surfaces.paths), number))
         for side in ("baseline_ns", "candidate_ns"):
             # Whole ns of --json are apportioned so that they sum to the step exactly.
-            assert group[side] == pytest.approx(by_number[number][side], abs=1)
+            assert group[side] == by_number[number][side]
             assert group[side] == pytest.approx(float(row[side]), abs=1)
             assert group[side] == alone[side]
     device = candidate["device_time_ns"]
@@ -202,7 +203,7 @@ def test_verdict_findings_and_break_even(surfaces):
     titles = [one["title"] for one in candidate["findings"] or []]
     assert [one["title"] for one in surfaces.mcp["findings"]] == titles
     assert [row["title"] for row in surfaces.tables.get("findings", [])] == titles
-    listed = tools.findings(*map(str, surfaces.paths))["findings"]
+    listed = plain(tools.findings(*map(str, surfaces.paths)))["findings"]
     assert [one["title"] for one in listed] == titles
     for title in titles:
         assert title in shown.replace("\\", "")
@@ -221,7 +222,7 @@ def test_the_ranks_of_a_job(surfaces):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             assert main(["ranks", str(path), "--json"]) == 0
         (job,) = json.loads(printed.getvalue())["jobs"]
-        (of_agent,) = special.ranks(str(path))["jobs"]
+        (of_agent,) = plain(special.ranks(str(path)))["jobs"]
         assert of_agent["ranks"] == job["ranks"]
         assert of_agent["headline"] == job["headline"]
         assert len(job["ranks"]) > 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from profiler_core.analysis.fusion_json import fusion_json
+from profiler_core.answers.explanation import fusion_answer
 from profiler_core.session.comparison import Comparison
 from profiler_core.store import library
 from profiler_core.ui.choice import open_choice
@@ -46,4 +46,4 @@ def test_an_attribution_pass_names_modules_on_the_page_too(runs):
     told = Comparison.open(runs).pairs[0].ledger
     shown = fused(open_choice(("run/cpu/eager", "run/cpu/default")), 0).ledger
     assert {group.module for group in shown.of_kind("matched")} == {"SmallCNN_0"}
-    assert fusion_json(shown) == fusion_json(told)
+    assert fusion_answer(shown) == fusion_answer(told)

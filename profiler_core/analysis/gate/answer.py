@@ -1,7 +1,6 @@
-"""The answer of a gate for machines and for people: JSON, JUnit, a summary in Markdown."""
+"""The answer of a gate for machines and for people: JUnit, a summary in Markdown."""
 
 import re
-from typing import Any
 from xml.etree import ElementTree as ET  # only written: nothing is parsed
 
 from profiler_core.analysis.gate.judgement import Check, Gate
@@ -15,36 +14,6 @@ _TITLE = {
     "regression": "Regression",
     "cannot judge": "The gate cannot judge",
 }
-
-
-def gate_json(gate: Gate) -> dict[str, Any]:
-    """The keys of `gate` in docs/json.md."""
-    noise = gate.noise
-    return {
-        "outcome": gate.outcome,
-        "checks": [
-            {
-                "quantity": check.quantity.key,
-                "outcome": check.outcome,
-                "baseline": check.baseline,
-                "candidate": check.candidate,
-                "change": check.change,
-                "limit": check.limit,
-                "sentence": check.sentence,
-            }
-            for check in gate.checks
-        ],
-        "noise": None
-        if noise is None
-        else {
-            "floor": noise.floor,
-            "of_rounds": noise.of_rounds,
-            "drift": noise.drift,
-            "of_repeats": noise.of_repeats,
-        },
-        "interleaved": gate.interleaved,
-        "notes": list(gate.notes),
-    }
 
 
 def junit_xml(gate: Gate, name: str) -> str:

@@ -1,6 +1,5 @@
 """Telemetry in words: readings, where they come from, and whether a comparison is a fair one."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from profiler_core.analysis.telemetry.fairness import MOST_APART, Fairness
@@ -234,20 +233,6 @@ def fairness_statement(judged: Fairness) -> Statement:
         for label, event in judged.throttling
     ]
     return Statement(("Not a fair comparison",), f"{'; '.join(reasons)}.")
-
-
-def fairness_answer(judged: Fairness | None) -> Mapping[str, object] | None:
-    """`fairness` of docs/json.md."""
-    if judged is None:
-        return None
-    return {
-        "fair": judged.fair,
-        "sentences": [fairness_statement(judged).sentence],
-        "sm_clock_mhz": judged.sm_clock_mhz,
-        "memory_clock_mhz": judged.memory_clock_mhz,
-        "sm_clock_apart": judged.sm_clock_apart,
-        "throttled": judged.throttled,
-    }
 
 
 def _number(value: float | None, unit: str) -> str | None:

@@ -26,12 +26,6 @@ def details(verdict: Verdict) -> tuple[str, ...]:
     return tuple(sentence for sentence in sentences if sentence)
 
 
-def verdict_answer(verdict: Verdict) -> Mapping[str, object]:
-    """`verdict` of docs/json.md."""
-    headline = statement(verdict).sentence
-    return {"kind": verdict.kind, "headline": headline, "details": details(verdict)}
-
-
 @dataclass(frozen=True)
 class Headline:
     """What is read first: large letters, then sentences below them."""

@@ -50,7 +50,7 @@ def test_counters_that_may_not_be_read_take_nothing_else_with_them(capture_count
     (problem,) = read_run_counters(opened).problems
     assert problem.startswith("No hardware counters: Nsight Compute may not read this GPU's")
     assert "eager: no hardware counters. Nsight Compute may not" in capture_text(finished)
-    assert capture_answer(finished)["runs"][0]["counters"]["n_kernels"] == 0
+    assert capture_answer(finished).runs[0].counters["n_kernels"] == 0
 
 
 def test_ranks_and_counters_are_refused_together():

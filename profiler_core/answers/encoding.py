@@ -10,10 +10,12 @@ from typing import Any, TextIO
 
 import msgspec
 
+from profiler_core.answers.record import Answer
+
 SCHEMA = 1
 
 
-def write_json(answer: Mapping[str, Any], stream: TextIO | None = None) -> None:
+def write_json(answer: Answer, stream: TextIO | None = None) -> None:
     """Print one answer with its schema number."""
     json.dump(
         {"schema": SCHEMA, **plain(answer)}, stream or sys.stdout, indent=1, ensure_ascii=False
@@ -30,7 +32,9 @@ def plain(value: Any, key: str = "") -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name), f.name) for f in fields(value)}
     if isinstance(value, msgspec.Struct):
-        return plain(msgspec.to_builtins(value), key)
+        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        values = {shown: getattr(value, name) for shown, name in names}
+        return {k: plain(v, k) for k, v in values.items() if v is not msgspec.UNSET}
     if isinstance(value, Mapping):
         unit = key if key.endswith(("_ns", "_bytes")) else ""
         return {str(k): plain(v, unit or str(k)) for k, v in value.items()}

@@ -1,0 +1,260 @@
+"""A baseline and its candidates, every number per step."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from profiler_core.analysis.compare import CategoryPair, MemoryPair, Side, TwoNumbers
+from profiler_core.analysis.compilation.cost import CompileCost
+from profiler_core.analysis.environment import Difference
+from profiler_core.analysis.step_time import Jitter, StepTime
+from profiler_core.analysis.telemetry.fairness import Fairness
+from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.analysis.wording.telemetry import fairness_statement
+from profiler_core.analysis.wording.verdict import details, statement
+from profiler_core.answers.explanation import (
+    BarAnswer,
+    FindingAnswer,
+    FusionAnswer,
+    finding_answer,
+    fusion_answer,
+    waterfall_answer,
+)
+from profiler_core.answers.record import Answer, told
+from profiler_core.model.run import Numerics
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.pair import Pair
+
+_OF_RECORD = told("of run.json")
+_COUNTS = told("pairs, per step", "count")
+_TIMES = told("pairs, per profiled step", "ns")
+
+
+_PATH = told("as it was opened")
+_STEP_TIME = told("on its own best clock", "ns")
+_CLOCK = told("`unprofiled` (rounds) or `profiled` (window of the trace over its steps)")
+_JITTER = told("{keys} of single steps; null where they were not timed", "ns")
+_STEPS = told("profiled steps", "count")
+_TELEMETRY = told(
+    "of this run: the keys of [telemetry](#telemetry); null where nothing was sampled"
+)
+
+
+class SideAnswer(Answer, frozen=True):
+    """One run of a comparison."""
+
+    label: Annotated[str, told("what tables call it")]
+    path: Annotated[str, _PATH]
+    name: Annotated[str, _OF_RECORD]
+    workload: Annotated[str, _OF_RECORD]
+    variant: Annotated[str, _OF_RECORD]
+    status: Annotated[str, _OF_RECORD]
+    error: Annotated[str | None, _OF_RECORD]
+    step_time_ns: Annotated[float | None, _STEP_TIME]
+    clock: Annotated[str | None, _CLOCK]
+    jitter: Annotated[Jitter | None, _JITTER]
+    n_steps: Annotated[int | None, _STEPS]
+    environment: Annotated[Mapping[str, Any], _OF_RECORD]
+    telemetry: Annotated[RunTelemetry | None, _TELEMETRY]
+
+
+class VerdictAnswer(Answer, frozen=True):
+    """Is the candidate worth it, in words."""
+
+    kind: Annotated[
+        str, told("`wrong_numerics`, `slower`, `no_difference`, `faster`, `no_verdict`")
+    ]
+    headline: str
+    details: tuple[str, ...]
+
+
+class FairnessAnswer(Answer, frozen=True):
+    """Did the GPU run in the same state for both."""
+
+    fair: Annotated[bool | None, told("null: not known")]
+    sentences: tuple[str, ...]
+    sm_clock_mhz: TwoNumbers
+    memory_clock_mhz: TwoNumbers
+    sm_clock_apart: Annotated[float | None, told("a fraction")]
+    throttled: tuple[bool | None, bool | None]
+
+
+class CandidateNumbers(Answer, frozen=True):
+    """What most readers want of a candidate beside its baseline."""
+
+    label: Annotated[str, told("what tables call it")]
+    status: Annotated[str, _OF_RECORD]
+    error: Annotated[str | None, _OF_RECORD]
+    verdict: Annotated[VerdictAnswer, told("{keys}")]
+    step_time: Annotated[StepTime, told("{keys}")]
+    n_kernels: Annotated[TwoNumbers, _COUNTS]
+    n_launches: Annotated[TwoNumbers, _COUNTS]
+    n_graph_launches: Annotated[TwoNumbers, _COUNTS]
+    kernel_time_ns: Annotated[TwoNumbers, _TIMES]
+    device_time_ns: Annotated[TwoNumbers, _TIMES]
+    busy_ns: Annotated[TwoNumbers, _TIMES]
+    idle_ns: Annotated[TwoNumbers, _TIMES]
+    by_category: Annotated[Mapping[str, CategoryPair], told("category → {keys}, pairs per step")]
+    compile: Annotated[
+        CompileCost,
+        told(
+            "{keys}",
+            seconds="of `source`",
+            source="`logs` or `first call`",
+            warm_seconds="as `first_call_seconds`: a first call beyond a step, with a warm cache",
+            no_break_even="why there are none: `never`, `cannot be told`, `costs no more`, "
+            "`not known`; null beside steps, and where the gain is not known",
+            beyond_baseline_seconds="more than compiling the baseline; null where that is not "
+            "compiled",
+        ),
+    ]
+    memory: Annotated[MemoryPair, told("{keys}; the peaks are pairs", "bytes")]
+    numerics: Annotated[
+        Numerics | None,
+        told(
+            "{keys}; null where nothing was checked", verdict="`right`, `wrong`, `not comparable`"
+        ),
+    ]
+    environment_differs: Annotated[
+        tuple[Difference, ...], told("{keys} of each property that the two do not share")
+    ]
+    notes: Annotated[
+        tuple[str, ...],
+        told("one sentence for each thing that cannot be computed or limits the numbers"),
+    ]
+
+
+class CandidateAnswer(CandidateNumbers, frozen=True):
+    """A candidate: its side, and all that is beside the baseline's."""
+
+    path: Annotated[str, _PATH]
+    name: Annotated[str, _OF_RECORD]
+    workload: Annotated[str, _OF_RECORD]
+    variant: Annotated[str, _OF_RECORD]
+    step_time_ns: Annotated[float | None, _STEP_TIME]
+    clock: Annotated[str | None, _CLOCK]
+    jitter: Annotated[Jitter | None, _JITTER]
+    n_steps: Annotated[int | None, _STEPS]
+    environment: Annotated[Mapping[str, Any], _OF_RECORD]
+    telemetry: Annotated[RunTelemetry | None, _TELEMETRY]
+    baseline_label: Annotated[str, told("the label of the baseline")]
+    n_memcpy: Annotated[TwoNumbers, _COUNTS]
+    n_memset: Annotated[TwoNumbers, _COUNTS]
+    window_ns: Annotated[TwoNumbers, _TIMES]
+    exposed_communication_ns: Annotated[TwoNumbers, _TIMES]
+    exposed_copy_ns: Annotated[TwoNumbers, _TIMES]
+    energy_per_step_j: Annotated[TwoNumbers, told("both sides, null where a side has none", "J")]
+    fairness: Annotated[
+        FairnessAnswer | None,
+        told("did the GPU run in the same state for both: {keys}; null where no GPU was sampled"),
+    ]
+    workloads_differ: Annotated[
+        bool, told("other models, batches or tasks: `verdict` is `no_verdict` then")
+    ]
+    empty_traces: Annotated[
+        tuple[str, ...],
+        told(
+            "labels of the sides whose trace holds neither steps nor work of a device: their "
+            "numbers are null"
+        ),
+    ]
+    interleaved: Annotated[
+        bool | None, told("were the two timed in turns? null where one was not timed")
+    ]
+    n_profiled_steps: Annotated[tuple[int | None, int | None], told("pair", "count")]
+    device_kinds: Annotated[
+        tuple[str | None, str | None],
+        told("pair: `gpu` or `cpu`, where the kernels of each trace ran; null without a trace"),
+    ]
+    n_refiled_kernels: Annotated[
+        tuple[int, int],
+        told(
+            "of both sides: kernels replayed by CUDA graphs that are counted in the category that "
+            "their operators have in the other runs",
+            "count",
+        ),
+    ]
+    waterfall: Annotated[
+        tuple[BarAnswer, ...] | None,
+        told(
+            "from the baseline's step to the candidate's, see below; null where a run has no "
+            "trace or only one ran on a GPU"
+        ),
+    ]
+    fusion: Annotated[
+        FusionAnswer | None, told("what became of each operator, see below; null as `waterfall`")
+    ]
+    findings: Annotated[
+        tuple[FindingAnswer, ...] | None,
+        told(
+            "what stands out in the candidate, most important first, see below; null where it has "
+            "no trace"
+        ),
+    ]
+
+
+class ComparisonAnswer(Answer, frozen=True):
+    """`compare`: the baseline, and each candidate in the order given."""
+
+    baseline: Annotated[SideAnswer, told("the baseline's side, see below")]
+    candidates: Annotated[
+        tuple[CandidateAnswer, ...],
+        told("one entry a candidate, in the order given: its side and the keys of the comparison"),
+    ]
+
+
+def comparison_answer(comparison: Comparison) -> ComparisonAnswer:
+    """Every number of the runs beside each other."""
+    return ComparisonAnswer(
+        SideAnswer.of(**_side(comparison.numbers.baseline)),
+        tuple(
+            candidate_answer(pair, comparison.numbers.sides[pair.number])
+            for pair in comparison.pairs
+        ),
+    )
+
+
+def candidate_answer(pair: Pair, side: Side) -> CandidateAnswer:
+    """One candidate beside its baseline."""
+    explained = pair.explanation
+    waterfall, ledger, findings = explained.waterfall, explained.ledger, explained.findings
+    return CandidateAnswer.of(
+        pair.numbers,
+        **{
+            **_side(side),
+            "label": pair.numbers.label,
+            "verdict": VerdictAnswer(
+                pair.verdict.kind, statement(pair.verdict).sentence, details(pair.verdict)
+            ),
+            "fairness": _fairness(pair.numbers.fairness),
+            "notes": pair.notes,
+            "waterfall": None if waterfall is None else waterfall_answer(waterfall),
+            "fusion": None if ledger is None else fusion_answer(ledger, explained.measured),
+            "findings": None if findings is None else tuple(map(finding_answer, findings)),
+        },
+    )
+
+
+def _fairness(judged: Fairness | None) -> FairnessAnswer | None:
+    if judged is None:
+        return None
+    return FairnessAnswer.of(judged, sentences=(fairness_statement(judged).sentence,))
+
+
+def _side(side: Side) -> dict[str, Any]:
+    """The values of a SideAnswer."""
+    record = side.run.record
+    return {
+        "label": side.label,
+        "path": str(side.run.path),
+        "name": record.name,
+        "workload": record.workload,
+        "variant": record.variant,
+        "status": record.status,
+        "error": record.error,
+        "step_time_ns": side.step_time_ns,
+        "clock": side.clock,
+        "jitter": side.jitter,
+        "n_steps": side.per_step.n_steps if side.per_step else None,
+        "environment": record.environment,
+        "telemetry": side.telemetry,
+    }

@@ -1,0 +1,251 @@
+"""Waterfall, fusion ledger and findings of a comparison.
+
+Times of the ledger are whole ns per step. They are apportioned, so that on either side the groups'
+times sum to `baseline_ns` and `candidate_ns` exactly.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from profiler_core.analysis.apportion import apportion
+from profiler_core.analysis.counters.groups import MeasuredLedger
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
+from profiler_core.analysis.waterfall import Waterfall, open_bar
+from profiler_core.answers.record import Answer, told
+
+
+class FindingHead(Answer, frozen=True):
+    """One thing that stands out, in a line."""
+
+    key: Annotated[str, told("what kind of finding; stable")]
+    title: Annotated[str, told("what stands out")]
+    at_stake_ns: Annotated[
+        float | None,
+        told("an estimate of what a step loses by it; null where there is no number", "ns"),
+    ]
+    at_most: Annotated[
+        bool, told("`at_stake_ns` is an upper bound; `evidence` says how it was found")
+    ]
+
+
+class FindingAnswer(FindingHead, frozen=True):
+    """One thing that stands out, and what to try."""
+
+    evidence: Annotated[str, told("what was measured")]
+    advice: Annotated[str, told("what to try")]
+    page: Annotated[str, told("the page that shows it")]
+    one_off_ns: Annotated[
+        float | None, told("what it costs once, such as compiling again; null where unknown", "ns")
+    ]
+
+
+class BarPart(Answer, frozen=True):
+    """What one group of the ledger adds to a bar of the waterfall."""
+
+    group: Annotated[int | None, told("place in `fusion.groups`; null: work that no group has", "")]
+    baseline_ns: int
+    candidate_ns: int
+
+
+class BarHead(Answer, frozen=True):
+    """One row of the waterfall."""
+
+    class_: Annotated[
+        str,
+        told(
+            "`gemm_conv`, `attention`, `pointwise`, `optimizer`, `engine`, `other_compute`, "
+            "`communication`, `copy`; `overlap` (taken back where streams overlap), `clocks`; "
+            "`idle_…` with the causes above, or `idle` where they are not known"
+        ),
+    ] = msgspec.field(name="class")
+    label: Annotated[str, told("in words")]
+    baseline_ns: Annotated[int, told("of each side, and candidate − baseline", "ns")]
+    candidate_ns: Annotated[int, told("of each side, and candidate − baseline", "ns")]
+    delta_ns: Annotated[int, told("of each side, and candidate − baseline", "ns")]
+    estimated: Annotated[
+        bool, told("the idle time is measured, its division is taken from the profiled step")
+    ]
+
+
+class BarAnswer(BarHead, frozen=True):
+    """One row of the waterfall with the groups that it sums up."""
+
+    groups: Annotated[
+        tuple[BarPart, ...],
+        told(
+            "what the row sums up, biggest change first: {keys}; empty for idle time, overlap and "
+            "without a ledger"
+        ),
+    ]
+
+
+class GroupOperator(Answer, frozen=True):
+    """An operator of a group, per step."""
+
+    op: str
+    n: float
+    n_kernels: float
+    time_ns: int
+
+
+class GroupKernel(Answer, frozen=True):
+    """A kernel of a group, per step."""
+
+    name: str
+    category: str
+    n: float
+    time_ns: int
+
+
+class GroupAnswer(Answer, frozen=True):
+    """One group of the ledger, per step."""
+
+    kind: Annotated[str, told("`matched`, `removed`, `only in the candidate`, `unmatched`")]
+    phase: str
+    baseline_ops: tuple[GroupOperator, ...]
+    baseline_kernels: tuple[GroupKernel, ...]
+    candidate_ops: tuple[GroupOperator, ...]
+    candidate_kernels: tuple[GroupKernel, ...]
+    baseline_ns: int
+    candidate_ns: int
+    baseline_bytes: Annotated[int | None, told("read and written, null where a shape is unknown")]
+    candidate_bytes: int | None
+    baseline_dram_bytes: Annotated[
+        int | None, told("as measured by Nsight Compute; null without counters")
+    ]
+    candidate_dram_bytes: int | None
+    source: Annotated[tuple[str, ...], told("lines of Python")]
+    module: Annotated[
+        str | None,
+        told(
+            "the deepest nn.Module that holds the group, `(model)` for the whole; null where no "
+            "file says it"
+        ),
+    ]
+    class_steps: Annotated[
+        tuple[int, int],
+        told(
+            "how many of `n_steps` on either side run this sequence of operators, and so have the "
+            "group; its times are averages over all `n_steps`"
+        ),
+    ]
+    notes: tuple[str, ...]
+    evidence: tuple[str, ...]
+    confidence: Annotated[str, told("`high`, `medium`, `low`")]
+
+
+class FusionTotals(Answer, frozen=True):
+    """The ledger without its groups."""
+
+    coverage_baseline: Annotated[float | None, told("1 − unmatched / device time")]
+    coverage_candidate: Annotated[float | None, told("1 − unmatched / device time")]
+    baseline_ns: Annotated[int, told("device time", "ns")]
+    candidate_ns: Annotated[int, told("device time", "ns")]
+    unmatched_baseline_ns: Annotated[int, told("what nobody could place", "ns")]
+    unmatched_candidate_ns: Annotated[int, told("what nobody could place", "ns")]
+    compiled_only_ns: Annotated[int, told("what the candidate alone does, and why is known", "ns")]
+    n_steps: Annotated[tuple[int, int], told("pair: steps that were averaged", "count")]
+    notes: Annotated[tuple[str, ...], told("what the files did not allow")]
+
+
+class FusionAnswer(FusionTotals, frozen=True):
+    """The ledger."""
+
+    groups: Annotated[tuple[GroupAnswer, ...], told("in the order of the program: {keys}")]
+
+
+def finding_answer(finding: Finding) -> FindingAnswer:
+    """One entry of `findings`."""
+    return FindingAnswer.of(finding, at_most=finding.is_bound)
+
+
+def waterfall_answer(result: Waterfall) -> tuple[BarAnswer, ...]:
+    """The rows of `waterfall`; their sides sum to the step times of `clock` exactly.
+
+    A row of device work opens into the groups of `fusion` that it sums up.
+    """
+    return tuple(
+        BarAnswer.of(row, class_=row.key, groups=tuple(BarPart.of(part) for part in open_bar(row)))
+        for row in result.rows
+    )
+
+
+def fusion_answer(ledger: FusionLedger, measured: MeasuredLedger | None = None) -> FusionAnswer:
+    """The keys of `fusion`.
+
+    Args:
+        ledger: of the pair.
+        measured: what hardware counters say of its groups.
+    """
+    left = apportion({i: group.baseline_step_ns for i, group in enumerate(ledger.groups)})
+    right = apportion({i: group.candidate_step_ns for i, group in enumerate(ledger.groups)})
+
+    def total(times: dict[int, int], kind: str) -> int:
+        return sum(times[i] for i, group in enumerate(ledger.groups) if group.kind == kind)
+
+    return FusionAnswer.of(
+        ledger,
+        baseline_ns=sum(left.values()),
+        candidate_ns=sum(right.values()),
+        unmatched_baseline_ns=total(left, "unmatched"),
+        unmatched_candidate_ns=total(right, "unmatched"),
+        compiled_only_ns=total(right, "only in the candidate"),
+        n_steps=(ledger.n_baseline_steps, ledger.n_candidate_steps),
+        groups=tuple(
+            GroupAnswer.of(
+                group,
+                baseline_ops=_operators(group, 0),
+                baseline_kernels=_kernels(group, 0),
+                candidate_ops=_operators(group, 1),
+                candidate_kernels=_kernels(group, 1),
+                baseline_ns=left[i],
+                candidate_ns=right[i],
+                baseline_bytes=_bytes(group, 0),
+                candidate_bytes=_bytes(group, 1),
+                baseline_dram_bytes=_dram_bytes(measured, i, 0),
+                candidate_dram_bytes=_dram_bytes(measured, i, 1),
+                source=tuple(
+                    f"{label}: {code}" if code else label for label, code in group.sources
+                ),
+            )
+            for i, group in enumerate(ledger.groups)
+        ),
+    )
+
+
+def _operators(group: FusionGroup, side: int) -> tuple[GroupOperator, ...]:
+    return tuple(
+        GroupOperator(
+            operator.op,
+            group.per_step(operator.n, side),
+            group.per_step(operator.n_kernels, side),
+            round(group.per_step(operator.time_ns, side)),
+        )
+        for operator in (group.baseline, group.candidate)[side].operators
+    )
+
+
+def _kernels(group: FusionGroup, side: int) -> tuple[GroupKernel, ...]:
+    return tuple(
+        GroupKernel(
+            kernel.name,
+            kernel.category,
+            group.per_step(kernel.n, side),
+            round(group.per_step(kernel.time_ns, side)),
+        )
+        for kernel in (group.baseline, group.candidate)[side].kernels
+    )
+
+
+def _dram_bytes(measured: MeasuredLedger | None, group: int, side: int) -> int | None:
+    counters = measured.of(group, side) if measured is not None else None
+    if counters is None or counters.dram_bytes is None:
+        return None
+    return round(counters.dram_bytes)
+
+
+def _bytes(group: FusionGroup, side: int) -> int | None:
+    moved = (group.baseline, group.candidate)[side].bytes_moved
+    return None if moved is None else round(group.per_step(moved, side))

@@ -1,0 +1,60 @@
+"""Whether a candidate keeps its limits."""
+
+from typing import Annotated
+
+from profiler_core.analysis.gate.judgement import Gate
+from profiler_core.analysis.gate.noise import Noise
+from profiler_core.answers.record import Answer, told
+
+
+class CheckAnswer(Answer, frozen=True):
+    """One limit, or the results of the runs."""
+
+    quantity: Annotated[
+        str,
+        told(
+            "`step_time`, `kernels`, `launches`, `graph_breaks`, `recompiles`, `compile_time`, "
+            "`peak_memory`, `energy`, `cudagraph_coverage`, `results`"
+        ),
+    ]
+    outcome: str
+    baseline: float | None
+    candidate: Annotated[
+        float | None, told("as `baseline` in ns, bytes, J, counts, shares; null where not known")
+    ]
+    change: Annotated[float | None, told("candidate / baseline − 1; of a share the difference")]
+    limit: Annotated[str, told("as written")]
+    sentence: Annotated[str, told("why")]
+
+
+class GateAnswer(Answer, frozen=True):
+    """`gate`."""
+
+    baseline: Annotated[str, told("its label")]
+    candidate: Annotated[str, told("its label")]
+    outcome: Annotated[str, told("`pass`, `regression` or `cannot judge`, of all checks together")]
+    checks: Annotated[
+        tuple[CheckAnswer, ...], told("one for each limit, and one for wrong results: {keys}")
+    ]
+    noise: Annotated[
+        Noise | None,
+        told(
+            "of the step time, as fractions: {keys}; null where a run has too few rounds",
+            floor="what the same code differs by",
+            drift="null for runs timed in turns",
+            of_repeats="null without `--same`",
+        ),
+    ]
+    interleaved: Annotated[bool, told("were the two timed in turns")]
+    notes: Annotated[tuple[str, ...], told("what differs between the runs")]
+
+
+def gate_answer(gate: Gate, labels: tuple[str, str]) -> GateAnswer:
+    """Of one judgement; `labels` are those of baseline and candidate."""
+    baseline, candidate = labels
+    return GateAnswer.of(
+        gate,
+        baseline=baseline,
+        candidate=candidate,
+        checks=tuple(CheckAnswer.of(c, quantity=c.quantity.key) for c in gate.checks),
+    )

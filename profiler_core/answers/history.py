@@ -1,0 +1,114 @@
+"""Recorded runs, and what the actions of `runs` did with them."""
+
+from pathlib import Path
+from typing import Annotated
+
+from profiler_core.answers.record import Answer, told
+from profiler_core.model.history import Baseline, HeadlineMetrics, RecordedRun
+
+_OF_RECORD = told("as in run.json")
+_WHERE = told(
+    "where its files are: in the library of the machine that recorded it, among the artifacts"
+)
+_WHEN = told("ISO 8601, UTC")
+_UNKNOWN = told("empty where not known")
+
+
+class RunAnswer(Answer, frozen=True, kw_only=True):
+    """A recorded run; its environment stays in run.json."""
+
+    run_id: Annotated[str, _OF_RECORD]
+    capture_id: Annotated[str, _OF_RECORD]
+    baseline_run_id: Annotated[str | None, _OF_RECORD]
+    role: Annotated[str | None, _OF_RECORD]
+    name: Annotated[str, _OF_RECORD]
+    workload: Annotated[str, _OF_RECORD]
+    variant: Annotated[str, _OF_RECORD]
+    status: Annotated[str, _OF_RECORD]
+    error: Annotated[str | None, _OF_RECORD]
+    created_at: Annotated[str, _WHEN]
+    recorded_at: Annotated[str, _WHEN]
+    origin: Annotated[str, told("`capture` or `upload`")]
+    gpu: Annotated[str, _UNKNOWN]
+    torch: Annotated[str, _UNKNOWN]
+    git_branch: Annotated[str, _UNKNOWN]
+    git_commit: Annotated[str, _UNKNOWN]
+    host: Annotated[str, _UNKNOWN]
+    person: Annotated[str, _UNKNOWN]
+    metrics: Annotated[HeadlineMetrics, told("{keys}")]
+    n_rounds: Annotated[int, told("timed rounds", "count")]
+    tags: Annotated[tuple[str, ...], told("in the order of the alphabet")]
+    key: Annotated[str, _WHERE]
+    artifact: Annotated[str | None, _WHERE]
+    files_deleted_at: Annotated[
+        str | None, told("when retention deleted the files; null: it did not")
+    ]
+
+
+class LeavingRun(RunAnswer, frozen=True, kw_only=True):
+    """A run whose files may go."""
+
+    reason: str
+
+
+class RunsAnswer(Answer, frozen=True):
+    """`runs list`, `tag` and `untag`."""
+
+    runs: Annotated[tuple[RunAnswer, ...], told("see below")]
+
+
+class ImportAnswer(RunsAnswer, frozen=True):
+    """`runs import`."""
+
+    notes: Annotated[tuple[str, ...], told("a sentence for each file that is in no run")]
+
+
+class ExportedRunAnswer(Answer, frozen=True):
+    """`runs export`."""
+
+    run_id: str
+    path: Path
+    size_bytes: int
+
+
+class BaselinesAnswer(Answer, frozen=True):
+    """`runs baseline`."""
+
+    baselines: Annotated[tuple[Baseline, ...], told("{keys}")]
+
+
+class DeletedAnswer(Answer, frozen=True):
+    """`runs delete`."""
+
+    deleted: Annotated[tuple[str, ...], told("the run ids")]
+
+
+class RulesAnswer(Answer, frozen=True):
+    """What stays."""
+
+    keep_captures: int | None
+    keep_days: int | None
+    keep_uploads_days: int | None
+
+
+class RetentionAnswer(Answer, frozen=True):
+    """`runs retention`."""
+
+    rules: Annotated[RulesAnswer, told("{keys}")]
+    runs: Annotated[
+        tuple[LeavingRun, ...], told("whose files may go or went, each with its `reason`")
+    ]
+    notes: Annotated[tuple[str, ...], told("what stays because of a clock")]
+    n_deleted: int
+
+
+class ReconcileAnswer(Answer, frozen=True):
+    """`runs reconcile`."""
+
+    recorded: Annotated[tuple[str, ...], told("run ids")]
+    problems: Annotated[tuple[tuple[str, str], ...], told("pairs of a place and a sentence")]
+
+
+def run_answer(recorded: RecordedRun) -> RunAnswer:
+    """One recorded run."""
+    return RunAnswer.of(recorded, n_rounds=len(recorded.rounds))

@@ -1,0 +1,106 @@
+"""The ranks of one job, or of several side by side."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from profiler_core.analysis.ranks.comparison import Measure, overlap_share
+from profiler_core.analysis.ranks.job import CollectiveRow, Job, Straggler
+from profiler_core.analysis.ranks.matching import Arrival
+from profiler_core.analysis.ranks.rank_time import StepTime
+from profiler_core.analysis.wording.ranks import headline
+from profiler_core.analysis.wording.sentence import plain
+from profiler_core.answers.record import Answer, told
+from profiler_core.ranks.hta.answer import HtaAnswer
+
+_OF_ALL = told("of all ranks together")
+
+
+class RankAnswer(Answer, frozen=True):
+    """One rank, per step."""
+
+    rank: int
+    step_ns: float
+    compute_ns: float
+    communication_ns: float
+    exposed_communication_ns: float
+    exposed_copy_ns: float
+    idle_ns: float
+    waited_ns: float
+    made_wait_ns: float
+    n_last: float
+    overlap_share: float | None
+    steps: Annotated[tuple[StepTime, ...], told("{keys}")]
+
+
+class JobAnswer(Answer, frozen=True):
+    """One job."""
+
+    source: Annotated[str, told("the place")]
+    headline: Annotated[str, told("who waits for whom, in one sentence")]
+    ranks: Annotated[tuple[RankAnswer, ...], told("one entry a rank: {keys}")]
+    collectives: Annotated[
+        tuple[CollectiveRow, ...],
+        told(
+            "one entry a kind and group size, per step and rank: {keys}",
+            bus_bandwidth="bytes a second",
+        ),
+    ]
+    arrivals: Annotated[
+        tuple[Arrival, ...], told("the collectives of a step in launch order: {keys}")
+    ]
+    n_steps: Annotated[int, told("steps that all ranks have")]
+    world_size: Annotated[int | None, told("ranks of the job as its traces say")]
+    missing: Annotated[tuple[int, ...], told("ranks of the job that are not here")]
+    step_ns: Annotated[float | None, _OF_ALL]
+    wait_share: Annotated[float | None, _OF_ALL]
+    compute_imbalance: Annotated[float | None, _OF_ALL]
+    skew_ns: Annotated[float | None, _OF_ALL]
+    overlap_share: Annotated[float | None, _OF_ALL]
+    straggler: Annotated[Straggler | None, told("{keys}; null where no rank stands out")]
+    notes: Annotated[
+        tuple[str, ...], told("what was guessed, left out or could not be told, sentences")
+    ]
+
+
+class MeasureAnswer(Answer, frozen=True):
+    """One measure of several jobs."""
+
+    key: str
+    label: str
+    unit: Annotated[str, told("`ns`, `share`, `rank`, `bytes_per_s`")]
+    values: Annotated[tuple[float | None, ...], told("one a job")]
+
+
+class RanksAnswer(Answer, frozen=True):
+    """`ranks`."""
+
+    jobs: Annotated[tuple[JobAnswer, ...], told("one entry a place, the baseline first, see below")]
+    comparison: Annotated[tuple[MeasureAnswer, ...], told("for several jobs: {keys}")]
+    hta: Annotated[
+        HtaAnswer | None,
+        told(
+            "with `--hta`, else null: {keys}",
+            status="`agrees`, `differs`, `alone`, `failed`, `absent`",
+        ),
+    ] = None
+
+
+def ranks_answer(
+    jobs: Sequence[tuple[str, Job]], compared: Sequence[Measure], hta: HtaAnswer | None = None
+) -> RanksAnswer:
+    """Of the jobs, each with its place; `compared` are their measures side by side."""
+    return RanksAnswer(
+        tuple(_job(source, job) for source, job in jobs),
+        tuple(map(MeasureAnswer.of, compared)),
+        hta,
+    )
+
+
+def _job(source: str, job: Job) -> JobAnswer:
+    return JobAnswer.of(
+        job,
+        source=source,
+        headline=plain(headline(job)),
+        overlap_share=overlap_share(job),
+        ranks=tuple(map(RankAnswer.of, job.ranks)),
+    )

@@ -1,0 +1,49 @@
+"""What an answer is made of: a frozen record whose fields say what they mean and in which unit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import msgspec
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a key of an answer means, as docs/json.md says it."""
+
+    what: str
+    unit: str
+    of_keys: Mapping[str, str]
+
+
+def told(what: str, unit: str = "", /, **of_keys: str) -> Told:
+    """The meaning of a field, for its Annotated type.
+
+    Args:
+        what: Markdown; `{keys}` in it stands for the keys of the records inside of the field.
+        unit: of the number; empty where there is none.
+        of_keys: what single ones of these keys mean, where their own record does not say it.
+    """
+    return Told(what, unit, of_keys)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A record of an answer. A key of another name than its attribute is named in the field."""
+
+    @classmethod
+    def of(cls, *sources: object, **values: Any) -> Self:
+        """The record of these values; those not given are attributes of the first source with one.
+
+        Raises:
+            AttributeError: no source has a field that has no default.
+        """
+        defaults = {field.name for field in msgspec.structs.fields(cls) if not field.required}
+        for name in cls.__struct_fields__:
+            if name in values:
+                continue
+            source = next((source for source in sources if hasattr(source, name)), None)
+            if source is not None:
+                values[name] = getattr(source, name)
+            elif name not in defaults:
+                raise AttributeError(f"nothing has the {name} of {cls.__name__}")
+        return cls(**values)

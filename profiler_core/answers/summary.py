@@ -1,0 +1,130 @@
+"""One run or trace in numbers: totals over its window."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from profiler_core.analysis.device import Device
+from profiler_core.analysis.gpu_time import GpuTime
+from profiler_core.analysis.kernels import CategoryTotal, KernelTotal
+from profiler_core.analysis.launches import Launches
+from profiler_core.analysis.memory.peak import PeakMemory
+from profiler_core.analysis.steps import Step
+from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.answers.explanation import FindingAnswer, finding_answer
+from profiler_core.answers.record import Answer, told
+from profiler_core.session.run import Run
+
+
+class RunFacts(Answer, frozen=True):
+    """What run.json says of a run first."""
+
+    name: str
+    workload: str
+    variant: str
+    status: str
+    error: str | None
+
+
+class WindowAnswer(Answer, frozen=True):
+    """What the totals are over."""
+
+    start_ns: int
+    end_ns: int
+    annotated: bool
+    n_left_over: int
+    n_launched_after: int
+
+
+class SummaryNumbers(Answer, frozen=True):
+    """The totals over the window, and what they mean."""
+
+    run: Annotated[RunFacts, told("{keys} of run.json; empty for a single trace")]
+    source: Annotated[str, told("name of the trace file")]
+    recorded_by: Annotated[str, told("`torch.profiler` or `Nsight Systems`")]
+    device_kind: Annotated[str, told("`gpu`, or `cpu` for a trace without device events")]
+    n_events: Annotated[int, told("events in the file", "count")]
+    n_skipped: Annotated[int, told("events that could not be used", "count")]
+    window: Annotated[WindowAnswer, told("{keys}")]
+    window_ns: Annotated[int, told("length of the window", "ns")]
+    busy_ns: Annotated[int, told("union of the device's intervals; of the busiest device", "ns")]
+    idle_ns: Annotated[int, told("window_ns − busy_ns", "ns")]
+    compute_ns: Annotated[int, told("union of the kernels that are no communication", "ns")]
+    exposed_communication_ns: Annotated[int, told("communication that no compute covers", "ns")]
+    exposed_copy_ns: Annotated[
+        int, told("memcpy and memset that neither compute nor communication covers", "ns")
+    ]
+    n_kernels: Annotated[int, told("kernels alone", "count")]
+    n_memcpy: Annotated[int | None, told("copies; null on a CPU", "count")]
+    n_memset: Annotated[int | None, told("memsets; null on a CPU", "count")]
+    n_launches: Annotated[
+        int | None,
+        told(
+            "calls that started at least one device event; null on a CPU or without calls in the "
+            "trace",
+            "count",
+        ),
+    ]
+    n_graph_launches: Annotated[int | None, told("those of them that launched a graph", "count")]
+    kernel_time_ns: Annotated[int, told("sum of kernel durations", "ns")]
+    device_time_ns: Annotated[int, told("sum of durations of kernels, copies and memsets", "ns")]
+    by_category: Annotated[
+        Mapping[str, CategoryTotal], told("category → {keys}; only categories that occur")
+    ]
+    idle_by_cause_ns: Annotated[
+        Mapping[str, int] | None,
+        told("cause → time; sums to idle_ns; null on a CPU or without calls in the trace", "ns"),
+    ]
+    launch: Annotated[Launches | None, told("{keys}")]
+    memory: Annotated[PeakMemory, told("{keys}", "bytes", source="`measured` or `trace`")]
+    notes: Annotated[tuple[str, ...], told("one sentence for each thing that limits the numbers")]
+
+
+class SummaryAnswer(SummaryNumbers, frozen=True):
+    """`summary`."""
+
+    steps: Annotated[
+        tuple[Step, ...],
+        told(
+            "{keys}",
+            dur_ns="as cut by the device's work",
+            host_dur_ns="with `host_ts_ns` the annotation itself",
+        ),
+    ]
+    kernels: Annotated[tuple[KernelTotal, ...], told("{keys}; longest first")]
+    device: Annotated[Device, told("{keys}")]
+    devices: Annotated[
+        tuple[GpuTime, ...], told("one entry for each device, the busiest first: {keys}")
+    ]
+    findings: Annotated[
+        tuple[FindingAnswer, ...] | None,
+        told(
+            "what stands out in this run alone, most important first, as in "
+            "[compare](#compare); null where it cannot be computed, and `notes` say why"
+        ),
+    ]
+    telemetry: Annotated[
+        RunTelemetry | None,
+        told(
+            "what was sampled of GPU and process, as in [telemetry](#telemetry); null where "
+            "nothing was"
+        ),
+    ]
+
+
+def summary_answer(opened: Run) -> SummaryAnswer:
+    """Of one run.
+
+    Raises:
+        NothingToAnalyse: the run has no trace.
+        BadInput: it cannot be read.
+    """
+    summary, alone = opened.required_summary(), opened.alone
+    findings = alone.findings
+    return SummaryAnswer.of(
+        summary,
+        run=RunFacts.of(opened.record),
+        window=WindowAnswer.of(summary.window),
+        notes=(*summary.notes, *alone.notes),
+        findings=None if findings is None else tuple(map(finding_answer, findings)),
+        telemetry=opened.telemetry,
+    )
