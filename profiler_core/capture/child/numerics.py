@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from . import engines
+from .draws import Draw, generator_states, recorded, replayed
 from .step import Step
 from .tf32 import may_round_like_tf32
-from .tolerance import Judgement, Named, judge, same
+from .tolerance import RIGHT, Judgement, Named, judge, same
 from .variants import Variant, apply_inductor, place
 from .workloads import Request, build, seed_everything
 
 # A CUDA graph is recorded at the second call and replayed from the third on: look at these too.
 N_PASSES = 3
+N_TRAINED_STEPS = 3
 
 
 class Bench(NamedTuple):
@@ -61,38 +63,66 @@ def make_reference(bench: Bench, variant: Variant, path: str) -> Dict[str, Any]:
 
     own_variant = variant.eager()
     step = bench.step(own_variant)
+    buffers = step.buffers()
     first = _answers(bench, step)
     draws = _drew_random_numbers(bench.request.seed + 1)
+    changing = _changed(buffers, step.buffers())
     again = _answers(bench, step)
-    fresh = _answers(bench, bench.step(own_variant))
-    random = not all(same(a, b, variant.precision) for a, b in zip(first, fresh))
+    baseline = _seen(bench, bench.step(own_variant), changing)
+    random = not all(
+        same(a, b, variant.precision) for a, b in zip(first, baseline[: step.n_shapes])
+    )
     repeatable = all(same(a, b, variant.precision) for a, b in zip(first, again))
     tf32 = may_round_like_tf32(bench.device, lambda: _answers(bench, step))
     kind, note = "fp64", ""
     try:
-        reference = _answers(bench, bench.fp64_step(variant))
-        if not all(_is_double(answer) for answer in reference):
-            raise TypeError("its answer is not fp64")
+        reference = _fp64_reference(bench, variant, changing, draws and not random)
     except Exception as error:  # any model may refuse fp64, each in its own way; the note says how
         kind, note = "fp32", "no fp64 reference ({})".format(_line(error))
         plain = own_variant._replace(precision="fp32", channels_last=False)
-        reference = first if plain == own_variant else _answers(bench, bench.step(plain))
+        reference = baseline if plain == own_variant else _seen(bench, bench.step(plain), changing)
     torch.save(
         {
             "reference": [dict(answer) for answer in reference],
-            "baseline": [dict(answer) for answer in first],
+            "baseline": [dict(answer) for answer in baseline],
             "kind": kind,
             "note": note,
             "precision": _numeric_key(variant),
             "random": random,
             "repeatable": repeatable,
             "draws": draws,
+            "changing": changing,
             "tf32": tf32,
             "compared": step.kind,
         },
         path,
     )
     return {"reference": kind, "random": random}
+
+
+def _fp64_reference(
+    bench: Bench, variant: Variant, changing: List[str], draws: bool
+) -> List[Named]:
+    """What eager answers in double precision, with the numbers that it draws in its own.
+
+    Raises:
+        TypeError: its answer is not in double precision, or it cannot be given those numbers.
+        Exception: whatever the model raises in double precision.
+    """
+    drawn: List[Draw] = []
+    if draws:
+        own = bench.step(variant.eager())  # before: a model that is built draws its weights
+        with recorded(drawn):
+            _seen(bench, own, changing)
+    step = bench.fp64_step(variant)
+    if draws:
+        with replayed(drawn):
+            reference = _seen(bench, step, changing)
+    else:
+        reference = _seen(bench, step, changing)
+    if not all(_is_double(answer) for answer in reference[: step.n_shapes]):
+        raise TypeError("its answer is not fp64")
+    return reference
 
 
 def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> Dict[str, Any]:
@@ -124,9 +154,15 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
     baseline: List[Named] = [list(answer.items()) for answer in stored["baseline"]]
     notes = [stored["note"]] if stored["note"] else []
     if stored["precision"] != _numeric_key(variant):
-        baseline = _answers(bench, bench.step(variant.eager()))
+        baseline = _seen(bench, bench.step(variant.eager()), stored["changing"])
         notes.append("measured against eager in {}".format(variant.precision))
-    if step is None or stored["draws"] or not stored["repeatable"] or bench.request.training:
+    if (
+        step is None
+        or stored["draws"]
+        or stored["changing"]
+        or not stored["repeatable"]
+        or bench.request.training
+    ):
         step = _compiled_step(bench, variant, stored["draws"])
     precision = variant.precision
     if precision == "fp32" and stored["tf32"]:
@@ -135,14 +171,14 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
     judgements = _judgements(bench, step, stored, precision, reference, baseline)
     if not judgements:
         return dict(base, verdict="not comparable", reason="there is nothing to compare")
-    worst = max(judgements, key=_badness)
-    if not worst.right:
+    worst = max(judgements, key=lambda judgement: judgement.badness)
+    if worst.verdict != RIGHT:
         if stored["draws"]:
             notes.append("the model draws random numbers; fallback_random was on")
         notes.extend(engines.rounding(variant.backend, variant.precision))
     return dict(
         base,
-        verdict="right" if worst.right else "wrong",
+        verdict=worst.verdict,
         reason="; ".join([part for part in [worst.problem, *notes] if part]),
         rms_error=worst.rms_error,
         baseline_rms_error=worst.baseline_rms_error,
@@ -171,13 +207,59 @@ def _judgements(
     reference: List[Named],
     baseline: List[Named],
 ) -> List[Judgement]:
-    """A judgement for each shape in each pass; a model that changes between calls has one pass."""
+    """Judgements of each shape in each pass, and of what the first pass and training left behind.
+
+    A model that changes between calls has one pass.
+    """
+
+    def judged(position: int, answer: Named) -> Judgement:
+        return judge(
+            reference[position], baseline[position], answer, precision, stored["kind"],
+            stored["compared"],
+        )  # fmt: skip
+
+    n_passes = N_PASSES if stored["repeatable"] else 1
+    answers = _seen(bench, step, stored["changing"], n_passes)
+    n_shapes = step.n_shapes
+    positions = [*list(range(n_shapes)) * n_passes, *range(n_shapes, len(reference))]
+    # After the shapes of the last pass come the buffers and the updates.
+    return [judged(position, answer) for position, answer in zip(positions, answers)]
+
+
+def _seen(bench: Bench, step: Step, changing: List[str], n_passes: int = 1) -> List[Named]:
+    """All that is compared of a fresh step: answers, changed buffers, and what training does.
+
+    Args:
+        bench: how it was built.
+        step: nothing was run of it yet.
+        changing: names of the buffers that a pass of eager changes.
+        n_passes: how often it answers for each shape.
+
+    Returns:
+        The answers of each pass, one for each shape; the buffers after the first pass, if any
+        change; the updates of the parameters by N_TRAINED_STEPS, in training.
+    """
+    answers = _answers(bench, step)
+    buffers = step.buffers()
+    for _ in range(n_passes - 1):
+        answers += _answers(bench, step)
+    if changing:
+        answers.append([(name, buffers[name]) for name in changing if name in buffers])
+    seed_everything(bench.request.seed + 1)
+    updates = step.updates(N_TRAINED_STEPS)
+    if updates:
+        answers.append(updates)
+    return answers
+
+
+def _changed(before: Dict[str, Any], after: Dict[str, Any]) -> List[str]:
+    """Names of the buffers that differ."""
     return [
-        judge(
-            reference[shape], baseline[shape], answer, precision, stored["kind"], stored["compared"]
-        )
-        for _ in range(N_PASSES if stored["repeatable"] else 1)
-        for shape, answer in enumerate(_answers(bench, step))
+        name
+        for name, tensor in after.items()
+        if name not in before
+        or before[name].shape != tensor.shape
+        or not before[name].equal(tensor)
     ]
 
 
@@ -199,22 +281,9 @@ def _answers(bench: Bench, step: Step) -> List[Named]:
 
 def _drew_random_numbers(seed: int) -> bool:
     """Whether the last call drew random numbers: the generators moved since they were seeded."""
-    after = _generator_states()
+    after = generator_states()
     seed_everything(seed)
-    return not all(a.equal(b) for a, b in zip(after, _generator_states()))
-
-
-def _generator_states() -> List[Any]:
-    import torch
-
-    on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
-    return [torch.get_rng_state(), *on_gpu]
-
-
-def _badness(judgement: Judgement) -> float:
-    if judgement.rms_error is None or not judgement.tolerance:
-        return 0.0 if judgement.right else float("inf")
-    return judgement.rms_error / judgement.tolerance
+    return not all(a.equal(b) for a, b in zip(after, generator_states()))
 
 
 def _numeric_key(variant: Variant) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, ContextManager, List, Tuple
+from typing import Any, Callable, ContextManager, Dict, List, Tuple
 
 from . import engines
 from .failures import CannotRunError
@@ -11,6 +11,8 @@ from .variants import Variant, compiler
 from .workloads import Built, Inputs
 
 Named = List[Tuple[str, Any]]  # names and tensors, in a fixed order
+
+_SAMPLE = 65_536  # values of a parameter, or of an output in training
 
 
 class Step:
@@ -70,13 +72,50 @@ class Step:
                 ("{} {}".format("output" if self.kind == "outputs" else "returned tensor", n), t)
                 for n, t in enumerate(_copies(self._run(shape)))
             ]
-        loss = self._forward_backward(self._inputs[shape], scale=False)
+        output, loss = self._forward_backward(self._inputs[shape], scale=False)
         tensors = [("loss", loss.detach().clone().cpu())]
+        # A loss may not tell: a mean square is blind to the sign of what it is of.
+        tensors += [("output {}".format(n), _sample(t)) for n, t in enumerate(flatten(output))]
         for name, parameter in self._model.named_parameters():
             if parameter.grad is not None:
                 tensors.append(("gradient of " + name, parameter.grad.detach().clone().cpu()))
         self._optimizer.zero_grad(set_to_none=True)
         return tensors
+
+    def buffers(self) -> Dict[str, Any]:
+        """The model's buffers by "buffer NAME", copied to the host; of a step callable none."""
+        named = getattr(self._model, "named_buffers", None)
+        return {
+            "buffer {}".format(name): buffer.detach().clone().cpu()
+            for name, buffer in (named() if named else ())
+        }
+
+    def updates(self, n_steps: int) -> Named:
+        """What `n_steps` whole training steps add to the parameters, on the host.
+
+        Of a large parameter a sample of at most _SAMPLE values, evenly spread. Empty without
+        training, and where parameters are kept in 16 bits or the loss is scaled: an update may be
+        less than their rounding unit then, or be skipped.
+        """
+        import torch
+
+        if self.kind != "loss and gradients" or self._scaler is not None:
+            return []
+        wide = (torch.float32, torch.float64)
+        parameters = {
+            name: parameter
+            for name, parameter in self._model.named_parameters()
+            if parameter.requires_grad
+        }
+        if any(parameter.dtype not in wide for parameter in parameters.values()):
+            return []
+        before = {name: _sample(parameter) for name, parameter in parameters.items()}
+        for index in range(n_steps):
+            self(index)
+        return [
+            ("update of {} by {} steps".format(name, n_steps), _sample(parameter) - before[name])
+            for name, parameter in parameters.items()
+        ]
 
     def _trainable(self) -> List[Any]:
         parameters = getattr(self._model, "parameters", None)
@@ -99,7 +138,7 @@ class Step:
             return self._callable(*args, **kwargs)
 
     def _run_training(self, index: int) -> Any:
-        loss = self._forward_backward(self._inputs[index % self.n_shapes], scale=True)
+        _, loss = self._forward_backward(self._inputs[index % self.n_shapes], scale=True)
         if self._scaler is None:
             self._optimizer.step()
         else:
@@ -107,19 +146,27 @@ class Step:
             self._scaler.update()
         return loss
 
-    def _forward_backward(self, call: Inputs, scale: bool) -> Any:
+    def _forward_backward(self, call: Inputs, scale: bool) -> Tuple[Any, Any]:
+        """The model's output and its loss, with gradients on the parameters."""
         # The gradients of the last step may lie in a CUDA graph's memory: let go of them before
         # the next step is marked.
         self._optimizer.zero_grad(set_to_none=True)
         self._mark()
         args, kwargs = call
         with self._autocast():
-            loss = self._loss(self._callable(*args, **kwargs), call)
+            output = self._callable(*args, **kwargs)
+            loss = self._loss(output, call)
         if scale and self._scaler is not None:
             self._scaler.scale(loss).backward()
         else:
             loss.backward()
-        return loss
+        return output, loss
+
+
+def _sample(tensor: Any) -> Any:
+    """At most _SAMPLE values of it, evenly spread, on the host."""
+    flat = tensor.detach().reshape(-1)
+    return flat[:: max(1, -(-flat.numel() // _SAMPLE))].clone().cpu()
 
 
 def default_loss(output: Any) -> Any:

@@ -34,12 +34,18 @@ def may_round_like_tf32(device: Any, call: Callable[[], Any]) -> bool:
     called: Set[str] = set()
 
     class Watch(TorchDispatchMode):
+        supports_higher_order_operators = True  # flex_attention
+
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            called.add(func.overloadpacket.__name__)
+            packet = getattr(func, "overloadpacket", func)
+            called.add(getattr(packet, "__name__", ""))
             return func(*args, **(kwargs or {}))
 
-    with Watch():
-        call()
+    try:
+        with Watch():
+            call()
+    except NotImplementedError:  # an operator of higher order, before torch 2.6
+        return bool(watched)
     return bool(called & watched)

@@ -1,0 +1,134 @@
+"""Random numbers that eager drew, given to its double-precision reference as well.
+
+A generator of the same seed gives other numbers in fp64 than in fp32, so a model that draws
+(dropout, a variational autoencoder) would be measured against a reference of another sample.
+An operator draws if torch tags it `nondeterministic_seeded` and its generator moved.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Iterator, List, NamedTuple, Tuple
+
+# Their result is what they drew; that of the others also follows from their inputs.
+_SAMPLERS = (
+    "bernoulli", "binomial", "cauchy", "exponential", "geometric", "log_normal", "multinomial",
+    "normal", "poisson", "rand", "randint", "randint_like", "randn", "randn_like", "rand_like",
+    "random", "randperm", "uniform",
+)  # fmt: skip
+_DROPOUT = "native_dropout"
+
+
+class DrawError(TypeError):
+    """An operator draws inside of its computation, or the two passes draw differently."""
+
+
+class Draw(NamedTuple):
+    """The tensors that an operator drew; of a dropout its mask."""
+
+    operator: str
+    tensors: Tuple[Any, ...]
+
+
+@contextmanager
+def recorded(draws: List[Draw]) -> Iterator[None]:
+    """Append what eager code inside draws, in its order.
+
+    Raises:
+        DrawError: an operator draws inside of its computation, such as attention with dropout.
+    """
+
+    def note(func: Any, _args: Any, result: Any) -> Any:
+        name = _name(func)
+        if name == _DROPOUT:
+            draws.append(Draw(name, (result[1].clone(),)))
+        elif name in _SAMPLERS:
+            draws.append(Draw(name, tuple(tensor.clone() for tensor in _tensors(result))))
+        else:
+            raise DrawError("{} draws random numbers inside of its computation".format(name))
+        return result
+
+    with _watching(note):
+        yield
+
+
+@contextmanager
+def replayed(draws: List[Draw]) -> Iterator[None]:
+    """Let code inside draw what was recorded, in the same order.
+
+    Raises:
+        DrawError: it draws by another operator, in another shape, more often or less.
+    """
+    left = list(reversed(draws))
+
+    def give(func: Any, args: Any, result: Any) -> Any:
+        name = _name(func)
+        draw = left.pop() if left else Draw("nothing", ())
+        if draw.operator != name:
+            raise DrawError("{} draws where eager drew by {}".format(name, draw.operator))
+        if name == _DROPOUT:
+            mask = draw.tensors[0]
+            scale = 1.0 / (1.0 - args[1]) if args[1] < 1.0 else 0.0
+            _fill(result[0], args[0] * mask * scale)
+            _fill(result[1], mask)
+        else:
+            for tensor, drawn in zip(_tensors(result), draw.tensors):
+                _fill(tensor, drawn)
+        return result
+
+    with _watching(give):
+        yield
+    if left:
+        raise DrawError("eager drew {} times more".format(len(left)))
+
+
+@contextmanager
+def _watching(answer: Any) -> Iterator[None]:
+    """Call `answer(func, args, result)` in place of each result that was drawn."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Watch(TorchDispatchMode):
+        supports_higher_order_operators = True  # flex_attention
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            kwargs = kwargs or {}
+            if torch.Tag.nondeterministic_seeded not in getattr(func, "tags", ()):
+                return func(*args, **kwargs)
+            before = generator_states()
+            result = func(*args, **kwargs)
+            own = kwargs.get("generator") is not None
+            if own or not all(a.equal(b) for a, b in zip(before, generator_states())):
+                return answer(func, args, result)
+            return result
+
+    with Watch():
+        yield
+
+
+def generator_states() -> List[Any]:
+    """States of torch's generators: of the CPU, and of each GPU that is in use."""
+    import torch
+
+    on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    return [torch.get_rng_state(), *on_gpu]
+
+
+def _name(func: Any) -> str:
+    return str(func.overloadpacket.__name__).rstrip("_")
+
+
+def _tensors(result: Any) -> Tuple[Any, ...]:
+    return tuple(result) if isinstance(result, (list, tuple)) else (result,)
+
+
+def _fill(tensor: Any, values: Any) -> None:
+    if tensor.shape != values.shape:
+        raise DrawError(
+            "{} numbers are drawn where eager drew {}".format(
+                list(tensor.shape), list(values.shape)
+            )
+        )
+    tensor.copy_(values)

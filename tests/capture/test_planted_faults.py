@@ -1,0 +1,90 @@
+"""Wrong answers that only the compiled step gives, each of which the numerics must catch.
+
+With Dynamo's backends that compile nothing: the fault is in the model, behind `is_compiling`.
+"""
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from profiler_core.capture.child import numerics, variants, workloads  # noqa: E402
+from profiler_core.capture.spec import parse_variant  # noqa: E402
+
+FAULTS = Path(__file__).parent / "workloads" / "faults.py"
+
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("default")]
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """`checked(function, fault, training)` -> numerics of run.json."""
+
+    def check(function, fault="", *, training=False):
+        torch._dynamo.reset()
+        options = {"fault": fault} if fault else {}
+        request = workloads.Request(f"{FAULTS}:{function}", None, (), options, training, seed=0)
+        bench = numerics.Bench(request, torch.device("cpu"))
+        path = str(tmp_path / "reference.pt")
+        numerics.make_reference(bench, _variant("eager"), path)
+        return numerics.compare(bench, _variant("backend:aot_eager"), path, None)
+
+    return check
+
+
+def _variant(text):
+    return variants.variant_from(parse_variant(text).to_dict())
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("function", ["autoencoder", "layers", "cache", "stale_weights"])
+def test_the_model_as_it_should_be_is_right(checked, function, training):
+    if (function, training) == ("cache", True):
+        pytest.skip("it is not trained")
+    answer = checked(function, training=training)
+    assert answer["verdict"] == "right", answer
+    assert answer["reference"] == "fp64", answer
+    assert answer["tolerance"] < 5e-3  # eager's own error is rounding, not another sample
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("fault", ["sign", "scale", "no noise"])
+def test_a_model_that_draws_is_judged_by_the_same_draws(checked, fault, training):
+    assert checked("autoencoder", fault, training=training)["verdict"] == "wrong"
+
+
+@pytest.mark.parametrize("fault", ["sign", "scale", "wrong constant", "swapped layer"])
+def test_wrong_answers(checked, fault):
+    assert checked("layers", fault)["verdict"] == "wrong"
+
+
+@pytest.mark.parametrize(
+    "fault", ["sign", "scale", "wrong constant", "swapped layer", "dropped dropout", "stale buffer"]
+)
+def test_wrong_training(checked, fault):
+    answer = checked("layers", fault, training=True)
+    if fault == "sign":  # the loss is the mean square
+        assert "gradient" not in answer["reason"]
+    assert answer["verdict"] == "wrong", answer
+
+
+def test_a_stale_buffer_is_named(checked):
+    assert "buffer norm." in checked("layers", "stale buffer", training=True)["reason"]
+
+
+def test_a_cache_that_is_off_by_one(checked):
+    assert checked("cache", "off by one")["verdict"] == "wrong"
+
+
+def test_a_wrong_gradient_of_a_right_loss(checked):
+    answer = checked("wrong_gradient", training=True)
+    assert answer["verdict"] == "wrong"
+    assert answer["reason"].startswith("gradient of layer.")
+
+
+def test_weights_that_training_does_not_reach(checked):
+    """Loss and gradients of the first step are right; only later steps go astray."""
+    answer = checked("stale_weights", "stale", training=True)
+    assert answer["verdict"] == "wrong"
+    assert answer["reason"].startswith("update of layer.")
