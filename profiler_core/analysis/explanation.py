@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from profiler_core.analysis.compare import ComparedNumbers
+from profiler_core.analysis.compare import ComparedNumbers, Side
 from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
 from profiler_core.analysis.compilation.skipped_frames import Other
 from profiler_core.analysis.counters.groups import MeasuredLedger, measured_ledger
 from profiler_core.analysis.counters.join import Joined, join
 from profiler_core.analysis.counters.report import joined_notes
+from profiler_core.analysis.finding_rules.facts import Tried
 from profiler_core.analysis.findings import Facts, Finding, findings, run_findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.replayed import known_categories
@@ -105,7 +106,9 @@ def explain(
     fired = _attempt(
         "The findings",
         notes,
-        lambda: _findings(comparison, number, candidate.trace, ledger, make_report(), measured),
+        lambda: _findings(
+            comparison, number, (baseline.trace, candidate.trace), ledger, make_report(), measured
+        ),
     )
     if missing is not None:
         notes.append(f"Neither waterfall nor fusion ledger: {missing}")
@@ -185,12 +188,13 @@ def pair_waterfall(
 def _findings(
     comparison: ComparedNumbers,
     number: int,
-    trace: Trace | None,
+    traces: tuple[Trace | None, Trace | None],
     ledger: FusionLedger | None,
     report: CompilationReport | None,
     measured: MeasuredLedger | None,
 ) -> tuple[Finding, ...] | None:
     side = sides_of(comparison)[number + 1]
+    baseline, trace = traces
     if side.summary is None or trace is None:
         return None
     return findings(
@@ -203,8 +207,46 @@ def _findings(
             report,
             side.telemetry,
             measured,
+            baseline,
+            tried_beside(comparison, number),
         )
     )
+
+
+def tried_beside(comparison: ComparedNumbers, number: int) -> tuple[Tried, ...]:
+    """The other runs that differ from candidate `number` in the mode of torch.compile alone.
+
+    Args:
+        comparison: of both, and of whatever other candidates there are.
+        number: which candidate.
+    """
+    sides = (comparison.baseline, *comparison.sides)
+    own = sides[number + 1]
+    return tuple(
+        Tried(side.label, _mode(side), side.step_time_ns)
+        for side in sides
+        if side is not own
+        and side.step_time_ns is not None
+        and side.clock == own.clock == "unprofiled"
+        and _without_mode(side) == _without_mode(own)
+    )
+
+
+def _mode(side: Side) -> str:
+    return (
+        str(side.run.record.spec.get("mode") or "default")
+        if side.run.record.spec.get("compile")
+        else ""
+    )
+
+
+def _without_mode(side: Side) -> dict[str, object]:
+    """What a run was asked for, but for how it compiles: a candidate's name holds its mode."""
+    return {
+        key: value
+        for key, value in {**side.run.record.spec, "workload": side.run.record.workload}.items()
+        if key not in ("mode", "compile", "backend", "name", "fullgraph")
+    }
 
 
 def _measured(

@@ -7,29 +7,51 @@ A rule is a function Facts -> Finding | None in `finding_rules`; nothing here re
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.finding_rules import (
     compiler,
     counters,
     engine,
+    half_precision,
     host,
+    launch_bound,
+    layout_copies,
+    max_autotune,
     memory,
+    odd_shapes,
     outcome,
-    precision,
     telemetry,
+    tf32,
 )
 from profiler_core.analysis.finding_rules.facts import Facts, Finding
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
+from profiler_core.units import format_duration
 
-__all__ = ["GRAVE", "RULES", "Facts", "Finding", "findings", "ranked", "run_findings"]
+__all__ = [
+    "GRAVE",
+    "RULES",
+    "Facts",
+    "Finding",
+    "findings",
+    "fired",
+    "ranked",
+    "run_findings",
+    "told_once",
+]
 
 RULES = (
     *outcome.RULES,
-    *precision.RULES,
+    *tf32.RULES,
+    *half_precision.RULES,
+    *odd_shapes.RULES,
+    *layout_copies.RULES,
+    *max_autotune.RULES,
+    *launch_bound.RULES,
     *host.RULES,
     *compiler.RULES,
     *engine.RULES,
@@ -43,8 +65,37 @@ _ORDER = {"first of all": 0, "first": 1, "by time": 2, "note": 3}
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
-    """All that fire, most important first."""
-    return ranked(finding for rule in RULES if (finding := rule(facts)) is not None)
+    """All that fire, most important first; what draws on the same time is one finding."""
+    return told_once(ranked(fired(facts)))
+
+
+def fired(facts: Facts) -> Iterable[Finding]:
+    """What each rule says for itself, in the order of the rules."""
+    return (finding for rule in RULES if (finding := rule(facts)) is not None)
+
+
+def told_once(ordered: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings that draw on the same time as one: the first, which names the others' bounds.
+
+    16 bits, TF32 and another choice of kernels all make the same products faster. Beside each
+    other as three findings their bounds look as if they added up, beyond the step even.
+
+    Args:
+        ordered: most important first.
+    """
+    kept: list[Finding] = []
+    for finding in ordered:
+        first = next((k for k in kept if k.draws_on and k.draws_on == finding.draws_on), None)
+        if first is None:
+            kept.append(finding)
+            continue
+        bound = finding.at_stake_ns
+        amount = "" if bound is None else f" (≤ {format_duration(bound)})"
+        advice = finding.advice[:1].lower() + finding.advice[1:]
+        kept[kept.index(first)] = replace(
+            first, advice=f"{first.advice} Or, of the same time and not on top{amount}: {advice}"
+        )
+    return tuple(kept)
 
 
 def ranked(fired: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -3,7 +3,9 @@ import pytest
 from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.compilation.compile_time import CompileTime
 from profiler_core.analysis.summary import summarise
+from profiler_core.analysis.verdict import verdict
 from profiler_core.analysis.wording.notes import pair_notes
+from profiler_core.analysis.wording.verdict import details
 from tests.builders import a_run, a_trace, kernel, launch, memset, step
 
 GEMM = "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_warpgroupsize1x1x1__5x_cublas"
@@ -133,6 +135,20 @@ def test_logs_tell_what_compiling_takes_and_the_first_call_stands_beside_it():
     assert found.compile.seconds == pytest.approx(4_000e-9)
     assert found.compile.first_call_seconds == pytest.approx(10_000e-9)
     assert (found.compile.source, found.compile.break_even_steps) == ("logs", 80)
+
+
+def test_autotuning_at_the_first_calls_has_to_be_paid_back_too():
+    """It is not compiling, and nobody gets the first fast step without it."""
+    compiling = CompileTime(4_000e-9, 4_000e-9, 0.0, runtime_seconds=1_600e-9, n_compilations=1)
+    candidate = a_run(*[500] * 20, variant="default", first_call_ns=10_050)
+    found = one(
+        make_side(a_run(*[1_000] * 20), None), make_side(candidate, None, compiling=compiling)
+    )
+    assert found.compile.seconds == pytest.approx(4_000e-9)
+    assert found.compile.autotuning_seconds == pytest.approx(1_600e-9)
+    assert found.compile.break_even_steps == 112  # 5 600 ns at 50 ns per step
+    sentences = details(verdict(found))
+    assert any("autotuning at the first calls 1.60 µs" in text for text in sentences)
 
 
 @pytest.mark.parametrize("walls", [[1_000] * 20, [2_000] * 20])

@@ -7,6 +7,7 @@ capture edited in that one place: odd sizes, pageable and small copies, a full o
 look like on a GPU.
 """
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,16 @@ import pytest
 from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.compilation.skipped_frames import other_run
-from profiler_core.analysis.findings import RULES, Facts, Finding, findings, ranked, run_findings
+from profiler_core.analysis.finding_rules.facts import Tried
+from profiler_core.analysis.findings import (
+    RULES,
+    Facts,
+    Finding,
+    findings,
+    fired,
+    ranked,
+    run_findings,
+)
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.summary import summarise
 from profiler_core.ingest.compile_log.reader import read_compile_log
@@ -52,9 +62,9 @@ def ledger_side(name: str) -> LedgerSide:
 @cache
 def facts(candidate: str, baseline: str | None = None) -> Facts:
     run, trace, summary = read(candidate)
-    comparison = groups = beside = None
+    comparison = groups = beside = baseline_trace = None
     if baseline is not None:
-        other, _, ours = read(baseline)
+        other, baseline_trace, ours = read(baseline)
         comparison = compare(make_side(other, ours), [make_side(run, summary)]).candidates[0]
         groups = fusion_ledger(ledger_side(baseline), ledger_side(candidate))
         beside = other_run("eager", other.record.measurement, None, compiled=False)
@@ -69,7 +79,7 @@ def facts(candidate: str, baseline: str | None = None) -> Facts:
         if log
         else None
     )
-    return Facts(trace, summary, run.record, comparison, groups, report)
+    return Facts(trace, summary, run.record, comparison, groups, report, baseline=baseline_trace)
 
 
 BERT = ("bert/default", "bert/eager")
@@ -77,6 +87,7 @@ GRAPHS = ("bert/reduce-overhead", "bert/eager")
 RESNET = ("resnet50/default", "resnet50/eager")
 BF16 = tuple(f"resnet50-bf16/{mode}+bf16-autocast+channels_last" for mode in ("default", "eager"))
 BREAKY = ("breaky/default", "breaky/eager")
+BREAKY_GRAPHS = ("breaky/reduce-overhead", "breaky/eager")
 SHAPES = ("dynshape/default", "dynshape/eager")
 ADAM = ("fixtures/findings/adamw_foreach.json.gz",)
 TRAINING = ("simplecnn-training/default", "simplecnn-training/eager")
@@ -110,7 +121,8 @@ CASES = {
 
 
 def keys(one: Facts) -> dict[str, object]:
-    return {finding.key: finding for finding in findings(one)}
+    """What each rule says for itself, most important first."""
+    return {finding.key: finding for finding in ranked(fired(one))}
 
 
 @pytest.mark.parametrize("key", CASES)
@@ -302,24 +314,35 @@ def test_every_rule_has_a_case():
 
 def test_one_run_alone_has_findings():
     one = facts("bert/default")
-    found = run_findings(one.trace, one.summary, one.record, one.compilation)
-    assert [finding.key for finding in found] == [
+    alone = run_findings(one.trace, one.summary, one.record, one.compilation)
+    assert [finding.key for finding in alone] == [
         finding.key for finding in findings(facts(*BERT)) if finding.key not in _NEEDS_A_PAIR
     ]
-    assert {"tf32_off", "half_precision"} <= {finding.key for finding in found}
+    assert "half_precision" in {finding.key for finding in alone}
 
 
 _NEEDS_A_PAIR = ("slower", "memory_roof")
 
 
 @pytest.mark.parametrize("key", ["tf32_off", "half_precision", "max_autotune"])
-def test_a_bound_rests_on_the_runs_own_shapes(key):
-    """A replay has no shapes: then it is all of the products' time, or for max-autotune nothing."""
+def test_a_bound_rests_on_shapes(key):
+    """A replay has none: its operators' counterparts in eager do, so the bound is no whole time."""
     finding = keys(facts(*BERT))[key]
     assert finding.at_most
     assert "At most" in finding.evidence
     assert "GFLOP" in finding.evidence
     one = facts(*GRAPHS)
+    replayed = keys(one)[key]
+    assert "the baseline's operators give the shapes" in replayed.evidence
+    # The same products as in the run without graphs, all but what its attention takes.
+    assert replayed.at_stake_ns == pytest.approx(finding.at_stake_ns, rel=0.15)
+    assert replayed.at_stake_ns < 0.95 * one.per_step(one.kernels("gemm"))
+
+
+@pytest.mark.parametrize("key", ["tf32_off", "half_precision", "max_autotune"])
+def test_a_bound_without_any_shapes(key):
+    """A replay beside nothing: all of the products' time, or for max-autotune no number."""
+    one = facts("bert/reduce-overhead")
     replayed = keys(one)[key]
     if key == "max_autotune":
         assert replayed.at_stake_ns is None
@@ -327,6 +350,137 @@ def test_a_bound_rests_on_the_runs_own_shapes(key):
     else:
         assert replayed.at_stake_ns == pytest.approx(one.per_step(one.kernels("gemm")), rel=0.02)
         assert "At most all of it" in replayed.evidence
+
+
+def test_shapes_of_a_replay_are_those_of_the_matched_operators():
+    """ResNet-50 does 8.2 GFLOP an image (4.1 multiply-adds); the capture has 32 images."""
+    one = facts("resnet50/reduce-overhead", "resnet50/eager")
+    assert one.is_replayed
+    flops = sum(op.flops * len(op.times_ns) for op in one.products) / one.n_steps
+    assert flops == pytest.approx(32 * 8.18e9, rel=0.01)
+    time = sum(op.time_ns for op in one.products) / one.n_steps
+    assert time == pytest.approx(sum(k.time_ns for k in one.kernels("gemm", "conv")) / one.n_steps)
+
+
+def test_levers_on_the_same_products_are_one_finding():
+    """Beside each other three bounds of 4.7, 4.5 and 2.3 ms look like 11.5 of a 5.6 ms step."""
+    shown = [one for one in findings(facts(*BERT)) if one.draws_on == "products"]
+    assert [one.key for one in shown] == ["half_precision"]
+    assert "(≤ 4.50 ms): if TF32's" in shown[0].advice
+    assert "(≤ 2.25 ms): try mode='max-autotune'" in shown[0].advice
+    one = facts("ddp/default", "ddp/eager")
+    assert sum(finding.at_stake_ns or 0 for finding in findings(one)) < one.step_ns
+
+
+def test_nothing_is_more_than_the_step():
+    """The device busy for 30 % longer in the trace than a step takes: other clocks, not 130 %."""
+    one = replace(facts(*BERT))
+    step_ns = one.summary.busy_ns / one.n_steps / 1.3
+    one.__dict__["step_ns"] = step_ns
+    fired_here = keys(one)
+    assert {"tf32_off", "half_precision", "max_autotune"} <= set(fired_here)
+    for finding in fired_here.values():
+        assert (finding.at_stake_ns or 0) <= step_ns
+        shares = [int(share) for share in re.findall(r"\((\d+) %\)", finding.evidence)]
+        assert all(share <= 100 for share in shares)
+    assert "(91 %)" in fired_here["half_precision"].evidence
+
+
+def test_tf32_is_not_advised_where_the_switch_does_nothing():
+    """cuDNN may use it already; a product with a vector runs on the CUDA cores either way."""
+    convolutions = facts("customcnn/default", "customcnn/eager")
+    assert convolutions.record.environment["cudnn_allow_tf32"] is True
+    assert "tf32_off" not in keys(convolutions)
+    convolutions = facts(*SHAPES)
+    assert "tf32_off" not in keys(convolutions)
+    environment = {**convolutions.record.environment, "cudnn_allow_tf32": False}
+    record = msgspec.structs.replace(convolutions.record, environment=environment)
+    advice = keys(replace(convolutions, record=record))["tf32_off"].advice
+    assert "torch.backends.cudnn.allow_tf32 = True" in advice
+    assert "matmul" not in advice
+    assert "3 kernels" in keys(facts(*BREAKY_GRAPHS))["tf32_off"].evidence  # 4, of which one gemv
+    environment = {**facts(*BERT).record.environment, "float32_matmul_precision": "high"}
+    record = msgspec.structs.replace(facts(*BERT).record, environment=environment)
+    assert "tf32_off" not in keys(replace(facts(*BERT), record=record))
+
+
+def test_max_autotune_has_no_template_for_gradients_of_convolutions():
+    one = facts(
+        "fixtures/larger/captures/resnet50_train.default+amp+cl",
+        "fixtures/larger/captures/resnet50_train.eager+amp+cl",
+    )
+    of_products = one.per_step(one.kernels("gemm", "conv"))
+    edited = replace(one)
+    edited.__dict__.update(step_ns=of_products / 0.9, pace=1.0)
+    assert "max_autotune" not in keys(edited)  # two thirds of them are gradients
+    forward = tuple(op for op in one.products if op.name != "aten::convolution_backward")
+    inference = replace(edited)
+    inference.__dict__.update(step_ns=of_products / 0.9, pace=1.0, products=forward)
+    assert "max_autotune" in keys(inference)
+
+
+def test_no_loss_without_a_verdict():
+    """Half as fast in one round each: a measurement, and "slower" would be a verdict."""
+    one = facts(*BREAKY)
+    time = replace(one.comparison.step_time, significant=None, interval=None)
+    pair = replace(one.comparison, step_time=time, verdict="no_verdict")
+    assert "slower" in keys(one)
+    assert "slower" not in keys(replace(one, comparison=pair))
+
+
+def test_a_step_of_which_little_is_replayed_waits_for_the_host_too():
+    """Two graphs are launched, and the device idles for 710 of 1 085 µs all the same."""
+    one = facts("simplecnn-training/reduce-overhead", "simplecnn-training/eager")
+    finding = keys(one)["launch_bound"]
+    assert "710 µs of 1.09 ms per step" in finding.evidence
+    assert "2 of them of a CUDA graph" in finding.evidence
+    assert finding.advice.startswith("13 launches per step lie outside of CUDA graphs.")
+    assert "optimizer" in finding.advice
+    replayed = keys(facts("dynshape/reduce-overhead", "dynshape/eager"))["launch_bound"]
+    assert replayed.advice.startswith("Batch more work into a step")
+
+
+def test_no_mode_is_advised_that_was_measured_slower_beside_it():
+    one = replace(facts(*BREAKY), tried=(Tried("reduce-overhead", "reduce-overhead", 221_306.0),))
+    advice = keys(one)["launch_bound"].advice
+    assert advice.startswith("CUDA graphs do not help here: reduce-overhead is beside this run")
+    assert "221 µs" in advice
+    assert "Remove the graph breaks first" in advice
+    faster = replace(one, tried=(Tried("graphs", "reduce-overhead", 75_000.0),))
+    assert keys(faster)["launch_bound"].advice.startswith("Use mode='reduce-overhead'")
+    slower = (Tried("all", "max-autotune", 1e9),)
+    assert "max_autotune" not in keys(replace(facts(*BERT), tried=slower))
+
+
+def test_an_attribute_of_a_module_cannot_be_marked_dynamic():
+    advice = keys(facts(*BREAKY))["recompiles"].advice
+    assert "mark_dynamic" not in advice
+    assert "allow_unspec_int_on_nn_module" in advice
+    assert "mark_dynamic" in keys(facts(*SHAPES))["recompiles"].advice
+
+
+def test_every_hint_of_a_break_is_told_but_to_report_it():
+    one = facts(*BREAKY)
+    first, *further = one.compilation.breaks
+    hints = ("Do this.", "Or set that", "It may be possible … Please report an issue to PyTorch …")
+    edited = replace(first, event=replace(first.event, hints=hints))
+    report = replace(one.compilation, breaks=(edited, *further))
+    assert keys(replace(one, compilation=report))["graph_breaks"].advice == "Do this. Or set that."
+    none = replace(report, breaks=(replace(first, event=replace(first.event, hints=())), *further))
+    assert keys(replace(one, compilation=none))["graph_breaks"].advice == first.cause.change
+    wrapped = keys(facts("ddp/default", "ddp/eager"))["graph_breaks"].advice
+    assert wrapped == "Compile the module before wrapping it in DistributedDataParallel."
+
+
+def test_layouts_by_cudnns_general_kernel_count_too():
+    one = facts("resnet50/eager")
+    time = keys(one)["layout_copies"].at_stake_ns
+    renamed = tuple(
+        replace(kernel, name=re.sub("nchwToNhwc|nhwcToNchw", "tensorTransformGeneric", kernel.name))
+        for kernel in one.summary.kernels
+    )
+    edited = replace(one, summary=replace(one.summary, kernels=renamed))
+    assert keys(edited)["layout_copies"].at_stake_ns == time
 
 
 def test_an_unknown_device_has_no_bound():

@@ -40,7 +40,7 @@ def test_rows_that_begin_off_16_bytes(one):
     assert product.is_misaligned
     assert not any(item.is_misaligned for item in one.products if item.name == "aten::addmm")
     # It is a small part of this step: so let the step be but ten times as long.
-    edited.__dict__["step_ns"] = 10 * product.times_ns[0]
+    edited.__dict__.update(step_ns=10 * product.times_ns[0], pace=1.0)
     assert found(edited) is not None
 
 

@@ -280,9 +280,10 @@ OTHER_CUDAGRAPH = Cause(
 
 def break_cause(event: GraphBreak | FrameSkip) -> Cause:
     """Why the graph broke. The title decides, then the details, then the user's own line."""
-    if DISTRIBUTED_FILE in (event.file or ""):
-        return DISTRIBUTED
     context = event.context if isinstance(event, GraphBreak) else ""
+    # The call of the wrapper lies at the user's own line, and names the wrapper's module.
+    if DISTRIBUTED_FILE in (event.file or "") or "torch.nn.parallel.distributed" in context:
+        return DISTRIBUTED
     code = event.stack[-1].code if event.stack else ""
     # An unspecific title ("Failed to trace builtin operator") is told apart by its explanation;
     # hints name other constructs as well and tell nothing.

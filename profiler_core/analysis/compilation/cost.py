@@ -32,10 +32,16 @@ class CompileCost:
     source: Literal["logs", "first call"] | None = None
     first_call_seconds: float | None = None  # with an empty cache of the compiler
     warm_seconds: float | None = None  # first call in a new process with the cache filled
-    # Of `seconds`, or of `beyond_baseline_seconds` where the baseline is compiled too.
+    autotuning_seconds: float = 0.0  # at the first calls, beyond `seconds` of the logs
+    # Of `whole_seconds`, or of `beyond_baseline_seconds` where the baseline is compiled too.
     break_even_steps: int | None = None
     no_break_even: NoBreakEven | None = None  # None beside no steps: the gain is not known
     beyond_baseline_seconds: float | None = None  # None: the baseline is not compiled, or not known
+
+    @property
+    def whole_seconds(self) -> float | None:
+        """What has to be paid before the first fast step: compiling, and autotuning after it."""
+        return None if self.seconds is None else self.seconds + self.autotuning_seconds
 
 
 def is_compiled(record: RunRecord) -> bool | None:
@@ -69,7 +75,10 @@ def compile_cost(
     if seconds is None:
         return CompileCost()
     source: Literal["logs", "first call"] = "logs" if compiling else "first call"
-    return CompileCost(seconds, source, first, warm)
+    # A first call holds its autotuning already.
+    return CompileCost(
+        seconds, source, first, warm, compiling.runtime_seconds if compiling else 0.0
+    )
 
 
 def baseline_cost(record: RunRecord, cost: CompileCost) -> CompileCost | None:
@@ -96,9 +105,9 @@ def with_break_even(
         verdict: on the pair; another workload has none, and must not be asked about.
         time: of both; only times without the profiler earn anything.
     """
-    if cost.seconds is None or time.clock != "unprofiled":
+    seconds = cost.whole_seconds
+    if seconds is None or time.clock != "unprofiled":
         return cost
-    seconds = cost.seconds
     if baseline is not None:
         beyond = _beyond_baseline(cost, baseline)
         if beyond is None:
@@ -118,8 +127,9 @@ def with_break_even(
 
 def _beyond_baseline(cost: CompileCost, baseline: CompileCost) -> float | None:
     """How much more compiling the candidate costs, both from logs or both from first calls; s."""
-    if cost.seconds is not None and baseline.seconds is not None and cost.source == baseline.source:
-        return cost.seconds - baseline.seconds
+    own, its = cost.whole_seconds, baseline.whole_seconds
+    if own is not None and its is not None and cost.source == baseline.source:
+        return own - its
     if cost.first_call_seconds is None or baseline.first_call_seconds is None:
         return None
     return cost.first_call_seconds - baseline.first_call_seconds

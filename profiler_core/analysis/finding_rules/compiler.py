@@ -1,11 +1,15 @@
 """Findings about the compiler: breaks, skipped frames, recompiles, CUDA graphs, optimizer."""
 
 import re
+from collections.abc import Sequence
 
+from profiler_core.analysis.compilation.causes import DISTRIBUTED
 from profiler_core.analysis.compilation.graph_break_cost import BreakCost
+from profiler_core.analysis.compilation.recompiles import RecompileReport
+from profiler_core.analysis.compilation.report import BreakReport
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.op_work import op_work
-from profiler_core.units import format_duration, format_share
+from profiler_core.units import format_duration
 
 _FUSED = re.compile(r"fused_adam|fused_sgd|_fused_|FusedAdam|FusedSgd", re.IGNORECASE)
 # Adam in one kernel reads parameter, gradient and both moments, and writes all but the gradient.
@@ -13,6 +17,10 @@ _FUSED_ADAM_MOVES = 7
 # x + value · a / b: three read, one written. Each Adam has it once, over all parameters.
 _ADAM_UPDATE = ("aten::_foreach_addcdiv_", "aten::addcdiv_")
 _UPDATE_MOVES = 4
+
+
+# Requests to tell PyTorch's developers: nothing that a user can change.
+_TO_PYTORCH = re.compile(r"(?:report|file) an issue", re.IGNORECASE)
 
 
 def frame_skips(facts: Facts) -> Finding | None:
@@ -53,10 +61,18 @@ def graph_breaks(facts: Facts) -> Finding | None:
         title=f"{len(report.breaks)} graph break{'s' if len(report.breaks) > 1 else ''} in a step.",
         evidence=f"{first.place.file.rsplit('/', 1)[-1]}:{first.place.line}: "
         f"{first.event.reason.rstrip('.')}{further}.{basis}",
-        advice=first.event.hints[0] if first.event.hints else "See the remedy of each break.",
+        advice=_what_to_change(first),
         page="compilation",
         at_stake_ns=cost,
     )
+
+
+def _what_to_change(report: BreakReport) -> str:
+    """All of PyTorch's own hints, where it has any and the break is not in its own wrapper."""
+    hints = [hint.rstrip(". ") + "." for hint in report.event.hints if not _TO_PYTORCH.search(hint)]
+    if not hints or report.cause is DISTRIBUTED:
+        return report.cause.change
+    return " ".join(dict.fromkeys(hints))
 
 
 def _break_cost(cost: BreakCost | None) -> tuple[float | None, str]:
@@ -93,12 +109,16 @@ def recompiles(facts: Facts) -> Finding | None:
         key="recompiles",
         title=f"{n} recompilation{'s' if n > 1 else ''}.",
         evidence=f"{first.function}: {guard}.{limit}",
-        advice="Mark what changes as dynamic (torch._dynamo.mark_dynamic, dynamic=True), or warm "
-        "up with every shape.",
+        advice=_each_cause(report.recompiles),
         page="compilation",
         one_off_ns=report.recompile_ns,
         weight="first" if limit else "by time",
     )
+
+
+def _each_cause(reports: Sequence[RecompileReport]) -> str:
+    """What to change, for each cause once: an attribute is no shape, and cannot be marked so."""
+    return " ".join(dict.fromkeys(report.cause.change for report in reports))
 
 
 def cudagraphs_skipped(facts: Facts) -> Finding | None:
@@ -157,7 +177,7 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
         key="unfused_optimizer",
         title="The optimizer passes over the parameters many times.",
         evidence=f"{n:.0f} kernels, {format_duration(time)} per step "
-        f"({format_share(time / facts.step_ns)}). {basis}",
+        f"({facts.share_text(time)}). {basis}",
         advice="Use fused=True in the optimizer, or compile its step.",
         page="fusion",
         at_stake_ns=stake,

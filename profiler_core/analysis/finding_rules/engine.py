@@ -30,7 +30,7 @@ def engine_opaque(facts: Facts) -> Finding | None:
     """Most of the step lies in calls that no trace can look into."""
     calls = facts.kernels("engine")
     time = facts.per_step(calls)
-    device = facts.summary.kernel_time_ns / facts.n_steps
+    device = facts.pace * facts.summary.kernel_time_ns / facts.n_steps
     if not calls or device <= 0 or time < _MUCH * device:
         return None
     n = sum(call.n for call in calls) / facts.n_steps

@@ -10,6 +10,7 @@ from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
+from profiler_core.analysis.finding_rules.replayed_products import matched_products
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.step_time import Clock, step_time_ns
@@ -18,9 +19,15 @@ from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import step_shares
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
+from profiler_core.units import format_share
+
+# Below this share of a step nobody needs to act.
+LEAST_SHARE = 0.05
 
 Page = Literal["overview", "kernels", "fusion", "timeline", "compilation", "memory", "telemetry"]
 Weight = Literal["first of all", "first", "by time", "note"]
+# Kernels of these categories compute matrix products and convolutions.
+PRODUCT_CATEGORIES = ("gemm", "conv", "triton_template_gemm", "triton_template_conv")
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,8 @@ class Finding:
     one_off_ns: float | None = None  # once, not each step
     weight: Weight = "by time"
     at_most: bool = False  # at_stake_ns is an upper bound: what is won lies between 0 and it
+    # Findings that draw on the same part of the step are told as one: see `findings.told_once`.
+    draws_on: Literal["", "products"] = ""
 
     @property
     def is_bound(self) -> bool:
@@ -50,6 +59,15 @@ class Finding:
     def expected_ns(self) -> float:
         """What ranks it: an estimate as it is, a bound as the middle of what it leaves open."""
         return (self.at_stake_ns or 0.0) * (0.5 if self.is_bound else 1.0)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Another run of the same comparison that differs from this one in its mode alone."""
+
+    label: str
+    mode: str  # of torch.compile; "" for an eager run
+    step_ns: float  # unprofiled
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,8 @@ class Facts:
     compilation: CompilationReport | None = None
     telemetry: RunTelemetry | None = None
     measured: MeasuredLedger | None = None  # hardware counters of the ledger's groups
+    baseline: Trace | None = None  # of the comparison
+    tried: tuple[Tried, ...] = ()
 
     @property
     def n_steps(self) -> int:
@@ -117,17 +137,51 @@ class Facts:
         return peaks_of(self.summary.device.name)
 
     @cached_property
-    def products(self) -> tuple[OpWork, ...]:
-        """Matrix products and convolutions with their shapes; () where graphs are replayed."""
+    def is_replayed(self) -> bool:
+        """Are its products without operators, as in the replay of a CUDA graph?"""
+        return not self._own_products
+
+    @cached_property
+    def _own_products(self) -> tuple[OpWork, ...]:
         return op_work(self.trace, PRODUCTS)
+
+    @cached_property
+    def products(self) -> tuple[OpWork, ...]:
+        """Matrix products and convolutions with their shapes, times as in the trace.
+
+        Those of a replay have the shapes of the baseline's operators that they are matched with;
+        () where nothing tells them.
+        """
+        if self._own_products or self.baseline is None or self.ledger is None:
+            return self._own_products
+        return matched_products(op_work(self.baseline, PRODUCTS), self.ledger, PRODUCT_CATEGORIES)
+
+    @cached_property
+    def pace(self) -> float:
+        """What a time of the trace is multiplied by to stand beside `step_ns`; at most 1.
+
+        Below 1 where the device was busy for longer in a profiled step than a whole step takes
+        unprofiled: its clocks differed between the two measurements.
+        """
+        busy_ns = self.summary.busy_ns / self.n_steps
+        return min(1.0, self.step_ns / busy_ns) if busy_ns else 1.0
+
+    def share_text(self, time_ns: float) -> str:
+        """A time per step as a share of the step, at most 100 %: streams may overlap."""
+        return format_share(min(1.0, time_ns / self.step_ns)) if self.step_ns else "–"
+
+    def tried_mode(self, *modes: str) -> Tried | None:
+        """The fastest run beside this one in one of these modes."""
+        fitting = [run for run in self.tried if run.mode in modes]
+        return min(fitting, key=lambda run: run.step_ns, default=None)
 
     def kernels(self, *categories: str) -> tuple[KernelTotal, ...]:
         """Kernels of some categories, longest first."""
         return tuple(kernel for kernel in self.summary.kernels if kernel.category in categories)
 
     def per_step(self, kernels: Iterable[KernelTotal]) -> float:
-        """Their time per step, ns."""
-        return sum(kernel.time_ns for kernel in kernels) / self.n_steps
+        """Their time per step on `clock`, ns."""
+        return self.pace * sum(kernel.time_ns for kernel in kernels) / self.n_steps
 
 
 Rule = Callable[[Facts], Finding | None]

@@ -1,41 +1,13 @@
-"""Findings about the host: launches, synchronisations, copies, threads."""
+"""Findings about the host: synchronisations, copies, threads."""
 
 import polars as pl
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.model.trace import MEMCPY
-from profiler_core.units import format_bytes, format_duration, format_share
+from profiler_core.units import format_bytes, format_duration
 
 _SMALL_BYTES = 64_000
 _WAITS = r"^(?:cuda|hip|cu)(?:Device|Stream|Event|Ctx)Synchronize"
-
-
-def launch_bound(facts: Facts) -> Finding | None:
-    """The device waits for the host for more than 15 % of the step, and no graph is replayed."""
-    if not facts.on_gpu or facts.summary.n_graph_launches:
-        return None
-    if facts.host_idle_ns < 0.15 * facts.step_ns:
-        return None
-    n = (facts.summary.n_launches or 0) / facts.n_steps
-    share = format_share(facts.host_idle_ns / facts.step_ns)
-    advice = (
-        "Compile with mode='reduce-overhead': CUDA graphs replace the launches by one."
-        if facts.is_compiled and facts.is_inductors
-        else "Compile with mode='reduce-overhead', or batch more work into a step."
-        if facts.is_inductors
-        else "Batch more work into a step, or let fewer parts of the model fall back to PyTorch."
-    )
-    return Finding(
-        key="launch_bound",
-        title="The device waits for the host.",
-        evidence=f"{format_duration(facts.host_idle_ns)} of "
-        f"{format_duration(facts.step_ns)} per step ({share}), {n:.0f} launches per step "
-        f"({facts.clock}). At most all of this idle time can go.",
-        advice=advice,
-        page="timeline",
-        at_stake_ns=facts.host_idle_ns,
-        at_most=True,
-    )
 
 
 def synchronisations(facts: Facts) -> Finding | None:
@@ -160,7 +132,6 @@ def host_threads(facts: Facts) -> Finding | None:
 
 
 RULES: tuple[Rule, ...] = (
-    launch_bound,
     synchronisations,
     pageable_copies,
     small_copies,

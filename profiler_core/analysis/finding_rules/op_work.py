@@ -36,6 +36,8 @@ class OpWork:
     strides: tuple[tuple[int, ...], ...]  # as `dims`; () where they were not recorded
     kernel: str  # the longest that each call launched
     times_ns: tuple[int, ...]  # of each call: all device events that it launched
+    rows: tuple[int, ...] = ()  # of each call: that of `kernel` in `device_work`
+    steps: tuple[int, ...] = ()  # of each call: the profiled step that launched it
 
     @property
     def time_ns(self) -> int:
@@ -128,12 +130,14 @@ def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
     """Calls of these operators in profiled steps, with what was launched inside of them."""
     launches = (
         device_work(trace)
+        .with_row_index("row")
         .filter(pl.col("launch_ts_ns").is_not_null(), pl.col("step").is_not_null())
         .select(
-            "launch_pid", "launch_tid", "launch_ts_ns", "dur_ns", pl.col("name").alias("kernel")
+            "launch_pid", "launch_tid", "launch_ts_ns", "dur_ns", pl.col("name").alias("kernel"),
+            "row", "step",
         )
         .sort("launch_ts_ns")
-    )
+    )  # fmt: skip
     ops = trace.ops.filter(pl.col("name").cast(pl.String).is_in(list(names)))
     if launches.height == 0 or ops.height == 0:
         return ()
@@ -147,17 +151,19 @@ def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
     return tuple(
         OpWork(
             str(name), _dims(dims), _texts(types), _texts(concrete), _dims(strides),
-            str(kernel), tuple(times),
+            str(kernel), tuple(times), tuple(rows), tuple(steps),
         )
-        for name, dims, types, concrete, strides, kernel, times in pl.concat(calls)
+        for name, dims, types, concrete, strides, kernel, times, rows, steps in pl.concat(calls)
         .group_by(arguments, maintain_order=True)
-        .agg("time_ns")
+        .agg("time_ns", "row", "step")
         .iter_rows()
     )  # fmt: skip
 
 
 def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     """Calls of one thread that launched something, with its `time_ns` and the longest `kernel`.
+
+    Of that kernel `row` and `step` too.
 
     Args:
         ops: calls of one thread.
@@ -179,6 +185,7 @@ def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     longest = by_length[np.maximum.reduceat(ranks, borders)[::2]] if borders.size else borders
     return ops.filter(pl.Series(has_work)).with_columns(
         launches["kernel"].gather(longest).cast(pl.String),
+        *(launches[column].gather(longest) for column in ("row", "step")),
         pl.Series("time_ns", before[last] - before[first], dtype=pl.Int64),
     )
 

@@ -30,14 +30,14 @@ def wrong_numerics(facts: Facts) -> Finding | None:
 
 
 def slower(facts: Facts) -> Finding | None:
-    """Fires on a significant loss, or, without repeats, on one of more than 5 %."""
-    if facts.comparison is None:
+    """Fires where the verdict is a loss; too few rounds for a verdict are none for a finding."""
+    if facts.comparison is None or facts.comparison.verdict not in ("slower", "wrong_numerics"):
         return None
     time = facts.comparison.step_time
     if time.ratio is None or time.baseline_ns is None or time.candidate_ns is None:
         return None
     lost = time.candidate_ns - time.baseline_ns
-    if lost <= 0 or not (time.significant or (time.significant is None and time.ratio < 0.95)):
+    if lost <= 0 or not time.significant or round(time.ratio, 2) == 1.0:
         return None
     change = format_change(1 / time.ratio)
     return Finding(

@@ -226,6 +226,8 @@ def _compile_cost(c: CandidateComparison) -> str:
     else:
         calls = f"the first call {_seconds(cost.first_call_seconds)}{', ' if warm else ''}{warm}"
         sentence = f"Compiling takes {_seconds(cost.seconds)} ({calls})"
+        if cost.autotuning_seconds:
+            sentence += f", autotuning at the first calls {_seconds(cost.autotuning_seconds)}"
     after = break_even_clause(cost, c.baseline_label)
     return f"{sentence}{after and '; '}{after}."
 

@@ -1,0 +1,40 @@
+"""Matrix products in 32 bits that could run in 16."""
+
+from profiler_core.analysis.finding_rules.facts import PRODUCT_CATEGORIES, Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.products import HALF_NAME, roofline
+from profiler_core.units import format_duration
+
+
+def half_precision(facts: Facts) -> Finding | None:
+    """Products in fp32 or TF32 where halves would do twice as much."""
+    if not facts.on_gpu:
+        return None
+    products = facts.kernels(*PRODUCT_CATEGORIES, "attention")
+    halves = {op.kernel for op in facts.products if op.in_halves}
+    wide = tuple(
+        kernel
+        for kernel in products
+        if kernel.name not in halves and not HALF_NAME.search(kernel.name)
+    )
+    time = facts.per_step(wide)
+    precision = str(facts.record.spec.get("precision") or "")
+    if "16" in precision or time < 0.3 * facts.step_ns:
+        return None
+    peak = facts.peaks.half_flops if facts.peaks else None
+    stake, basis = roofline(
+        facts, [(op, peak, 2) for op in facts.products if not op.in_halves], "16 bits", time
+    )
+    return Finding(
+        key="half_precision",
+        title="Most of the step is matrix products in 32 bits.",
+        evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in "
+        f"kernels without a half type in their name. {basis}",
+        advice="Try torch.autocast('cuda', torch.bfloat16), and check the results.",
+        page="kernels",
+        at_stake_ns=stake,
+        at_most=True,
+        draws_on="products",
+    )
+
+
+RULES: tuple[Rule, ...] = (half_precision,)

@@ -1,0 +1,105 @@
+"""The device waits for the host: what the host does meanwhile, and what would help."""
+
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule, Tried
+from profiler_core.units import format_duration, format_share
+
+_LEAST_IDLE = 0.15  # of the step
+_GRAPH_MODES = ("reduce-overhead", "max-autotune")
+# Launches per step that come with a replay: copies of inputs into the graph's own memory.
+_A_REPLAYS_OWN = 2
+# What the host did while the device waited, in words, by the waterfall's keys.
+_DOING = {
+    "idle_host_guards": "guards and cache lookup",
+    "idle_host_between_compiled_calls": "Python between compiled calls",
+    "idle_host_synchronisation": "waiting for the device and catching up",
+    "idle_host_data_loader": "the data loader",
+    "idle_host_launching": "launching",
+    "idle_host_other": "other Python and C++",
+}
+
+
+def launch_bound(facts: Facts) -> Finding | None:
+    """The device waits for the host for more than 15 % of the step, graphs or no graphs."""
+    if not facts.on_gpu or facts.host_idle_ns < _LEAST_IDLE * facts.step_ns:
+        return None
+    n = (facts.summary.n_launches or 0) / facts.n_steps
+    share = format_share(facts.host_idle_ns / facts.step_ns)
+    return Finding(
+        key="launch_bound",
+        title="The device waits for the host.",
+        evidence=f"{format_duration(facts.host_idle_ns)} of "
+        f"{format_duration(facts.step_ns)} per step ({share}), {n:.0f} launches per step"
+        f"{_graphs(facts)} ({facts.clock}); the host's time: {_what_for(facts)}. "
+        "At most all of this idle time can go.",
+        advice=_advice(facts),
+        page="timeline",
+        at_stake_ns=facts.host_idle_ns,
+        at_most=True,
+    )
+
+
+def _graphs(facts: Facts) -> str:
+    n = (facts.summary.n_graph_launches or 0) / facts.n_steps
+    return f", {n:.0f} of them of a CUDA graph" if n else ""
+
+
+def _what_for(facts: Facts) -> str:
+    """The largest three parts of the idle time that is the host's doing."""
+    parts = sorted(
+        ((ns, _DOING[key]) for key, ns in facts.shares.items() if key in _DOING and ns > 0),
+        reverse=True,
+    )
+    return ", ".join(f"{format_duration(ns)} {doing}" for ns, doing in parts[:3])
+
+
+def _advice(facts: Facts) -> str:
+    if not facts.is_inductors:
+        return "Batch more work into a step, or let fewer parts of the model fall back to PyTorch."
+    if facts.summary.n_graph_launches or facts.mode in _GRAPH_MODES:
+        return _with_graphs(facts)
+    tried = facts.tried_mode(*_GRAPH_MODES)
+    if tried is not None:
+        return _after_trying(facts, tried)
+    if facts.is_compiled:
+        return "Compile with mode='reduce-overhead': CUDA graphs replace the launches by one."
+    return "Compile with mode='reduce-overhead', or batch more work into a step."
+
+
+def _after_trying(facts: Facts, tried: Tried) -> str:
+    """A run with CUDA graphs is beside this one: what it says counts, not what is usual."""
+    seen = f"{tried.label} is beside this run, with {format_duration(tried.step_ns)} per step"
+    if tried.step_ns < facts.step_ns:
+        return f"Use mode='{tried.mode}': {seen}."
+    return f"CUDA graphs do not help here: {seen}. {_in_the_way(facts)}"
+
+
+def _with_graphs(facts: Facts) -> str:
+    n_graphs = facts.summary.n_graph_launches or 0
+    n_outside = ((facts.summary.n_launches or 0) - n_graphs) / facts.n_steps
+    if n_graphs and n_outside <= _A_REPLAYS_OWN:
+        return (
+            "Batch more work into a step: it is one replay already, and what is left is what the "
+            "host needs to call it at all."
+        )
+    if n_outside < 1:
+        return _in_the_way(facts)
+    return f"{n_outside:.0f} launches per step lie outside of CUDA graphs. {_in_the_way(facts)}"
+
+
+def _in_the_way(facts: Facts) -> str:
+    """What keeps the step from being one replay, as far as the logs say it."""
+    report = facts.compilation
+    if report is not None and (report.breaks or report.skips):
+        return (
+            "Remove the graph breaks first: each cuts the step into one more call with guards and "
+            "launches of its own."
+        )
+    if any(kernel.category == "optimizer" for kernel in facts.summary.kernels):
+        return (
+            "Compile loss and optimizer step too (a function around all of the step), or use "
+            "fused=True in the optimizer."
+        )
+    return "Compile a larger part of the step as one function, or batch more work into a step."
+
+
+RULES: tuple[Rule, ...] = (launch_bound,)

@@ -1,0 +1,31 @@
+"""Conversions of memory layout around convolutions."""
+
+import re
+
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.units import format_duration
+
+# cuDNN: nchwToNhwcKernel, nhwcToNchwKernel, and tensorTransformGeneric for what these do not fit.
+LAYOUT_KERNEL = re.compile(r"nchwToNhwc|nhwcToNchw|tensorTransform", re.IGNORECASE)
+
+
+def layout_copies(facts: Facts) -> Finding | None:
+    """Layout conversions around convolutions."""
+    if not facts.on_gpu or facts.record.spec.get("channels_last"):
+        return None
+    kernels = [kernel for kernel in facts.summary.kernels if LAYOUT_KERNEL.search(kernel.name)]
+    time = facts.per_step(kernels)
+    if time < 0.01 * facts.step_ns:
+        return None
+    return Finding(
+        key="layout_copies",
+        title="Tensors are copied between NCHW and NHWC around convolutions.",
+        evidence=f"{sum(kernel.n for kernel in kernels) / facts.n_steps:.0f} layout kernels, "
+        f"{format_duration(time)} per step, all of it theirs to lose.",
+        advice="Keep model and inputs in memory_format=torch.channels_last.",
+        page="kernels",
+        at_stake_ns=time,
+    )
+
+
+RULES: tuple[Rule, ...] = (layout_copies,)

@@ -1,0 +1,90 @@
+"""Matrix products in fp32 that could round like TF32."""
+
+import re
+
+from profiler_core.analysis.device_peaks import DevicePeaks
+from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.op_work import OpWork
+from profiler_core.analysis.finding_rules.products import plain_fp32, roofline
+from profiler_core.analysis.kernels import KernelTotal
+from profiler_core.units import format_duration
+
+# Matrix times vector, or a few of them: cuBLAS has these kernels on the CUDA cores alone.
+_VECTORS = re.compile(r"gemv|gemmSN|dot_kernel|reduce_1Block|split_?K_?reduce", re.IGNORECASE)
+
+
+def tf32_off(facts: Facts) -> Finding | None:
+    """Products in fp32 on the CUDA cores, on a device that has TF32 (compute capability 8.0 on).
+
+    Left out is what the switch does not reach: convolutions where PyTorch lets cuDNN use TF32
+    already (it does by default) and cuDNN chose another algorithm, products with vectors, and
+    products that the memory holds up rather than arithmetic.
+    """
+    capability = facts.summary.device.compute_capability
+    if not facts.on_gpu or capability is None or float(capability) < 8.0:
+        return None
+    environment = facts.record.environment
+    precision = str(facts.record.spec.get("precision") or "")
+    matrices_allowed = (
+        precision == "tf32" or environment.get("float32_matmul_precision", "highest") != "highest"
+    )
+    convolutions_allowed = environment.get("cudnn_allow_tf32", True) is not False
+    held_up = _held_up_by_memory(facts)
+    kernels = [
+        kernel
+        for kernel in plain_fp32(facts)
+        if not _VECTORS.search(kernel.name)
+        and not (convolutions_allowed if "conv" in kernel.category else matrices_allowed)
+        and kernel.name not in held_up
+    ]
+    time = facts.per_step(kernels)
+    if time < LEAST_SHARE * facts.step_ns:
+        return None
+    names = {kernel.name for kernel in kernels}
+    peak = facts.peaks.tf32_flops if facts.peaks else None
+    stake, basis = roofline(
+        facts, [(op, peak, 4) for op in facts.products if op.kernel in names], "TF32", time
+    )
+    return Finding(
+        key="tf32_off",
+        title="Matrix products run in plain fp32, without Tensor Cores.",
+        evidence=f"{format_duration(time)} per step "
+        f"({facts.share_text(time)}) in {sum(k.n for k in kernels) // facts.n_steps} "
+        f"kernels such as {kernels[0].name[:60]}. {basis}",
+        advice=_advice(kernels),
+        page="kernels",
+        at_stake_ns=stake,
+        at_most=True,
+        draws_on="products",
+    )
+
+
+def _advice(kernels: list[KernelTotal]) -> str:
+    switches = []
+    if any("conv" not in kernel.category for kernel in kernels):
+        switches.append(
+            "torch.backends.cuda.matmul.fp32_precision = 'tf32' (or "
+            "torch.set_float32_matmul_precision('high'))"
+        )
+    if any("conv" in kernel.category for kernel in kernels):
+        switches.append("torch.backends.cudnn.allow_tf32 = True")
+    return f"If TF32's 10-bit mantissa is enough: {', and '.join(switches)}."
+
+
+def _held_up_by_memory(facts: Facts) -> set[str]:
+    """Kernels all of whose products need longer for their tensors than for their arithmetic."""
+    if facts.peaks is None or facts.peaks.fp32_flops is None:
+        return set()
+    by_kernel: dict[str, bool] = {}
+    for op in facts.products:
+        bound = _is_memory_bound(op, facts.peaks, facts.peaks.fp32_flops)
+        by_kernel[op.kernel] = by_kernel.get(op.kernel, True) and bound
+    return {kernel for kernel, bound in by_kernel.items() if bound}
+
+
+def _is_memory_bound(op: OpWork, peaks: DevicePeaks, flops_per_s: float) -> bool:
+    flops = op.flops
+    return flops is not None and flops / flops_per_s < op.least_bytes(4) / peaks.memory_bytes_per_s
+
+
+RULES: tuple[Rule, ...] = (tf32_off,)
