@@ -62,7 +62,7 @@ def test_no_product_is_promised_to_beat_the_memory(one):
     device = replace(one.summary.device, name="NVIDIA H100 80GB HBM3")
     edited = replace(one, summary=replace(one.summary, device=device))
     edited.__dict__["products"] = (tiny, attention, plain)
-    edited.__dict__["step_ns"] = 1e6
+    edited.__dict__.update(step_ns=1e6, pace=1.0)
     finding = found(edited)
     assert finding.at_stake_ns == pytest.approx(
         (1_699_000 - 587_020 + 2_000) / one.n_steps, rel=1e-3
@@ -72,5 +72,5 @@ def test_no_product_is_promised_to_beat_the_memory(one):
     assert "values: [96, 3137, 3137] x [96, 3137, 64]; [2, 5, 5]" in finding.evidence
     # Where the device's memory is not known, the pace alone counts.
     unknown = replace(edited, summary=replace(one.summary, device=replace(device, name="Quadro")))
-    unknown.__dict__.update(products=edited.products, step_ns=1e6)
+    unknown.__dict__.update(products=edited.products, step_ns=1e6, pace=1.0)
     assert found(unknown).at_stake_ns > finding.at_stake_ns
