@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from playwright.sync_api import (
     Browser,
-    BrowserContext,
     ConsoleMessage,
+    Error,
     Page,
     StorageState,
     expect,
@@ -50,6 +51,9 @@ STORAGES = "local_storage,indexeddb,cache_storage,service_workers,file_systems"
 # Where a dashboard of this process has listened: at an address that the browser knows it finds
 # the scripts compiled already, so the next dashboard listens there again.
 _PORTS: list[int] = []
+
+# Browsers whose tab a test has, or one that failed has left behind.
+_TAKEN: WeakSet[Browser] = WeakSet()
 
 # What a browser reports although the page is right, by message or address. Keep it short.
 HARMLESS: tuple[str, ...] = (
@@ -204,9 +208,8 @@ def dark_page(browser: Browser) -> Iterator[Page]:
 
 def watched_page(browser: Browser, color_scheme: str = "light") -> Iterator[Page]:
     """Open a tab; after the test, fail if its scripts complained."""
-    with _empty_context(browser) as context:
-        context.set_default_timeout(PAGE_TIMEOUT_MS)
-        page = context.new_page()
+    with _empty_tab(browser) as page:
+        page.context.set_default_timeout(PAGE_TIMEOUT_MS)
         page.emulate_media(color_scheme=color_scheme)
         complaints: list[str] = []
 
@@ -215,36 +218,57 @@ def watched_page(browser: Browser, color_scheme: str = "light") -> Iterator[Page
             if message.type == "error" and not any(text in about for text in HARMLESS):
                 complaints.append(about)
 
+        def note_error(error: Error) -> None:
+            complaints.append(str(error))
+
         page.on("console", note)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("pageerror", note_error)
         yield page
+        page.remove_listener("console", note)
+        page.remove_listener("pageerror", note_error)
     assert not complaints, complaints
 
 
 @contextmanager
-def _empty_context(browser: Browser) -> Iterator[BrowserContext]:
-    """The context with the profile, as if it were new; a second one at a time is one of its own."""
+def _empty_tab(browser: Browser) -> Iterator[Page]:
+    """The tab of the context with the profile, as if it were new.
+
+    It is the same one again and again: its process has Streamlit's client compiled, which a new
+    process does anew, for two seconds of a core per page. A second tab at a time, and one after a
+    test that failed, is in a context of its own.
+    """
     kept = browser.contexts[0]
-    blank, *others = kept.pages  # the last tab takes the browser with it
-    if others:
+    tab = kept.pages[0]
+    if browser in _TAKEN:
         context = browser.new_context(**WINDOW)
-        yield context
+        yield context.new_page()
         context.close()
         return
+    _TAKEN.add(browser)
     kept.add_cookies(_let_in()["cookies"])
-    yield kept
-    # Not reached by a test that fails: its tabs stay, and the next one gets a context of its own.
-    devtools = kept.new_cdp_session(blank)
+    tab.set_viewport_size(WINDOW["viewport"])
+    yield tab
+    # Not reached by a test that fails.
+    devtools = kept.new_cdp_session(tab)
     for page in kept.pages:
-        if page is not blank:
-            origin = page.evaluate("location.origin")
+        origin = page.evaluate("location.origin")
+        if origin.startswith("http"):
+            page.evaluate("sessionStorage.clear()")
+        if page is tab:
+            page.mouse.move(0, 0)
+            page.goto("about:blank")
+        else:
             page.close()
+        if origin.startswith("http"):
             devtools.send(
                 "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGES}
             )
+    devtools.send("Page.resetNavigationHistory")
     devtools.detach()
     kept.clear_cookies()
     kept.unroute_all()
+    tab.unroute_all()
+    _TAKEN.remove(browser)
 
 
 def ready(page: Page) -> None:

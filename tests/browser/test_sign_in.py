@@ -8,10 +8,11 @@ import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, WebSocket, expect
 
 from profiler_core.ui.routes.token import sign
 from tests.browser.conftest import CAPTURES, ROOT, Server, ready, running_server, watched_page
@@ -75,31 +76,34 @@ def sign_in(page: Page, team: Server, subject: str, link: str = "") -> None:
     ready(page)
 
 
-def everything_sent(page: Page) -> list[bytes]:
-    """All that the server sends over the page's websocket from now on."""
+@contextmanager
+def everything_sent(page: Page) -> Iterator[list[bytes]]:
+    """All that the server sends meanwhile over the page's websocket."""
     frames: list[bytes] = []
-    page.on(
-        "websocket",
-        lambda socket: socket.on(
+
+    def listen(socket: WebSocket) -> None:
+        socket.on(
             "framereceived",
             lambda frame: frames.append(frame if isinstance(frame, bytes) else frame.encode()),
-        ),
-    )
-    return frames
+        )
+
+    page.on("websocket", listen)
+    yield frames
+    page.remove_listener("websocket", listen)
 
 
 def test_a_stranger_sees_the_card_and_no_data_on_any_page(browser: Browser, team: Server) -> None:
     for page in watched_page(browser):
-        sent = everything_sent(page)
-        for name in PAGES:
-            page.goto(team.link(name, **COMPARISON))
-            ready(page)
-            expect(page.get_by_role("button", name="Sign in")).to_be_visible()
-            assert SECRET_NAME not in page.content(), name
-            assert page.get_by_test_id("stSidebarNav").count() == 0
-            assert page.get_by_role("button", name="Start capture").count() == 0
-        assert sent and not any(SECRET_NAME.encode() in frame for frame in sent)
-        assert not any(b"reduce-overhead" in frame for frame in sent)
+        with everything_sent(page) as sent:
+            for name in PAGES:
+                page.goto(team.link(name, **COMPARISON))
+                ready(page)
+                expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+                assert SECRET_NAME not in page.content(), name
+                assert page.get_by_test_id("stSidebarNav").count() == 0
+                assert page.get_by_role("button", name="Start capture").count() == 0
+            assert sent and not any(SECRET_NAME.encode() in frame for frame in sent)
+            assert not any(b"reduce-overhead" in frame for frame in sent)
 
 
 def test_a_viewer_sees_runs_and_cannot_capture(browser: Browser, team: Server) -> None:
@@ -153,14 +157,14 @@ def test_an_admin_sees_who_did_what(browser: Browser, team: Server) -> None:
 @pytest.mark.parametrize("who", ["eve", "mallory"])
 def test_an_account_without_a_role_sees_nothing(browser: Browser, team: Server, who: str) -> None:
     for page in watched_page(browser):
-        sent = everything_sent(page)
-        sign_in(page, team, who)
-        for name in ("", "runs"):
-            page.goto(team.link(name, **COMPARISON))
-            ready(page)
-            expect(page.get_by_text("You have no role here")).to_be_visible()
-            assert SECRET_NAME not in page.content()
-        assert not any(SECRET_NAME.encode() in frame for frame in sent)
+        with everything_sent(page) as sent:
+            sign_in(page, team, who)
+            for name in ("", "runs"):
+                page.goto(team.link(name, **COMPARISON))
+                ready(page)
+                expect(page.get_by_text("You have no role here")).to_be_visible()
+                assert SECRET_NAME not in page.content()
+            assert not any(SECRET_NAME.encode() in frame for frame in sent)
 
 
 def test_signing_out_ends_it_in_every_tab_and_for_a_copied_cookie(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser import tutorial
 from tests.browser.conftest import ROOT, Server, ready, running_server
@@ -26,9 +26,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.mark.parametrize("picture", tutorial.PICTURE_LIST, ids=lambda picture: picture.name)
 def test_each_picture_is_made_and_shown(
-    picture: tutorial.Picture, browser: Browser, server: Server, tmp_path: Path
+    picture: tutorial.Picture, page: Page, server: Server, tmp_path: Path
 ) -> None:
-    file = tutorial.take(picture, browser, server, tmp_path)
+    file = tutorial.take(picture, page, server, tmp_path)
     width, height = struct.unpack(">II", file.read_bytes()[16:24])
     assert (width, height) == (tutorial.WINDOW["width"], tutorial.WINDOW["height"])
     assert f"images/tutorial/{file.name}" in TEXT

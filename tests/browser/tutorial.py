@@ -12,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.conftest import ROOT, Server, at_rest, ready, running_server, signed_in_state
 
 RUNS = ROOT / "docs" / "tutorial" / "runs"
 PICTURES = ROOT / "docs" / "images" / "tutorial"
-WINDOW = {"width": 1280, "height": 860}
+WINDOW: ViewportSize = {"width": 1280, "height": 860}
 
 FIRST = {"baseline": "run/net/eager", "candidate": ["run/net/default", "run/net/reduce-overhead"]}
 BREAK = {"baseline": "run/net/eager", "candidate": "run/net/reduce-overhead"}
@@ -70,20 +70,16 @@ PICTURE_LIST = (
 )
 
 
-def take(picture: Picture, browser: Browser, server: Server, folder: Path) -> Path:
+def take(picture: Picture, page: Page, server: Server, folder: Path) -> Path:
     """Open the page cold and save what its window shows, as a PNG file in `folder`."""
-    context = browser.new_context(viewport=WINDOW, reduced_motion="reduce")
-    try:
-        page = context.new_page()
-        page.goto(server.link(picture.page, **picture.runs))
-        ready(page)
-        at_rest(page)
-        picture.show(page)
-        file = folder / f"{picture.name}.png"
-        page.screenshot(path=file)
-        return file
-    finally:
-        context.close()
+    page.set_viewport_size(WINDOW)
+    page.goto(server.link(picture.page, **picture.runs))
+    ready(page)
+    at_rest(page)
+    picture.show(page)
+    file = folder / f"{picture.name}.png"
+    page.screenshot(path=file)
+    return file
 
 
 def home_with_runs(home: Path) -> Path:
@@ -104,11 +100,10 @@ def main() -> None:
             executable_path=chromium.find(),
             args=["--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"],
         )
-        context = browser.new_context
-        browser.new_context = lambda **options: context(storage_state=state, **options)
+        page = browser.new_page(storage_state=state, reduced_motion="reduce")
         with running_server(home, home / "log.txt") as server:
             for picture in PICTURE_LIST:
-                print(take(picture, browser, server, folder))
+                print(take(picture, page, server, folder))
         browser.close()
 
 
