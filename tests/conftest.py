@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import quick_python as quick
+
 # An example that takes long on a busy machine is no failure.
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
@@ -27,6 +29,15 @@ def _home_of_the_session(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUSIONSCOPE_HOME", str(tmp_path_factory.mktemp("session-home")))
         yield
+
+
+@pytest.fixture(scope="session")
+def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter for captures that has imported torch already; one for all workers."""
+    folder, owner = tmp_path_factory.getbasetemp(), os.getpid()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder, owner = folder.parent, os.getppid()
+    return quick.started(folder / "quick-python", owner)
 
 
 @pytest.fixture(autouse=True)

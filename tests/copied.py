@@ -12,8 +12,9 @@ ROOT = Path(__file__).resolve().parents[1]
 class Copied:
     """The product in a folder of its own; what is asked of it runs in processes of that copy."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, **variables):
         self.folder = folder
+        self.variables = variables
         self.package = folder / "profiler_core"
         for name in ("profiler_core", "pages"):
             shutil.copytree(
@@ -27,7 +28,10 @@ class Copied:
             cwd=self.folder,
             env={
                 **os.environ,
-                "PYTHONPATH": str(self.folder),
+                **self.variables,
+                "PYTHONPATH": os.pathsep.join(
+                    [str(self.folder), *filter(None, [self.variables.get("PYTHONPATH")])]
+                ),
                 "FUSIONSCOPE_HOME": str(self.folder / "home"),
             },
             capture_output=True,

@@ -1,6 +1,7 @@
 """Real captures, each made once: a child takes seconds to import torch."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from profiler_core.capture import launcher
 from profiler_core.capture.interpreter import probe
 from profiler_core.capture.spec import CaptureSpec, parse_variants
+from tests.quick_python import QUICK_COMPILER
 
 TINY = Path(__file__).resolve().parent / "workloads" / "tiny.py"
 
@@ -23,14 +25,6 @@ SHORT = {
     "warm_compile": False,
 }
 
-# Inductor first builds torch's headers and tries out the CPU's vector units, in each new cache:
-# ten seconds of a core for a kernel of one line. What is tested here is the capture around it;
-# test_script.py compiles as Inductor does by itself.
-QUICK_COMPILER = {
-    "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",
-    "TORCHINDUCTOR_VEC_ISA_OK": "0",
-}
-
 
 @pytest.fixture(scope="session")
 def interpreter():
@@ -39,10 +33,23 @@ def interpreter():
 
 
 @pytest.fixture(scope="session")
-def capture_tiny(tmp_path_factory, interpreter):
-    """`capture_tiny(function, variants, is_cancelled=…, listener=…, **spec)` -> FinishedCapture."""
-    home = tmp_path_factory.mktemp("home")
+def capture_tiny(tmp_path_factory, interpreter, quick_python):
+    """`capture_tiny(function, variants, is_cancelled=…, listener=…, **spec)` -> FinishedCapture.
 
+    The children are forked from a process that has imported torch.
+    """
+    home = tmp_path_factory.mktemp("home")
+    quick = replace(interpreter, executable=str(quick_python))
+    return _captures_of_tiny(tmp_path_factory, home, quick)
+
+
+@pytest.fixture(scope="session")
+def capture_tiny_alone(tmp_path_factory, interpreter):
+    """The same with children as users have them, for what a forked one cannot show."""
+    return _captures_of_tiny(tmp_path_factory, tmp_path_factory.mktemp("home"), interpreter)
+
+
+def _captures_of_tiny(tmp_path_factory, home, interpreter):
     def capture(function, variants="eager", *, listener=None, is_cancelled=None, **more):
         spec = CaptureSpec(
             f"{TINY}:{function}", variants=parse_variants(variants), **{**SHORT, **more}
@@ -64,9 +71,9 @@ def capture_tiny(tmp_path_factory, interpreter):
 
 
 @pytest.fixture(scope="session")
-def full(capture_tiny):
+def full(capture_tiny_alone):
     """Everything on: eager, inductor, a wrong compiler and a broken one."""
-    return capture_tiny(
+    return capture_tiny_alone(
         "model",
         "eager,default,backend:planted_wrong,backend:planted_broken",
         profile=True,

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from profiler_core.ingest.run import open_run
+from tests.quick_python import variables
 
 from .conftest import TINY, processes_with
 
@@ -22,13 +23,13 @@ QUICK = [
 DEADLINE_S = 120
 
 
-def command(home, *words):
-    environment = {**os.environ, "FUSIONSCOPE_HOME": str(home)}
+def command(home, *words, **variables):
+    environment = {**os.environ, "FUSIONSCOPE_HOME": str(home), **variables}
     return [sys.executable, "-m", "profiler_core", *words], environment
 
 
-def run(home, *words):
-    argv, environment = command(home, *words)
+def run(home, *words, **variables):
+    argv, environment = command(home, *words, **variables)
     return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -58,8 +59,8 @@ def test_what_cannot_be_understood_is_said_without_a_traceback(tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
-def test_when_no_variant_can_be_measured_the_status_says_so(tmp_path):
-    done = run(tmp_path, "capture", f"{TINY}:nowhere", *QUICK)
+def test_when_no_variant_can_be_measured_the_status_says_so(tmp_path, quick_python):
+    done = run(tmp_path, "capture", f"{TINY}:nowhere", *QUICK, **variables(quick_python))
     assert done.returncode == 2
     assert "has no function 'nowhere'" in done.stdout
     assert "No variant could be measured" in done.stderr
@@ -75,9 +76,11 @@ def test_when_no_variant_can_be_measured_the_status_says_so(tmp_path):
         (["customcnn", "--python=/no/python", "--sweep=batch-size=1,2"], "The interpreter /no/py"),
     ],
 )
-def test_what_no_variant_could_run_is_refused_before_a_folder_is_made(tmp_path, words, said):
+def test_what_no_variant_could_run_is_refused_before_a_folder_is_made(
+    tmp_path, words, said, quick_python
+):
     words = [word.format(tmp=tmp_path) for word in words]
-    done = run(tmp_path, "capture", *words, *QUICK)
+    done = run(tmp_path, "capture", *words, *QUICK, **variables(quick_python))
     assert done.returncode == 2
     assert done.stdout == ""
     assert said.format(tmp=tmp_path) in done.stderr

@@ -33,7 +33,9 @@ pytestmark = pytest.mark.torch
         ("killed", r"The process was killed by SIGKILL during: warm up\."),
     ],
 )
-def test_it_leaves_a_readable_failed_run(capture_tiny, function, said):
+def test_it_leaves_a_readable_failed_run(request, function, said):
+    captures = "capture_tiny_alone" if function == "killed" else "capture_tiny"
+    capture_tiny = request.getfixturevalue(captures)
     (run,) = capture_tiny(function).runs
     record = open_run(run.directory).record
     assert record.status == "failed"
@@ -104,9 +106,9 @@ def test_variants_that_do_not_fit_together_run_one_after_another(capture_tiny, t
     assert "do not fit on the device together" in lines
 
 
-def test_cancelling_ends_everything_at_once(capture_tiny):
+def test_cancelling_ends_everything_at_once(capture_tiny_alone):
     seen = []
-    finished = capture_tiny(
+    finished = capture_tiny_alone(
         "slow",
         "eager,eager+bf16-autocast",
         rounds=1000,
@@ -118,7 +120,7 @@ def test_cancelling_ends_everything_at_once(capture_tiny):
         record = open_run(run.directory).record
         assert (record.status, record.error) == ("cancelled", "The capture was cancelled.")
     assert seen[-1] == "cancelled"
-    assert processes_with(str(capture_tiny.home)) == []
+    assert processes_with(str(capture_tiny_alone.home)) == []
 
 
 def test_without_a_cpp_compiler_it_says_what_to_install():

@@ -137,8 +137,8 @@ def test_what_was_asked_is_kept(full):
     assert asked["variants"][:2] == ["eager", "default"]
 
 
-def test_nothing_is_left_behind(full, capture_tiny):
-    assert processes_with(str(capture_tiny.home)) == []
+def test_nothing_is_left_behind(full, capture_tiny_alone):
+    assert processes_with(str(capture_tiny_alone.home)) == []
     for run in full.runs:
         assert not (run.directory / names.HEARTBEAT).exists()
         assert not list(run.directory.glob("child-*.json"))

@@ -9,6 +9,7 @@ import pytest
 from profiler_core import run_directory as names
 from tests.capture.conftest import TINY
 from tests.copied import Copied
+from tests.quick_python import variables
 
 pytestmark = pytest.mark.torch
 
@@ -71,8 +72,8 @@ assert ", made_up, " in tool.input_schema["properties"]["variants"]["description
 
 
 @pytest.fixture(scope="module")
-def product(tmp_path_factory):
-    copied = Copied(tmp_path_factory.mktemp("copied"))
+def product(tmp_path_factory, quick_python):
+    copied = Copied(tmp_path_factory.mktemp("copied"), **variables(quick_python))
     (copied.package / "capture" / "child" / "backends" / "made_up.py").write_text(ENTRY, "utf-8")
     return copied
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.ingest.run import open_run
+from tests.quick_python import variables
 
 from .conftest import TINY
 from .test_capture_cli import QUICK, command, run
@@ -20,12 +21,12 @@ VARIANTS = "--variants=eager,backend:eager"
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory):
+def swept(tmp_path_factory, quick_python):
     home = tmp_path_factory.mktemp("home")
     progress = home / "progress.jsonl"
     done = run(
         home, "capture", f"{TINY}:model", VARIANTS, f"--sweep=batch=4,{TOO_LARGE},8", *QUICK,
-        "--rounds=5", f"--progress={progress}", "--json",
+        "--rounds=5", f"--progress={progress}", "--json", **variables(quick_python),
     )  # fmt: skip
     return home, done, [json.loads(line) for line in progress.read_text().splitlines()]
 
@@ -93,10 +94,11 @@ def test_the_verb_reads_it_back(swept):
     assert {k: v for k, v in json.loads(again.stdout).items() if k != "schema"} == answer["result"]
 
 
-def test_to_cancel_ends_the_sweep_and_keeps_what_was_measured(tmp_path):
+def test_to_cancel_ends_the_sweep_and_keeps_what_was_measured(tmp_path, quick_python):
     argv, environment = command(
-        tmp_path, "capture", f"{TINY}:model", "--variants=eager", "--sweep=batch=4,8", *QUICK
-    )
+        tmp_path, "capture", f"{TINY}:model", "--variants=eager", "--sweep=batch=4,8", *QUICK,
+        **variables(quick_python),
+    )  # fmt: skip
     with subprocess.Popen(
         argv, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -13,7 +13,7 @@ from profiler_core.cli.main import main
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.store.records import read_record
-from tests.capture.conftest import QUICK_COMPILER
+from tests.quick_python import QUICK_COMPILER
 
 from .conftest import SCRIPTS, environment
 
