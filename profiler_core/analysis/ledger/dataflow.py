@@ -5,21 +5,18 @@ that writes a mask is listed with the attention of all layers that take the mask
 of a split reduction with everything that the first half computed. So a node counts as computed by
 a call only if it follows from what the call is handed (buffers, arguments, constants), and if what
 the call stores follows from it. What is stored is named by the `return` of the kernel's printed
-fragment (torch 2.9 on), or by the library call that takes the buffer; else it is what no other
-node of the call takes.
+fragment (torch 2.9 on, `fragments.py`), or by the library call that takes the buffer; else it is
+what no other node of the call takes. What a kernel adds to by atomics (`index_put`,
+`embedding_backward`) is computed by it and by the kernel that filled the buffer before.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from profiler_core.analysis.ledger.fragments import Definition, definition_of, translated
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
-_RETURN = re.compile(r"^#   return (%\w+(?:,\s*%\w+)*)\s*$", re.MULTILINE)
-_FRAGMENT = re.compile(r"^#   %(\w+) : .*call_function\[target=(torch\.[\w.]+)\]", re.MULTILINE)
-_TRITON = re.compile(r"^def (\w+)\(([^)]*)\)", re.MULTILINE)
-_STORED = re.compile(r"tl\.(?:store|atomic_\w+)\(\s*\(?\s*(\w+)")
-_CPP_TYPES = re.compile(r"async_compile\.cpp_pybinding\(\[(.*?)\]")
 _REUSED = re.compile(r"^\s*(?P<new>\w+) = (?P<old>\w+); del \w+\s*# reuse")
 _RENAMED = re.compile(
     r"^\s*(?P<new>\w+) = (?:reinterpret_tensor\()?(?P<old>\w+)(?:\[\d+\])?"
@@ -47,7 +44,7 @@ class _Memory:
         seen = set()
         while buffer not in self.held and buffer in self.took_over and buffer not in seen:
             seen.add(buffer)
-            buffer = self.took_over[buffer]
+            buffer = self.name(self.took_over[buffer])
         return self.held.get(buffer, frozenset()) | {buffer}
 
 
@@ -59,6 +56,7 @@ class _Nodes:
     given: Mapping[str, tuple[str, ...]]  # node -> the tensors that it is handed
     users: Mapping[str, set[str]]
     targets: Mapping[str, str]
+    of_target: Mapping[str, set[str]]
 
 
 def _nodes(graph: CompiledGraph) -> _Nodes:
@@ -73,7 +71,11 @@ def _nodes(graph: CompiledGraph) -> _Nodes:
     for name, arguments in given.items():
         for argument in arguments:
             users.setdefault(argument, set()).add(name)
-    return _Nodes(place, given, users, {node.name: node.target for node in graph.post_nodes})
+    targets = {node.name: node.target for node in graph.post_nodes}
+    of_target: dict[str, set[str]] = {}
+    for name, target in targets.items():
+        of_target.setdefault(target, set()).add(name)
+    return _Nodes(place, given, users, targets, of_target)
 
 
 def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int, tuple[str, ...]]:
@@ -89,6 +91,7 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
     memory = _memory(graph.code)
     taken_as = _taken_as(graph.calls, library, nodes.given, memory)
     of_libraries = frozenset(library.values())
+    first_calls: dict[str, Mapping[str, int]] = {}  # kernel -> placeholder -> argument's place
     computed: dict[int, tuple[str, ...]] = {}
     for call in graph.calls:
         buffers = [memory.name(a) for a in call.arguments if a not in _NO_BUFFER]
@@ -97,17 +100,27 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
             result = memory.name(call.result) if call.result else buffers[-1] if buffers else ""
             memory.held[result] = made | memory.held.get(result, frozenset())
             continue
-        definition = graph.kernels.get(call.name)
-        source = definition.source if definition is not None else ""
-        written = [buffers[i] for i in _written(source) if i < len(buffers)]
-        ready = frozenset(name for buffer in buffers for name in memory.content(buffer))
+        printed = graph.kernels.get(call.name)
+        definition = definition_of(printed.source if printed is not None else "")
+        contents = [memory.content(buffer) for buffer in buffers]
+        written = [buffers[i] for i in definition.written if i < len(buffers)]
         listed = [n for n in call.post_nodes if n in nodes.place and n not in of_libraries]
         listed.sort(key=nodes.place.__getitem__)
+        added_to = {
+            node
+            for i in definition.added
+            if i < len(buffers)
+            for node in contents[i].intersection(listed)
+        }
+        ready = frozenset(name for content in contents for name in content) - added_to
         able, constant = _able(listed, ready, of_libraries, nodes.given)
-        named = _returned(source, listed, nodes.targets)
-        named |= {taken_as[buffer] for buffer in written if buffer in taken_as}
+        able |= added_to
+        named = _returned(call.name, definition, listed, contents, nodes, first_calls)
+        named |= {taken_as[buffer] for buffer in written if buffer in taken_as} | added_to
         stored = _stored(named & able, able, constant, nodes.users, len(set(written)))
         mine = _leading_to(stored, able, ready, nodes.given)
+        if not mine and _is_added_to(graph.calls[call.index + 1 :], set(written), graph, memory):
+            mine = stored = named.intersection(listed) or set(listed[-1:])
         if mine:
             computed[call.index] = tuple(
                 sorted(mine, key=lambda name: (name in stored, nodes.place[name]))
@@ -115,6 +128,21 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
         for buffer in written:
             memory.held[buffer] = memory.content(buffer) | stored
     return computed
+
+
+def _is_added_to(
+    later: Sequence[GeneratedCall], buffers: set[str], graph: CompiledGraph, memory: _Memory
+) -> bool:
+    """Does a later kernel add to what this one fills?"""
+    for call in later:
+        printed = graph.kernels.get(call.name)
+        if printed is None or "atomic_add" not in printed.source:
+            continue
+        given = [memory.name(a) for a in call.arguments if a not in _NO_BUFFER]
+        added = definition_of(printed.source).added
+        if buffers.intersection(given[i] for i in added if i < len(given)):
+            return True
+    return False
 
 
 def _stored(
@@ -160,42 +188,27 @@ def _taken_as(
     return taken
 
 
-def _returned(source: str, listed: Sequence[str], targets: Mapping[str, str]) -> set[str]:
-    """What the kernel's printed fragment returns, in the words of one of its calls.
-
-    Layers share a kernel, whose fragment is that of its first call; another call has the same
-    operators in the same order. Where it has not, nothing is said.
-    """
-    returned = _RETURN.search(source)
-    if returned is None:
+def _returned(
+    kernel: str,
+    definition: Definition,
+    listed: Sequence[str],
+    contents: Sequence[frozenset[str]],
+    nodes: _Nodes,
+    first_calls: dict[str, Mapping[str, int]],
+) -> set[str]:
+    """What the kernel's printed fragment returns, in the words of one of its calls."""
+    if not definition.returned:
         return set()
-    own: dict[str, list[str]] = {}
-    for name, target in _FRAGMENT.findall(source):
-        own.setdefault(target, []).append(name)
-    theirs: dict[str, list[str]] = {}
-    for name in listed:
-        theirs.setdefault(targets[name], []).append(name)
-    names = {name.strip(" %") for name in returned[1].split(",")}
-    return {
-        other
-        for target, printed in own.items()
-        if len(printed) == len(theirs.get(target, ()))
-        for name, other in zip(printed, theirs[target], strict=True)
-        if name in names
-    }
-
-
-def _written(source: str) -> tuple[int, ...]:
-    """Positions of the pointers that a kernel stores to."""
-    if types := _CPP_TYPES.search(source):
-        pointers = types[1].split(",")
-        return tuple(i for i, t in enumerate(pointers) if "*" in t and "const" not in t)
-    stored = {match[1] for match in _STORED.finditer(source)}
-    for signature in _TRITON.finditer(source):
-        names = [name.split(":")[0].strip() for name in signature[2].split(",")]
-        if signature[1].startswith("triton_"):
-            return tuple(i for i, name in enumerate(names) if name in stored)
-    return ()
+    first_calls.setdefault(kernel, definition.places(contents))
+    own = {node.name for node in definition.nodes if node.target}
+    wanted = [name for name in definition.returned if name in own]
+    if own.issuperset(wanted) and set(wanted) <= set(listed):
+        return set(wanted)
+    names = translated(
+        definition, first_calls[kernel], contents, nodes.given, nodes.users, nodes.of_target
+    )
+    fitting = [names[name].intersection(listed) for name in wanted]
+    return {next(iter(few)) for few in fitting if len(few) == 1}
 
 
 def _able(
@@ -225,7 +238,10 @@ def _follow(
     of_libraries: frozenset[str],
     nodes: Mapping[str, tuple[str, ...]],
 ) -> None:
-    """Fill in: does a node follow, and from more than constants? By a stack: graphs are deep."""
+    """Fill in: does a node follow, and from more than constants? By a stack: graphs are deep.
+
+    Each node is handed earlier ones alone, so there is no circle.
+    """
     stack = [name]
     while stack:
         current = stack[-1]
@@ -235,7 +251,7 @@ def _follow(
         elif arguments is None or current in of_libraries:
             follows[current] = (False, False)
         else:
-            unknown = [a for a in arguments if a not in follows and a not in stack]
+            unknown = [a for a in arguments if a not in follows]
             if unknown:
                 stack += unknown
                 continue

@@ -1,9 +1,11 @@
 """What a generated call computes: two readings of the same code, and the traps one by one."""
 
+from collections import Counter
+
 import pytest
 
 from profiler_core.analysis.ledger.dataflow import computed_nodes
-from profiler_core.analysis.ledger.ownership import ownership
+from profiler_core.analysis.ledger.ownership import _own_nodes, ownership
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.model.inductor import (
     CompiledGraph,
@@ -13,6 +15,7 @@ from profiler_core.model.inductor import (
 )
 from tests.analysis.ledger.judge.log import read_log
 from tests.analysis.ledger.pairs import FIXTURES
+from tests.larger import JUDGE_PAIRS, unpacked
 
 
 def library_nodes(graph: CompiledGraph) -> dict[int, str]:
@@ -127,3 +130,61 @@ def test_a_mask_of_all_layers_is_no_home_of_what_takes_it():
     computed = computed_nodes(graph, {})
     assert set(computed[0]) == {"ge", "mask"}
     assert "rotated" not in computed[0]
+
+
+def pair_graphs(name: str, direction: str) -> list[CompiledGraph]:
+    paths = sorted((unpacked(JUDGE_PAIRS) / name).glob("torch_trace/*.log*"))
+    return [g for g in read_inductor(paths).graphs if g.direction == direction and g.calls]
+
+
+def test_what_adds_to_a_buffer_computes_the_node_and_so_does_what_filled_it():
+    """index_add's gradient: zeros for three layers in one kernel, atomic adds in one each."""
+    (graph,) = pair_graphs("gnn_training/default", "backward")
+    computed = computed_nodes(graph, _own_nodes(graph))
+    homes = [call.name for call in graph.calls if "index_put_3" in computed.get(call.index, ())]
+    assert len(homes) == 2
+    assert homes[0] == "triton_poi_fused_index_put_index_select_7"
+    source = graph.kernels[homes[1]].source
+    assert "tl.atomic_add" in source
+
+
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [("vit_training/default", "forward"), ("dit_training/default", "backward")],
+)
+def test_equal_layers_compute_equally_many_nodes_by_a_kernel_that_they_share(name, direction):
+    """In the words of the first layer's call: the others list fewer casts, views and constants."""
+    (graph,) = pair_graphs(name, direction)
+    computed = computed_nodes(graph, _own_nodes(graph))
+    for call in graph.calls:
+        if call.kind == "triton" and call.post_nodes:
+            assert call.index in computed, call.name
+    norms = [call for call in graph.calls if "native_layer_norm" in call.name]
+    sizes = Counter(call.name for call in norms)
+    shared = max(sizes, key=sizes.__getitem__)
+    stored = {
+        tuple(sorted(n.rstrip("_0123456789") for n in computed[call.index][-2:]))
+        for call in norms
+        if call.name == shared
+    }
+    assert sizes[shared] > 2
+    assert len(stored) == 1, stored
+
+
+def test_a_node_that_two_of_a_nodes_arguments_share_is_followed_once_and_rightly():
+    """embedding(table, index + mask) where the mask is made of the index too."""
+    nodes = (
+        node("index", "iota.default"),
+        node("ge", "ge.Scalar", "index"),
+        node("sum", "add.Tensor", "index", "ge"),
+        node("embedding", "embedding.default", "table", "sum"),
+    )
+    graph = CompiledGraph(
+        compile_id="0/0",
+        direction="forward",
+        calls=(call(0, "triton_poi", "table buf0", "embedding"),),
+        post_nodes=nodes,
+        kernels={"triton_poi": kernel("triton_poi", POINTWISE.format("poi"))},
+        buffers={"table": ((4, 4), "f32")},
+    )
+    assert computed_nodes(graph, {})[0] == ("embedding",)

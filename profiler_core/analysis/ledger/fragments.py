@@ -1,0 +1,137 @@
+"""A generated kernel's source: which pointers it stores to, and the graph fragment in its comment.
+
+Layers share a kernel, and its fragment has the names of its first call. For another call they are
+translated by structure: what stood at an argument's place in the first call stands for what is
+handed over at that place now, and a node is the one of its operator that is handed these.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+_RETURN = re.compile(r"^#   return (%\w+(?:,\s*%\w+)*)\s*$", re.MULTILINE)
+_PRINTED = re.compile(
+    r"^#   %(\w+) : .*?= (PlaceHolder|call_function)\[target=([\w.]+)\](.*)$", re.M
+)
+_NAME = re.compile(r"%(\w+)")
+_TRITON = re.compile(r"^def (\w+)\(([^)]*)\)", re.MULTILINE)
+_STORED = re.compile(r"tl\.(store|atomic_\w+)\(\s*\(?\s*(\w+)")
+_CPP_TYPES = re.compile(r"async_compile\.cpp_pybinding\(\[(.*?)\]")
+_CPP_PARAMETERS = re.compile(r"\bkernel\(([^)]*)\)")
+_CPP_ADDED = re.compile(r"atomic_add\w*\(&?(\w+)")
+# A layer's call may be handed a tensor in the form that the first call's view made.
+_VIEWS = frozenset(
+    f"torch.ops.aten.{name}"
+    for name in (
+        *("reshape.default", "view.default", "_unsafe_view.default", "unsqueeze.default"),
+        *("squeeze.dim", "expand.default", "permute.default"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedNode:
+    """A node of the fragment, or (without a target) what the kernel is handed."""
+
+    name: str
+    target: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a kernel's source says."""
+
+    written: tuple[int, ...]  # places of the pointers that it stores to
+    added: tuple[int, ...]  # of these, those that it adds to by atomics
+    nodes: tuple[PrintedNode, ...]
+    returned: tuple[str, ...]
+
+    def places(self, contents: Sequence[frozenset[str]]) -> dict[str, int]:
+        """Placeholder -> place of the argument that holds it, by the first call's buffers."""
+        return {
+            node.name: place
+            for node in self.nodes
+            if not node.target
+            for place in [next((i for i, c in enumerate(contents) if node.name in c), None)]
+            if place is not None
+        }
+
+
+@lru_cache(maxsize=4096)
+def definition_of(source: str) -> Definition:
+    """Read the source of a Triton or C++ kernel, with its comment."""
+    returned = _RETURN.search(source)
+    nodes = tuple(
+        PrintedNode(name, "" if kind == "PlaceHolder" else target, tuple(_NAME.findall(rest)))
+        for name, kind, target, rest in _PRINTED.findall(source)
+    )
+    written, added = _pointers(source)
+    names = tuple(name.strip(" %") for name in returned[1].split(",")) if returned else ()
+    return Definition(written, added, nodes, names)
+
+
+def _pointers(source: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Places of the pointers that a kernel stores to, and of those that it adds to."""
+    if types := _CPP_TYPES.search(source):
+        pointers = types[1].split(",")
+        written = tuple(i for i, t in enumerate(pointers) if "*" in t and "const" not in t)
+        parameters = _CPP_PARAMETERS.search(source)
+        names = [p.split()[-1].lstrip("*") for p in parameters[1].split(",")] if parameters else []
+        targets = set(_CPP_ADDED.findall(source))
+        return written, tuple(i for i in written if i < len(names) and names[i] in targets)
+    stores = [(how, name) for how, name in _STORED.findall(source)]
+    stored = {name for _, name in stores}
+    for signature in _TRITON.finditer(source):
+        if signature[1].startswith("triton_"):
+            names = [name.split(":")[0].strip() for name in signature[2].split(",")]
+            return (
+                tuple(i for i, name in enumerate(names) if name in stored),
+                tuple(i for i, name in enumerate(names) if ("atomic_add", name) in stores),
+            )
+    return (), ()
+
+
+def translated(
+    definition: Definition,
+    places: Mapping[str, int],
+    contents: Sequence[frozenset[str]],
+    given: Mapping[str, tuple[str, ...]],
+    users: Mapping[str, set[str]],
+    of_target: Mapping[str, set[str]],
+) -> dict[str, set[str]]:
+    """Node of the fragment -> the graph's nodes that it may be in a call.
+
+    Args:
+        definition: of the kernel.
+        places: placeholder -> place of its argument.
+        contents: the nodes that each of the call's buffers holds.
+        given: node of the graph -> the tensors that it is handed.
+        users: the other way round.
+        of_target: operator -> its nodes.
+    """
+    names: dict[str, set[str]] = {}  # a name that is not in it may be anything
+    for node in definition.nodes:
+        if not node.target:
+            place = places.get(node.name)
+            if place is not None and place < len(contents):
+                names[node.name] = set(contents[place])
+            continue
+        sure = [names[argument] for argument in node.arguments if argument in names]
+        near = of_target.get(node.target, set())
+        for every in sure:
+            near = near & {user for name in every for user in users.get(name, ())}
+        names[node.name] = {
+            other
+            for other in near
+            if len(given[other]) == len(node.arguments)
+            and all(
+                theirs in names[own]
+                for own, theirs in zip(node.arguments, given[other], strict=True)
+                if own in names
+            )
+        }
+        if node.target in _VIEWS and len(node.arguments) == 1:
+            names[node.name] |= names.get(node.arguments[0], set())
+    return names
