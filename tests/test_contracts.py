@@ -195,6 +195,18 @@ VIOLATIONS = (
         "from numpy import load\nX = load('a')\n",
         "numpy.load",
     ),
+    _uses(
+        "Our sentences are not read again",
+        "profiler_core/analysis/wording/planted_split.py",
+        "def f(sentence):\n    return sentence.split(': ')[0]\n",
+        ".split",
+    ),
+    _uses(
+        "Our sentences are not read again",
+        "profiler_core/ui/overview/headline.py",
+        "import re\nX = re.sub('a', 'b', 'c')\n",
+        "re.sub",
+    ),
     _uses(_JSON, "pages/fusion.py", "import json\nX = json.loads('1')\n", "json.loads"),
     _uses(
         _JSON,

@@ -314,6 +314,16 @@ def test_what_costs_no_more_to_compile_has_nothing_to_earn_back(wall_ns):
     assert rows["Break-even steps"].word(1) == "costs no more"
 
 
+def test_compiled_alike_there_is_nothing_to_earn_back():
+    _, sentence, _ = break_even(
+        compiled(20_000_000, "before", 4.0), compiled(10_000_000, "after", 4.0)
+    )
+    assert sentence == (
+        "The first call costs 4.00 s; that is as much as compiling before costs, so there is "
+        "nothing to earn back."
+    )
+
+
 def test_a_compiled_baseline_of_unknown_cost_leaves_no_break_even():
     baseline = timed(20_000_000, "default", record={"spec": {"compile": True}})
     cost, sentence, rows = break_even(baseline, compiled(10_000_000, "max-autotune", 10.0))

@@ -40,7 +40,7 @@ def evidence(
         summary: of its trace; None without one.
         trace: the same.
         log: what the compiler said; None without logs.
-        no_energy: why its energy was not measured, as a part of a sentence.
+        no_energy: why its energy was not measured, a sentence.
     """
     compiled = is_compiled(record)
     measurement = record.measurement
@@ -55,18 +55,18 @@ def evidence(
         "energy": numbers.energy_per_step_j,
         "cudagraph_coverage": _coverage(trace, log, step_time_ns(measurement)),
     }
-    no_trace = "it has no trace" if summary is None else "its trace has no GPU events"
+    no_trace = "It has no trace." if summary is None else "Its trace has no GPU events."
     return Evidence(
         values,
         {
-            "step_time": "it was not timed without the profiler",
+            "step_time": "It was not timed without the profiler.",
             "kernels": no_trace,
             "launches": no_trace,
-            "graph_breaks": "it has no logs of the compiler",
-            "recompiles": "its capture did not count compilations while it was timed",
-            "compile_time": "it has neither logs of the compiler nor a timed first call",
-            "peak_memory": "its capture did not measure it",
-            "energy": no_energy or "its energy was not measured",
+            "graph_breaks": "It has no logs of the compiler.",
+            "recompiles": "Its capture did not count compilations while it was timed.",
+            "compile_time": "It has neither logs of the compiler nor a timed first call.",
+            "peak_memory": "Its capture did not measure it.",
+            "energy": no_energy or "Its energy was not measured.",
             "cudagraph_coverage": no_trace,
         },
         tuple(b.sentence for b in log.lower_bound if b.about == "graph_breaks") if log else (),
@@ -74,13 +74,10 @@ def evidence(
 
 
 def no_energy(telemetry: RunTelemetry | None) -> str | None:
-    """Why a run has no energy, as a part of a sentence; None: nothing more is known."""
+    """Why a run has no energy, a sentence; None: nothing more is known."""
     reasons = telemetry.reasons if telemetry else {}
-    for key in ("energy_per_step_j", "power_w", "phase", "gpu"):
-        if key in reasons:
-            reason = reasons[key].rstrip(".")
-            return f"{reason[:1].lower()}{reason[1:]}"
-    return None
+    keys = ("energy_per_step_j", "power_w", "phase", "gpu")
+    return next((reasons[key] for key in keys if key in reasons), None)
 
 
 def _compile_ns(seconds: float | None, compiled: bool | None) -> float | None:

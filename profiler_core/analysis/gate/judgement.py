@@ -201,7 +201,7 @@ def _plain(
         if value is None and (role == "candidate" or limit.is_change):
             return (
                 "cannot judge",
-                f"The {role} has no such number: {run_numbers.missing[quantity.key]}.",
+                f"The {role} has no such number. {run_numbers.missing[quantity.key]}",
             )
     bound = limit.bound(baseline)
     if bound is None or candidate is None:

@@ -63,12 +63,12 @@ def break_table(report: CompilationReport, most: int) -> Table:
     """Graph breaks, the most expensive first."""
     rows = tuple(
         (
-            Cell(found.cause.label, below=_place(found.place), is_code_below=True),
-            Cell(found.cause.change, below=(clipped(found.event.reason, _REASON),)),
-            Cell(format_count(found.event.n)),
-            Cell(format_duration(found.cost_ns)),
+            Cell(graph_break.cause.label, below=_place(graph_break.place), is_code_below=True),
+            Cell(graph_break.cause.change, below=(clipped(graph_break.event.reason, _REASON),)),
+            Cell(format_count(graph_break.event.n)),
+            Cell(format_duration(graph_break.cost_ns)),
         )
-        for found in report.breaks[:most]
+        for graph_break in report.breaks[:most]
     )
     heads = ("Graph break", "what to change, what PyTorch says", "met", "its share, per step")
     return Table(heads, rows, max(0, len(report.breaks) - most))

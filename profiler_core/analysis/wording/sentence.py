@@ -19,6 +19,11 @@ def plain(phrase: Phrase) -> str:
     return "".join(part if isinstance(part, str) else part.text for part in phrase)
 
 
+def ended(text: str) -> str:
+    """Text of a file, which may be a sentence or a part of one, with one full stop at its end."""
+    return text if text.endswith(".") else f"{text}."
+
+
 def capitalised(text: str) -> str:
     """The same with a capital letter at the beginning; all others stay."""
     return text[:1].upper() + text[1:]

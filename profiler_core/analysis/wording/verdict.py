@@ -8,7 +8,7 @@ from profiler_core.analysis.compilation.cost import CompileCost, NoBreakEven
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
 from profiler_core.analysis.wording.notes import not_in_turns
-from profiler_core.analysis.wording.sentence import Phrase, Statement, Strong, listed
+from profiler_core.analysis.wording.sentence import Phrase, Statement, Strong, ended, listed
 from profiler_core.analysis.wording.telemetry import fairness_statement
 from profiler_core.units import format_bytes, format_count, format_duration, format_energy
 
@@ -214,7 +214,7 @@ def _numerics(c: CandidateComparison) -> str:
         ratio = c.step_time.ratio
         return "" if ratio is None else f"A step takes {_times(c.step_time)}, ratio {ratio:.2f}."
     reason = numerics.reason or numerics.verdict
-    return f"Its results could not be checked: {reason}{'' if reason.endswith('.') else '.'}"
+    return f"Its results could not be checked: {ended(reason)}"
 
 
 def _compile_cost(c: CandidateComparison) -> str:
@@ -242,8 +242,10 @@ def break_even_clause(cost: CompileCost, baseline: str) -> str:
     beyond = cost.beyond_baseline_seconds
     more = ""
     if beyond is not None:
-        difference = f"{_seconds(abs(beyond))} {'more' if beyond > 0 else 'less'}"
-        more = f"that is {difference} than compiling {baseline} costs, "
+        difference = f"{_seconds(abs(beyond))} {'more' if beyond > 0 else 'less'} than"
+        if not beyond:
+            difference = "as much as"
+        more = f"that is {difference} compiling {baseline} costs, "
         if cost.no_break_even == NoBreakEven.NOT_DEARER:
             return f"{more}so there is nothing to earn back"
     if cost.break_even_steps is not None:

@@ -4,7 +4,6 @@ The facts are `child/abilities.py`'s; what the logs of a version cannot show is 
 of the reader of these logs.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from profiler_core.capture.interpreter import Interpreter
@@ -77,7 +76,7 @@ def _text_logs(interpreter: Interpreter) -> Finding:
         detail = "this torch knows no name of TORCH_LOGS: neither graph breaks nor recompiles"
         return Finding("compile logs", "no", detail, newer)
     lost = [
-        f"{name} is unknown to it ({tells})"
+        f"{name} is unknown to it ({tells})."
         for name, tells in _TELLS.items()
         if name not in interpreter.log_names
     ]
@@ -85,7 +84,7 @@ def _text_logs(interpreter: Interpreter) -> Finding:
     detail = f"TORCH_LOGS={value}"
     if not lost:
         return Finding("compile logs", "yes", detail)
-    return Finding("compile logs", "partly", f"{detail}; {' '.join(_sentences(lost))}", newer)
+    return Finding("compile logs", "partly", f"{detail}; {' '.join(lost)}", newer)
 
 
 def _structured_log(abilities: dict[str, Any], interpreter: Interpreter) -> Finding:
@@ -166,8 +165,3 @@ def _invisible_parts(
         return []
     rows = missing(source, version, version)
     return [row.sentence for row in rows if row.part not in left_out]
-
-
-def _sentences(parts: list[str]) -> Iterator[str]:
-    for part in parts:
-        yield part if part.endswith(".") else f"{part}."

@@ -20,9 +20,9 @@ from profiler_core.worker.process import DidNotRun
 _REFRESH_S = 1.0
 _WITHIN_S = 360.0  # doctor gives up before, with a sentence of its own
 
-_COUNTERS = "hardware counters"  # said beside its own field
-# Said about the machine whatever the workload; the rest only where something is missing.
-_ALWAYS = ("GPU", "torch")
+# Keys of docs/json.md. Said about the machine whatever the workload; the rest only where
+# something is missing.
+_ALWAYS = ("gpu", "torch")
 _REMEDY = "Name the folder of an environment that holds torch 2.1 or newer."
 
 # What the version of torch gives to a capture (keys of docs/json.md).
@@ -36,7 +36,9 @@ _OFFERS = (
     "memory",
     "several_ranks",
 )
-_LEFT_OUT = ("interpreter", "backends", "compile logs", _COUNTERS)
+# Counters are said beside their own field, backends and workloads where they are chosen.
+_LEFT_OUT = ("interpreter", "backends", "compile_logs", "hardware_counters")
+_CHOSEN = ("backend_", "workload_")
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -86,9 +88,9 @@ class Machine(msgspec.Struct, frozen=True):
         if self.can_capture or not self.findings:
             return None
         first = self.findings[0]
-        remedy = first.remedy or ""
-        # doctor's words are those of a shell.
-        return BadInput(f"{first.detail}.", remedy=_REMEDY if "--python" in remedy else remedy)
+        # What doctor says of an interpreter to change it is for a shell.
+        remedy = _REMEDY if first.key == "torch" else first.remedy or ""
+        return BadInput(f"{first.detail}.", remedy=remedy)
 
     def missing_for(self, workload: str) -> BadInput | None:
         """What a built-in workload needs and this environment lacks; None: nothing."""
@@ -119,7 +121,7 @@ class Machine(msgspec.Struct, frozen=True):
     def counters_missing(self) -> str | None:
         """Why no hardware counters can be measured, with what to do; None: they can."""
         for finding in self.findings:
-            if finding.what == _COUNTERS and finding.state != "yes":
+            if finding.key == "hardware_counters" and finding.state != "yes":
                 return f"{finding.detail}. {finding.remedy or ''}".strip()
         return None
 
@@ -185,7 +187,7 @@ def machine_card(python: str | None) -> None:
 def _card(machine_answer: Machine) -> str:
     if machine_answer.unusable:
         return "<p class=fs-note>Nothing can be captured with it.</p>"
-    always = [f for f in machine_answer.findings if f.what in _ALWAYS]
+    always = [f for f in machine_answer.findings if f.key in _ALWAYS]
     offers = [f for f in machine_answer.findings if f.key in _OFFERS]
     complete = [f.what for f in offers if f.state == "yes"]
     lines = [_line(finding) for finding in always]
@@ -204,8 +206,8 @@ def _missing(machine_answer: Machine) -> list[Finding]:
         finding
         for finding in machine_answer.findings
         if finding.state != "yes"
-        and finding.what not in _LEFT_OUT
-        and not finding.what.startswith(("backend ", "workload "))
+        and finding.key not in _LEFT_OUT
+        and not finding.key.startswith(_CHOSEN)
     ]
 
 

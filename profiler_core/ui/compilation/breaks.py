@@ -10,6 +10,7 @@ from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.model.compilation import Frame, LimitHit
 from profiler_core.session.run import Run
 from profiler_core.ui.compilation.data import Compiled
+from profiler_core.ui.links import plain_label
 from profiler_core.ui.page import section
 from profiler_core.units import format_count, format_duration
 
@@ -102,7 +103,8 @@ def _break(run: Run, report: BreakReport, total_ns: float, *, expanded: bool) ->
         price = "no cost"
     else:
         price = f"met {_times(graph_break.n)}"
-    label = f"{_plain(report.cause.label)} · {_plain(place_text(frame.file, frame.line))} · {price}"
+    place = plain_label(place_text(frame.file, frame.line))
+    label = f"{plain_label(report.cause.label)} · {place} · {price}"
     with st.expander(label, expanded=expanded):
         dynamo_location = ""
         if (frame.file, frame.line) != (graph_break.file, graph_break.line):
@@ -140,8 +142,3 @@ def _more(reason: str, url: str, gb_id: str | None) -> str:
 
 def _times(n: int) -> str:
     return "once" if n == 1 else f"{format_count(n)} times"
-
-
-def _plain(text: str) -> str:
-    """Labels of expanders are Markdown."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$:" else c for c in text)

@@ -11,6 +11,7 @@ from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.ledger.bandwidth import Bandwidth, bandwidth
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import FusionGroup, short_name
+from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.figures.names import plain_kernel_name
 from profiler_core.session.pair import Pair
 from profiler_core.ui.counters.words import traffic_sentence, use_sentence
@@ -80,7 +81,7 @@ def _about(folded: FoldedGroup) -> str:
     if folded.occurrence is not None:
         parts.append(f"It runs {folded.occurrence}; times are averages over all steps.")
     parts.append(escape(how_known(group) if group.kind == "matched" else what_kind(group)))
-    parts.extend(f"{escape(note[:1].upper() + note[1:])}." for note in group.notes[:8])
+    parts.extend(f"{escape(capitalised(note))}." for note in group.notes[:8])
     return " ".join(parts)
 
 

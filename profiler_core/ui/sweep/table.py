@@ -1,9 +1,8 @@
 """The points of a sweep in numbers, each with the way to its comparison."""
 
-from html import escape
+from dataclasses import replace
 
-import streamlit as st
-
+from profiler_core.analysis.rows.table import Cell, Table, Tone
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.analysis.wording.sweep import short_failure, value_text
@@ -11,17 +10,19 @@ from profiler_core.store.sweeps import SweepGroup
 from profiler_core.ui.choice import query_of
 from profiler_core.ui.links import href
 from profiler_core.ui.page import section
+from profiler_core.ui.table import show_table
 from profiler_core.units import format_bytes, format_count, format_duration
 
-_CLASS = {"faster": "fs-b", "slower": "fs-w", "wrong_numerics": "fs-w"}
+_TONE: dict[str | None, Tone] = {"faster": "better", "slower": "worse", "wrong_numerics": "worse"}
 _LONGEST_VALUE = 40  # characters
+_UNKNOWN = Cell("–")
 
 
 def show_points(group: SweepGroup, sweep: Sweep) -> None:
     """One row for each point and candidate; the value opens the point's comparison."""
     section("Each point", "A value opens its comparison: where the time went, and what was fused.")
     keys = {point.path: tuple(entry.key for entry in point.entries) for point in group.points}
-    heads = [
+    heads = (
         sweep.label.capitalize(),
         "",
         f"Step, {sweep.baseline}",
@@ -32,62 +33,55 @@ def show_points(group: SweepGroup, sweep: Sweep) -> None:
         "Memory, compiled",
         "Compile time",
         "Break-even steps",
-    ]
+    )
     rows = []
     for point in sweep.points:
-        link = href("overview", query_of(keys[point.path]))
-        for number, variant in enumerate(point.variants[1:] or point.variants):
-            rows.append(
-                (_value(point, link) if number == 0 else "", *_cells(sweep, point, variant))
-            )
-    used = [n for n in range(len(heads)) if n < 2 or any(row[n] != "–" for row in rows)]
+        name = clipped(value_text(point), _LONGEST_VALUE)
+        value = Cell(name, href=href("overview", query_of(keys[point.path])))
+        for variant in point.variants[1:] or point.variants:
+            rows.append((value, *_cells(sweep, point, variant)))
+            value = Cell("")
+    used = [n for n in range(len(heads)) if n < 2 or any(row[n] is not None for row in rows)]
     if len(sweep.series) < 2:  # one candidate, or only the baseline: no need to name it
         used.remove(1)
-    who = {1: " class=fs-who"}
-    head = "".join(f"<th{who.get(n, '')}>{escape(heads[n])}</th>" for n in used)
-    body = "".join(
-        "<tr>" + "".join(f"<td{who.get(n, '')}>{row[n]}</td>" for n in used) + "</tr>"
-        for row in rows
-    )
-    st.html(
-        "<div class=fs-scroll><table class='fs-t fs-sweep'>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    cells = tuple(tuple(row[n] or _UNKNOWN for n in used) for row in rows)
+    kind = "fs-sweep fs-of-candidates" if 1 in used else "fs-sweep"
+    show_table(Table(tuple(heads[n] for n in used), cells), kind)
 
 
-def _value(point: SweepPoint, link: str) -> str:
-    text = escape(clipped(value_text(point), _LONGEST_VALUE))
-    return f'<a class=fs-link target=_self href="{escape(link)}">{text}</a>'
-
-
-def _cells(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> tuple[str, ...]:
-    base = point.baseline
-    interval = (
-        "–"
-        if variant.interval is None
-        else f"{variant.interval[0]:.2f} to {variant.interval[1]:.2f}"
-    )
-    ratio = "–"
-    if variant.ratio is not None:
-        ratio = f"<span class='{_CLASS.get(variant.verdict or '', '')}'>{variant.ratio:.2f}</span>"
-    if variant.verdict == "wrong_numerics":
-        interval = "<span class=fs-w>wrong results</span>"
-    cost = variant.compile
+def _cells(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> tuple[Cell | None, ...]:
+    """None: nothing is known."""
+    base, cost, interval = point.baseline, variant.compile, variant.interval
+    other = None if variant is base else variant
+    steps = cost.no_break_even
+    if cost.break_even_steps is not None:
+        steps = format_count(cost.break_even_steps)
+    range_text = None if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
+    ratio = _cell(None if variant.ratio is None else f"{variant.ratio:.2f}")
+    is_wrong = variant.verdict == "wrong_numerics"
     return (
-        escape(variant.series),
+        Cell(variant.series),
         _step(base),
-        _step(variant) if variant is not base else "–",
-        ratio,
-        interval,
-        format_bytes(sweep.peak_bytes(base)),
-        format_bytes(sweep.peak_bytes(variant)) if variant is not base else "–",
-        "–" if cost.seconds is None else format_duration(cost.seconds * 1e9),
-        cost.no_break_even or format_count(cost.break_even_steps),
+        other and _step(other),
+        ratio and replace(ratio, tone=_TONE.get(variant.verdict, "")),
+        Cell("wrong results", "worse") if is_wrong else _cell(range_text),
+        _bytes(sweep.peak_bytes(base)),
+        other and _bytes(sweep.peak_bytes(other)),
+        _cell(None if cost.seconds is None else format_duration(cost.seconds * 1e9)),
+        _cell(steps),
     )
 
 
-def _step(variant: VariantAtPoint) -> str:
+def _cell(text: str | None) -> Cell | None:
+    return None if text is None else Cell(text)
+
+
+def _bytes(n: int | None) -> Cell | None:
+    return None if n is None else Cell(format_bytes(n))
+
+
+def _step(variant: VariantAtPoint) -> Cell | None:
     failure = short_failure(variant)
-    if failure is None:
-        return format_duration(variant.step_time_ns)
-    return f"<span class=fs-w title='{escape(variant.error or '')}'>{escape(failure)}</span>"
+    if failure is not None:
+        return Cell(failure, "worse", note=variant.error or "")
+    return None if variant.step_time_ns is None else Cell(format_duration(variant.step_time_ns))

@@ -7,6 +7,7 @@ which explain idle time, stand out. Legend order is stack order.
 from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.figures.theme import palette
 from profiler_core.timeline.host_categories import HOST_CATEGORIES
 
@@ -52,4 +53,4 @@ def legend(present: set[str], *, dark: bool) -> tuple[LegendEntry, ...]:
 
 
 def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return capitalised(text)

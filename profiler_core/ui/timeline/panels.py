@@ -10,6 +10,7 @@ import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.operator_arguments import arguments_text
+from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.timeline.host_categories import HOST_CATEGORIES
 from profiler_core.timeline.span import SpanRow, busy_in_span
 from profiler_core.ui.timeline.component import Picked
@@ -77,7 +78,7 @@ def _facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str]]:
     facts: list[tuple[str, str | None]] = [
         ("Run", f"{run.label} ({run.role})"),
         ("Where", track_label(event.track)),
-        ("Category", label[:1].upper() + label[1:]),
+        ("Category", capitalised(label)),
         ("Duration", format_duration(event.dur_ns)),
         ("Starts", _start(picked)),
         ("Operators", " › ".join(event.operators) or None),
