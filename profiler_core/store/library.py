@@ -75,14 +75,19 @@ class Comparable:
 
     @property
     def title(self) -> str:
-        """The workload, or the name of what was uploaded; a sample's folder, chosen to tell."""
+        """The name that the capture was given, else the workload, else that of what was uploaded.
+
+        Of a sample its folder, chosen to tell.
+        """
         if self.origin == "sample":
             return self.path.name
         for entry in self.entries:
-            if entry.run.workload:
+            given = entry.run.spec.get("name")
+            subject = given if isinstance(given, str) and given else entry.run.workload
+            if subject:
                 point = entry.run.sweep  # the points of a sweep differ in nothing else
                 at = "" if point is None else f", {point.label or point.name} {point.value}"
-                return f"{entry.run.workload}{at}"
+                return f"{subject}{at}"
         return " and ".join(entry.run.name or entry.path.name for entry in self.entries[:2])
 
     @property

@@ -110,14 +110,17 @@ def _names(
 ) -> list[str]:
     """What is chosen is called as on the page."""
     labels = dict(zip(near, labels_of(list(near.values())), strict=True))
-    if len(chosen) > 1 and set(chosen) <= set(near):
+    if len(chosen) > 1:
         labels |= dict(zip(chosen, labels_of(list(chosen.values())), strict=True))
-    return [
-        labels.get(key)
-        or f"{everything[key].run.workload or everything[key].path.parent.name} · "
-        f"{everything[key].variant}"
-        for key in options
-    ]
+    return [labels.get(key) or _far_name(everything[key]) for key in options]
+
+
+def _far_name(entry: Entry) -> str:
+    """A run of another comparison: the name that it was given, else its workload and variant."""
+    run = entry.run
+    if run.variant and run.name:
+        return run.name
+    return f"{run.workload or entry.path.parent.name} · {entry.variant}"
 
 
 def unique_labels(labels: dict[str, str]) -> dict[str, str]:

@@ -42,6 +42,11 @@ def test_runs_of_one_folder_are_one_comparison_with_the_baseline_first(home):
     assert library.entry("run/c1/default").run.variant == "default"
 
 
+def test_a_capture_is_called_as_it_was_named(home):
+    put(home / "runs", "c1", "eager", role="baseline", spec={"name": "before the fix"})
+    assert only_group().title == "before the fix"
+
+
 def test_candidates_come_in_the_order_in_which_they_were_timed(home):
     def timed(order):
         rounds = [{"index": 0, "order": order, "n_steps": 1, "wall_ns": 5}]
