@@ -82,12 +82,14 @@ class Comparable:
         if self.origin == "sample":
             return self.path.name
         for entry in self.entries:
+            point = entry.run.sweep  # the points of a sweep differ in nothing else
+            if point is not None and entry.run.workload:
+                return f"{entry.run.workload}, {point.label or point.name} {point.value}"
             given = entry.run.spec.get("name")
-            subject = given if isinstance(given, str) and given else entry.run.workload
-            if subject:
-                point = entry.run.sweep  # the points of a sweep differ in nothing else
-                at = "" if point is None else f", {point.label or point.name} {point.value}"
-                return f"{subject}{at}"
+            if isinstance(given, str) and given:
+                return given
+            if entry.run.workload:
+                return entry.run.workload
         return " and ".join(entry.run.name or entry.path.name for entry in self.entries[:2])
 
     @property

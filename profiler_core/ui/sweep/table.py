@@ -62,11 +62,11 @@ def _cells(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> tuple[Ce
     return (
         Cell(variant.series),
         _step(base),
-        other and _step(other),
-        ratio and replace(ratio, tone=_TONE.get(variant.verdict, "")),
+        None if other is None else _step(other),
+        None if ratio is None else replace(ratio, tone=_TONE.get(variant.verdict, "")),
         Cell("wrong results", "worse") if is_wrong else _cell(range_text),
         _bytes(sweep.peak_bytes(base)),
-        other and _bytes(sweep.peak_bytes(other)),
+        None if other is None else _bytes(sweep.peak_bytes(other)),
         _cell(None if cost.seconds is None else format_duration(cost.seconds * 1e9)),
         _cell(steps),
     )
