@@ -53,7 +53,7 @@ def _cells(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> tuple[Ce
     """None: nothing is known."""
     base, cost, interval = point.baseline, variant.compile, variant.interval
     other = None if variant is base else variant
-    steps = cost.no_break_even
+    steps: str | None = cost.no_break_even
     if cost.break_even_steps is not None:
         steps = format_count(cost.break_even_steps)
     range_text = None if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
