@@ -10,11 +10,11 @@ from profiler_core.agents.answer import page
 from profiler_core.agents.kernel_names import short_names
 from profiler_core.agents.runs import path_of
 from profiler_core.answers.counters import CountedKernel, CountersTotals, counters_answer
-from profiler_core.answers.ranks import RanksAnswer
+from profiler_core.answers.ranks import RanksAnswer, ranks_answer
 from profiler_core.answers.sweep import SweepAnswer, sweep_answer
 from profiler_core.cli.counters import report_of
-from profiler_core.cli.ranks import ranks_answer_of
 from profiler_core.cli.sweep_runs import sweep_at
+from profiler_core.session.job import jobs_at
 
 _FEW_ROWS = 10
 
@@ -41,7 +41,7 @@ def ranks(run: str) -> RanksAnswer:
 
     run: the id of a run of several ranks, or a folder of rank traces, or a whole capture.
     """
-    return ranks_answer_of(str(path_of(run)))
+    return ranks_answer(jobs_at(str(path_of(run))))
 
 
 def counters(run: str, contains: str = "", offset: int = 0, limit: int = _FEW_ROWS) -> CountersPage:

@@ -3,20 +3,21 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from profiler_core.analysis.ranks.comparison import Measure, overlap_share
-from profiler_core.analysis.ranks.job import CollectiveRow, Job, Straggler
+from profiler_core.analysis.ranks.comparison import overlap_share
+from profiler_core.analysis.ranks.job import CollectiveRow, Straggler
 from profiler_core.analysis.ranks.matching import Arrival
 from profiler_core.analysis.ranks.rank_time import StepTime
 from profiler_core.analysis.wording.ranks import headline
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.record import Answer, told
 from profiler_core.ranks.hta.answer import HtaAnswer
+from profiler_core.session.job import PlacedJob, compared
 
 _OF_ALL = told("of all ranks together")
 
 
-class RankAnswer(Answer, frozen=True):
-    """One rank, per step."""
+class RankTimes(Answer, frozen=True):
+    """One rank, per step: means over the steps that all ranks have."""
 
     rank: int
     step_ns: float
@@ -29,6 +30,11 @@ class RankAnswer(Answer, frozen=True):
     made_wait_ns: float
     n_last: float
     overlap_share: float | None
+
+
+class RankAnswer(RankTimes, frozen=True):
+    """One rank with its single steps."""
+
     steps: Annotated[tuple[StepTime, ...], told("{keys}")]
 
 
@@ -85,21 +91,16 @@ class RanksAnswer(Answer, frozen=True):
     ] = None
 
 
-def ranks_answer(
-    jobs: Sequence[tuple[str, Job]], compared: Sequence[Measure], hta: HtaAnswer | None = None
-) -> RanksAnswer:
-    """Of the jobs, each with its place; `compared` are their measures side by side."""
-    return RanksAnswer(
-        tuple(_job(source, job) for source, job in jobs),
-        tuple(map(MeasureAnswer.of, compared)),
-        hta,
-    )
+def ranks_answer(jobs: Sequence[PlacedJob], hta: HtaAnswer | None = None) -> RanksAnswer:
+    """Of jobs side by side, the baseline first."""
+    return RanksAnswer(tuple(map(_job, jobs)), tuple(map(MeasureAnswer.of, compared(jobs))), hta)
 
 
-def _job(source: str, job: Job) -> JobAnswer:
+def _job(placed: PlacedJob) -> JobAnswer:
+    job = placed.job
     return JobAnswer.of(
         job,
-        source=source,
+        source=placed.source,
         headline=plain(headline(job)),
         overlap_share=overlap_share(job),
         ranks=tuple(map(RankAnswer.of, job.ranks)),

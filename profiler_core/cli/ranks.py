@@ -5,23 +5,21 @@ A place is a run of several ranks, a folder, a zip or a URL of rank traces, or a
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from profiler_core import run_directory
-from profiler_core.analysis.ranks.comparison import Measure, measures
+from profiler_core.analysis.ranks.comparison import Measure
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.wording.ranks import evidence, headline
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.encoding import write_json
-from profiler_core.answers.ranks import RanksAnswer, ranks_answer
+from profiler_core.answers.ranks import ranks_answer
 from profiler_core.cli.table import table
 from profiler_core.errors import FusionscopeError
 from profiler_core.ranks.hta.answer import Figure, HtaAnswer
 from profiler_core.ranks.hta.process import hta_answer
-from profiler_core.ranks.job_at import LocatedJob, job_at
-from profiler_core.ranks.jobs_below import runs_inside, runs_packed
-from profiler_core.ranks.rank_sets import record_in
-from profiler_core.ranks.remote import is_url
+from profiler_core.session.job import PlacedJob, compared, jobs_at
+from profiler_core.session.reading import InProcess
 from profiler_core.units import (
     format_bytes,
     format_change,
@@ -52,40 +50,33 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it. Returns 3 where no rank could be read, else 0."""
-    sources = [arguments.baseline, *arguments.places] if arguments.baseline else arguments.places
-    sources = [part for source in sources for part in _jobs_at(source)]
+    places = [arguments.baseline, *arguments.places] if arguments.baseline else arguments.places
+    reading = InProcess(arguments.scheduler, arguments.processes)
     jobs = [
-        job_at(
-            source,
-            scheduler=arguments.scheduler,
-            n_processes=arguments.processes,
-            progress=None if arguments.json else _Shown(source),
+        job
+        for place in places
+        for job in jobs_at(
+            place, reading if arguments.json else replace(reading, progress=_Shown(place))
         )
-        for source in sources
     ]
-    compared = measures(tuple(job_read.job for job_read in jobs)) if len(jobs) > 1 else ()
-    hta = _hta_result(sources, jobs) if arguments.hta else None
+    hta = _hta_result(jobs) if arguments.hta else None
     if arguments.json:
-        places = zip(sources, (job_read.job for job_read in jobs), strict=True)
-        write_json(ranks_answer(tuple(places), compared, hta))
+        write_json(ranks_answer(jobs, hta))
     else:
-        print(
-            "\n\n".join(
-                _text(source, job_read) for source, job_read in zip(sources, jobs, strict=True)
-            )
-        )
-        if compared:
-            print("\n" + _comparison_text(sources, compared))
+        print("\n\n".join(map(_text, jobs)))
+        if len(jobs) > 1:
+            print("\n" + _comparison_text(jobs))
         if hta is not None:
             print("\n" + _hta_text(hta))
     return 0 if all(job_read.job.ranks for job_read in jobs) else 3
 
 
-def _hta_result(sources: list[str], jobs: list[LocatedJob]) -> HtaAnswer:
+def _hta_result(jobs: list[PlacedJob]) -> HtaAnswer:
     """HTA on the last job, against the first where there are several."""
-    baseline = (sources[0], jobs[0].rank_files) if len(jobs) > 1 else None
+    last = jobs[-1]
+    baseline = (jobs[0].source, jobs[0].rank_files) if len(jobs) > 1 else None
     try:
-        return hta_answer(sources[-1], jobs[-1].rank_files, baseline)
+        return hta_answer(last.source, last.rank_files, baseline)
     except FusionscopeError as error:  # our own numbers stand
         return HtaAnswer(None, f"{error.problem} {error.remedy}", (), ())
 
@@ -117,23 +108,6 @@ def _figure(figure: Figure, value: float | None) -> str:
     return f"{value:.4g}"
 
 
-def _jobs_at(source: str) -> list[str]:
-    """The jobs of a folder or a zip of several, the baseline first; any other place is one job."""
-    path = Path(source).expanduser()
-    if is_url(source) or not path.exists() or (path / run_directory.RUN_JSON).is_file():
-        return [source]
-    inside = runs_inside(path) if path.is_dir() else runs_packed(path)
-    return [str(job) for job in sorted(inside, key=_comes_later)] or [source]
-
-
-def _comes_later(job: Path) -> bool:
-    """True unless the role, or without a record the name, says that it is the baseline."""
-    record = record_in(job)
-    if record is None or record.role is None:
-        return "eager" not in f"{job.name} {record.variant if record else ''}".lower()
-    return record.role != "baseline"
-
-
 class _Shown:
     """Progress on one line of the terminal; nothing is printed without a terminal."""
 
@@ -146,16 +120,8 @@ class _Shown:
             print(f"\r{self._place}: {n_read} of {total} ranks", end=end, file=sys.stderr)
 
 
-def ranks_answer_of(source: str) -> RanksAnswer:
-    """What `ranks PLACE --json` prints, without a second opinion."""
-    sources = _jobs_at(source)
-    jobs = tuple(job_at(job_source).job for job_source in sources)
-    compared = measures(jobs) if jobs[1:] else ()
-    return ranks_answer(tuple(zip(sources, jobs, strict=True)), compared)
-
-
-def _text(source: str, job_read: LocatedJob) -> str:
-    job = job_read.job
+def _text(placed: PlacedJob) -> str:
+    job = placed.job
     verdict = f"{plain(headline(job))}. {evidence(job)}".strip()
     rows = [
         [
@@ -172,7 +138,7 @@ def _text(source: str, job_read: LocatedJob) -> str:
     ]  # fmt: skip
     head = ["", "step", "compute", "exposed comm.", "exposed copy", "idle", "communication",
             "overlap", "waited", "made others wait"]  # fmt: skip
-    parts = [f"{source} · {len(job.ranks)} ranks · {job.n_steps} steps\n{verdict}"]
+    parts = [f"{placed.source} · {len(job.ranks)} ranks · {job.n_steps} steps\n{verdict}"]
     if rows:
         parts.append(table(head, rows))
     if len(job.ranks) > len(rows):
@@ -206,10 +172,10 @@ def _bandwidth(value: float | None) -> str:
     return "–" if value is None else f"{format_bytes(value)}/s"
 
 
-def _comparison_text(sources: list[str], compared: tuple[Measure, ...]) -> str:
-    names = [Path(source).name or source for source in sources]
+def _comparison_text(jobs: list[PlacedJob]) -> str:
+    names = [Path(placed.source).name or placed.source for placed in jobs]
     rows = []
-    for measure in compared:
+    for measure in compared(jobs):
         first = measure.values[0]
         cells = []
         for number, value in enumerate(measure.values):

@@ -7,6 +7,7 @@ from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers,
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.verdict import leading
 from profiler_core.model.review import Review
 from profiler_core.session.comparison import Comparison
@@ -20,6 +21,7 @@ class Contents:
     sides: tuple[Side, ...]  # kernels in categories that all runs share
     explanations: tuple[Explanation, ...]  # of the candidates
     compilations: tuple[CompilationReport | None, ...]  # of all runs; None: no compiler spoke
+    jobs: tuple[Job | None, ...]  # of all runs; None: it ran as one process
     kernels: tuple[KernelRow, ...]  # of the runs in kernel_runs
     kernel_runs: tuple[int, ...]  # places of the runs that have a trace
     made_at: str  # ISO 8601, UTC
@@ -67,6 +69,7 @@ def gather(comparison: Comparison, *, now: datetime | None = None) -> Contents:
             comparison.compilation_of(index) if run.compiler_spoke else None
             for index, run in enumerate(comparison.runs)
         ),
+        jobs=tuple(run.job for run in comparison.runs),
         kernels=comparison.kernels,
         kernel_runs=comparison.traced,
         made_at=moment.isoformat(timespec="seconds"),

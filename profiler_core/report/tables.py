@@ -9,6 +9,9 @@ import msgspec
 import polars as pl
 
 from profiler_core.analysis.measures import measures
+from profiler_core.answers.encoding import plain
+from profiler_core.answers.explanation import BarHead, finding_answer
+from profiler_core.answers.ranks import RankTimes
 from profiler_core.report.contents import Contents
 from profiler_core.spreadsheet import harmless
 
@@ -69,12 +72,7 @@ def _waterfall(contents: Contents) -> list[Row]:
     return [
         {
             "candidate": contents.labels[number + 1],
-            "class": row.key,
-            "label": row.label,
-            "baseline_ns": row.baseline_ns,
-            "candidate_ns": row.candidate_ns,
-            "delta_ns": row.delta_ns,
-            "estimated": row.estimated,
+            **plain(BarHead.of(row, class_=row.key)),
         }
         for number, explanation in enumerate(contents.explanations)
         if explanation.waterfall is not None
@@ -111,16 +109,19 @@ def _findings(contents: Contents) -> list[Row]:
     return [
         {
             "candidate": contents.labels[number + 1],
-            "key": finding.key,
-            "title": finding.title,
-            "evidence": finding.evidence,
-            "advice": finding.advice,
-            "at_stake_ns": finding.at_stake_ns,
-            "at_most": finding.is_bound,
-            "one_off_ns": finding.one_off_ns,
+            **plain(finding_answer(finding)),
         }
         for number, explanation in enumerate(contents.explanations)
         for finding in explanation.findings or ()
+    ]
+
+
+def _ranks(contents: Contents) -> list[Row]:
+    return [
+        {"run": label, **plain(RankTimes.of(row))}
+        for label, job in zip(contents.labels, contents.jobs, strict=True)
+        if job is not None
+        for row in job.ranks
     ]
 
 
@@ -219,4 +220,5 @@ _TABLES: Mapping[str, Callable[[Contents], list[Row]]] = {
     "graph_breaks": _breaks,
     "recompiles": _recompiles,
     "environment": _environment,
+    "ranks": _ranks,
 }

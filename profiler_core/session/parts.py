@@ -8,6 +8,7 @@ from typing import Literal, TypeVar, cast
 
 import msgspec
 
+from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.run_labels import own_name
 from profiler_core.errors import BadInput, Cancelled, FusionscopeError
 from profiler_core.ingest.counters.reader import RunCounters, read_run_counters
@@ -19,10 +20,12 @@ from profiler_core.model.inductor import InductorLog
 from profiler_core.model.memory_snapshot import MemorySnapshot
 from profiler_core.model.run import RunFiles, RunRecord
 from profiler_core.model.trace import Trace
+from profiler_core.ranks.find import RankFiles, find_ranks, has_ranks
 from profiler_core.session.cache import SHARED, Cache
+from profiler_core.session.job import job_of_ranks
 from profiler_core.session.reading import InProcess, Reading
 
-Part = Literal["trace", "stacks", "compile log", "generated code", "memory snapshot"]
+Part = Literal["trace", "stacks", "compile log", "generated code", "memory snapshot", "ranks"]
 
 T = TypeVar("T")
 
@@ -149,6 +152,28 @@ class RunParts:
         path = self._files.sources
         return {} if path is None else self._answer("sources", lambda: read_kept_sources(path))
 
+    @property
+    def rank_files(self) -> RankFiles | None:
+        """The traces of all ranks of its job; None: it ran as one process."""
+        path = self.path
+
+        def ranks() -> RankFiles | None:
+            return find_ranks(str(path)) if path.is_dir() and has_ranks(path) else None
+
+        return self._attempt("ranks", "rank files", ranks)
+
+    @property
+    def job(self) -> Job | None:
+        """What all ranks say together; None: it ran as one process."""
+        rank_files = self.rank_files
+        if rank_files is None:
+            return None
+        return self._attempt(
+            "ranks",
+            "job",
+            lambda: job_of_ranks(str(self.path), rank_files, self._reading, self._cache),
+        )
+
     # What is wrong with it
 
     def problems(self, *parts: Part) -> tuple[Problem, ...]:
@@ -172,6 +197,7 @@ class RunParts:
             "compile log": lambda: self.compile_log,
             "generated code": lambda: self.code,
             "memory snapshot": lambda: self.snapshot,
+            "ranks": lambda: self.job,
         }
         return questions[part]()
 

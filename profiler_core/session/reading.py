@@ -6,9 +6,11 @@ starts processes and shows how far they are (`ui/reading.py`).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from profiler_core.analysis.ranks.job import Job
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.memory_snapshot.open import open_snapshot
@@ -18,6 +20,8 @@ from profiler_core.model.inductor import InductorLog
 from profiler_core.model.memory_snapshot import MemorySnapshot
 from profiler_core.model.run import RunFiles
 from profiler_core.model.trace import Trace
+from profiler_core.ranks.find import RankFiles
+from profiler_core.ranks.job_of import Progress, kept_job
 
 
 class Reading(Protocol):
@@ -47,9 +51,26 @@ class Reading(Protocol):
     def code(self, paths: Sequence[Path]) -> InductorLog:
         """Graphs and generated kernels in structured logs."""
 
+    def bring_job(self, source: str, rank_files: RankFiles) -> None:
+        """As `bring_trace`, for the ranks of a job; `source` is where they lie."""
 
+    def job(self, rank_files: RankFiles) -> Job:
+        """What the ranks of a job say together."""
+
+
+@dataclass(frozen=True)
 class InProcess:
-    """Reads everything in this process."""
+    """Reads everything in this process, and ranks in processes below it.
+
+    Args:
+        scheduler: address of the Dask cluster that reduces ranks; None: this machine.
+        n_processes: for ranks; one a CPU by default.
+        progress: of ranks, called with (done, in all); to cancel, raise `Cancelled` in it.
+    """
+
+    scheduler: str | None = None
+    n_processes: int | None = None
+    progress: Progress | None = None
 
     def bring_trace(self, path: Path) -> None:
         """Nothing: `trace` reads."""
@@ -72,3 +93,10 @@ class InProcess:
     def code(self, paths: Sequence[Path]) -> InductorLog:
         """As `read_inductor`."""
         return read_inductor(paths)
+
+    def bring_job(self, source: str, rank_files: RankFiles) -> None:
+        """Nothing: `job` reads."""
+
+    def job(self, rank_files: RankFiles) -> Job:
+        """As `kept_job`."""
+        return kept_job(rank_files, self.scheduler, self.n_processes, self.progress)

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 import streamlit as st
 
+from profiler_core.analysis.ranks.job import Job
 from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest import open as traces
 from profiler_core.ingest.compile_log.apart import read_apart
@@ -24,6 +25,8 @@ from profiler_core.model.inductor import InductorLog
 from profiler_core.model.memory_snapshot import MemorySnapshot
 from profiler_core.model.run import RunFiles
 from profiler_core.model.trace import Trace
+from profiler_core.ranks.find import RankFiles
+from profiler_core.ranks.job_cache import cached_job
 from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
 from profiler_core.ui.trace_reader import TraceReaders
@@ -72,6 +75,26 @@ class PageReading:
     def code(self, paths: Sequence[Path]) -> InductorLog:
         """Graphs and kernels; large logs are read by a subprocess."""
         return read_inductor_apart(paths)
+
+    def bring_job(self, source: str, rank_files: RankFiles) -> None:
+        """Draw progress while a subprocess combines the ranks for the first time."""
+        if cached_job(rank_files) is not None:
+            return
+        bar = st.empty()
+        for progress in _rank_readers().read(Path(source)):
+            n_read, total = progress.done or 0, progress.total or len(rank_files.files)
+            text = f"Reading {n_read} of {total} ranks of {rank_files.name.replace('`', '')}"
+            bar.progress(progress.share, text=text)
+        bar.empty()
+
+    def job(self, rank_files: RankFiles) -> Job:
+        """As the subprocess left it."""
+        job = cached_job(rank_files)
+        if job is None:
+            raise BadInput(
+                f"The ranks of {rank_files.name} could not be kept.", remedy="Reload the page."
+            )
+        return job
 
 
 _PAGE_READING = PageReading()
@@ -138,6 +161,11 @@ def _sentence(path: Path, progress: Progress) -> str:
 @st.cache_resource(show_spinner=False)
 def _readers() -> TraceReaders:
     return TraceReaders()
+
+
+@st.cache_resource(show_spinner=False)
+def _rank_readers() -> TraceReaders:
+    return TraceReaders("profiler_core.ranks")
 
 
 @st.cache_resource(show_spinner=False)

@@ -7,7 +7,7 @@ from profiler_core.capture.spec import CaptureSpec, parse_variants
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.ranks.find import find_ranks
-from profiler_core.ranks.job_at import job_at
+from profiler_core.ranks.job_of import job_of
 from tests.capture.conftest import SHORT, processes_with
 
 pytestmark = pytest.mark.torch
@@ -50,7 +50,7 @@ def test_the_traces_say_their_rank_and_their_collectives(captured, monkeypatch):
         assert trace.metadata["distributedInfo"]["rank"] == rank
         assert trace.metadata["distributedInfo"]["backend"] == "gloo"
     # Without a GPU nothing can be said of waiting: one sentence a rank, and no error.
-    job = job_at(str(run.directory)).job
+    job = job_of(find_ranks(str(run.directory)))
     assert job.ranks == ()
     assert len([note for note in job.notes if "no GPU events" in note]) == 2
 

@@ -17,7 +17,7 @@ from profiler_core.ranks.find import find_ranks  # noqa: E402
 from profiler_core.ranks.hta import ask as asking  # noqa: E402
 from profiler_core.ranks.hta.ask import ask_hta  # noqa: E402
 from profiler_core.ranks.hta.frames import STREAM_ZERO, Frames, add_rank  # noqa: E402
-from profiler_core.ranks.job_at import job_at  # noqa: E402
+from profiler_core.ranks.job_of import job_of  # noqa: E402
 from tests.builders import a_trace, kernel, launch, step  # noqa: E402
 from tests.ranks.hta_traces import write_counters, write_job  # noqa: E402
 
@@ -26,9 +26,9 @@ KINDS = ("eager", "compiled")
 
 
 def asked(folder, baseline=None):
-    found = job_at(str(folder))
+    ranks = find_ranks(str(folder))
     before = find_ranks(str(baseline)) if baseline else None
-    return {a.key: a for a in ask_hta(found.rank_files, found.job, before).analyses}
+    return {a.key: a for a in ask_hta(ranks, job_of(ranks), before).analyses}
 
 
 @pytest.fixture(scope="module")
@@ -344,8 +344,8 @@ def test_without_hta_our_own_numbers_stand(jobs, monkeypatch, error):
         return real(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", hidden)
-    found = job_at(str(jobs["compiled"][0].parent))
-    answer = ask_hta(found.rank_files, found.job)
+    ranks = find_ranks(str(jobs["compiled"][0].parent))
+    answer = ask_hta(ranks, job_of(ranks))
     assert answer.version is None
     assert "cannot be used here" in answer.problem
     own = {a.key: a for a in answer.analyses}

@@ -5,7 +5,7 @@ import pytest
 from profiler_core.errors import NotARun
 from profiler_core.ingest.run import open_run
 from profiler_core.ranks.find import find_ranks, has_ranks
-from profiler_core.ranks.job_at import job_at
+from profiler_core.ranks.job_of import job_of
 from profiler_core.ranks.jobs_below import runs_inside
 from profiler_core.ranks.rank_sets import ranks_beside
 
@@ -17,7 +17,7 @@ def test_the_folder_and_each_run_in_it_stand_for_the_job(tmp_path, a_run_of_a_ra
             "host1-0/trace.json.gz", "host0-1/trace.json.gz",
         ]  # fmt: skip
     assert has_ranks(runs[1])
-    assert job_at(str(tmp_path / "runs")).job.straggler.rank == 1
+    assert job_of(find_ranks(str(tmp_path / "runs"))).straggler.rank == 1
 
 
 def test_two_jobs_in_one_folder_are_told_apart_by_their_variant(tmp_path, a_run_of_a_rank):

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.ranks.job_at import job_at
+from profiler_core.ranks.find import find_ranks
+from profiler_core.ranks.job_of import job_of
 from profiler_core.store import library
 from tests.ranks.reference import collective_durations, rank_totals
 
@@ -23,7 +24,7 @@ def variant(request):
 
 
 def test_the_slow_rank_is_named(variant):
-    job = job_at(str(SAMPLE / variant)).job
+    job = job_of(find_ranks(str(SAMPLE / variant)))
     assert job.straggler.rank == 1
     assert job.straggler.share > 0.99
     assert job.straggler.compute_more_ns > 10 * abs(job.straggler.idle_more_ns)
@@ -31,7 +32,7 @@ def test_the_slow_rank_is_named(variant):
 
 
 def test_overlap_and_all_parts_equal_the_independent_ones(variant):
-    job = job_at(str(SAMPLE / variant)).job
+    job = job_of(find_ranks(str(SAMPLE / variant)))
     for row, path in zip(job.ranks, traces(variant), strict=True):
         expected = rank_totals(path)
         found = {key: sum(getattr(step, key) for step in row.steps) for key in expected}
@@ -41,7 +42,7 @@ def test_overlap_and_all_parts_equal_the_independent_ones(variant):
 
 
 def test_waiting_and_bandwidth_equal_the_independent_ones(variant):
-    job = job_at(str(SAMPLE / variant)).job
+    job = job_of(find_ranks(str(SAMPLE / variant)))
     first, second = (collective_durations(path) for path in traces(variant))
     assert len(first) == len(second) == 30
     waited = [max(0, a - b) for a, b in zip(first, second, strict=True)]

@@ -18,6 +18,7 @@ import pytest
 from profiler_core.agents import special, tools
 from profiler_core.answers.encoding import plain
 from profiler_core.cli.main import main
+from profiler_core.session.comparison import Comparison
 from profiler_core.store import history, library
 from profiler_core.units import format_count, format_duration
 from tests.apps import opened, text_of
@@ -218,16 +219,39 @@ def test_the_ranks_of_a_job(surfaces):
         opened("ranks", baseline="run/pair/" + surfaces.paths[0].name,
                candidate="run/pair/" + surfaces.paths[1].name)
     )  # fmt: skip
-    for path in surfaces.paths:
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            assert main(["ranks", str(path), "--json"]) == 0
-        (job,) = json.loads(printed.getvalue())["jobs"]
-        (of_agent,) = plain(special.ranks(str(path)))["jobs"]
-        assert of_agent["ranks"] == job["ranks"]
-        assert of_agent["headline"] == job["headline"]
-        assert len(job["ranks"]) > 1
-        for row in job["ranks"]:
-            assert format_duration(row["step_ns"]) in page
+    comparison = Comparison.open(surfaces.paths)
+    for run, label in zip(comparison.runs, comparison.labels, strict=True):
+        job = run.job
+        assert job is not None and len(job.ranks) > 1
+        (of_command,) = json.loads(_printed("ranks", str(run.path), "--json"))["jobs"]
+        (of_agent,) = plain(special.ranks(str(run.path)))["jobs"]
+        assert of_agent == of_command
+        text = _printed("ranks", str(run.path))
+        assert of_command["headline"] in text
+        in_tables = [row for row in surfaces.tables["ranks"] if row["run"] == label]
+        rows = zip(job.ranks, of_command["ranks"], in_tables, strict=True)
+        for row, told, in_table in rows:
+            for key in ("step_ns", "compute_ns", "idle_ns", "waited_ns", "made_wait_ns"):
+                assert told[key] == int(in_table[key]) == round(getattr(row, key))
+            (line,) = (line for line in text.splitlines() if line.startswith(f"rank {row.rank} "))
+            for time in (row.step_ns, row.waited_ns):
+                assert format_duration(time) in line
+            assert format_duration(row.step_ns) in page
+    pair = _printed("ranks", *map(str, surfaces.paths), "--json")
+    assert [job["source"] for job in json.loads(pair)["jobs"]] == [*map(str, surfaces.paths)]
+    assert len(json.loads(pair)["comparison"]) > 3
+
+
+def _printed(*words: str) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main([*words]) == 0
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("case", ["two classes of steps", "CUDA graphs", "CPU"], indirect=True)
+def test_runs_of_one_process_are_no_job(surfaces):
+    assert [run.job for run in Comparison.open(surfaces.paths).runs] == [None, None]
+    assert "ranks" not in surfaces.tables
 
 
 @pytest.mark.parametrize("case", ["two classes of steps"], indirect=True)

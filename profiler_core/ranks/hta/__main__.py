@@ -10,19 +10,14 @@ import sys
 from profiler_core.ranks.find import find_ranks
 from profiler_core.ranks.hta.answer import HtaAnswer
 from profiler_core.ranks.hta.ask import ask_hta
-from profiler_core.ranks.job_at import job_of
-from profiler_core.ranks.job_cache import cached_job, keep_job
+from profiler_core.ranks.job_of import kept_job
 from profiler_core.worker.protocol import Report, answer
 
 
 def _ask(_report: Report) -> HtaAnswer:
     location, *baseline = sys.argv[1:3]
     ranks = find_ranks(location)
-    job = cached_job(ranks)
-    if job is None:
-        job = job_of(ranks)
-        keep_job(ranks, job)
-    return ask_hta(ranks, job, find_ranks(baseline[0]) if baseline else None)
+    return ask_hta(ranks, kept_job(ranks), find_ranks(baseline[0]) if baseline else None)
 
 
 if __name__ == "__main__":

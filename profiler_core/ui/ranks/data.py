@@ -1,23 +1,15 @@
-"""The jobs behind the page: put together once by a process of their own, shared by sessions."""
+"""The jobs behind the page: those of the chosen runs that ran as several ranks."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-import streamlit as st
-
 from profiler_core.analysis.ranks.job import Job
-from profiler_core.errors import BadInput, FusionscopeError
-from profiler_core.ranks.find import RankFiles, find_ranks, has_ranks
-from profiler_core.ranks.job_cache import cache_path, cached_job
+from profiler_core.ranks.find import RankFiles
 from profiler_core.ranks.rank_sets import ranks_beside
-from profiler_core.session.cache import SHARED
 from profiler_core.store import server_path
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.server import is_local_server
-from profiler_core.ui.trace_reader import TraceReaders
-
-_MODULE = "profiler_core.ranks"
 
 
 @dataclass(frozen=True)
@@ -28,7 +20,7 @@ class SeenJob:
     label: str
     entry: Entry
     path: Path  # the run directory, or the folder of rank traces
-    found: RankFiles
+    rank_files: RankFiles
     job: Job
 
 
@@ -47,16 +39,16 @@ def seen_jobs(choice: Choice) -> Seen:
     problems: list[tuple[str, str]] = []
     without: list[tuple[str, Entry]] = []
     for number, (label, entry) in enumerate(zip(choice.labels, choice.entries, strict=True)):
-        path = choice.comparison.runs[number].path
-        if not (path.is_dir() and has_ranks(path) and _may_be_read(entry, path)):
+        run = choice.comparison.runs[number]
+        if not _may_be_read(entry, run.path):
             without.append((label, entry))
             continue
-        try:
-            rank_files = find_ranks(str(path))
-            job = _job(rank_files, str(path), label)
-            jobs.append(SeenJob(number, label, entry, path, rank_files, job))
-        except FusionscopeError as error:
-            problems.append((f"{label}: {error.problem}", error.remedy))
+        rank_files, job, unreadable = run.rank_files, run.job, run.problems("ranks")
+        if rank_files is not None and job is not None:
+            jobs.append(SeenJob(number, label, entry, run.path, rank_files, job))
+        elif not unreadable:
+            without.append((label, entry))
+        problems += [(f"{label}: {problem.problem}", problem.remedy) for problem in unreadable]
     return Seen(tuple(jobs), _reasons(without), tuple(problems))
 
 
@@ -82,26 +74,3 @@ def _reasons(without: list[tuple[str, Entry]]) -> tuple[str, ...]:
         each = " each" if len(single) > 1 else ""
         reasons.append(f"{shown} ran as one process{each}, so there is nobody to wait for.")
     return tuple(reasons)
-
-
-def _job(files: RankFiles, path: str, label: str) -> Job:
-    cached_at = cache_path(files, "job")
-    if cached_at is None or not cached_at.is_file():
-        shown = st.empty()
-        for progress in _readers().read(Path(path)):
-            n_read, total = progress.done or 0, progress.total or len(files.files)
-            shown.progress(progress.share, text=f"Reading {n_read} of {total} ranks of {label}")
-        shown.empty()
-
-    def loaded() -> Job:
-        job = cached_job(files)
-        if job is None:
-            raise BadInput(f"The ranks of {label} could not be kept.", remedy="Reload the page.")
-        return job
-
-    return SHARED.get(("job", str(cached_at)), loaded)
-
-
-@st.cache_resource(show_spinner=False)
-def _readers() -> TraceReaders:
-    return TraceReaders(_MODULE)

@@ -74,8 +74,8 @@ def show_counters(jobs: Sequence[SeenJob]) -> None:
 # SeenJob cannot be hashed; what it was made of can.
 def _answer(job_seen: SeenJob, baseline: SeenJob | None) -> HtaAnswer:
     path = str(job_seen.path)
-    other = (str(baseline.path), baseline.found) if baseline is not None else None
-    return hta_answer(path, job_seen.found, other)
+    other = (str(baseline.path), baseline.rank_files) if baseline is not None else None
+    return hta_answer(path, job_seen.rank_files, other)
 
 
 def _show(analysis: HtaAnalysis) -> None:

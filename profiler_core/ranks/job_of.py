@@ -1,43 +1,32 @@
-"""The job of a path or URL: finds its rank traces, summarises each, and combines them."""
+"""The job of rank files: each rank is summarised by itself, then all are combined."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from profiler_core.analysis.ranks.job import Job, combine
 from profiler_core.analysis.ranks.rank_summary import RankSummary
 from profiler_core.ranks.cluster import summaries_on
-from profiler_core.ranks.find import RankFiles, find_ranks
+from profiler_core.ranks.find import RankFiles
+from profiler_core.ranks.job_cache import cached_job, keep_job
 from profiler_core.ranks.local import summaries_here
 
 # Called with (ranks done, ranks in all). To cancel, raise `errors.Cancelled` in it.
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True)
-class LocatedJob:
-    """A job and the rank files that it was computed from."""
-
-    rank_files: RankFiles
-    job: Job
-
-
-def job_at(
-    location: str,
-    *,
+def kept_job(
+    rank_files: RankFiles,
     scheduler: str | None = None,
     n_processes: int | None = None,
     progress: Progress | None = None,
-) -> LocatedJob:
-    """The job of the rank traces at a folder, a zip or a URL.
-
-    Raises:
-        BadInput: two files are of one rank, or a URL or a scheduler cannot be reached.
-        NotARun: no trace lies there.
-        Cancelled: `progress` asked for it; no process is left.
-    """
-    rank_files = find_ranks(location)
-    return LocatedJob(rank_files, job_of(rank_files, scheduler, n_processes, progress))
+) -> Job:
+    """The job as it lies in the cache, else as `job_of`, and then it lies there."""
+    job = cached_job(rank_files)
+    if job is None:
+        job = job_of(rank_files, scheduler, n_processes, progress)
+        keep_job(rank_files, job)
+    return job
 
 
 def job_of(
@@ -46,7 +35,12 @@ def job_of(
     n_processes: int | None = None,
     progress: Progress | None = None,
 ) -> Job:
-    """The job of these rank files; arguments and errors as of `job_at`."""
+    """The job of these files.
+
+    Raises:
+        BadInput: a scheduler cannot be reached, or a process was ended from outside.
+        Cancelled: `progress` asked for it; no process is left.
+    """
     reduced: Iterator[RankSummary] = (
         summaries_on(scheduler, rank_files.files)
         if scheduler

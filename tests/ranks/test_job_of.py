@@ -9,8 +9,8 @@ import pytest
 from profiler_core.errors import BadInput, Cancelled
 from profiler_core.ranks.cluster import summaries_on
 from profiler_core.ranks.find import find_ranks
-from profiler_core.ranks.job_at import job_at, job_of
 from profiler_core.ranks.job_cache import cache_path, cached_job, keep_job
+from profiler_core.ranks.job_of import job_of
 from profiler_core.ranks.summary_of import summary_of
 
 N = 6
@@ -41,8 +41,8 @@ def check(job):
 
 def test_processes_of_this_machine(job_folder):
     seen = []
-    found = job_at(str(job_folder), n_processes=2, progress=lambda *now: seen.append(now))
-    check(found.job)
+    ranks = find_ranks(str(job_folder))
+    check(job_of(ranks, n_processes=2, progress=lambda *now: seen.append(now)))
     assert seen == [(done, N) for done in range(1, N + 1)]
     assert multiprocessing.active_children() == []
 
@@ -52,14 +52,14 @@ def test_cancelling_leaves_no_process(job_folder):
         raise Cancelled("Stopped.", remedy="Start again.")
 
     with pytest.raises(Cancelled):
-        job_at(str(job_folder), n_processes=2, progress=cancel)
+        job_of(find_ranks(str(job_folder)), n_processes=2, progress=cancel)
     assert multiprocessing.active_children() == []
 
 
 def test_a_store_behind_a_url_leaves_no_copy(job_folder, home):
     store = fsspec.filesystem("memory")
     store.put(str(job_folder), "/jobs/seven", recursive=True)
-    check(job_at("memory://jobs/seven", n_processes=1).job)
+    check(job_of(find_ranks("memory://jobs/seven"), n_processes=1))
     assert list((home / "cache" / "fetched").iterdir()) == []
 
 
@@ -93,7 +93,7 @@ def test_a_cluster_of_two_processes(job_folder, home):
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
         env={"FUSIONSCOPE_HOME": str(home)},
     ) as cluster:  # fmt: skip
-        check(job_at(str(job_folder), scheduler=cluster.scheduler_address).job)
+        check(job_of(find_ranks(str(job_folder)), scheduler=cluster.scheduler_address))
 
 
 def test_a_scheduler_that_is_not_there_is_a_sentence(job_folder, monkeypatch):
