@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Codes = npt.NDArray[np.int32]
 Worth = npt.NDArray[np.int32]
+Pairs = Sequence[tuple[int, int]]
 T = TypeVar("T", bound=Hashable)
 
 # Cells of the matrix that one alignment keeps, 4 bytes each.
@@ -47,6 +48,33 @@ def align_codes(left: Codes, right: Codes, table: Worth) -> list[tuple[int, int]
     pairs: list[tuple[int, int]] = []
     _align(left, right, table, 0, 0, pairs)
     return pairs
+
+
+def certain(left: Codes, right: Codes, table: Worth, pairs: Pairs) -> list[bool]:
+    """Which of the matches every alignment of the same worth has.
+
+    Args:
+        left: as for `align_codes`.
+        right: likewise.
+        table: likewise.
+        pairs: what `align_codes` gave for them.
+    """
+    if not pairs:
+        return []
+    if (len(left) + 1) * (len(right) + 1) > _MOST_CELLS:
+        return [False] * len(pairs)  # too large to look at every other alignment
+    head = _rows(left, right, table)
+    tail = _rows(left[::-1], right[::-1], table)[::-1, ::-1]
+    best = head[-1, -1]
+    sure = []
+    for i, j in pairs:
+        # Without the match: i faces another one or nobody.
+        gains = table[left[i]][right]
+        facing = np.where(gains > 0, head[i, :-1] + gains + tail[i + 1, 1:], 0)
+        facing[j] = 0
+        alone = int((head[i] + tail[i + 1]).max())
+        sure.append(max(int(facing.max()), alone) < best)
+    return sure
 
 
 def _encode(items: Sequence[T]) -> tuple[list[T], Codes]:
@@ -88,10 +116,16 @@ def _last_row(left: Codes, right: Codes, table: Worth) -> Worth:
     return row
 
 
-def _trace(left: Codes, right: Codes, table: Worth) -> list[tuple[int, int]]:
+def _rows(left: Codes, right: Codes, table: Worth) -> Worth:
+    """Worth of the best alignment of the first i and the first j, for all i and j."""
     best = np.zeros((len(left) + 1, len(right) + 1), dtype=np.int32)
     for i, code in enumerate(left, start=1):
         best[i] = _step(best[i - 1], table[code][right])
+    return best
+
+
+def _trace(left: Codes, right: Codes, table: Worth) -> list[tuple[int, int]]:
+    best = _rows(left, right, table)
     pairs = []
     i, j = len(left), len(right)
     while i and j:

@@ -9,7 +9,11 @@ other.
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from math import prod
+
+import numpy as np
+import numpy.typing as npt
 
 from profiler_core.analysis.ledger.extents import Extent
 from profiler_core.analysis.ledger.program import Item
@@ -21,6 +25,8 @@ _SIZED_BY = {
     "attention": 3,  # query, key, value
     "attention_backward": 4,  # gradient, query, key, value
 }
+
+_NEAR = 8  # pairs: what moved across more than these moved for a reason of its own
 
 
 def pairs_by_size(a: Sequence[Item], b: Sequence[Item]) -> list[tuple[int, int]]:
@@ -36,6 +42,47 @@ def pairs_by_size(a: Sequence[Item], b: Sequence[Item]) -> list[tuple[int, int]]
         if len(places) == len(others):
             pairs.extend(zip(places, others, strict=True))
     return sorted(pairs)
+
+
+def in_doubt(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Pairs that may as well face another operator of their size.
+
+    To exchange two of one size would cross each other once, and twice each pair between them. Where
+    the compiler is seen to have moved a pair across as many others as that, the order decides
+    nothing: products of one size for query, key and value are an example.
+
+    Args:
+        items: of the baseline.
+        pairs: of equal sizes, in order of i.
+    """
+    crossed = _crossed(pairs)
+    by_size: dict[Hashable, list[int]] = defaultdict(list)
+    for number, (i, _) in enumerate(pairs):
+        by_size[size_of(items[i])].append(number)
+    doubtful: set[tuple[int, int]] = set()
+    for numbers in by_size.values():
+        for one, other in pairwise(numbers):
+            if other - one > _NEAR:
+                continue
+            first, last = sorted((pairs[one][1], pairs[other][1]))
+            between = sum(first < pairs[n][1] < last for n in range(one + 1, other))
+            if crossed[one : other + 1].max() >= 1 + 2 * between:
+                doubtful |= {pairs[one], pairs[other]}
+    return doubtful
+
+
+def _crossed(pairs: Sequence[tuple[int, int]]) -> npt.NDArray[np.int64]:
+    """How many of the near pairs each one crosses; what moved far counts for itself alone."""
+    ends = np.array([j for _, j in pairs], dtype=np.int64)
+    crossed = np.zeros(len(pairs), dtype=np.int64)
+    for _ in range(2):
+        stays = crossed <= _NEAR
+        crossed = np.zeros(len(pairs), dtype=np.int64)
+        for distance in range(1, min(4 * _NEAR, len(pairs))):
+            crosses = ends[:-distance] > ends[distance:]
+            crossed[:-distance] += crosses & stays[distance:]
+            crossed[distance:] += crosses & stays[:-distance]
+    return crossed
 
 
 def parts_by_size(

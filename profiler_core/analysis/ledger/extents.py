@@ -4,15 +4,27 @@
 of 1024 x 768 x 768. Two products of different extents are not the same work, whatever their order.
 """
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 
 Shape = tuple[int, ...]
 Extent = tuple[int, int, int, int]
 
+# Which factors of a product are transposed: cuBLAS's and CUTLASS's kernels have it in their names.
+_LAYOUT = re.compile(r"_([tn][tn])_", re.IGNORECASE)
+
 _WITH_WEIGHT = ("linear",)  # the weight is handed over transposed
 _AFTER_A_SUMMAND = ("addmm", "baddbmm", "addbmm", "_addmm_activation")
 _TWO_FACTORS = ("mm", "bmm", "matmul", "@", "__matmul__")
+
+
+@lru_cache(maxsize=4096)
+def layout_of(kernel: str) -> str:
+    """`sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_…` -> "tn"; "" for a name that does not say it."""
+    layout = _LAYOUT.search(kernel)
+    return layout[1].lower() if layout else ""
 
 
 def product_extent(operator: str, shapes: Sequence[Shape]) -> Extent | None:

@@ -67,7 +67,12 @@ def part_of_baselines_composite(gap: Gap) -> None:
         if y.labels:
             continue
         for x in (*beside, *gap.baseline):
-            is_part = y.op in x.inner or bool(y.inner & x.inner) or x not in beside[1:]
+            is_part = (
+                y.op in x.inner
+                or bool(y.inner & x.inner)
+                or x not in beside[1:]
+                or (x.op == "attention" and bool(y.library_kernel) and y.op == "matmul")
+            )
             if x.units and x.is_composite and is_part:
                 gap.tie(x, y, "composite")
                 break

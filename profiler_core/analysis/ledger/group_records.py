@@ -1,7 +1,7 @@
 """Units that belong together -> the group that pages show: times, kernels, sources, why."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +57,7 @@ def share(
     places: Sequence[tuple[int, int]],
     alike: Sequence[Alike],
     outputs: Mapping[int, tuple[tuple[int, ...], str]],
+    undecided: Collection[int] = (),
 ) -> GroupSide:
     """Add up some units of one side, by operator and by kernel.
 
@@ -65,6 +66,7 @@ def share(
         places: number in the class's first step, and place among its busy units, of each.
         alike: the class's steps, form by form.
         outputs: what is known of results, by number in the first step.
+        undecided: units, by number in the first step, that another group explains equally well.
     """
     step = alike[0].step if alike else None
     graph_of = {e.run: e.graph for e in side.executions[step.index]} if step else {}
@@ -73,7 +75,7 @@ def share(
     operators: dict[str, list[int]] = {}
     kernels: dict[tuple[str, str], list[int]] = {}
     calls: dict[tuple[str, int], None] = {}
-    total = n_events = 0
+    total = undecidable = n_events = 0
     for number, place in places:
         for one_form in alike:
             unit, n = one_form.units[place], one_form.n
@@ -92,6 +94,7 @@ def share(
             one[1] += len(unit.events) * n
             one[2] += time
             total += time
+            undecidable += time if number in undecided else 0
             n_events += len(unit.events) * n
             if unit.call is not None and unit.run is not None and unit.run < len(runs):
                 run = runs[unit.run]
@@ -106,6 +109,7 @@ def share(
         calls=tuple(calls),
         bytes_read=_total([None if one is None else one[0] for one in moved]),
         bytes_written=_total([None if one is None else one[1] for one in moved]),
+        undecidable_ns=undecidable,
     )
 
 
@@ -149,6 +153,8 @@ def group_record(
     confidence: Confidence = max(
         (_CONFIDENCE[each] for each in members.evidence), key=_RANK.__getitem__, default="high"
     )
+    if any(2 * each.undecidable_ns > each.time_ns for each in shares):
+        confidence = "undecidable"
     return FusionGroup(
         kind=kind,
         phase=max(phases, key=phases.__getitem__, default="forward"),

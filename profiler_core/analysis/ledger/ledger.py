@@ -19,6 +19,9 @@ from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger, Step
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
 from profiler_core.analysis.ledger.work_units import HostStep
 
+_GroupOf = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+_Undecided = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+
 __all__ = ["FusionLedger", "LedgerSide", "fusion_ledger"]
 
 
@@ -39,12 +42,13 @@ def fusion_ledger(
     sides = read_sides(baseline, candidate, others)
     classes = step_classes(sides)
     groups: list[FusionGroup] = []
+    undecided = (np.zeros(sides[0].n_rows, np.bool_), np.zeros(sides[1].n_rows, np.bool_))
     group_of = (
         np.full(sides[0].n_rows, -1, dtype=np.int32),
         np.full(sides[1].n_rows, -1, dtype=np.int32),
     )
     for number, one in enumerate(classes):
-        groups.extend(_class_groups(sides, one, number, group_of, len(groups)))
+        groups.extend(_class_groups(sides, one, number, (group_of, undecided), len(groups)))
     return FusionLedger(
         groups=tuple(groups),
         baseline_ns=sides[0].total_ns,
@@ -54,6 +58,8 @@ def fusion_ledger(
         step_classes=tuple(classes),
         baseline_group=group_of[0],
         candidate_group=group_of[1],
+        baseline_undecided=undecided[0],
+        candidate_undecided=undecided[1],
         notes=(*_notes(sides, (baseline, candidate), classes), *without_module(groups)),
     )
 
@@ -62,10 +68,11 @@ def _class_groups(
     sides: tuple[ReadSide, ReadSide],
     one: StepClass,
     step_class: int,
-    group_of: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
+    tables: tuple[_GroupOf, _Undecided],
     first: int,
 ) -> list[FusionGroup]:
     """Match the first steps of a class, and add up all its steps by the same mapping."""
+    group_of, undecided = tables
     with_views = any(side.has_backward for side in sides)
     alike = (_alike(sides[0], one.baseline_steps), _alike(sides[1], one.candidate_steps))
     steps: list[HostStep] = []
@@ -89,10 +96,13 @@ def _class_groups(
         for which in (0, 1):
             numbers = members.candidate if which else members.baseline
             places = [(number, place[which][number]) for number in numbers]
+            unsure = match.undecided[which]
             for form in alike[which]:
                 events = [event for _, at in places for event in form.units[at].events]
                 group_of[which][form.rows(events)] = first + len(groups)
-            shares.append(share(sides[which], places, alike[which], match.outputs[which]))
+                open_to = [e for n, at in places if n in unsure for e in form.units[at].events]
+                undecided[which][form.rows(open_to)] = True
+            shares.append(share(sides[which], places, alike[which], match.outputs[which], unsure))
         groups.append(
             group_record(
                 members,
@@ -134,7 +144,12 @@ def _alike(side: ReadSide, numbers: Sequence[int]) -> list[Alike]:
 def _program(side: ReadSide, index: int, with_views: bool) -> Program:
     """One step's program; a graph's names of modules go before those of Python calls."""
     laid_out = program(
-        side.steps[index], side.executions[index], side.owned, with_views, side.modules
+        side.steps[index],
+        side.executions[index],
+        side.owned,
+        with_views,
+        side.modules,
+        side.names,
     )
     for unit, module in side.unit_modules[index].items():
         laid_out.modules.setdefault(unit, [module])

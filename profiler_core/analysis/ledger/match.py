@@ -37,6 +37,8 @@ class Match:
 
     ties: list[Tie] = field(default_factory=list)
     removed: set[int] = field(default_factory=set)  # baseline units whose node no call computes
+    # Per side: units that another place explains equally well.
+    undecided: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
     added: set[int] = field(default_factory=set)  # candidate units known to have no counterpart
     # Per side: unit -> shape and dtype of its result, as the other side's graph prints them.
     outputs: tuple[Outputs, Outputs] = field(default_factory=lambda: ({}, {}))
@@ -60,6 +62,12 @@ def tie_items(match: Match, a: Item, b: Item, evidence: Evidence) -> None:
             for unit in item.units:
                 for label in other.labels:
                     match.sources[side].setdefault(unit, {})[label] = other.code
+
+
+def leave_undecided(match: Match, a: Item, b: Item) -> None:
+    """Another place explains these two equally well."""
+    match.undecided[0].update(a.units)
+    match.undecided[1].update(b.units)
 
 
 def label_items(a: Item, b: Item, labels_of: Labels) -> None:

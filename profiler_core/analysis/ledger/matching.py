@@ -14,11 +14,16 @@ from itertools import pairwise
 import numpy as np
 
 from profiler_core.analysis.engines import is_engine
-from profiler_core.analysis.ledger.alignment import align_codes
-from profiler_core.analysis.ledger.anchors import pairs_by_size, parts_by_size, rising
+from profiler_core.analysis.ledger.alignment import align_codes, certain
+from profiler_core.analysis.ledger.anchors import (
+    in_doubt,
+    pairs_by_size,
+    parts_by_size,
+    rising,
+)
 from profiler_core.analysis.ledger.filling import fill
 from profiler_core.analysis.ledger.gap import Gap
-from profiler_core.analysis.ledger.match import Evidence, Labels, Match, Tie, label_items, tie_items
+from profiler_core.analysis.ledger.match import Evidence, Labels, Match, Tie, label_items, leave_undecided, tie_items
 from profiler_core.analysis.ledger.moved import reach, reach_lines
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
@@ -113,7 +118,7 @@ def _match_segment(
         a, b, frame = _frame(a, b, match, labels_of)
     else:
         frame = []
-    pairs = _align_within(a, b, frame, left.phase)
+    pairs = _align_within(a, b, frame, left.phase, match)
     for i, j in pairs:
         tie_items(match, a[i], b[j], _evidence(a[i], b[j]))
         label_items(a[i], b[j], labels_of)
@@ -143,6 +148,8 @@ def _frame(
     pairs = pairs_by_size(a, b)
     parts = parts_by_size(a, b, pairs)
     frame = rising(sorted([*pairs, *parts]))
+    for i, j in in_doubt(a, pairs):
+        leave_undecided(match, a[i], b[j])
     ends = {i for i, _ in frame}, {j for _, j in frame}
     crossing = sorted({*pairs, *parts}.difference(frame))
     for i, j in crossing:
@@ -161,23 +168,29 @@ def _frame(
 
 
 def _align_within(
-    a: Sequence[Item], b: Sequence[Item], frame: Sequence[tuple[int, int]], phase: Phase
+    a: Sequence[Item],
+    b: Sequence[Item],
+    frame: Sequence[tuple[int, int]],
+    phase: Phase,
+    match: Match,
 ) -> list[tuple[int, int]]:
     """The frame, with an alignment between any two neighbours of it."""
     pairs: list[tuple[int, int]] = []
     i0 = j0 = 0
     for i, j in (*frame, (len(a), len(b))):
-        pairs.extend((i0 + x, j0 + y) for x, y in _align(a[i0:i], b[j0:j], phase))
+        pairs.extend((i0 + x, j0 + y) for x, y in _align(a[i0:i], b[j0:j], phase, match))
         if i < len(a):
             pairs.append((i, j))
         i0, j0 = i + 1, j + 1
     return pairs
 
 
-def _align(a: Sequence[Item], b: Sequence[Item], phase: Phase) -> list[tuple[int, int]]:
+def _align(
+    a: Sequence[Item], b: Sequence[Item], phase: Phase, match: Match
+) -> list[tuple[int, int]]:
     def signature(item: Item) -> tuple[object, ...]:
         shapes = item.shapes if item.by_kernel_name else item.shapes[:2]
-        return item.op, item.inner, item.fresh, item.labels, shapes, item.extent
+        return item.op, item.inner, item.fresh, item.labels, shapes, item.extent, item.layouts
 
     lefts: dict[tuple[object, ...], int] = {}
     rights: dict[tuple[object, ...], int] = {}
@@ -209,7 +222,13 @@ def _align(a: Sequence[Item], b: Sequence[Item], phase: Phase) -> list[tuple[int
             value = worth(item, firsts_b[other], phase)
             if value > 0:
                 table[number, other] = value
-    return align_codes(codes_a, codes_b, table)
+    pairs = align_codes(codes_a, codes_b, table)
+    if any(a[i].library_kernel or b[j].library_kernel for i, j in pairs):
+        sure = certain(codes_a, codes_b, table, pairs)
+        for (i, j), is_sure in zip(pairs, sure, strict=True):
+            if not is_sure and (a[i].library_kernel or b[j].library_kernel):
+                leave_undecided(match, a[i], b[j])
+    return pairs
 
 
 def _keys(item: Item) -> Iterator[str]:

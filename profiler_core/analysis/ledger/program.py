@@ -13,7 +13,7 @@ from typing import Literal
 from profiler_core.analysis.categories import category_of_kernel
 from profiler_core.analysis.ledger.engines import OPAQUE
 from profiler_core.analysis.ledger.exchange import exchange_of
-from profiler_core.analysis.ledger.extents import Extent, Shape, product_extent
+from profiler_core.analysis.ledger.extents import Extent, Shape, layout_of, product_extent
 from profiler_core.analysis.ledger.graph_calls import Execution
 from profiler_core.analysis.ledger.operators import (
     ANCHORS,
@@ -62,6 +62,7 @@ class Item:
     by_kernel_name: bool = False  # a kernel without a log: `inner` was read from its name
     fresh: frozenset[str] = frozenset()  # of these, what no generated kernel just before it names
     library_kernel: str = ""  # its name, where it was launched outside any operator
+    layouts: frozenset[str] = frozenset()  # of a product's kernels: "tn" where a factor is transposed
     extent: Extent | None = None  # of a product, where its tensors' shapes are known
 
     @property
@@ -115,6 +116,7 @@ def program(
     owned: Mapping[int, Ownership],
     with_views: bool,
     modules: Mapping[int, Mapping[str, str]],
+    kernel_names: Mapping[int, str],
 ) -> Program:
     """Lay a step out.
 
@@ -125,6 +127,7 @@ def program(
         with_views: keep operators without kernels. A backward needs them: they carry the source
             line of what their gradients do.
         modules: `id(graph)` -> node -> path of its nn.Module.
+        kernel_names: name of each row of the work table that the step has.
     """
     ties: list[tuple[int, int]] = []
     notes: dict[int, list[str]] = {}
@@ -181,7 +184,7 @@ def program(
         if number in dealt or not (unit.events or is_view):
             continue
         is_backward = unit.backward is not None or unit.thread in autograd_threads
-        item = _unit_item(step, number)
+        item = _unit_item(step, number, kernel_names)
         if is_backward and item.library_kernel and item.op == "convolution":
             item.op = "convolution_backward"  # a replay shows the kernel only
         placed.append((unit.ts_ns, 0, is_backward, item))
@@ -255,7 +258,7 @@ def _segments(placed: Sequence[tuple[int, int, bool, Item]]) -> list[Segment]:
     return segments
 
 
-def _unit_item(step: HostStep, number: int) -> Item:
+def _unit_item(step: HostStep, number: int, kernel_names: Mapping[int, str]) -> Item:
     unit = step.units[number]
     from_name = operators_of_kernel(unit.name)
     op = unit.name if from_name else operator(unit.name)
@@ -272,6 +275,11 @@ def _unit_item(step: HostStep, number: int) -> Item:
         units=(number,) if unit.events else (),
         shapes=shapes,
         dtypes=unit.dtypes,
+        layouts=frozenset(
+            layout for event in unit.events if (layout := layout_of(kernel_names[event]))
+        )
+        if op == "matmul"
+        else frozenset(),
         unit=number,
         by_kernel_name=bool(from_name),
         library_kernel=unit.name if not from_name and unit.is_launch else "",

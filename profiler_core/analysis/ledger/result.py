@@ -11,7 +11,7 @@ import numpy.typing as npt
 from profiler_core.analysis.ledger.program import Phase
 
 Kind = Literal["matched", "removed", "only in the candidate", "unmatched"]
-Confidence = Literal["high", "medium", "low"]
+Confidence = Literal["high", "medium", "low", "undecidable"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class GroupSide:
     calls: tuple[tuple[str, int], ...] = ()  # (compile id and direction, call index) of its calls
     bytes_read: int | None = None  # at least, from shapes; None: a shape is not known
     bytes_written: int | None = None
+    undecidable_ns: int = 0  # of kernels that another group explains equally well
 
     @property
     def bytes_moved(self) -> int | None:
@@ -150,6 +151,9 @@ class FusionLedger:
     step_classes: tuple[StepClass, ...]
     baseline_group: npt.NDArray[np.int32] = field(repr=False)  # row of device_work -> group, -1
     candidate_group: npt.NDArray[np.int32] = field(repr=False)
+    # Row of device_work -> may it as well be in another group?
+    baseline_undecided: npt.NDArray[np.bool_] = field(repr=False)
+    candidate_undecided: npt.NDArray[np.bool_] = field(repr=False)
     notes: tuple[str, ...] = ()  # what the files did not allow, one sentence each
 
     def of_kind(self, *kinds: Kind) -> Iterator[FusionGroup]:
@@ -165,6 +169,18 @@ class FusionLedger:
     def unmatched_candidate_ns(self) -> int:
         """Device time of the candidate that nobody could place."""
         return sum(group.candidate.time_ns for group in self.of_kind("unmatched"))
+
+    @property
+    def undecidable_baseline(self) -> float | None:
+        """Share of the baseline's device time that another group explains equally well."""
+        undecided = sum(group.baseline.undecidable_ns for group in self.groups)
+        return undecided / self.baseline_ns if self.baseline_ns else None
+
+    @property
+    def undecidable_candidate(self) -> float | None:
+        """The same of the candidate; None without device time."""
+        undecided = sum(group.candidate.undecidable_ns for group in self.groups)
+        return undecided / self.candidate_ns if self.candidate_ns else None
 
     @cached_property
     def compiled_only_ns(self) -> int:

@@ -30,6 +30,10 @@ def worth(a: Item, b: Item, phase: Phase) -> int:
         return _worth_of_names(a, b)
     if a.extent and b.extent and a.extent != b.extent:
         return 0  # two products of different sizes, whatever stands between them
+    if a.layouts and b.layouts and (a.library_kernel or b.library_kernel) and not (
+        a.layouts & b.layouts
+    ):
+        return 0  # a linear layer hands its weight over transposed, attention's products do not
     same_line = bool(a.labels & b.labels)
     if not related(a, b):
         if phase == "backward":

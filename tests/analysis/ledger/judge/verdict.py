@@ -26,6 +26,7 @@ class Verdict:
     right: int = 0
     wrong: int = 0
     undecidable: int = 0
+    left_open: int = 0  # of it, what the ledger itself says that it cannot decide
     merged: int = 0  # right, in a group with other work that it has nothing to do with
     mistakes: Counter[str] = field(default_factory=Counter)
     doubts: Counter[str] = field(default_factory=Counter)  # what is undecidable
@@ -35,15 +36,23 @@ class Verdict:
         """All of the side's time."""
         return self.right + self.wrong + self.undecidable
 
+    @property
+    def decidable(self) -> int:
+        """The side's time that is right or wrong."""
+        return self.right + self.wrong
+
 
 def judge(
-    programs: tuple[Program, Program], groups: tuple[Callable[[DeviceEvent], int | None], ...]
+    programs: tuple[Program, Program],
+    groups: tuple[Callable[[DeviceEvent], int | None], ...],
+    left_open: tuple[Callable[[DeviceEvent], bool], ...] | None = None,
 ) -> tuple[Verdict, Verdict]:
     """Compare a ledger with the truth of a step.
 
     Args:
         programs: of both sides.
         groups: for each side, the ledger's group of a device event; None: it has no such event.
+        left_open: for each side, does the ledger itself call the event undecidable?
     """
     for program in programs:
         for _, instances in program.events:
@@ -68,7 +77,10 @@ def judge(
             others = facing[1 - side].get(group, [])
             verdict = verdicts[side]
             label = f"{title[:70]} <- {event.name[:60]}"
-            if any(clusters & other for other in others):
+            if left_open is not None and left_open[side](event):
+                verdict.undecidable += event.dur_ns
+                verdict.left_open += event.dur_ns
+            elif any(clusters & other for other in others):
                 verdict.right += event.dur_ns
             elif not clusters or (others and not any(others)):
                 verdict.undecidable += event.dur_ns
