@@ -147,6 +147,14 @@ class RecompilesPage(Page, frozen=True):
     lower_bound: tuple[str, ...]
 
 
+class GroupsPage(Page, frozen=True):
+    """Fusion groups, and how the ledger knows them."""
+
+    known_by: str
+    undecidable_baseline: float | None
+    undecidable_candidate: float | None
+
+
 class KernelsPage(Page, frozen=True):
     """Kernels by name."""
 
@@ -229,7 +237,7 @@ def fusion_groups(
     kind: str = "",
     offset: int = 0,
     limit: int = _FEW_ROWS,
-) -> Page:
+) -> GroupsPage:
     """Which operators of the baseline became which kernels, by how much the time changed.
 
     contains: text in the title, module, source lines or kernel names. kind: matched, removed,
@@ -245,7 +253,7 @@ def fusion_groups(
         if kind in ("", group.kind) and (not wanted_text or wanted_text in _searched(group))
     ]
     rows.sort(key=lambda row: -abs(row.delta_ns))
-    return page(Page, rows, offset, limit)
+    return page(GroupsPage, rows, offset, limit, ledger)
 
 
 def fusion_group(baseline: str, candidate: str, group: int) -> NumberedGroup:

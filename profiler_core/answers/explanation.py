@@ -110,6 +110,11 @@ class GroupAnswer(Answer, frozen=True):
     candidate_kernels: tuple[GroupKernel, ...]
     baseline_ns: int
     candidate_ns: int
+    baseline_undecidable: Annotated[
+        float | None,
+        told("share of `baseline_ns` that another group explains equally well; null without time"),
+    ]
+    candidate_undecidable: float | None
     baseline_bytes: Annotated[int | None, told("read and written, null where a shape is unknown")]
     candidate_bytes: int | None
     baseline_dram_bytes: Annotated[
@@ -133,7 +138,13 @@ class GroupAnswer(Answer, frozen=True):
     ]
     notes: tuple[str, ...]
     evidence: tuple[str, ...]
-    confidence: Annotated[str, told("`high`, `medium`, `low`")]
+    confidence: Annotated[
+        str,
+        told(
+            "`high`, `medium`, `low`, or `undecidable`: of more than half of a side's time another "
+            "group is as good an explanation"
+        ),
+    ]
 
 
 class FusionTotals(Answer, frozen=True):
@@ -141,6 +152,19 @@ class FusionTotals(Answer, frozen=True):
 
     coverage_baseline: Annotated[float | None, told("1 − unmatched / device time")]
     coverage_candidate: Annotated[float | None, told("1 − unmatched / device time")]
+    known_by: Annotated[
+        str,
+        told(
+            "what the ledger rests on at its weakest: `logs` (graphs of a structured log), `shapes` "
+            "(what operators and kernels are handed), `names` (of kernels, and their order)"
+        ),
+    ]
+    undecidable_baseline: Annotated[
+        float | None, told("share of device time that another group explains equally well")
+    ]
+    undecidable_candidate: Annotated[
+        float | None, told("share of device time that another group explains equally well")
+    ]
     baseline_ns: Annotated[int, told("device time", "ns")]
     candidate_ns: Annotated[int, told("device time", "ns")]
     unmatched_baseline_ns: Annotated[int, told("what nobody could place", "ns")]
@@ -202,6 +226,8 @@ def fusion_answer(ledger: FusionLedger, measured: MeasuredLedger | None = None) 
                 candidate_kernels=_kernels(group, 1),
                 baseline_ns=left[i],
                 candidate_ns=right[i],
+                baseline_undecidable=group.baseline.undecidable_share,
+                candidate_undecidable=group.candidate.undecidable_share,
                 baseline_bytes=_bytes(group, 0),
                 candidate_bytes=_bytes(group, 1),
                 baseline_dram_bytes=_dram_bytes(measured, i, 0),

@@ -25,6 +25,8 @@ def many_groups(n: int, *, n_steps: int = 5) -> FusionLedger:
         step_classes=(),
         baseline_group=np.zeros(0, dtype=np.int32),
         candidate_group=np.zeros(0, dtype=np.int32),
+        baseline_undecided=np.zeros(0, dtype=np.bool_),
+        candidate_undecided=np.zeros(0, dtype=np.bool_),
     )
 
 

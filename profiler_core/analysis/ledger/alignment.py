@@ -50,8 +50,12 @@ def align_codes(left: Codes, right: Codes, table: Worth) -> list[tuple[int, int]
     return pairs
 
 
-def certain(left: Codes, right: Codes, table: Worth, pairs: Pairs) -> list[bool]:
-    """Which of the matches every alignment of the same worth has.
+def alternatives(
+    left: Codes, right: Codes, table: Worth, pairs: Pairs
+) -> list[tuple[list[int], list[int]]]:
+    """What else each match's two could face in an alignment of the same worth: places i, places j.
+
+    Two sequences too long to keep all rows have none: there every match passes for certain.
 
     Args:
         left: as for `align_codes`.
@@ -59,22 +63,20 @@ def certain(left: Codes, right: Codes, table: Worth, pairs: Pairs) -> list[bool]
         table: likewise.
         pairs: what `align_codes` gave for them.
     """
-    if not pairs:
-        return []
-    if (len(left) + 1) * (len(right) + 1) > _MOST_CELLS:
-        return [False] * len(pairs)  # too large to look at every other alignment
+    if not pairs or (len(left) + 1) * (len(right) + 1) > _MOST_CELLS:
+        return [([], [])] * len(pairs)
     head = _rows(left, right, table)
     tail = _rows(left[::-1], right[::-1], table)[::-1, ::-1]
     best = head[-1, -1]
-    sure = []
+    others = []
     for i, j in pairs:
-        # Without the match: i faces another one or nobody.
         gains = table[left[i]][right]
-        facing = np.where(gains > 0, head[i, :-1] + gains + tail[i + 1, 1:], 0)
-        facing[j] = 0
-        alone = int((head[i] + tail[i + 1]).max())
-        sure.append(max(int(facing.max()), alone) < best)
-    return sure
+        row = (gains > 0) & (head[i, :-1] + gains + tail[i + 1, 1:] == best)
+        gains = table[left, right[j]]
+        column = (gains > 0) & (head[:-1, j] + gains + tail[1:, j + 1] == best)
+        row[j] = column[i] = False
+        others.append((np.flatnonzero(column).tolist(), np.flatnonzero(row).tolist()))
+    return others
 
 
 def _encode(items: Sequence[T]) -> tuple[list[T], Codes]:

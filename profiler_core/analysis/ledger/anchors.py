@@ -8,7 +8,7 @@ other.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from math import prod
 
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from profiler_core.analysis.ledger.extents import Extent
+from profiler_core.analysis.ledger.operators import SOFTMAX
 from profiler_core.analysis.ledger.program import Item
 
 # Tensors that say how large an operator is: what comes behind them is optional or a result.
@@ -44,8 +45,10 @@ def pairs_by_size(a: Sequence[Item], b: Sequence[Item]) -> list[tuple[int, int]]
     return sorted(pairs)
 
 
-def in_doubt(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Pairs that may as well face another operator of their size.
+def in_doubt(
+    items: Sequence[Item], pairs: Sequence[tuple[int, int]]
+) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Two pairs of one size each that may as well have each other's partners.
 
     To exchange two of one size would cross each other once, and twice each pair between them. Where
     the compiler is seen to have moved a pair across as many others as that, the order decides
@@ -59,7 +62,7 @@ def in_doubt(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> set[tup
     by_size: dict[Hashable, list[int]] = defaultdict(list)
     for number, (i, _) in enumerate(pairs):
         by_size[size_of(items[i])].append(number)
-    doubtful: set[tuple[int, int]] = set()
+    doubtful: list[tuple[tuple[int, int], tuple[int, int]]] = []
     for numbers in by_size.values():
         for one, other in pairwise(numbers):
             if other - one > _NEAR:
@@ -67,7 +70,7 @@ def in_doubt(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> set[tup
             first, last = sorted((pairs[one][1], pairs[other][1]))
             between = sum(first < pairs[n][1] < last for n in range(one + 1, other))
             if crossed[one : other + 1].max() >= 1 + 2 * between:
-                doubtful |= {pairs[one], pairs[other]}
+                doubtful.append((pairs[one], pairs[other]))
     return doubtful
 
 
@@ -112,6 +115,52 @@ def parts_by_size(
                 facing = zip(places, waiting[extent], strict=True)
                 pairs.extend((j, i) if which else (i, j) for i, j in facing)
     return sorted(pairs)
+
+
+def parts_by_name(
+    a: Sequence[Item], b: Sequence[Item], taken: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Attention with the other side's softmax kernels, and the replayed products beside these.
+
+    Two products and a softmax stand around other products, such as that of the values, so their
+    place says little; but each attention has one softmax. Beside it, a product whose factors lie as
+    in no product of the program is attention's: a linear layer's weight is handed over transposed.
+
+    Args:
+        a: items of the baseline.
+        b: of the candidate.
+        taken: what faces each other already.
+    """
+    pairs: list[tuple[int, int]] = []
+    for whole, parts, which in ((a, b, 0), (b, a, 1)):
+        done = {pair[which] for pair in taken}, {pair[1 - which] for pair in taken}
+        attentions = [n for n, x in enumerate(whole) if x.op == "attention" and x.units]
+        named = [n for n, y in enumerate(parts) if y.by_kernel_name and y.inner & SOFTMAX]
+        if done[0].intersection(attentions) or len(attentions) != len(named):
+            continue
+        layouts = frozenset[str]().union(*(x.layouts for x in whole))
+        for attention, softmax in zip(attentions, named, strict=True):
+            facing = [softmax]
+            for near in (range(softmax - 1, -1, -1), range(softmax + 1, len(parts))):
+                products = [n for n in near[:_NEAR] if parts[n].op == "matmul" and n not in done[1]]
+                for product in [n for n in products if _is_foreign(parts[n], layouts)][:1]:
+                    facing += [product, *_copies_before(parts, product)]
+            pairs.extend((n, attention) if which else (attention, n) for n in facing)
+    return sorted(pairs)
+
+
+def _copies_before(items: Sequence[Item], place: int) -> Iterator[int]:
+    """Generated kernels that only arrange memory for what stands at this place."""
+    for before in range(place - 1, -1, -1):
+        if not items[before].only_copies:
+            return
+        yield before
+
+
+def _is_foreign(product: Item, layouts: frozenset[str]) -> bool:
+    return bool(product.library_kernel and product.layouts and layouts) and not (
+        product.layouts & layouts
+    )
 
 
 def products_of(item: Item) -> list[Extent]:

@@ -22,7 +22,12 @@ _TWO_FACTORS = ("mm", "bmm", "matmul", "@", "__matmul__")
 
 @lru_cache(maxsize=4096)
 def layout_of(kernel: str) -> str:
-    """`sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_…` -> "tn"; "" for a name that does not say it."""
+    """`sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_…` -> "tn"; "": it is not said.
+
+    A product with a vector is "vector": its kernels' names do not say it either.
+    """
+    if "gemv" in kernel:
+        return "vector"
     layout = _LAYOUT.search(kernel)
     return layout[1].lower() if layout else ""
 

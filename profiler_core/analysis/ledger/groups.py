@@ -61,6 +61,25 @@ def connected(
     ]
 
 
+def undecided(members: Iterable[Members], match: Match) -> tuple[set[int], set[int]]:
+    """Units of either side that a unit of another group explains equally well."""
+    group_of: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    for number, one in enumerate(members):
+        group_of[0].update(dict.fromkeys(one.baseline, number))
+        group_of[1].update(dict.fromkeys(one.candidate, number))
+    units: tuple[set[int], set[int]] = (set(), set())
+    for doubt in match.doubts:
+        groups = {
+            group_of[side].get(unit)
+            for side in (0, 1)
+            for unit in (*doubt.units[side], *doubt.others[side])
+        }
+        if len(groups) > 1:
+            units[0].update(doubt.units[0])
+            units[1].update(doubt.units[1])
+    return units
+
+
 def _serve(
     programs: tuple[Program, Program],
     busy: tuple[set[int], ...],

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from profiler_core.analysis.engines import engine_name, is_engine
 from profiler_core.analysis.ledger.group_modules import group_modules, without_module
 from profiler_core.analysis.ledger.group_records import Alike, group_record, share
-from profiler_core.analysis.ledger.groups import connected
+from profiler_core.analysis.ledger.groups import connected, undecided
 from profiler_core.analysis.ledger.host_rows import Form
 from profiler_core.analysis.ledger.matching import match_programs
 from profiler_core.analysis.ledger.program import Program, program
-from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger, StepClass
+from profiler_core.analysis.ledger.result import Basis, FusionGroup, FusionLedger, StepClass
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
 from profiler_core.analysis.ledger.work_units import HostStep
 
@@ -42,13 +42,13 @@ def fusion_ledger(
     sides = read_sides(baseline, candidate, others)
     classes = step_classes(sides)
     groups: list[FusionGroup] = []
-    undecided = (np.zeros(sides[0].n_rows, np.bool_), np.zeros(sides[1].n_rows, np.bool_))
+    is_undecided = (np.zeros(sides[0].n_rows, np.bool_), np.zeros(sides[1].n_rows, np.bool_))
     group_of = (
         np.full(sides[0].n_rows, -1, dtype=np.int32),
         np.full(sides[1].n_rows, -1, dtype=np.int32),
     )
     for number, one in enumerate(classes):
-        groups.extend(_class_groups(sides, one, number, (group_of, undecided), len(groups)))
+        groups.extend(_class_groups(sides, one, number, (group_of, is_undecided), len(groups)))
     return FusionLedger(
         groups=tuple(groups),
         baseline_ns=sides[0].total_ns,
@@ -58,8 +58,9 @@ def fusion_ledger(
         step_classes=tuple(classes),
         baseline_group=group_of[0],
         candidate_group=group_of[1],
-        baseline_undecided=undecided[0],
-        candidate_undecided=undecided[1],
+        baseline_undecided=is_undecided[0],
+        candidate_undecided=is_undecided[1],
+        known_by=_known_by(sides),
         notes=(*_notes(sides, (baseline, candidate), classes), *without_module(groups)),
     )
 
@@ -72,7 +73,7 @@ def _class_groups(
     first: int,
 ) -> list[FusionGroup]:
     """Match the first steps of a class, and add up all its steps by the same mapping."""
-    group_of, undecided = tables
+    group_of, is_undecided = tables
     with_views = any(side.has_backward for side in sides)
     alike = (_alike(sides[0], one.baseline_steps), _alike(sides[1], one.candidate_steps))
     steps: list[HostStep] = []
@@ -90,19 +91,23 @@ def _class_groups(
     place = [{unit: k for k, unit in enumerate(numbers)} for numbers in busy]
     groups: list[FusionGroup] = []
     every_member = connected((busy[0], busy[1]), (programs[0], programs[1]), match)
+    unsure = undecided(every_member, match)
     modules = group_modules(every_member, programs, (steps[0], steps[1]))
     for members, module in zip(every_member, modules, strict=True):
         shares = []
         for which in (0, 1):
             numbers = members.candidate if which else members.baseline
             places = [(number, place[which][number]) for number in numbers]
-            unsure = match.undecided[which]
             for form in alike[which]:
                 events = [event for _, at in places for event in form.units[at].events]
                 group_of[which][form.rows(events)] = first + len(groups)
-                open_to = [e for n, at in places if n in unsure for e in form.units[at].events]
-                undecided[which][form.rows(open_to)] = True
-            shares.append(share(sides[which], places, alike[which], match.outputs[which], unsure))
+                open_to = [
+                    e for n, at in places if n in unsure[which] for e in form.units[at].events
+                ]
+                is_undecided[which][form.rows(open_to)] = True
+            shares.append(
+                share(sides[which], places, alike[which], match.outputs[which], unsure[which])
+            )
         groups.append(
             group_record(
                 members,
@@ -154,6 +159,25 @@ def _program(side: ReadSide, index: int, with_views: bool) -> Program:
     for unit, module in side.unit_modules[index].items():
         laid_out.modules.setdefault(unit, [module])
     return laid_out
+
+
+def _known_by(sides: tuple[ReadSide, ReadSide]) -> Basis:
+    runs = [
+        (step, execution)
+        for side in sides
+        for step, every in zip(side.steps, side.executions, strict=True)
+        for execution in every
+    ]
+    unlogged = [(step, execution) for step, execution in runs if execution.graph is None]
+    if runs and not unlogged:
+        return "logs"
+    units = [
+        unit
+        for step, execution in unlogged
+        for unit in step.units
+        if unit.run == execution.run and unit.events
+    ] or [unit for side in sides for step in side.steps for unit in step.units if unit.events]
+    return "shapes" if any(unit.shapes for unit in units) else "names"
 
 
 def _notes(

@@ -1,5 +1,6 @@
 """What is known so far about two programs: ties, and labels to find more of them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -32,13 +33,20 @@ class Tie:
 
 
 @dataclass(slots=True)
+class Doubt:
+    """Units of both sides that are tied, and units that explain either of them equally well."""
+
+    units: tuple[tuple[int, ...], tuple[int, ...]]
+    others: tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(slots=True)
 class Match:
     """The ties, and for each unit what is known about it."""
 
     ties: list[Tie] = field(default_factory=list)
     removed: set[int] = field(default_factory=set)  # baseline units whose node no call computes
-    # Per side: units that another place explains equally well.
-    undecided: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
+    doubts: list[Doubt] = field(default_factory=list)
     added: set[int] = field(default_factory=set)  # candidate units known to have no counterpart
     # Per side: unit -> shape and dtype of its result, as the other side's graph prints them.
     outputs: tuple[Outputs, Outputs] = field(default_factory=lambda: ({}, {}))
@@ -64,10 +72,17 @@ def tie_items(match: Match, a: Item, b: Item, evidence: Evidence) -> None:
                     match.sources[side].setdefault(unit, {})[label] = other.code
 
 
-def leave_undecided(match: Match, a: Item, b: Item) -> None:
-    """Another place explains these two equally well."""
-    match.undecided[0].update(a.units)
-    match.undecided[1].update(b.units)
+def doubt(match: Match, a: Item, b: Item, others: tuple[Iterable[Item], Iterable[Item]]) -> None:
+    """Others may as well face these two: either side's."""
+    match.doubts.append(
+        Doubt(
+            (a.units, b.units),
+            (
+                tuple(unit for item in others[0] for unit in item.units),
+                tuple(unit for item in others[1] for unit in item.units),
+            ),
+        )
+    )
 
 
 def label_items(a: Item, b: Item, labels_of: Labels) -> None:

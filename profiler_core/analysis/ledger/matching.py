@@ -14,21 +14,30 @@ from itertools import pairwise
 import numpy as np
 
 from profiler_core.analysis.engines import is_engine
-from profiler_core.analysis.ledger.alignment import align_codes, certain
+from profiler_core.analysis.ledger.alignment import align_codes, alternatives
 from profiler_core.analysis.ledger.anchors import (
     in_doubt,
     pairs_by_size,
+    parts_by_name,
     parts_by_size,
     rising,
 )
 from profiler_core.analysis.ledger.filling import fill
 from profiler_core.analysis.ledger.gap import Gap
-from profiler_core.analysis.ledger.match import Evidence, Labels, Match, Tie, label_items, leave_undecided, tie_items
+from profiler_core.analysis.ledger.match import (
+    Evidence,
+    Labels,
+    Match,
+    Tie,
+    doubt,
+    label_items,
+    tie_items,
+)
 from profiler_core.analysis.ledger.moved import reach, reach_lines
-from profiler_core.analysis.ledger.operators import KERNEL_FREE
+from profiler_core.analysis.ledger.operators import KERNEL_FREE, SOFTMAX
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.work_units import HostStep
-from profiler_core.analysis.ledger.worth import SOFTMAX, worth
+from profiler_core.analysis.ledger.worth import worth
 
 _MADE_OF_PRODUCTS = ({"attention", "matmul"}, {"attention_backward", "matmul"})
 _FOREACH = re.compile(r"aten::_(?:foreach|fused)_|triton_for_")
@@ -148,13 +157,20 @@ def _frame(
     pairs = pairs_by_size(a, b)
     parts = parts_by_size(a, b, pairs)
     frame = rising(sorted([*pairs, *parts]))
-    for i, j in in_doubt(a, pairs):
-        leave_undecided(match, a[i], b[j])
+    for (i, j), (k, m) in in_doubt(a, pairs):
+        doubt(match, a[i], b[j], ([a[k]], [b[m]]))
+        doubt(match, a[k], b[m], ([a[i]], [b[j]]))
     ends = {i for i, _ in frame}, {j for _, j in frame}
-    crossing = sorted({*pairs, *parts}.difference(frame))
+    named = parts_by_name(a, b, [*pairs, *parts])
+    crossing = sorted({*pairs, *parts, *named}.difference(frame))
     for i, j in crossing:
-        is_part = a[i].op != b[j].op
-        tie_items(match, a[i], b[j], "composite" if is_part else "operator and shapes")
+        evidence = _evidence(a[i], b[j])
+        tie_items(
+            match,
+            a[i],
+            b[j],
+            "operator and shapes" if evidence == "operator in order" else evidence,
+        )
         label_items(a[i], b[j], labels_of)
     gone = {i for i, _ in crossing} - ends[0], {j for _, j in crossing} - ends[1]
     kept = [[n for n in range(len(items)) if n not in away]
@@ -224,10 +240,10 @@ def _align(
                 table[number, other] = value
     pairs = align_codes(codes_a, codes_b, table)
     if any(a[i].library_kernel or b[j].library_kernel for i, j in pairs):
-        sure = certain(codes_a, codes_b, table, pairs)
-        for (i, j), is_sure in zip(pairs, sure, strict=True):
-            if not is_sure and (a[i].library_kernel or b[j].library_kernel):
-                leave_undecided(match, a[i], b[j])
+        others = alternatives(codes_a, codes_b, table, pairs)
+        for (i, j), (lefts, rights) in zip(pairs, others, strict=True):
+            if a[i].library_kernel or b[j].library_kernel:
+                doubt(match, a[i], b[j], ([a[k] for k in lefts], [b[k] for k in rights]))
     return pairs
 
 

@@ -102,6 +102,9 @@ _UNSPECIFIC = KERNEL_FREE | frozenset(
      "amin", "erf", "sigmoid", "tanh")
 )  # fmt: skip
 
+# What attention in several kernels has, and nothing else beside it.
+SOFTMAX = frozenset(("softmax", "_softmax", "_safe_softmax", "safe_softmax"))
+
 _OVERLOADED = re.compile(
     r"(?:torch\.ops\.)?(?P<namespace>aten|prims|inductor|quantized|_C)\.(?P<name>\w+)"
 )

@@ -62,7 +62,9 @@ class Item:
     by_kernel_name: bool = False  # a kernel without a log: `inner` was read from its name
     fresh: frozenset[str] = frozenset()  # of these, what no generated kernel just before it names
     library_kernel: str = ""  # its name, where it was launched outside any operator
-    layouts: frozenset[str] = frozenset()  # of a product's kernels: "tn" where a factor is transposed
+    layouts: frozenset[str] = (
+        frozenset()
+    )  # of a product's kernels: "tn" where a factor is transposed
     extent: Extent | None = None  # of a product, where its tensors' shapes are known
 
     @property

@@ -13,6 +13,11 @@ from profiler_core.analysis.ledger.program import Phase
 Kind = Literal["matched", "removed", "only in the candidate", "unmatched"]
 Confidence = Literal["high", "medium", "low", "undecidable"]
 
+# What says which operators a compiled run's kernels compute, the weakest that it rests on: the
+# graphs of a structured log, the shapes that operators and generated kernels are handed, or the
+# kernels' names and their order alone. Two runs without any compiled call: shapes.
+Basis = Literal["logs", "shapes", "names"]
+
 
 @dataclass(frozen=True)
 class OperatorTime:
@@ -53,6 +58,11 @@ class GroupSide:
         if self.bytes_read is None or self.bytes_written is None:
             return None
         return self.bytes_read + self.bytes_written
+
+    @property
+    def undecidable_share(self) -> float | None:
+        """Share of the side's time that another group explains equally well."""
+        return self.undecidable_ns / self.time_ns if self.time_ns else None
 
     @property
     def bytes_per_s(self) -> float | None:
@@ -155,6 +165,7 @@ class FusionLedger:
     baseline_undecided: npt.NDArray[np.bool_] = field(repr=False)
     candidate_undecided: npt.NDArray[np.bool_] = field(repr=False)
     notes: tuple[str, ...] = ()  # what the files did not allow, one sentence each
+    known_by: Basis = "logs"
 
     def of_kind(self, *kinds: Kind) -> Iterator[FusionGroup]:
         """The groups that count in one of these ways."""

@@ -2,7 +2,7 @@
 
 from math import prod
 
-from profiler_core.analysis.ledger.operators import KERNEL_FREE
+from profiler_core.analysis.ledger.operators import KERNEL_FREE, SOFTMAX
 from profiler_core.analysis.ledger.program import Item, Phase
 
 # Worth of a match. An alignment is worth most in all, so only the order of these counts, and how
@@ -21,8 +21,6 @@ POINTWISE = 19  # a product's kernel for a convolution whose weight is 1x1
 LIBRARY = 20  # more than two kernels by their names: fusing leaves what libraries compute as it is
 OPERATOR_OF_THE_LINE = 20
 
-SOFTMAX = frozenset(("softmax", "_softmax", "_safe_softmax", "safe_softmax"))
-
 
 def worth(a: Item, b: Item, phase: Phase) -> int:
     """How sure it is that two items are one operator; 0: they are not."""
@@ -30,8 +28,11 @@ def worth(a: Item, b: Item, phase: Phase) -> int:
         return _worth_of_names(a, b)
     if a.extent and b.extent and a.extent != b.extent:
         return 0  # two products of different sizes, whatever stands between them
-    if a.layouts and b.layouts and (a.library_kernel or b.library_kernel) and not (
-        a.layouts & b.layouts
+    if (
+        a.layouts
+        and b.layouts
+        and (a.library_kernel or b.library_kernel)
+        and not (a.layouts & b.layouts)
     ):
         return 0  # a linear layer hands its weight over transposed, attention's products do not
     same_line = bool(a.labels & b.labels)

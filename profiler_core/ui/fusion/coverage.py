@@ -8,7 +8,7 @@ import streamlit as st
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.session.pair import Pair
-from profiler_core.ui.fusion.words import OTHER_WORKLOADS
+from profiler_core.ui.fusion.words import OTHER_WORKLOADS, how_ledger_knows
 from profiler_core.units import format_count, format_duration, format_share
 
 _LONGEST = 40  # characters of a run's name in a sentence
@@ -29,6 +29,7 @@ def coverage_sentence(pair: Pair) -> str:
         f"<b>{format_share(ledger.coverage_candidate)}</b> of {candidate}'s {pair.time_word} is "
         f"placed, in {format_count(n)} group{'' if n == 1 else 's'}."
     )
+    text += f" {how_ledger_knows(ledger)}"
     if ledger.compiled_only_ns:
         only = format_duration(ledger.compiled_only_step_ns)
         text += f" {only} per step is spent by {candidate} alone."

@@ -114,7 +114,10 @@ def _module(group: FoldedGroup) -> str:
 
 
 def _how(group: FoldedGroup) -> str:
-    return f"{group.first.confidence} confidence" if group.kind == "matched" else group.kind
+    if group.kind != "matched":
+        return group.kind
+    confidence = group.first.confidence
+    return confidence if confidence == "undecidable" else f"{confidence} confidence"
 
 
 def _columns(pair: Pair) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Evidence, confidence and kind of a group, said to somebody who does not know the ledger."""
 
-from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
+from profiler_core.units import format_share
 
 OTHER_WORKLOADS = (
     "These are different workloads: a group joins what looks most alike, and says nothing of what "
@@ -11,6 +12,12 @@ _SURE = {
     "high": "This match is sure",
     "medium": "This match is likely",
     "low": "This match is a guess",
+    "undecidable": "This match is one of several that explain the kernels equally well",
+}
+_KNOWN_BY = {
+    "logs": "the compiler's structured logs",
+    "shapes": "shapes and names of operators and kernels, without the compiler's logs",
+    "names": "names of kernels and their order alone",
 }
 _EVIDENCE = {
     "operator in order": "the same operator stands at the same place in both programs",
@@ -35,6 +42,17 @@ def how_known(group: FusionGroup) -> str:
     if not reasons:
         return f"{_SURE[group.confidence]}."
     return f"{_SURE[group.confidence]}: {'; '.join(reasons)}."
+
+
+def how_ledger_knows(ledger: FusionLedger) -> str:
+    """For instance: Known by the compiler's structured logs; 0 % … of the time is undecidable."""
+    before, after = (
+        format_share(share) for share in (ledger.undecidable_baseline, ledger.undecidable_candidate)
+    )
+    return (
+        f"Known by {_KNOWN_BY[ledger.known_by]}; {before} of the baseline's and {after} of the "
+        "candidate's time is undecidable: another group explains it equally well."
+    )
 
 
 def what_kind(group: FusionGroup) -> str:
