@@ -162,6 +162,7 @@ def _program(side: ReadSide, index: int, with_views: bool) -> Program:
 
 
 def _known_by(sides: tuple[ReadSide, ReadSide]) -> Basis:
+    """The weakest that compiled runs rest on; "shapes" where most kernels' operators have some."""
     runs = [
         (step, execution)
         for side in sides
@@ -177,7 +178,8 @@ def _known_by(sides: tuple[ReadSide, ReadSide]) -> Basis:
         for unit in step.units
         if unit.run == execution.run and unit.events
     ] or [unit for side in sides for step in side.steps for unit in step.units if unit.events]
-    return "shapes" if any(unit.shapes for unit in units) else "names"
+    with_shapes = sum(len(unit.events) for unit in units if unit.shapes)
+    return "shapes" if 2 * with_shapes > sum(len(unit.events) for unit in units) else "names"
 
 
 def _notes(

@@ -241,9 +241,9 @@ def _align(
     pairs = align_codes(codes_a, codes_b, table)
     if any(a[i].library_kernel or b[j].library_kernel for i, j in pairs):
         others = alternatives(codes_a, codes_b, table, pairs)
-        for (i, j), (lefts, rights) in zip(pairs, others, strict=True):
+        for (i, j), (also_a, also_b) in zip(pairs, others, strict=True):
             if a[i].library_kernel or b[j].library_kernel:
-                doubt(match, a[i], b[j], ([a[k] for k in lefts], [b[k] for k in rights]))
+                doubt(match, a[i], b[j], ([a[k] for k in also_a], [b[k] for k in also_b]))
     return pairs
 
 

@@ -33,7 +33,8 @@ BF16 = "bf16-autocast+channels_last"
         ("customcnn/default", (0.0, 0.0)),
         ("ddp/default", (0.001, 0.001)),
         ("resnet50/default", (0.025, 0.02)),
-        ("resnet50/reduce-overhead", (0.05, 0.045)),
+        ("resnet50/reduce-overhead", (0.035, 0.03)),
+        ("bert/reduce-overhead", (0.0, 0.015)),
         ("dynshape/default", (0.0, 0.0)),
         ("breaky/default", (0.0, 0.0)),
         (f"resnet50-bf16/reduce-overhead+{BF16}", (0.015, 0.005)),
@@ -60,7 +61,7 @@ WITNESSES = [
     ("reach", "resnet50/default", 0.005),
     ("pairs_by_size", "bert/default", 0.1),
     ("parts_by_size", "bert/default", 0.03),
-    ("part_of_baselines_composite", "bert/reduce-overhead", 0.02),
+    ("parts_by_name", "bert/reduce-overhead", 0.02),
     ("POINTWISE", "resnet50/reduce-overhead", 0.3),
     ("NEWLY_NAMED", "customcnn/reduce-overhead", 0.05),
     ("NAMED_IN_KERNEL", "simplecnn-training/reduce-overhead", 0.05),
@@ -77,12 +78,11 @@ def test_every_rule_earns_its_place(rule, pair, least):
     assert max(b - a for a, b in zip(before, after, strict=True)) >= least
 
 
-@pytest.mark.parametrize("workload", ["bert", "resnet50"])
-def test_a_replay_takes_its_operators_from_a_run_that_launches_the_same_kernels(workload):
+def test_a_replay_takes_its_operators_from_a_run_that_launches_the_same_kernels():
     """Without CUDA graphs each kernel of the same program has its operator and shapes."""
-    runs = SAMPLES / workload / "eager", SAMPLES / workload / "reduce-overhead"
+    runs = SAMPLES / "resnet50" / "eager", SAMPLES / "resnet50" / "reduce-overhead"
     alone = Judged(*runs, logs=False).lost()
-    beside = Judged(*runs, logs=False, others=[SAMPLES / workload / "default"]).lost()
+    beside = Judged(*runs, logs=False, others=[SAMPLES / "resnet50" / "default"]).lost()
     for least, most in zip(beside, alone, strict=True):
         assert least <= 0.03
         assert most - least >= 0.02

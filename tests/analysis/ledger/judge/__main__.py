@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.analysis.ledger.judge.ablation import print_ablation
-from tests.analysis.ledger.judge.pairs import all_pairs, judged
+from tests.analysis.ledger.judge.pairs import all_pairs, judged, shown_beside
 
 
 def main() -> None:
@@ -27,16 +27,22 @@ def main() -> None:
     for name, baseline, candidate in all_pairs(given.folders):
         if given.only not in name:
             continue
-        for logs in (True, False):
-            verdicts = judged(baseline, candidate, logs)
+        beside = shown_beside(candidate)
+        ways = [("yes", True, []), ("no", False, []), ("no, beside default", False, beside)]
+        for how, logs, others in ways if beside else ways[:2]:
+            verdicts = judged(baseline, candidate, logs, others)
             if not all(v.total for v in verdicts):
                 raise SystemExit(f"{name}: no device event of the trace is in the ledger.")
             cells = [
-                f"{100 * part / v.total:.1f} %"
+                f"{100 * part / max(1, whole):.1f} %"
                 for v in verdicts
-                for part in (v.wrong, v.undecidable, v.merged)
+                for part, whole in (
+                    (v.wrong, v.decidable),
+                    (v.undecidable, v.total),
+                    (v.merged, v.total),
+                )
             ]
-            print(f"| {name} | {'yes' if logs else 'no'} | {' | '.join(cells)} |")
+            print(f"| {name} | {how} | {' | '.join(cells)} |")
             for verdict in verdicts if given.mistakes else ():
                 for title, time_ns in verdict.mistakes.most_common(given.mistakes):
                     print(f"      {time_ns / 1000:9.1f} µs  {title}", file=sys.stderr)

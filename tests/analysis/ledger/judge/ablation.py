@@ -7,13 +7,13 @@ from pathlib import Path
 from profiler_core.analysis.ledger import filling, matching, replays, worth
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from tests.analysis.ledger.judge.log import read_log
-from tests.analysis.ledger.judge.pairs import _logs, groups_of, ledger_side
+from tests.analysis.ledger.judge.pairs import _logs, groups_of, ledger_side, open_to
 from tests.analysis.ledger.judge.programs import read_program
 from tests.analysis.ledger.judge.trace import read_steps
 from tests.analysis.ledger.judge.verdict import judge
 
 # Functions of the matching that return pairs or tie items: without them nothing is added.
-_MATCHING = ("pairs_by_size", "parts_by_size", "reach", "reach_lines",
+_MATCHING = ("pairs_by_size", "in_doubt", "parts_by_size", "reach", "reach_lines", "parts_by_name",
              "_match_leftovers", "_match_optimizers", "_match_exchange")  # fmt: skip
 _WEIGHTS = {
     "POINTWISE": worth.OTHER_LIBRARY,
@@ -80,10 +80,14 @@ class Judged:
             groups_of(self._sides[0], ledger.baseline_group),
             groups_of(self._sides[1], ledger.candidate_group),
         )
+        left_open = (
+            open_to(self._sides[0], ledger.baseline_undecided),
+            open_to(self._sides[1], ledger.candidate_undecided),
+        )
         wrong, total = [0, 0], [0, 0]
         for programs in self._programs.values():
-            for side, verdict in enumerate(judge(programs, lookups)):
-                wrong[side] += verdict.wrong
+            for side, verdict in enumerate(judge(programs, lookups, left_open)):
+                wrong[side] += verdict.wrong + verdict.left_open
                 total[side] += verdict.total
         unmatched = (ledger.unmatched_baseline_ns, ledger.unmatched_candidate_ns)
         whole = (ledger.baseline_ns, ledger.candidate_ns)

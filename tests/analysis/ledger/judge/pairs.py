@@ -55,13 +55,26 @@ def ledger_of(baseline: Path, candidate: Path, logs: bool) -> FusionLedger:
     return fusion_ledger(*(ledger_side(run, logs) for run in (baseline, candidate)))
 
 
-def judged(baseline: Path, candidate: Path, logs: bool) -> tuple[Verdict, Verdict]:
-    """The judge's verdict on the ledger of a pair, all kinds of steps added up."""
+def judged(
+    baseline: Path, candidate: Path, logs: bool, beside: Sequence[Path] = ()
+) -> tuple[Verdict, Verdict]:
+    """The judge's verdict on the ledger of a pair, all kinds of steps added up.
+
+    Args:
+        baseline: a run.
+        candidate: another one.
+        logs: may the product read their structured logs?
+        beside: further runs that the product is shown, without logs.
+    """
     sides = [ledger_side(run, logs) for run in (baseline, candidate)]
-    ledger = fusion_ledger(*sides)
+    ledger = fusion_ledger(*sides, [ledger_side(run, False) for run in beside])
     lookups = (
         groups_of(sides[0], ledger.baseline_group),
         groups_of(sides[1], ledger.candidate_group),
+    )
+    left_open = (
+        open_to(sides[0], ledger.baseline_undecided),
+        open_to(sides[1], ledger.candidate_undecided),
     )
     steps = [read_steps(run / "trace.json.gz") for run in (baseline, candidate)]
     modules = [read_log(_logs(run)) for run in (baseline, candidate)]
@@ -73,10 +86,11 @@ def judged(baseline: Path, candidate: Path, logs: bool) -> tuple[Verdict, Verdic
             continue
         seen.add(key)
         programs = (read_program(left, modules[0]), read_program(right, modules[1]))
-        for whole, part in zip(total, judge(programs, lookups), strict=True):
+        for whole, part in zip(total, judge(programs, lookups, left_open), strict=True):
             whole.right += part.right
             whole.wrong += part.wrong
             whole.undecidable += part.undecidable
+            whole.left_open += part.left_open
             whole.merged += part.merged
             whole.mistakes += part.mistakes
             whole.doubts += part.doubts
@@ -87,6 +101,17 @@ def ledger_side(run: Path, logs: bool) -> LedgerSide:
     paths = _logs(run) if logs else []
     log = read_inductor(paths) if paths else None
     return LedgerSide(read_kineto(run / "trace.json.gz"), log if log and log.graphs else None)
+
+
+def shown_beside(candidate: Path) -> list[Path]:
+    """The run of the same program without CUDA graphs, where there is one."""
+    plain = candidate.with_name(candidate.name.replace("reduce-overhead", "default"))
+    return [plain] if plain != candidate and (plain / "trace.json.gz").exists() else []
+
+
+def open_to(side: LedgerSide, undecided: object) -> Callable[[DeviceEvent], bool]:
+    number = groups_of(side, pl.Series(undecided).cast(pl.Int32))
+    return lambda event: bool(number(event))
 
 
 def groups_of(side: LedgerSide, group_of: object) -> Callable[[DeviceEvent], int | None]:
