@@ -155,7 +155,7 @@ class FusionTotals(Answer, frozen=True):
     known_by: Annotated[
         str,
         told(
-            "what the ledger rests on at its weakest: `logs` (graphs of a structured log), `shapes` "
+            "what the ledger rests on at its weakest: `logs` (of the compiler), `shapes` "
             "(what operators and kernels are handed), `names` (of kernels, and their order)"
         ),
     ]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from profiler_core.analysis.fusion_json import fusion_json
 from profiler_core.analysis.ledger.alignment import align_codes, alternatives
 from profiler_core.analysis.ledger.anchors import in_doubt
+from profiler_core.answers.explanation import fusion_answer
 from profiler_core.ui.fusion.words import how_ledger_knows
 from tests.analysis.ledger.judge.ablation import without
 from tests.analysis.ledger.judge.pairs import ROOT, judged, ledger_of, unpacked
@@ -62,9 +62,9 @@ def test_the_ledger_knows_where_it_would_be_wrong(of_t5):
 
 def test_page_and_json_say_how_the_ledger_knows(of_t5):
     assert how_ledger_knows(of_t5).startswith("Known by shapes and names of operators and kernels")
-    answer = fusion_json(of_t5)
-    assert answer["known_by"] == "shapes"
-    assert answer["undecidable_candidate"] == of_t5.undecidable_candidate
+    answer = fusion_answer(of_t5)
+    assert answer.known_by == "shapes"
+    assert answer.undecidable_candidate == of_t5.undecidable_candidate
     runs = SAMPLES / "bert" / "eager", SAMPLES / "bert" / "reduce-overhead"
     assert ledger_of(*runs, logs=True).known_by == "logs"
     assert ledger_of(*runs, logs=False).known_by == "names"
