@@ -8,7 +8,7 @@ from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.detail import show_group
 from profiler_core.ui.fusion.filters import PROGRAM, choose_filters, choose_order, filtered
 from profiler_core.ui.fusion.map import choose_candidates, show_map
-from profiler_core.ui.fusion.table import choose_listed, show_table
+from profiler_core.ui.fusion.table import choose_listed, offer_events, show_table
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
@@ -45,6 +45,7 @@ with page(SPEC):
     if shown[listed]:
         measured = fused_pairs[listed].measured
         opened = show_table(fused_pairs[listed], shown[listed], listed, measured)
+        offer_events(fused_pairs[listed])
         if opened is not None:
             show_group(fused_pairs[listed], opened, measured)
     else:

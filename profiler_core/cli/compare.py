@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison, TwoNumbers
@@ -13,6 +14,7 @@ from profiler_core.cli.explained import explanation_text
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import add_runs, comparison_of
 from profiler_core.cli.table import table
+from profiler_core.export.ledger_events import check_name, events_of_pairs, write_ledger
 from profiler_core.session.pair import Pair
 from profiler_core.units import (
     format_bytes,
@@ -28,13 +30,23 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser("compare", help="a baseline and its candidates, per step")
     add_runs(parser)
     parser.add_argument("--json", action="store_true", help="all numbers, see docs/json.md")
+    parser.add_argument(
+        "--ledger",
+        type=Path,
+        metavar="FILE",
+        help="also write the fusion ledger, one row for each device event, as FILE.parquet",
+    )
     add_reading_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
     apply_reading_options(arguments)
+    if arguments.ledger is not None:
+        check_name(arguments.ledger)
     comparison = comparison_of(arguments.baseline, arguments.candidates)
+    if arguments.ledger is not None:
+        write_ledger(events_of_pairs(comparison.pairs), arguments.ledger)
     if arguments.json:
         write_json(comparison_answer(comparison))
     else:

@@ -4,6 +4,7 @@ How it works stands in docs/ledger.md.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +20,22 @@ from profiler_core.analysis.ledger.result import Basis, FusionGroup, FusionLedge
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
 from profiler_core.analysis.ledger.work_units import HostStep
 
-_GroupOf = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
-_Undecided = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
-
 __all__ = ["FusionLedger", "LedgerSide", "fusion_ledger"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What the ledger says of each device event of one side, by its row of device_work."""
+
+    group: npt.NDArray[np.int32]
+    undecided: npt.NDArray[np.bool_]
+    operator: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, side: ReadSide) -> "_Rows":
+        """Nothing is said yet."""
+        none = np.full(side.n_rows, -1, dtype=np.int32)
+        return cls(none, np.zeros(side.n_rows, dtype=np.bool_), none.copy())
 
 
 def fusion_ledger(
@@ -42,13 +55,10 @@ def fusion_ledger(
     sides = read_sides(baseline, candidate, others)
     classes = step_classes(sides)
     groups: list[FusionGroup] = []
-    is_undecided = (np.zeros(sides[0].n_rows, np.bool_), np.zeros(sides[1].n_rows, np.bool_))
-    group_of = (
-        np.full(sides[0].n_rows, -1, dtype=np.int32),
-        np.full(sides[1].n_rows, -1, dtype=np.int32),
-    )
+    rows = (_Rows.of(sides[0]), _Rows.of(sides[1]))
+    operators: dict[str, int] = {}
     for number, one in enumerate(classes):
-        groups.extend(_class_groups(sides, one, number, (group_of, is_undecided), len(groups)))
+        groups.extend(_class_groups(sides, one, number, rows, operators, len(groups)))
     return FusionLedger(
         groups=tuple(groups),
         baseline_ns=sides[0].total_ns,
@@ -56,10 +66,13 @@ def fusion_ledger(
         n_baseline_steps=sides[0].n_steps,
         n_candidate_steps=sides[1].n_steps,
         step_classes=tuple(classes),
-        baseline_group=group_of[0],
-        candidate_group=group_of[1],
-        baseline_undecided=is_undecided[0],
-        candidate_undecided=is_undecided[1],
+        baseline_group=rows[0].group,
+        candidate_group=rows[1].group,
+        baseline_undecided=rows[0].undecided,
+        candidate_undecided=rows[1].undecided,
+        baseline_operator=rows[0].operator,
+        candidate_operator=rows[1].operator,
+        operators=tuple(operators),
         known_by=_known_by(sides),
         notes=(*_notes(sides, (baseline, candidate), classes), *without_module(groups)),
     )
@@ -69,11 +82,11 @@ def _class_groups(
     sides: tuple[ReadSide, ReadSide],
     one: StepClass,
     step_class: int,
-    tables: tuple[_GroupOf, _Undecided],
+    rows: tuple[_Rows, _Rows],
+    operators: dict[str, int],
     first: int,
 ) -> list[FusionGroup]:
     """Match the first steps of a class, and add up all its steps by the same mapping."""
-    group_of, is_undecided = tables
     with_views = any(side.has_backward for side in sides)
     alike = (_alike(sides[0], one.baseline_steps), _alike(sides[1], one.candidate_steps))
     steps: list[HostStep] = []
@@ -99,12 +112,12 @@ def _class_groups(
             numbers = members.candidate if which else members.baseline
             places = [(number, place[which][number]) for number in numbers]
             for form in alike[which]:
-                events = [event for _, at in places for event in form.units[at].events]
-                group_of[which][form.rows(events)] = first + len(groups)
-                open_to = [
-                    e for n, at in places if n in unsure[which] for e in form.units[at].events
-                ]
-                is_undecided[which][form.rows(open_to)] = True
+                for unit_number, at in places:
+                    unit = form.units[at]
+                    at_rows = form.rows(unit.events)
+                    rows[which].group[at_rows] = first + len(groups)
+                    rows[which].undecided[at_rows] = unit_number in unsure[which]
+                    rows[which].operator[at_rows] = operators.setdefault(unit.name, len(operators))
             shares.append(
                 share(sides[which], places, alike[which], match.outputs[which], unsure[which])
             )

@@ -145,6 +145,10 @@ class StepClass:
     candidate_steps: tuple[int, ...]
 
 
+def _no_operators() -> npt.NDArray[np.int32]:
+    return np.empty(0, dtype=np.int32)
+
+
 @dataclass(frozen=True)
 class FusionLedger:
     """The whole ledger.
@@ -164,6 +168,10 @@ class FusionLedger:
     # Row of device_work -> may it as well be in another group?
     baseline_undecided: npt.NDArray[np.bool_] = field(repr=False)
     candidate_undecided: npt.NDArray[np.bool_] = field(repr=False)
+    # Row of device_work -> place in `operators` of what started it, -1.
+    baseline_operator: npt.NDArray[np.int32] = field(repr=False, default_factory=_no_operators)
+    candidate_operator: npt.NDArray[np.int32] = field(repr=False, default_factory=_no_operators)
+    operators: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what the files did not allow, one sentence each
     known_by: Basis = "logs"
 

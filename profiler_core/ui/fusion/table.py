@@ -8,6 +8,7 @@ import streamlit as st
 
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.export.ledger_events import as_parquet, events_of_pairs
 from profiler_core.session.pair import Pair
 from profiler_core.ui.counters.words import dram_change
 from profiler_core.ui.fusion.address import group_in_url, open_group
@@ -102,6 +103,19 @@ def _styled(rows: Sequence[FoldedGroup], measured: MeasuredLedger | None) -> Any
 
     styled: Any = pd.DataFrame(columns).style
     return styled.map(colour, subset=["delta"])
+
+
+def offer_events(pair: Pair) -> None:
+    """A download of the listed candidate's ledger, one row for each device event."""
+    st.download_button(
+        "Download the ledger as Parquet",
+        data=lambda: as_parquet(events_of_pairs([pair])),
+        file_name="ledger.parquet",
+        mime="application/vnd.apache.parquet",
+        help="One row for each device event of both runs, with its group.",
+        type="tertiary",
+        on_click="ignore",
+    )
 
 
 def _kernels(group: FoldedGroup) -> str:
