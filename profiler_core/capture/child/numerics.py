@@ -14,7 +14,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from . import engines
 from .draws import Draw, generator_states, recorded, replayed
 from .step import Step
-from .tf32 import may_round_like_tf32
+from .tf32 import may_round_like_tf32, without_tf32
 from .tolerance import RIGHT, Judgement, Named, judge, same
 from .variants import Variant, apply_inductor, place
 from .workloads import Request, build, seed_everything
@@ -22,6 +22,13 @@ from .workloads import Request, build, seed_everything
 # A CUDA graph is recorded at the second call and replayed from the third on: look at these too.
 N_PASSES = 3
 N_TRAINED_STEPS = 3
+
+
+class State(NamedTuple):
+    """What of a model's state is compared beside its answers, by name."""
+
+    changing: List[str]  # buffers that a pass of eager changes
+    moving: Optional[List[str]]  # parameters that training moves; None: not known yet
 
 
 class Bench(NamedTuple):
@@ -61,48 +68,51 @@ def make_reference(bench: Bench, variant: Variant, path: str) -> Dict[str, Any]:
     """
     import torch
 
+    step = bench.step(variant.eager())
+    tf32 = may_round_like_tf32(bench.device, lambda: _answers(bench, step))
+    with without_tf32(tf32):
+        stored = _reference(bench, variant)
+    torch.save(dict(stored, tf32=tf32, precision=_numeric_key(variant)), path)
+    return {"reference": stored["kind"], "random": stored["random"]}
+
+
+def _reference(bench: Bench, variant: Variant) -> Dict[str, Any]:
+    """What `compare` reads: the tensors of the reference and of eager, and how they behave."""
     own_variant = variant.eager()
     step = bench.step(own_variant)
     buffers = step.buffers()
     first = _answers(bench, step)
     draws = _drew_random_numbers(bench.request.seed + 1)
-    changing = _changed(buffers, step.buffers())
+    state = State(_changed(buffers, step.buffers()), None)
     again = _answers(bench, step)
-    baseline = _seen(bench, bench.step(own_variant), changing)
+    trained = bench.step(own_variant)
+    baseline = _seen(bench, trained, state)
+    state = state._replace(moving=trained.moving)
     random = not all(
         same(a, b, variant.precision) for a, b in zip(first, baseline[: step.n_shapes])
     )
     repeatable = all(same(a, b, variant.precision) for a, b in zip(first, again))
-    tf32 = may_round_like_tf32(bench.device, lambda: _answers(bench, step))
     kind, note = "fp64", ""
     try:
-        reference = _fp64_reference(bench, variant, changing, draws and not random)
+        reference = _fp64_reference(bench, variant, state, draws and not random)
     except Exception as error:  # any model may refuse fp64, each in its own way; the note says how
         kind, note = "fp32", "no fp64 reference ({})".format(_line(error))
         plain = own_variant._replace(precision="fp32", channels_last=False)
-        reference = baseline if plain == own_variant else _seen(bench, bench.step(plain), changing)
-    torch.save(
-        {
-            "reference": [dict(answer) for answer in reference],
-            "baseline": [dict(answer) for answer in baseline],
-            "kind": kind,
-            "note": note,
-            "precision": _numeric_key(variant),
-            "random": random,
-            "repeatable": repeatable,
-            "draws": draws,
-            "changing": changing,
-            "tf32": tf32,
-            "compared": step.kind,
-        },
-        path,
-    )
-    return {"reference": kind, "random": random}
+        reference = baseline if plain == own_variant else _seen(bench, bench.step(plain), state)
+    return {
+        "reference": [dict(answer) for answer in reference],
+        "baseline": [dict(answer) for answer in baseline],
+        "kind": kind,
+        "note": note,
+        "random": random,
+        "repeatable": repeatable,
+        "draws": draws,
+        "state": tuple(state),
+        "compared": step.kind,
+    }
 
 
-def _fp64_reference(
-    bench: Bench, variant: Variant, changing: List[str], draws: bool
-) -> List[Named]:
+def _fp64_reference(bench: Bench, variant: Variant, state: State, draws: bool) -> List[Named]:
     """What eager answers in double precision, with the numbers that it draws in its own.
 
     Raises:
@@ -113,13 +123,13 @@ def _fp64_reference(
     if draws:
         own = bench.step(variant.eager())  # before: a model that is built draws its weights
         with recorded(drawn):
-            _seen(bench, own, changing)
+            _seen(bench, own, state)
     step = bench.fp64_step(variant)
     if draws:
         with replayed(drawn):
-            reference = _seen(bench, step, changing)
+            reference = _seen(bench, step, state)
     else:
-        reference = _seen(bench, step, changing)
+        reference = _seen(bench, step, state)
     if not all(_is_double(answer) for answer in reference[: step.n_shapes]):
         raise TypeError("its answer is not fp64")
     return reference
@@ -151,39 +161,51 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
     obstacle = _obstacle(stored, reference, variant)
     if obstacle is not None:
         return dict(base, verdict="not comparable", reason=obstacle)
+    with without_tf32(stored["tf32"] and variant.precision == "fp32"):
+        return dict(base, **_comparison(bench, variant, stored, reference, step))
+
+
+def _comparison(
+    bench: Bench,
+    variant: Variant,
+    stored: Dict[str, Any],
+    reference: List[Named],
+    step: Optional[Step],
+) -> Dict[str, Any]:
+    """Verdict, reason and errors of a variant that can be compared; arguments as `compare`'s."""
+    state = State(*stored["state"])
     baseline: List[Named] = [list(answer.items()) for answer in stored["baseline"]]
     notes = [stored["note"]] if stored["note"] else []
     if stored["precision"] != _numeric_key(variant):
-        baseline = _seen(bench, bench.step(variant.eager()), stored["changing"])
+        baseline = _seen(bench, bench.step(variant.eager()), state)
         notes.append("measured against eager in {}".format(variant.precision))
+    if stored["tf32"] and variant.precision == "fp32":
+        step = None  # it may hold a recorded graph, or a template, that rounds like TF32
+        notes.append("compared with TF32 switched off")
     if (
         step is None
         or stored["draws"]
-        or stored["changing"]
+        or state.changing
         or not stored["repeatable"]
         or bench.request.training
     ):
         step = _compiled_step(bench, variant, stored["draws"])
     precision = variant.precision
-    if precision == "fp32" and stored["tf32"]:
-        precision = "tf32"
-        notes.append("convolutions or matrix products may use TF32, so its rounding is allowed")
     judgements = _judgements(bench, step, stored, precision, reference, baseline)
     if not judgements:
-        return dict(base, verdict="not comparable", reason="there is nothing to compare")
+        return {"verdict": "not comparable", "reason": "there is nothing to compare"}
     worst = max(judgements, key=lambda judgement: judgement.badness)
     if worst.verdict != RIGHT:
         if stored["draws"]:
             notes.append("the model draws random numbers; fallback_random was on")
         notes.extend(engines.rounding(variant.backend, variant.precision))
-    return dict(
-        base,
-        verdict=worst.verdict,
-        reason="; ".join([part for part in [worst.problem, *notes] if part]),
-        rms_error=worst.rms_error,
-        baseline_rms_error=worst.baseline_rms_error,
-        tolerance=worst.tolerance,
-    )
+    return {
+        "verdict": worst.verdict,
+        "reason": "; ".join([part for part in [worst.problem, *notes] if part]),
+        "rms_error": worst.rms_error,
+        "baseline_rms_error": worst.baseline_rms_error,
+        "tolerance": worst.tolerance,
+    }
 
 
 def _obstacle(stored: Dict[str, Any], reference: List[Named], variant: Variant) -> Optional[str]:
@@ -219,20 +241,20 @@ def _judgements(
         )  # fmt: skip
 
     n_passes = N_PASSES if stored["repeatable"] else 1
-    answers = _seen(bench, step, stored["changing"], n_passes)
+    answers = _seen(bench, step, State(*stored["state"]), n_passes)
     n_shapes = step.n_shapes
     positions = [*list(range(n_shapes)) * n_passes, *range(n_shapes, len(reference))]
     # After the shapes of the last pass come the buffers and the updates.
     return [judged(position, answer) for position, answer in zip(positions, answers)]
 
 
-def _seen(bench: Bench, step: Step, changing: List[str], n_passes: int = 1) -> List[Named]:
+def _seen(bench: Bench, step: Step, state: State, n_passes: int = 1) -> List[Named]:
     """All that is compared of a fresh step: answers, changed buffers, and what training does.
 
     Args:
         bench: how it was built.
         step: nothing was run of it yet.
-        changing: names of the buffers that a pass of eager changes.
+        state: what of its state is compared.
         n_passes: how often it answers for each shape.
 
     Returns:
@@ -243,10 +265,10 @@ def _seen(bench: Bench, step: Step, changing: List[str], n_passes: int = 1) -> L
     buffers = step.buffers()
     for _ in range(n_passes - 1):
         answers += _answers(bench, step)
-    if changing:
-        answers.append([(name, buffers[name]) for name in changing if name in buffers])
+    if state.changing:
+        answers.append([(name, buffers[name]) for name in state.changing if name in buffers])
     seed_everything(bench.request.seed + 1)
-    updates = step.updates(N_TRAINED_STEPS)
+    updates = step.updates(N_TRAINED_STEPS, state.moving)
     if updates:
         answers.append(updates)
     return answers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, ContextManager, Dict, List, Tuple
+from typing import Any, Callable, ContextManager, Dict, List, Optional, Tuple
 
 from . import engines
 from .failures import CannotRunError
@@ -13,6 +13,7 @@ from .workloads import Built, Inputs
 Named = List[Tuple[str, Any]]  # names and tensors, in a fixed order
 
 _SAMPLE = 65_536  # values of a parameter, or of an output in training
+_LEAST_MOVE = 1e-4  # fp32 rounds a parameter by 6e-8 of its size
 
 
 class Step:
@@ -90,31 +91,45 @@ class Step:
             for name, buffer in (named() if named else ())
         }
 
-    def updates(self, n_steps: int) -> Named:
+    def updates(self, n_steps: int, names: Optional[List[str]]) -> Named:
         """What `n_steps` whole training steps add to the parameters, on the host.
 
         Of a large parameter a sample of at most _SAMPLE values, evenly spread. Empty without
         training, and where parameters are kept in 16 bits or the loss is scaled: an update may be
         less than their rounding unit then, or be skipped.
+
+        Args:
+            n_steps: how many.
+            names: of the parameters; None: those that move by more than _LEAST_MOVE of their size,
+                of which `moving` has the names afterwards. What moves less is lost in rounding.
         """
         import torch
 
+        self.moving: List[str] = []
         if self.kind != "loss and gradients" or self._scaler is not None:
             return []
         wide = (torch.float32, torch.float64)
         parameters = {
             name: parameter
             for name, parameter in self._model.named_parameters()
-            if parameter.requires_grad
+            if parameter.requires_grad and (names is None or name in names)
         }
         if any(parameter.dtype not in wide for parameter in parameters.values()):
             return []
         before = {name: _sample(parameter) for name, parameter in parameters.items()}
         for index in range(n_steps):
             self(index)
+        updates = {
+            name: _sample(parameter) - before[name] for name, parameter in parameters.items()
+        }
+        self.moving = [
+            name
+            for name, update in updates.items()
+            if names is not None or bool(update.norm() > _LEAST_MOVE * before[name].norm())
+        ]
         return [
-            ("update of {} by {} steps".format(name, n_steps), _sample(parameter) - before[name])
-            for name, parameter in parameters.items()
+            ("update of {} by {} steps".format(name, n_steps), updates[name])
+            for name in self.moving
         ]
 
     def _trainable(self) -> List[Any]:
