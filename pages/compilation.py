@@ -7,7 +7,6 @@ from profiler_core.page_specs import PageSpec
 from profiler_core.ui.compilation.breaks import show_breaks, show_eager
 from profiler_core.ui.compilation.code import show_code
 from profiler_core.ui.compilation.data import compiled_runs
-from profiler_core.ui.compilation.empty import show_nothing_said
 from profiler_core.ui.compilation.headline import choose_compiled, show_headline
 from profiler_core.ui.compilation.tables import (
     show_cudagraphs,
@@ -17,6 +16,7 @@ from profiler_core.ui.compilation.tables import (
     show_regions,
 )
 from profiler_core.ui.compilation.time import show_phases
+from profiler_core.ui.empty_state import no_compiling
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
@@ -37,7 +37,7 @@ with page(SPEC):
     with loading(height_px=560):
         runs = compiled_runs(choice)
     if not runs:
-        show_nothing_said(choice)
+        no_compiling(choice)
         st.stop()
 
     compiled = choose_compiled(runs)

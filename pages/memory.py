@@ -3,9 +3,9 @@
 import streamlit as st
 
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.empty_state import no_memory
 from profiler_core.ui.memory.curve import show_curves
 from profiler_core.ui.memory.data import remembered
-from profiler_core.ui.memory.empty import show_nothing_said
 from profiler_core.ui.memory.headline import choose_candidate, show_headline
 from profiler_core.ui.memory.live import show_live
 from profiler_core.ui.memory.segments import show_segments
@@ -36,7 +36,7 @@ with page(SPEC):
         for problem, remedy in run.problems:
             problem_card(problem, remedy)
     if all(run.report.is_empty for run in runs):
-        show_nothing_said(choice)
+        no_memory(choice)
         st.stop()
 
     show_headline(runs, comparison)

@@ -1,14 +1,14 @@
 """Page: who waits for whom among the ranks of a job, and what did compiling change for them?"""
 
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.empty_state import no_ranks
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.ranks.arrivals import show_arrivals
 from profiler_core.ui.ranks.bring import bring_folded, bring_opened
 from profiler_core.ui.ranks.data import seen_jobs
-from profiler_core.ui.ranks.empty import show_one_rank, show_unreadable
-from profiler_core.ui.ranks.headline import show_headline
+from profiler_core.ui.ranks.headline import show_headline, show_unreadable
 from profiler_core.ui.ranks.hta import show_hta
 from profiler_core.ui.ranks.steps import show_steps
 from profiler_core.ui.ranks.tables import show_collectives, show_measures
@@ -51,6 +51,6 @@ with page(SPEC):
     elif ranks_seen.jobs:
         show_unreadable(ranks_seen)
     elif not ranks_seen.problems:
-        show_one_rank(choice, ranks_seen)
+        no_ranks(choice, ranks_seen.without)
     if not jobs:
         bring_opened()

@@ -5,10 +5,9 @@ from profiler_core.ui.page import loading, page
 from profiler_core.ui.sweep.charts import show_measures, show_speedup
 from profiler_core.ui.sweep.choose import choose_sweep
 from profiler_core.ui.sweep.data import seen_sweep
-from profiler_core.ui.sweep.failures import show_short_failures, show_what_is_missing
-from profiler_core.ui.sweep.headline import show_headline
+from profiler_core.ui.sweep.headline import show_headline, show_short_failures
 from profiler_core.ui.sweep.style import write_sweep_style
-from profiler_core.ui.sweep.table import show_points
+from profiler_core.ui.sweep.table import show_points, show_what_is_missing
 
 SPEC = PageSpec(
     title="Sweeps",

@@ -2,12 +2,12 @@
 
 from profiler_core.analysis.wording.telemetry import jitter_sentence
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.empty_state import no_samples
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.telemetry.charts import show_series
 from profiler_core.ui.telemetry.data import recorded
-from profiler_core.ui.telemetry.empty import show_nothing_sampled
 from profiler_core.ui.telemetry.headline import show_headline
 from profiler_core.ui.telemetry.live import show_live
 from profiler_core.ui.telemetry.table import missing_sentences, show_definitions, show_table
@@ -36,5 +36,5 @@ with page(SPEC):
         intervals = [f"{label}: {sentence}" for label, sentence in jitters if sentence]
         show_notes([*recorded_runs.without, *missing_sentences(recorded_runs), *intervals])
     else:
-        show_nothing_sampled(choice, recorded_runs)
+        no_samples(choice, recorded_runs.without)
     show_live()

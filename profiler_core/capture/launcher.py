@@ -17,7 +17,7 @@ from typing import Any
 
 from profiler_core import home
 from profiler_core.capture.context import Context
-from profiler_core.capture.counters.availability import counters_tool
+from profiler_core.capture.counters.tool import counters_tool
 from profiler_core.capture.device_lock import device_lock, lock_path
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.progress import ProgressLine, ProgressLog

@@ -15,9 +15,8 @@ import streamlit as st
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest import open as traces
-from profiler_core.ingest.compile_log.apart import read_apart
 from profiler_core.ingest.compile_log.reader import read_compile_log
-from profiler_core.ingest.inductor.apart import read_inductor_apart
+from profiler_core.ingest.logs_apart import read_compile_log_apart, read_inductor_apart
 from profiler_core.ingest.memory_snapshot import open as snapshots
 from profiler_core.ingest.run import open_run
 from profiler_core.model.compilation import CompileLog
@@ -70,7 +69,7 @@ class PageReading:
 
     def compile_log(self, files: RunFiles) -> CompileLog | None:
         """What the compiler said; large logs are read by a subprocess."""
-        return read_compile_log(files, read_apart)
+        return read_compile_log(files, read_compile_log_apart)
 
     def code(self, paths: Sequence[Path]) -> InductorLog:
         """Graphs and kernels; large logs are read by a subprocess."""

@@ -9,10 +9,9 @@ import pytest
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest import apart as child
-from profiler_core.ingest.compile_log import apart
 from profiler_core.ingest.compile_log.reader import read_compile_log_files
-from profiler_core.ingest.inductor.apart import read_inductor_apart
 from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.ingest.logs_apart import read_compile_log_apart, read_inductor_apart
 from profiler_core.model.compilation import CompileLog
 from profiler_core.worker import protocol, worker
 from tests.ingest.compile_corpus import FIXTURES
@@ -25,7 +24,7 @@ HERE = {"torch_version": "2.15.0", "requested": frozenset({"graph_breaks", "reco
 def test_another_process_gives_the_same_log(monkeypatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)  # a server is started from anywhere
     monkeypatch.setattr(child, "LARGE_BYTES", 0)
-    found = apart.read_apart([LOG], **HERE)
+    found = read_compile_log_apart([LOG], **HERE)
     assert found == read_compile_log_files([LOG], **HERE)
     assert found.graph_breaks
 
@@ -45,12 +44,12 @@ def test_a_file_that_cannot_be_read_says_so_across_the_processes(monkeypatch, tm
     noise = tmp_path / "noise.log"
     noise.write_bytes(bytes(range(256)) * 64)
     with pytest.raises(BadInput, match="binary"):
-        apart.read_apart([noise], **HERE)
+        read_compile_log_apart([noise], **HERE)
 
 
 def test_small_logs_start_no_process(monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", None)
-    assert apart.read_apart([LOG], **HERE).graph_breaks
+    assert read_compile_log_apart([LOG], **HERE).graph_breaks
 
 
 def answering(monkeypatch, body: bytes) -> None:
@@ -77,13 +76,13 @@ def answering(monkeypatch, body: bytes) -> None:
 def test_an_answer_of_another_kind_is_refused(monkeypatch, body):
     answering(monkeypatch, body)
     with pytest.raises(BadInput, match="answer of another kind"):
-        apart.read_apart([LOG], **HERE)
+        read_compile_log_apart([LOG], **HERE)
 
 
 def test_a_text_that_no_encoding_can_write_is_mended(monkeypatch):
     broken = CompileLog(warnings=("half a pair: \ud800",), other_records={"\udfff": 1})
     encoded = protocol._encoded(broken)
     answering(monkeypatch, b'{"event": "result", "value": ' + encoded + b"}\n")
-    found = apart.read_apart([LOG], **HERE)
+    found = read_compile_log_apart([LOG], **HERE)
     assert found.warnings == ("half a pair: ?",)
     assert found.other_records == {"?": 1}

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from profiler_core.errors import CaptureFailed
 from profiler_core.worker.process import DidNotRun, run_program
 
 INSTALL = (
@@ -60,3 +61,20 @@ def _version(path: str) -> str | None:
 
 def _numbers(path: Path) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", str(path))]
+
+
+def counters_tool(device: str) -> Tool:
+    """The tool that measures counters on this device.
+
+    Raises:
+        CaptureFailed: the device has no counters, or nothing here can read them.
+    """
+    if not device.startswith("cuda"):
+        raise CaptureFailed(
+            f"Hardware counters need an NVIDIA GPU, and this capture runs on {device}.",
+            remedy="Leave --counters out.",
+        )
+    tool = find_tool()
+    if tool is None:
+        raise CaptureFailed(f"{NOT_HERE}.", remedy=f"{INSTALL} Or leave --counters out.")
+    return tool

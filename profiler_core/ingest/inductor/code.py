@@ -41,7 +41,6 @@ _RANDOM = re.compile(
     r"(?P<name>\w+) = rand_strided\(\((?P<shape>[^)]*)\), \([^)]*\), .*dtype=(?P<dtype>torch\.\w+)"
 )
 _REUSE = re.compile(r"^\s*(?P<name>\w+) = (?P<old>\w+); del \w+")
-_RESULT_SIZE = re.compile(r"assert_size_stride\((?P<name>\w+), \((?P<shape>[^)]*)\)")
 _DEFINITION = re.compile(r"^(?P<name>\w+) = async_compile\.(?P<language>\w+)\(", re.MULTILINE)
 _FRAGMENT = re.compile(
     r'^#\s+%(?P<name>\w+) : (?:Tensor|\[num_users).*?"(?P<type>[^"]*)".*PlaceHolder', re.MULTILINE

@@ -1,11 +1,15 @@
 """The first thing on the page: who waits for whom, in one sentence."""
 
+import streamlit as st
+
 from profiler_core.analysis.ranks.comparison import overlap_share
 from profiler_core.analysis.wording.ranks import evidence, headline
 from profiler_core.analysis.wording.sentence import Phrase, listed
 from profiler_core.ui.headline import show_claim
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.ranks.data import Seen, SeenJob
+from profiler_core.ui.ranks.hta import show_counters
 from profiler_core.units import format_change, format_duration, format_share
 
 
@@ -53,3 +57,12 @@ def _change(first: SeenJob, second: SeenJob) -> str:
             f"{format_share(hidden[0])} in {first.label}"
         )
     return f"{text}."
+
+
+def show_unreadable(chosen: Seen) -> None:
+    """No rank of any job has times of GPU work: why not, and the counters that may be there."""
+    st.html("<h1 class=fs-verdict>No rank has GPU times to show</h1>")
+    show_notes(
+        f"{job_seen.label}: {note}" for job_seen in chosen.jobs for note in job_seen.job.notes
+    )
+    show_counters(chosen.jobs)

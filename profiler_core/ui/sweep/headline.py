@@ -1,8 +1,17 @@
 """The first thing on the page of a sweep: where compiling pays, for each candidate."""
 
+from html import escape
+
+import streamlit as st
+
 from profiler_core.analysis.sweep.series import Sweep, SweepSeries
 from profiler_core.analysis.wording.sentence import plain
-from profiler_core.analysis.wording.sweep import evidence, headline, without_candidate
+from profiler_core.analysis.wording.sweep import (
+    evidence,
+    headline,
+    short_failures,
+    without_candidate,
+)
 from profiler_core.dates import day
 from profiler_core.store.sweeps import SweepGroup
 from profiler_core.ui.headline import show_claim
@@ -28,6 +37,13 @@ def show_headline(group: SweepGroup, sweep: Sweep) -> None:
     ]
     bad = lead.crossing.kind in _NEVER_PAYS
     show_claim(facts, headline(sweep, lead), lines, bad=bad)
+
+
+def show_short_failures(sweep: Sweep) -> None:
+    """One line for each; nothing where all went well."""
+    sentences = short_failures(sweep)
+    if sentences:
+        st.html("".join(f'<p class="fs-sub fs-w">{escape(text)}</p>' for text in sentences))
 
 
 def _gain(sweep: Sweep, series: SweepSeries) -> float:

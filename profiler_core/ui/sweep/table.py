@@ -5,10 +5,11 @@ from dataclasses import replace
 from profiler_core.analysis.rows.table import Cell, Table, Tone
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, VariantAtPoint
 from profiler_core.analysis.wording.sentence import clipped
-from profiler_core.analysis.wording.sweep import short_failure, value_text
+from profiler_core.analysis.wording.sweep import short_failure, shortened_failures, value_text
 from profiler_core.store.sweeps import SweepGroup
 from profiler_core.ui.choice import query_of
 from profiler_core.ui.links import href
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.table import show_table
 from profiler_core.units import format_bytes, format_count, format_duration
@@ -47,6 +48,14 @@ def show_points(group: SweepGroup, sweep: Sweep) -> None:
     cells = tuple(tuple(row[n] or _UNKNOWN for n in used) for row in rows)
     kind = "fs-sweep fs-of-candidates" if 1 in used else "fs-sweep"
     show_table(Table(tuple(heads[n] for n in used), cells), kind)
+
+
+def show_what_is_missing(sweep: Sweep, problems: tuple[str, ...]) -> None:
+    """The errors as the runs have them, and what could not be read."""
+    whole = shortened_failures(sweep)
+    if whole or problems:
+        section("What these numbers leave out")
+        show_notes([*whole, *problems])
 
 
 def _cells(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> tuple[Cell | None, ...]:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.capture.counters.availability import counters_tool
 from profiler_core.capture.counters.command import METRICS, OPTIONS, ncu_words
-from profiler_core.capture.counters.tool import find_tool
+from profiler_core.capture.counters.tool import counters_tool, find_tool
 from profiler_core.capture.counters.trouble import trouble
 from profiler_core.errors import CaptureFailed
 from profiler_core.ingest.counters.metrics import METRICS as READ
@@ -36,7 +35,7 @@ def test_it_is_found_where_installers_put_it_the_newest_first(tmp_path, monkeypa
 
 
 def test_without_it_or_without_a_gpu_a_capture_says_so_at_once(monkeypatch):
-    monkeypatch.setattr("profiler_core.capture.counters.availability.find_tool", lambda: None)
+    monkeypatch.setattr("profiler_core.capture.counters.tool.find_tool", lambda: None)
     with pytest.raises(CaptureFailed, match=r"ncu. is not installed"):
         counters_tool("cuda:0")
     with pytest.raises(CaptureFailed, match="runs on cpu"):
