@@ -8,8 +8,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from profiler_core.analysis.ranks.comparison import Measure
 from profiler_core.analysis.ranks.job import Job
+from profiler_core.analysis.rows.ranks import collective_rows, measure_rows
+from profiler_core.analysis.rows.table import Cell
 from profiler_core.analysis.wording.ranks import evidence, headline
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.encoding import write_json
@@ -21,9 +22,6 @@ from profiler_core.ranks.hta.process import hta_answer
 from profiler_core.session.job import PlacedJob, compared, jobs_at
 from profiler_core.session.reading import InProcess
 from profiler_core.units import (
-    format_bytes,
-    format_change,
-    format_count,
     format_duration,
     format_share,
 )
@@ -151,48 +149,18 @@ def _text(placed: PlacedJob) -> str:
 
 
 def _collectives(job: Job) -> str:
-    rows = [
-        [
-            row.label + (f" of {row.group_size}" if row.group_size else ""),
-            format_count(row.n),
-            format_bytes(row.bytes),
-            format_duration(row.time_ns),
-            format_duration(row.transfer_ns),
-            format_duration(row.wait_ns),
-            _bandwidth(row.bus_bandwidth),
-        ]
-        for row in job.collectives
-    ]
-    head = ["a step and rank", "calls", "bytes", "time", "without waiting", "waiting",
+    head = ["per step and rank", "calls", "bytes", "time", "without waiting", "waiting",
             "bus bandwidth"]  # fmt: skip
-    return table(head, rows)
-
-
-def _bandwidth(value: float | None) -> str:
-    return "–" if value is None else f"{format_bytes(value)}/s"
+    return table(head, [[cell.text for cell in row] for row in collective_rows(job)])
 
 
 def _comparison_text(jobs: list[PlacedJob]) -> str:
     names = [Path(placed.source).name or placed.source for placed in jobs]
-    rows = []
-    for measure in compared(jobs):
-        first = measure.values[0]
-        cells = []
-        for number, value in enumerate(measure.values):
-            change = ""
-            if number and first and value is not None and measure.unit in ("ns", "bytes_per_s"):
-                change = f" ({format_change(value / first)})"
-            cells.append(f"{measure_text(measure, value)}{change}")
-        rows.append([measure.label, *cells])
-    return table(["", *names], rows)
+    rows = measure_rows(compared(jobs))
+    return table(["", *names], [[_in_line(cell) for cell in row] for row in rows])
 
 
-def measure_text(measure: Measure, value: float | None) -> str:
-    """A value of a measure with its unit."""
-    if measure.unit == "ns":
-        return format_duration(value)
-    if measure.unit == "bytes_per_s":
-        return _bandwidth(value)
-    if measure.unit == "rank":
-        return "none" if value is None else f"rank {value:.0f}"
-    return format_share(value)
+def _in_line(cell: Cell) -> str:
+    """A value with its change."""
+    change = cell.change.text if cell.change is not None else ""
+    return f"{cell.text} ({change})" if change else cell.text

@@ -3,13 +3,14 @@
 import argparse
 from pathlib import Path
 
-from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
+from profiler_core.analysis.rows.sweep import variant_row
+from profiler_core.analysis.rows.table import Cell
+from profiler_core.analysis.sweep.series import Sweep, SweepSeries
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.analysis.wording.sweep import (
     evidence,
     failures,
     headline,
-    short_failure,
     value_text,
     without_candidate,
 )
@@ -17,7 +18,6 @@ from profiler_core.answers.encoding import write_json
 from profiler_core.answers.sweep import sweep_answer
 from profiler_core.cli.sweep_runs import sweep_at
 from profiler_core.cli.table import table
-from profiler_core.units import format_bytes, format_count, format_duration
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -55,22 +55,16 @@ def sweep_text(sweep: Sweep) -> str:
 
 
 def _baselines(sweep: Sweep) -> str:
-    rows = [
-        [
-            value_text(point),
-            short_failure(point.baseline) or "",
-            format_duration(point.baseline.step_time_ns),
-            _bytes(sweep.peak_bytes(point.baseline)),
-        ]
-        for point in sweep.points
-    ]
-    return table([sweep.label, "", sweep.baseline, "memory"], rows, n_text=2)
+    rows = []
+    for point in sweep.points:
+        row = variant_row(sweep, point, point.baseline)
+        rows.append([value_text(point), _text(row.baseline_step), _text(row.baseline_memory)])
+    return table([sweep.label, sweep.baseline, "memory"], rows)
 
 
 def _table(sweep: Sweep, series: SweepSeries) -> str:
-    head = [
+    heads = [
         sweep.label,
-        "",
         sweep.baseline,
         series.label,
         "speed-up",
@@ -79,51 +73,17 @@ def _table(sweep: Sweep, series: SweepSeries) -> str:
         f"memory {sweep.baseline}",
         "memory",
         "compile",
-        "break-even",
+        "break-even steps",
     ]
     rows = [
-        _row(sweep, point, variant)
+        (Cell(value_text(point)), *variant_row(sweep, point, variant).cells)
         for point in sweep.points
         for variant in point.variants[1:]
         if variant.series == series.label
     ]
-    columns = [n for n in range(len(head)) if n in (0, 2, 3, 4) or any(row[n] for row in rows)]
-    cells = [[row[n] for n in columns] for row in rows]
-    return table([head[n] for n in columns], cells, n_text=2 if 1 in columns else 1)
+    used = [n for n in range(len(heads)) if n < 4 or any(row[n] is not None for row in rows)]
+    return table([heads[n] for n in used], [[_text(row[n]) for n in used] for row in rows])
 
 
-def _row(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> list[str]:
-    base = point.baseline
-    low, high = variant.interval or (None, None)
-    return [
-        value_text(point),
-        _state(base, variant),
-        format_duration(base.step_time_ns),
-        format_duration(variant.step_time_ns),
-        "–" if variant.ratio is None else f"{variant.ratio:.2f}",
-        "" if low is None else f"{low:.2f} to {high:.2f}",
-        "" if variant.samples_per_s is None else format_count(variant.samples_per_s),
-        _bytes(sweep.peak_bytes(base)),
-        _bytes(sweep.peak_bytes(variant)),
-        "" if variant.compile.seconds is None else format_duration(variant.compile.seconds * 1e9),
-        _break_even(variant),
-    ]
-
-
-def _state(base: VariantAtPoint, variant: VariantAtPoint) -> str:
-    """What failed, and in which variant if not in both."""
-    base_failure, variant_failure = short_failure(base), short_failure(variant)
-    if base_failure == variant_failure:
-        return base_failure or ""
-    failed = ((base, base_failure), (variant, variant_failure))
-    return ", ".join(f"{v.series} {failure}" for v, failure in failed if failure is not None)
-
-
-def _bytes(n: int | None) -> str:
-    return "" if n is None else format_bytes(n)
-
-
-def _break_even(variant: VariantAtPoint) -> str:
-    if variant.compile.break_even_steps is not None:
-        return f"{format_count(variant.compile.break_even_steps)} steps"
-    return variant.compile.no_break_even or ""
+def _text(cell: Cell | None) -> str:
+    return "–" if cell is None else cell.text

@@ -37,6 +37,7 @@ class Table:
     heads: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     n_left_out: int = 0  # rows
+    meanings: tuple[str, ...] = ()  # of the heads, for whoever points at one
 
 
 def text_row(*texts: str) -> tuple[Cell, ...]:

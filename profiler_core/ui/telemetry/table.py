@@ -1,12 +1,12 @@
 """The numbers of all runs side by side, each with its definition and, where absent, its reason."""
 
-from html import escape
-
 import streamlit as st
 
+from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
 from profiler_core.analysis.wording.telemetry import Reading, clock_sentence, readings
-from profiler_core.markup import breakable
+from profiler_core.markup import render
 from profiler_core.ui.page import section
+from profiler_core.ui.table import show_table
 from profiler_core.ui.telemetry.data import Recorded, SampledRun
 from profiler_core.units import format_change
 
@@ -19,29 +19,20 @@ _CHANGES = {
 }
 
 
-def show_table(recorded: Recorded) -> None:
+def show_readings(recorded: Recorded) -> None:
     """Readings as rows, runs as columns; a row that no run has is a sentence below the table."""
     section("In steady state")
-    columns = [readings(sampled.telemetry) for sampled in recorded.runs]
-    rows = [row for row in zip(*columns, strict=True) if any(reading.value for reading in row)]
-    heads = "".join(f"<th>{breakable(sampled.label)}</th>" for sampled in recorded.runs)
-    body = "".join(_row(recorded.runs, row) for row in rows)
-    clocks = "".join(
-        f"<td>{_clocks(sampled)}{'<span class=fs-d></span>' if number else ''}</td>"
-        for number, sampled in enumerate(recorded.runs)
-    )
-    st.html(
-        "<div class=fs-scroll><table class=fs-t "
-        f'style="max-width:{_width_px(len(recorded.runs))}px">'
-        f"<thead><tr><th></th>{heads}</tr></thead>"
-        f"<tbody>{body}<tr><th scope=row>Clocks held back by</th>{clocks}</tr></tbody>"
-        "</table></div>"
-    )
-
-
-def _width_px(n_runs: int) -> int:
-    """Further apart, a reader's eye slips between the rows."""
-    return 260 + 230 * n_runs
+    runs = recorded.runs
+    columns = [readings(sampled.telemetry) for sampled in runs]
+    rows = [
+        _row(runs, row)
+        for row in zip(*columns, strict=True)
+        if any(reading.value for reading in row)
+    ]
+    clocks = (Cell("Clocks held back by"), *(_clocks(sampled) for sampled in runs))
+    table = Table(("", *(sampled.label for sampled in runs)), (*rows, clocks))
+    # Further apart, a reader's eye slips between the rows.
+    show_table(table, named=True, width_px=260 + 230 * len(runs))
 
 
 def missing_sentences(recorded: Recorded) -> list[str]:
@@ -63,43 +54,32 @@ def missing_sentences(recorded: Recorded) -> list[str]:
 
 def show_definitions(recorded: Recorded) -> None:
     """What each number means, folded."""
+    every = readings(recorded.runs[0].telemetry)
+    meanings = [(reading.label, reading.definition) for reading in every]
     with st.expander("What each number means", type="compact"):
-        st.html(
-            "".join(
-                f"<p class=fs-note><b>{escape(reading.label)}</b> {escape(reading.definition)}</p>"
-                for reading in readings(recorded.runs[0].telemetry)
-            )
-        )
+        st.html(render("page/definitions.html", definitions=meanings))
 
 
-def _row(runs: tuple[SampledRun, ...], row: tuple[Reading, ...]) -> str:
-    cells = []
+def _row(runs: tuple[SampledRun, ...], row: tuple[Reading, ...]) -> tuple[Cell, ...]:
+    cells = [Cell(row[0].label, note=row[0].definition)]
     for number, reading in enumerate(row):
-        if reading.value is None:
-            cells.append(f'<td title="{escape(reading.note)}">–</td>')
-            continue
-        spread = f' title="{escape(reading.note)}"' if reading.note else ""
-        change = _change(runs, number, reading.label) if number else ""
-        cells.append(f"<td{spread}>{escape(reading.value)}{change}</td>")
-    head = f'<abbr class=fs-def title="{escape(row[0].definition)}">{escape(row[0].label)}</abbr>'
-    return f"<tr><th scope=row>{head}</th>{''.join(cells)}</tr>"
+        change = Change(_change(runs, number, reading.label)) if number else None
+        cells.append(Cell(reading.value or "–", note=reading.note, change=change))
+    return tuple(cells)
 
 
 def _change(runs: tuple[SampledRun, ...], number: int, label: str) -> str:
     key = _CHANGES.get(label)
     base = getattr(runs[0].telemetry, key) if key and runs[0].number == 0 else None
     value = getattr(runs[number].telemetry, key) if key else None
-    text = format_change(value / base) if value is not None and base else ""
-    return f"<span class=fs-d>{text}</span>"
+    return format_change(value / base) if value is not None and base else ""
 
 
-def _clocks(run: SampledRun) -> str:
-    events = run.telemetry.clock_events
-    if events is None:
-        return "not known"
-    if not events:
-        return "nothing"
-    kind = "fs-w" if run.telemetry.throttling else ""
-    return f'<span class="{kind}" title="{escape(clock_sentence(run.telemetry))}">' + escape(
-        ", ".join(event.name for event in events)
-    ) + "</span>"  # fmt: skip
+def _clocks(run: SampledRun) -> Cell:
+    telemetry, change = run.telemetry, Change() if run.number else None
+    if not telemetry.clock_events:
+        known = telemetry.clock_events is not None
+        return Cell("nothing" if known else "not known", change=change)
+    names = ", ".join(event.name for event in telemetry.clock_events)
+    tone: Tone = "worse" if telemetry.throttling else ""
+    return Cell(names, tone, change, note=clock_sentence(telemetry))

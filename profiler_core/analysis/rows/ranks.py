@@ -1,0 +1,63 @@
+"""A job of ranks as rows: its measures beside those of other runs, and its collectives."""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.ranks.comparison import Measure
+from profiler_core.analysis.ranks.job import Job
+from profiler_core.analysis.rows.table import Cell, Change, Tone, text_row
+from profiler_core.units import format_bytes, format_change, format_count, format_duration
+from profiler_core.units import format_share as share
+
+_SAME = 0.02  # a change below this is the same
+
+
+def measure_rows(compared: Sequence[Measure]) -> tuple[tuple[Cell, ...], ...]:
+    """A row for each measure that a job has, a column for each job, the baseline's first."""
+    return tuple(_measure(m) for m in compared if m.unit == "rank" or set(m.values) != {None})
+
+
+def collective_rows(job: Job) -> tuple[tuple[Cell, ...], ...]:
+    """Per step and rank: kind, calls, bytes, time, time without waiting, waiting, bandwidth."""
+    return tuple(
+        text_row(
+            f"{row.label} of {row.group_size}" if row.group_size else row.label,
+            format_count(row.n),
+            format_bytes(row.bytes),
+            format_duration(row.time_ns),
+            format_duration(row.transfer_ns),
+            format_duration(row.wait_ns),
+            _bandwidth(row.bus_bandwidth),
+        )
+        for row in job.collectives
+    )
+
+
+def _measure(measure: Measure) -> tuple[Cell, ...]:
+    first, *others = measure.values
+    cells = [Cell(measure.label, note=measure.meaning), Cell(_text(measure, first))]
+    cells += [Cell(_text(measure, value), change=_change(measure, value)) for value in others]
+    return tuple(cells)
+
+
+def _change(measure: Measure, value: float | None) -> Change:
+    first = measure.values[0]
+    if not first or value is None or measure.unit not in ("ns", "bytes_per_s"):
+        return Change()
+    tone: Tone = ""
+    if measure.better and abs(value / first - 1) >= _SAME:
+        tone = "better" if (value > first) == (measure.better > 0) else "worse"
+    return Change(format_change(value / first), tone)
+
+
+def _text(measure: Measure, value: float | None) -> str:
+    if measure.unit == "ns":
+        return format_duration(value)
+    if measure.unit == "bytes_per_s":
+        return _bandwidth(value)
+    if measure.unit == "rank":
+        return "none" if value is None else f"rank {value:.0f}"
+    return share(value)
+
+
+def _bandwidth(value: float | None) -> str:
+    return "–" if value is None else f"{format_bytes(value)}/s"
