@@ -30,7 +30,6 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
-from profiler_core.units import format_duration
 
 __all__ = [
     "GRAVE",
@@ -75,7 +74,7 @@ def fired(facts: Facts) -> Iterable[Finding]:
 
 
 def told_once(ordered: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings that draw on the same time as one: the first, which names the others' bounds.
+    """Findings that draw on the same time as one: the first, with the others as alternatives.
 
     16 bits, TF32 and another choice of kernels all make the same products faster. Beside each
     other as three findings their bounds look as if they added up, beyond the step even.
@@ -89,12 +88,7 @@ def told_once(ordered: Iterable[Finding]) -> tuple[Finding, ...]:
         if first is None:
             kept.append(finding)
             continue
-        bound = finding.at_stake_ns
-        amount = "" if bound is None else f" (≤ {format_duration(bound)})"
-        advice = finding.advice[:1].lower() + finding.advice[1:]
-        kept[kept.index(first)] = replace(
-            first, advice=f"{first.advice} Or, of the same time and not on top{amount}: {advice}"
-        )
+        kept[kept.index(first)] = replace(first, alternatives=(*first.alternatives, finding))
     return tuple(kept)
 
 

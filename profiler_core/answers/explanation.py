@@ -13,6 +13,7 @@ from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
 from profiler_core.analysis.waterfall import Waterfall, open_bar
+from profiler_core.analysis.wording.findings import advice_text
 from profiler_core.answers.record import Answer, told
 
 
@@ -182,7 +183,7 @@ class FusionAnswer(FusionTotals, frozen=True):
 
 def finding_answer(finding: Finding) -> FindingAnswer:
     """One entry of `findings`."""
-    return FindingAnswer.of(finding, at_most=finding.is_bound)
+    return FindingAnswer.of(finding, at_most=finding.is_bound, advice=advice_text(finding))
 
 
 def waterfall_answer(result: Waterfall) -> tuple[BarAnswer, ...]:

@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     except CaptureFailed as error:
         interpreter = Interpreter(
             arguments.python or default_python(),
-            {"error": error.problem.rstrip("."), "remedy": error.remedy},
+            {"error": error.problem, "remedy": error.remedy},
         )
     findings = diagnose(interpreter, find_gpus())
     possible = interpreter.error is None
@@ -167,7 +167,7 @@ def _gpu_telemetry(gpus: Gpus, has_gpu: bool) -> Finding:
         if has_gpu
         else None
     )
-    return Finding("telemetry of the GPU", "no", gpus.reason.rstrip("."), remedy)
+    return Finding("telemetry of the GPU", "no", gpus.reason, remedy)
 
 
 def _host_telemetry() -> Finding:

@@ -28,7 +28,7 @@ def summary_of(file: RankFile) -> RankSummary:
             )
             summary = summarise_rank(open_trace(path), file.rank)
     except FusionscopeError as error:
-        return _unreadable(file, error.problem.rstrip("."))
+        return _unreadable(file, error.problem)
     return RankSummary(**{**vars(summary), "source": file.name})
 
 

@@ -31,6 +31,7 @@ from profiler_core.analysis.findings import (
 )
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.summary import summarise
+from profiler_core.analysis.wording.findings import advice_text
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.kineto.reader import read_kineto
@@ -366,8 +367,8 @@ def test_levers_on_the_same_products_are_one_finding():
     """Beside each other three bounds of 4.7, 4.5 and 2.3 ms look like 11.5 of a 5.6 ms step."""
     shown = [one for one in findings(facts(*BERT)) if one.draws_on == "products"]
     assert [one.key for one in shown] == ["half_precision"]
-    assert "(≤ 4.50 ms): if TF32's" in shown[0].advice
-    assert "(≤ 2.25 ms): try mode='max-autotune'" in shown[0].advice
+    assert "(≤ 4.50 ms): If TF32's" in advice_text(shown[0])
+    assert "(≤ 2.25 ms): Try mode='max-autotune'" in advice_text(shown[0])
     one = facts("ddp/default", "ddp/eager")
     assert sum(finding.at_stake_ns or 0 for finding in findings(one)) < one.step_ns
 

@@ -49,6 +49,7 @@ class Finding:
     at_most: bool = False  # at_stake_ns is an upper bound: what is won lies between 0 and it
     # Findings that draw on the same part of the step are told as one: see `findings.told_once`.
     draws_on: Literal["", "products"] = ""
+    alternatives: tuple["Finding", ...] = ()  # they draw on it too, and are not on top of it
 
     @property
     def is_bound(self) -> bool:

@@ -14,6 +14,7 @@ from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
 from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched
 from profiler_core.analysis.ranks.rank_summary import RankSummary
 from profiler_core.analysis.ranks.rank_time import StepTime
+from profiler_core.analysis.wording.sentence import ended
 
 # Less waiting than this share of the step is nobody's fault.
 _WORTH_SAYING = 0.02
@@ -124,7 +125,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
 
 def _file_notes(summaries: Sequence[RankSummary], usable: Sequence[RankSummary]) -> list[str]:
     """A sentence for each rank whose file could not be read, or only in part."""
-    unreadable = [f"Rank {s.rank}, {s.source}: {s.problem}." for s in summaries if s.problem]
+    unreadable = [f"Rank {s.rank}, {s.source}: {ended(s.problem)}" for s in summaries if s.problem]
     damaged = [
         f"Rank {s.rank}, {s.source}: the file is damaged ({'; '.join(s.mended)}); its numbers "
         "are of what could be read."

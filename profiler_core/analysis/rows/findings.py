@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from profiler_core.analysis.findings import GRAVE, Finding
-from profiler_core.analysis.wording.findings import stake_text
+from profiler_core.analysis.wording.findings import advice_text, stake_text
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def finding_rows(findings: Iterable[Finding] | None) -> tuple[FindingRow, ...]:
         FindingRow(
             finding.title,
             finding.evidence,
-            finding.advice,
+            advice_text(finding),
             *stake_text(finding),
             finding.page,
             finding.weight in GRAVE,

@@ -1,4 +1,4 @@
-"""What a finding has at stake, as text: the page, the report, its Markdown and the terminal."""
+"""What a finding has at stake and what to do, as the page, reports, terminal and agents say it."""
 
 from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.units import format_duration
@@ -12,3 +12,13 @@ def stake_text(finding: Finding) -> tuple[str, str]:
     if finding.one_off_ns is not None:
         return format_duration(finding.one_off_ns), "once"
     return "–", "to know" if finding.weight == "note" else ""
+
+
+def advice_text(finding: Finding) -> str:
+    """What to try, and what else would win of the same time."""
+    sentences = [finding.advice]
+    for other in finding.alternatives:
+        bound = other.at_stake_ns
+        amount = "" if bound is None else f" (≤ {format_duration(bound)})"
+        sentences.append(f"Of the same time and not on top{amount}: {other.advice}")
+    return " ".join(sentences)

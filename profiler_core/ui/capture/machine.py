@@ -10,6 +10,7 @@ from html import escape
 import msgspec
 import streamlit as st
 
+from profiler_core.analysis.wording.sentence import ended
 from profiler_core.door import deeds
 from profiler_core.door.asker import Asker, check_may_capture
 from profiler_core.door.interpreters import interpreter_for
@@ -90,13 +91,13 @@ class Machine(msgspec.Struct, frozen=True):
         first = self.findings[0]
         # What doctor says of an interpreter to change it is for a shell.
         remedy = _REMEDY if first.key == "torch" else first.remedy or ""
-        return BadInput(f"{first.detail}.", remedy=remedy)
+        return BadInput(ended(first.detail), remedy=remedy)
 
     def missing_for(self, workload: str) -> BadInput | None:
         """What a built-in workload needs and this environment lacks; None: nothing."""
         for finding in self.findings:
             if finding.key == f"workload_{workload}" and finding.state != "yes":
-                return BadInput(f"{workload}: {finding.detail}.", remedy=finding.remedy or "")
+                return BadInput(f"{workload}: {ended(finding.detail)}", remedy=finding.remedy or "")
         return None
 
     @property
@@ -122,7 +123,7 @@ class Machine(msgspec.Struct, frozen=True):
         """Why no hardware counters can be measured, with what to do; None: they can."""
         for finding in self.findings:
             if finding.key == "hardware_counters" and finding.state != "yes":
-                return f"{finding.detail}. {finding.remedy or ''}".strip()
+                return f"{ended(finding.detail)} {finding.remedy or ''}".strip()
         return None
 
 
@@ -214,7 +215,7 @@ def _missing(machine_answer: Machine) -> list[Finding]:
 def _folded(finding: Finding) -> str:
     """A loss of this version: its name, and the sentence behind it."""
     word = "without" if finding.state == "no" else "in part:"
-    text = f"{finding.detail}. {finding.remedy or ''}"
+    text = f"{ended(finding.detail)} {finding.remedy or ''}"
     return (
         f"<details class='fs-note fs-lost'><summary>{word} <b>{escape(finding.what)}</b></summary>"
         f"{escape(text)}</details>"
@@ -222,5 +223,5 @@ def _folded(finding: Finding) -> str:
 
 
 def _line(finding: Finding) -> str:
-    text = f"{finding.detail}. {finding.remedy or ''}"
+    text = f"{ended(finding.detail)} {finding.remedy or ''}"
     return f"<p class=fs-note><b>{escape(finding.what)}</b> {escape(text)}</p>"

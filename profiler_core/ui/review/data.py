@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.wording.findings import stake_text
 from profiler_core.analysis.wording.verdict import details, statement
 from profiler_core.model.review import ReviewFinding, ReviewSide
 from profiler_core.store import history
@@ -47,16 +47,13 @@ def gathered(choice: Choice) -> tuple[tuple[ReviewSide, ...], tuple[ReviewFindin
 
 
 def _findings(position: int, findings: Sequence[Finding]) -> list[ReviewFinding]:
-    records = []
-    for finding in findings:
-        stake, unit = stake_text(finding)
-        records.append(
-            ReviewFinding(
-                position, finding.key, finding.title, finding.evidence, finding.advice,
-                stake, unit, finding.page, finding.weight,
-            )
-        )  # fmt: skip
-    return records
+    return [
+        ReviewFinding(
+            position, finding.key, row.title, row.evidence, row.advice, row.amount, row.unit,
+            finding.page, finding.weight,
+        )
+        for finding, row in zip(findings, finding_rows(findings), strict=True)
+    ]  # fmt: skip
 
 
 def _run_ids(entries: Sequence[Entry]) -> dict[str, str]:
