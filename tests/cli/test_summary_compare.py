@@ -189,7 +189,7 @@ def test_compare_a_folder_goes_by_role(capsys, tmp_path):
 
 def test_traces_of_one_name_carry_their_folders(capsys):
     found = answer(capsys, "compare", str(EAGER / "trace.json.gz"), str(GRAPH / "trace.json.gz"))
-    assert found["baseline"]["label"] == "customcnn_b1.eager/trace.json.gz"
+    assert found["baseline"]["label"] == "customcnn_b1.eager"
     assert found["candidates"][0]["verdict"]["kind"] == "no_verdict"
     assert "Device time per step" in found["candidates"][0]["verdict"]["headline"]
 
