@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from profiler_core.analysis.wording.sentence import clause
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.record import Answer, told
 from profiler_core.capture.counters.tool import INSTALL, NOT_HERE, find_tool
@@ -79,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     except CaptureFailed as error:
         interpreter = Interpreter(
             arguments.python or default_python(),
-            {"error": error.problem, "remedy": error.remedy},
+            {"error": clause(error.problem), "remedy": error.remedy},
         )
     findings = diagnose(interpreter, find_gpus())
     possible = interpreter.error is None
@@ -167,7 +168,7 @@ def _gpu_telemetry(gpus: Gpus, has_gpu: bool) -> Finding:
         if has_gpu
         else None
     )
-    return Finding("telemetry of the GPU", "no", gpus.reason, remedy)
+    return Finding("telemetry of the GPU", "no", clause(gpus.reason), remedy)
 
 
 def _host_telemetry() -> Finding:

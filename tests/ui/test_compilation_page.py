@@ -48,7 +48,7 @@ def test_the_dearest_break_comes_first_with_its_line(home):
     assert "2 graph breaks cost" in text
     assert "1 function runs eager</em> since the recompile limit" in text
     assert "bench.py:26" in app.expander[0].label.replace("\\", "")
-    assert "GB0124 in PyTorch&#x27;s registry" in text
+    assert "GB0124 in PyTorch&#39;s registry" in text
 
 
 def test_source_lines_come_from_what_the_capture_kept(home):

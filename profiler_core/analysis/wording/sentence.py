@@ -24,6 +24,11 @@ def ended(text: str) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
+def clause(sentence: str) -> str:
+    """The sentence of an error as a part of another one, or of a table."""
+    return sentence.removesuffix(".")
+
+
 def capitalised(text: str) -> str:
     """The same with a capital letter at the beginning; all others stay."""
     return text[:1].upper() + text[1:]
