@@ -16,6 +16,7 @@ from profiler_core.analysis.compilation.skipped_frames import Other
 from profiler_core.analysis.counters.groups import MeasuredLedger, measured_ledger
 from profiler_core.analysis.counters.join import Joined, join
 from profiler_core.analysis.counters.report import joined_notes
+from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.finding_rules.facts import Tried
 from profiler_core.analysis.findings import Facts, Finding, findings, run_findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
@@ -23,6 +24,7 @@ from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.analysis.unfused.report import Unfused, unfused
 from profiler_core.analysis.waterfall import Waterfall, waterfall
 from profiler_core.analysis.work import device_work
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
@@ -65,6 +67,8 @@ class Explanation:
     findings: tuple[Finding, ...] | None
     notes: tuple[str, ...]
     measured: MeasuredLedger | None = None  # counters of the groups, where a run has any
+    # What the candidate passes through memory between two calls of its generated code.
+    not_fused: tuple[Unfused, ...] = ()
 
 
 def explain(
@@ -114,7 +118,17 @@ def explain(
         notes.append(f"Neither waterfall nor fusion ledger: {missing}")
     if fired is None and candidate.trace is None:
         notes.append(f"No findings: {comparison.sides[number].label} has no trace.")
-    return Explanation(bars, ledger, fired, tuple(notes), measured)
+    not_fused = _attempt(
+        "What was not fused", notes, lambda: _unfused(comparison, number, candidate)
+    )
+    return Explanation(bars, ledger, fired, tuple(notes), measured, not_fused or ())
+
+
+def _unfused(comparison: ComparedNumbers, number: int, candidate: Material) -> tuple[Unfused, ...]:
+    side, summary = candidate.ledger_side, comparison.sides[number].summary
+    if side is None or summary is None or summary.device_kind != "gpu":
+        return ()
+    return unfused(side, candidate.compile_log, peaks_of(summary.device.name))
 
 
 def not_explained(comparison: ComparedNumbers, number: int) -> str | None:

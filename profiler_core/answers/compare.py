@@ -229,7 +229,9 @@ def candidate_answer(pair: Pair, side: Side) -> CandidateAnswer:
             "fairness": _fairness(pair.numbers.fairness),
             "notes": pair.notes,
             "waterfall": None if waterfall is None else waterfall_answer(waterfall),
-            "fusion": None if ledger is None else fusion_answer(ledger, explained.measured),
+            "fusion": None
+            if ledger is None
+            else fusion_answer(ledger, explained.measured, explained.not_fused),
             "findings": None if findings is None else tuple(map(finding_answer, findings)),
         },
     )

@@ -4,6 +4,7 @@ Times of the ledger are whole ns per step. They are apportioned, so that on eith
 times sum to `baseline_ns` and `candidate_ns` exactly.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -12,6 +13,7 @@ from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
+from profiler_core.analysis.unfused.report import Unfused
 from profiler_core.analysis.waterfall import Waterfall, open_bar
 from profiler_core.analysis.wording.findings import advice_text
 from profiler_core.answers.record import Answer, told
@@ -175,10 +177,46 @@ class FusionTotals(Answer, frozen=True):
     notes: Annotated[tuple[str, ...], told("what the files did not allow")]
 
 
+class NotFusedAnswer(Answer, frozen=True):
+    """Two calls of the generated code that pass an intermediate through memory, per step."""
+
+    graph: Annotated[str, told("compile id and direction")]
+    writer: Annotated[str, told("the kernel or library call that writes it")]
+    reader: Annotated[str, told("the one that reads it")]
+    n: Annotated[float, told("such pairs per step: equal layers are one entry", "count")]
+    saved_bytes: Annotated[float, told("what one kernel would not move", "bytes")]
+    at_stake_ns: Annotated[
+        float, told("at most: these bytes at the memory's data-sheet bandwidth", "ns")
+    ]
+    writer_ns: Annotated[float, told("time of the first call", "ns")]
+    reader_ns: Annotated[float, told("time of the second call", "ns")]
+    fits_in_cache: Annotated[
+        bool | None, told("each intermediate: the bound is larger than what can be won then")
+    ]
+    reason: Annotated[
+        str,
+        told(
+            "`library`, `two_libraries`, `fallback`, `template`, `reduction`, `split_reduction`, "
+            "`between`, `ranges`, `order`, `mutation`, `atomics`, `communication`, `unknown`, …"
+        ),
+    ]
+    why: Annotated[str, told("in words")]
+    change: Annotated[str, told("what could change it; empty where nothing is known to")]
+    in_log: Annotated[bool, told("Inductor's own reason (`--logs fusion`), else the code's")]
+    source: Annotated[str, told("a line of Python of the second call")]
+
+
 class FusionAnswer(FusionTotals, frozen=True):
     """The ledger."""
 
     groups: Annotated[tuple[GroupAnswer, ...], told("in the order of the program: {keys}")]
+    not_fused: Annotated[
+        tuple[NotFusedAnswer, ...],
+        told(
+            "what the candidate passes through memory between two calls, most expensive first: "
+            "{keys}; empty without structured logs, and where the device is not known"
+        ),
+    ] = ()
 
 
 def finding_answer(finding: Finding) -> FindingAnswer:
@@ -197,12 +235,24 @@ def waterfall_answer(result: Waterfall) -> tuple[BarAnswer, ...]:
     )
 
 
-def fusion_answer(ledger: FusionLedger, measured: MeasuredLedger | None = None) -> FusionAnswer:
+def not_fused_answer(pair: Unfused) -> NotFusedAnswer:
+    """One entry of `not_fused`."""
+    return NotFusedAnswer.of(
+        pair, reason=pair.reason.key, why=pair.reason.text, change=pair.reason.change
+    )
+
+
+def fusion_answer(
+    ledger: FusionLedger,
+    measured: MeasuredLedger | None = None,
+    not_fused: Sequence[Unfused] = (),
+) -> FusionAnswer:
     """The keys of `fusion`.
 
     Args:
         ledger: of the pair.
         measured: what hardware counters say of its groups.
+        not_fused: pairs of calls of the candidate, most expensive first.
     """
     left = apportion({i: group.baseline_step_ns for i, group in enumerate(ledger.groups)})
     right = apportion({i: group.candidate_step_ns for i, group in enumerate(ledger.groups)})
@@ -239,6 +289,7 @@ def fusion_answer(ledger: FusionLedger, measured: MeasuredLedger | None = None) 
             )
             for i, group in enumerate(ledger.groups)
         ),
+        not_fused=tuple(not_fused_answer(pair) for pair in not_fused),
     )
 
 

@@ -18,7 +18,7 @@ Moved = tuple[int, int]  # read, written
 Shape = tuple[int, ...]
 
 # Kineto's names of C++ types, and the short names of printed graphs.
-_ITEM_BYTES = {
+ITEM_BYTES = {
     "float": 4, "double": 8, "c10::Half": 2, "c10::BFloat16": 2, "long int": 8, "long": 8, "int": 4,
     "short int": 2, "short": 2, "signed char": 1, "unsigned char": 1, "bool": 1,
     "c10::complex<float>": 8, "c10::Float8_e4m3fn": 1, "c10::Float8_e5m2": 1,
@@ -66,9 +66,9 @@ def _of_kernel(unit: Unit, call: GeneratedCall, graph: CompiledGraph | None) -> 
     if given is None or len(given) < len(roles):
         known = [graph.buffers.get(name) for name in call.arguments]
         given = [
-            (entry[0], _ITEM_BYTES[entry[1]])
+            (entry[0], ITEM_BYTES[entry[1]])
             for entry in known
-            if entry is not None and entry[1] in _ITEM_BYTES
+            if entry is not None and entry[1] in ITEM_BYTES
         ]
     sizes = given[: len(roles)]
     if not roles or len(sizes) < len(roles):
@@ -101,9 +101,9 @@ def _tensors(unit: Unit) -> list[tuple[Shape, int]] | None:
     for shape, dtype in zip(unit.shapes, unit.dtypes, strict=False):
         if shape is None:
             continue
-        if dtype not in _ITEM_BYTES:
+        if dtype not in ITEM_BYTES:
             return None
-        tensors.append((shape, _ITEM_BYTES[dtype]))
+        tensors.append((shape, ITEM_BYTES[dtype]))
     return tensors
 
 
@@ -112,7 +112,7 @@ def _of_buffers(call: GeneratedCall, graph: CompiledGraph) -> Moved | None:
     entries = [
         graph.buffers[name] for name in dict.fromkeys(call.arguments) if name in graph.buffers
     ]
-    sizes = [prod(shape) * _ITEM_BYTES[dtype] for shape, dtype in entries if dtype in _ITEM_BYTES]
+    sizes = [prod(shape) * ITEM_BYTES[dtype] for shape, dtype in entries if dtype in ITEM_BYTES]
     return (sum(sizes[:-1]), sizes[-1]) if len(sizes) >= 2 else None
 
 
@@ -124,8 +124,8 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     if common in KERNEL_FREE:
         return 0, 0
     written: int | None
-    if output is not None and output[1] in _ITEM_BYTES:
-        written = prod(output[0]) * _ITEM_BYTES[output[1]]
+    if output is not None and output[1] in ITEM_BYTES:
+        written = prod(output[0]) * ITEM_BYTES[output[1]]
     else:
         written = _result(common, tensors)
     if written is None:

@@ -22,11 +22,11 @@ _RENAMED = re.compile(
     r"^\s*(?P<new>\w+) = (?:reinterpret_tensor\()?(?P<old>\w+)(?:\[\d+\])?"
     r"(?:,.*\))?(?:;.*)?\s*(?:#.*)?$"
 )
-_NO_BUFFER = frozenset(("reinterpret_tensor", "stream", "stream0", "out"))
+NO_BUFFER = frozenset(("reinterpret_tensor", "stream", "stream0", "out"))
 
 
 @dataclass(slots=True)
-class _Memory:
+class Memory:
     """Which names are one buffer, and which nodes a buffer holds."""
 
     same: dict[str, str]  # a view or an item -> what it is of
@@ -88,13 +88,13 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
     Calls whose nodes do not follow from what they are handed are left out: nothing is known.
     """
     nodes = _nodes(graph)
-    memory = _memory(graph.code)
+    memory = memory_of(graph.code)
     taken_as = _taken_as(graph.calls, library, nodes.given, memory)
     of_libraries = frozenset(library.values())
     first_calls: dict[str, Mapping[str, int]] = {}  # kernel -> placeholder -> argument's place
     computed: dict[int, tuple[str, ...]] = {}
     for call in graph.calls:
-        buffers = [memory.name(a) for a in call.arguments if a not in _NO_BUFFER]
+        buffers = [memory.name(a) for a in call.arguments if a not in NO_BUFFER]
         if call.kind not in ("triton", "cpp"):
             made = frozenset((library[call.index],) if call.index in library else ())
             result = memory.name(call.result) if call.result else buffers[-1] if buffers else ""
@@ -159,8 +159,9 @@ def _stored(
     return named | ((last - constant) or last)
 
 
-def _memory(code: str) -> _Memory:
-    memory = _Memory({}, {}, {})
+def memory_of(code: str) -> Memory:
+    """Which names of a generated module are one buffer; nothing is held yet."""
+    memory = Memory({}, {}, {})
     for row in code.splitlines():
         if reused := _REUSED.match(row):
             memory.took_over[reused["new"]] = reused["old"]
@@ -173,15 +174,13 @@ def _taken_as(
     calls: Sequence[GeneratedCall],
     library: Mapping[int, str],
     nodes: Mapping[str, tuple[str, ...]],
-    memory: _Memory,
+    memory: Memory,
 ) -> dict[str, str]:
     """Buffer -> the node as which a library call takes it, by its place among the arguments."""
     taken: dict[str, str] = {}
     for call in calls:
         arguments = nodes.get(library.get(call.index, ""), ())
-        given = [
-            a for a in call.arguments if a not in _NO_BUFFER and a[:3] in ("buf", "arg", "pri")
-        ]
+        given = [a for a in call.arguments if a not in NO_BUFFER and a[:3] in ("buf", "arg", "pri")]
         for buffer, argument in zip(given, arguments, strict=False):
             if buffer.startswith("buf"):
                 taken.setdefault(memory.name(buffer), argument)

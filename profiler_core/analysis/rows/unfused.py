@@ -1,0 +1,54 @@
+"""What was not fused as rows: the two calls, what it costs at most, why, and what could change."""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.rows.table import Cell, Table
+from profiler_core.analysis.unfused.report import Unfused
+from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.units import format_bytes, format_duration
+
+_NAME = 64  # characters of a kernel's name
+
+
+def unfused_table(pairs: Sequence[Unfused], most: int) -> Table:
+    """The most expensive pairs, one row each.
+
+    Args:
+        pairs: most expensive first.
+        most: rows; the rest is counted.
+    """
+    rows = tuple(
+        (
+            Cell(
+                clipped(_name(pair.writer), _NAME),
+                below=(f"→ {clipped(_name(pair.reader), _NAME)}", _where(pair)),
+                is_code=True,
+                note=f"{pair.writer} → {pair.reader}",
+            ),
+            Cell(
+                f"≤ {format_duration(pair.at_stake_ns)}",
+                below=(format_bytes(pair.saved_bytes), *_cached(pair)),
+            ),
+            Cell(
+                pair.reason.text,
+                below=("as Inductor's log says",) if pair.in_log else (),
+            ),
+            Cell(pair.reason.change or "Nothing known helps here."),
+        )
+        for pair in pairs[:most]
+    )
+    heads = ("Written by → read by", "at stake per step", "why not one kernel", "what could change")
+    return Table(heads, rows, max(0, len(pairs) - most))
+
+
+def _name(call: str) -> str:
+    return call.removeprefix("torch.ops.").removeprefix("extern_kernels.").removesuffix(".default")
+
+
+def _where(pair: Unfused) -> str:
+    times = f"{pair.n:.3g} × per step" if round(pair.n, 2) != 1 else "once per step"
+    return ", ".join(part for part in (times, pair.source, pair.graph) if part)
+
+
+def _cached(pair: Unfused) -> tuple[str, ...]:
+    return ("fits in the cache: less",) if pair.fits_in_cache else ()

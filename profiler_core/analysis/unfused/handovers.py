@@ -1,0 +1,161 @@
+"""Which generated calls pass which buffers to which, through the device's memory.
+
+Read off the generated code alone: a kernel's pointers say by their names whether they are read
+(`in_ptr0`), written (`out_ptr0`) or both (`in_out_ptr0`), a library call returns its result or
+takes it as `out=`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+from profiler_core.analysis.ledger.bytes_moved import ITEM_BYTES
+from profiler_core.analysis.ledger.dataflow import NO_BUFFER, Memory, memory_of
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall
+
+_DEFINITION = re.compile(r"^def triton_\w+\((.*?)\)", re.MULTILINE | re.DOTALL)
+_POINTER = re.compile(r"\b(in_out_ptr|in_ptr|out_ptr)\d+")
+_RETURNED = re.compile(r"^\s+return \((.*)\)\s*$", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Buffers that one call of a graph writes and a later one reads, bytes of one execution."""
+
+    writer: int  # places among the graph's calls
+    reader: int
+    buffers: tuple[str, ...]
+    read_bytes: int
+    # What nobody else reads and the graph does not return: fused, it need not be written at all.
+    own_bytes: int
+
+    @property
+    def saved_bytes(self) -> int:
+        """What need not go through the memory if the two calls were one kernel."""
+        return self.read_bytes + self.own_bytes
+
+
+def between(passed: Sequence[Handover]) -> dict[tuple[int, int], int]:
+    """(Writer, reader) -> a call that needs the writer and that the reader needs.
+
+    Such a pair cannot be one kernel: a part of it would have to wait for what lies between.
+    """
+    readers: dict[int, set[int]] = {}
+    for handover in passed:
+        readers.setdefault(handover.writer, set()).add(handover.reader)
+    reached: dict[int, set[int]] = {}
+    for call in sorted(readers, reverse=True):  # a reader comes after its writer
+        reached[call] = readers[call].union(*(reached.get(r, set()) for r in readers[call]))
+    middle: dict[tuple[int, int], int] = {}
+    for handover in passed:
+        for first in sorted(readers[handover.writer] - {handover.reader}):
+            if handover.reader in reached.get(first, ()):
+                middle.setdefault((handover.writer, handover.reader), first)
+    return middle
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    buffer: str
+    reads: bool
+    writes: bool
+
+
+def handovers(graph: CompiledGraph) -> tuple[Handover, ...]:
+    """All of a graph, in the order of the readers. Buffers of unknown size are left out."""
+    memory = memory_of(graph.code)
+    writer_of: dict[str, int] = {}
+    readers: dict[tuple[int, str], dict[int, str]] = {}  # written buffer -> reader, its own name
+    for call in graph.calls:
+        uses = tuple(_uses(call, graph, memory))
+        for use in uses:
+            buffer = _written_as(use.buffer, writer_of, memory)
+            if use.reads and buffer in writer_of:
+                readers.setdefault((writer_of[buffer], buffer), {})[call.index] = use.buffer
+        for use in uses:
+            if use.writes:
+                writer_of[memory.name(use.buffer)] = call.index
+    returned = {memory.name(name) for name in _returned(graph.code)}
+    passed: dict[tuple[int, int], list[tuple[str, int, int]]] = {}
+    for (writer, buffer), by_reader in readers.items():
+        is_kept = buffer in returned or len(by_reader) > 1
+        for reader, name in by_reader.items():
+            size = _size(name, buffer, graph)
+            if size and reader != writer:
+                own = 0 if is_kept else size
+                passed.setdefault((writer, reader), []).append((buffer, size, own))
+    return tuple(
+        Handover(
+            writer,
+            reader,
+            tuple(buffer for buffer, _, _ in parts),
+            sum(size for _, size, _ in parts),
+            sum(own for _, _, own in parts),
+        )
+        for (writer, reader), parts in sorted(passed.items(), key=lambda item: item[0][::-1])
+    )
+
+
+def _written_as(name: str, writer_of: Mapping[str, int], memory: Memory) -> str:
+    """The buffer whose content a call reads by this name: that of the memory it took over."""
+    buffer = memory.name(name)
+    seen = set()
+    while buffer not in writer_of and buffer in memory.took_over and buffer not in seen:
+        seen.add(buffer)
+        buffer = memory.name(memory.took_over[buffer])
+    return buffer
+
+
+def _uses(call: GeneratedCall, graph: CompiledGraph, memory: Memory) -> Iterator[_Use]:
+    names = [name for name in call.arguments if name not in NO_BUFFER]
+    known = [name for name in names if _is_tensor(name, graph, memory)]
+    definition = graph.kernels.get(call.name)
+    pointers = pointer_roles(definition.source) if definition is not None else ()
+    if pointers:
+        for name, role in zip(names, pointers, strict=False):
+            yield _Use(name, reads=role != "out_ptr", writes=role != "in_ptr")
+        return
+    result = _out_argument(call)
+    for name in known:
+        if name != result:
+            # Without a result it works in place, on what it is handed first.
+            in_place = not call.result and not result and name == known[0]
+            yield _Use(name, reads=True, writes=in_place)
+    if call.result or result:
+        yield _Use(call.result or result, reads=False, writes=True)
+
+
+def pointer_roles(source: str) -> tuple[str, ...]:
+    """`in_ptr`, `out_ptr` or `in_out_ptr` for each pointer of a kernel, in order; () if unknown."""
+    for definition in _DEFINITION.finditer(source):
+        roles = tuple(match[1] for match in _POINTER.finditer(definition[1]))
+        if roles:
+            return roles
+    return ()
+
+
+def _out_argument(call: GeneratedCall) -> str:
+    """The buffer after `out=`."""
+    names = call.arguments
+    for name, following in pairwise(names):
+        if name == "out":
+            return following
+    return ""
+
+
+def _is_tensor(name: str, graph: CompiledGraph, memory: Memory) -> bool:
+    return name in graph.buffers or memory.name(name) in graph.buffers or name.startswith("buf")
+
+
+def _returned(code: str) -> set[str]:
+    lines = _RETURNED.findall(code)
+    return set(_NAME.findall(" ".join(lines)))
+
+
+def _size(name: str, buffer: str, graph: CompiledGraph) -> int:
+    """Bytes, 0 where they are not known."""
+    entry = graph.buffers.get(name) or graph.buffers.get(buffer)
+    return 0 if entry is None else prod(entry[0]) * ITEM_BYTES.get(entry[1], 0)

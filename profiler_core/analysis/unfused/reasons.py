@@ -1,0 +1,214 @@
+"""Why two calls that pass a buffer on are two kernels, and what could make them one.
+
+From the generated code: what kind of call stands on either side, over which ranges they loop, what
+they write in place. Inductor's own words (TORCH_LOGS=fusion) go before it, where a log has them.
+"""
+
+import re
+from dataclasses import dataclass
+
+from profiler_core.analysis.unfused.numels import (
+    adds_atomically,
+    kind_of,
+    mutates,
+    range_of,
+)
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall
+
+_PRODUCT = re.compile(r"(?:^|\.)(?:mm|addmm|bmm|baddbmm|_scaled_mm|_int_mm|mm_plus_mm)\b")
+_CONVOLUTION = re.compile(r"convolution(?!_backward)")
+_CONVOLUTION_BACKWARD = re.compile(r"convolution_backward")
+_ATTENTION = re.compile(r"attention|flex")
+_RANDOM = re.compile(r"\b(?:rand|randn|randint|bernoulli|native_dropout|inductor_seeds)\b")
+_COMMUNICATION = re.compile(r"_c10d|all_reduce|all_gather|reduce_scatter|wait_tensor")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why not, and what could change it. `key` is stable."""
+
+    key: str
+    text: str  # one sentence
+    change: str  # what to try; "" where nothing is known to help
+
+
+def reason_in_code(
+    graph: CompiledGraph,
+    writer: GeneratedCall,
+    reader: GeneratedCall,
+    middle: GeneratedCall | None = None,
+) -> Reason:
+    """The reason that the generated code shows.
+
+    Args:
+        graph: of both calls.
+        writer: what writes the intermediate.
+        reader: what reads it.
+        middle: a call that needs the writer and that the reader needs.
+    """
+    library = [call for call in (writer, reader) if call.kind in ("library", "engine")]
+    if library:
+        return _beside_library(graph, writer, reader)
+    if any(call.kind == "template" for call in (writer, reader)):
+        return _beside_template(writer)
+    if middle is not None:
+        is_reduction = "reduction" in kind_of(_source(graph, middle))
+        return Reason(
+            "between",
+            f"The second needs {_short(middle.name)} too, which needs the first"
+            + (": a reduction over what the first writes." if is_reduction else "."),
+            "",
+        )
+    return _both_generated(_source(graph, writer), _source(graph, reader), writer, reader)
+
+
+def _beside_library(graph: CompiledGraph, writer: GeneratedCall, reader: GeneratedCall) -> Reason:
+    is_epilogue = reader.kind not in ("library", "engine")
+    outer = writer if writer.kind in ("library", "engine") else reader
+    name = outer.name.removeprefix("torch.ops.").removesuffix(".default")
+    if writer.kind == reader.kind == "library":
+        return Reason(
+            "two_libraries",
+            f"Both are calls of libraries ({_short(writer.name)}, {_short(reader.name)}): Inductor "
+            "opens neither.",
+            "",
+        )
+    if _CONVOLUTION_BACKWARD.search(name):
+        return Reason(
+            "library",
+            "The gradient of a convolution is a call of cuDNN, and Inductor has no template for "
+            "it on NVIDIA's GPUs.",
+            "",
+        )
+    if _ATTENTION.search(name):
+        return Reason(
+            "library",
+            f"Attention is one call of a library ({_short(name)}), which Inductor cannot open.",
+            "Where this is a bias, a mask or a scale of the scores, flex_attention takes it into "
+            "its own kernel (score_mod, mask_mod).",
+        )
+    if _PRODUCT.search(name) or _CONVOLUTION.search(name):
+        return _beside_product(graph, reader, is_epilogue=is_epilogue, name=_short(name))
+    if _COMMUNICATION.search(name):
+        return Reason("communication", "One of them is communication between ranks.", "")
+    if _RANDOM.search(name):
+        return Reason(
+            "fallback",
+            f"The random numbers come from PyTorch's own kernel ({_short(name)}).",
+            "torch._inductor.config.fallback_random = False lets Inductor draw them in its own "
+            "kernels (other numbers than eager's).",
+        )
+    return Reason(
+        "fallback",
+        f"Inductor does not lower {_short(name)}: it runs as PyTorch's own kernel.",
+        "Write it with operators that Inductor lowers, or register a decomposition "
+        "(torch._inductor.decomposition.register_decomposition).",
+    )
+
+
+def _beside_product(
+    graph: CompiledGraph, reader: GeneratedCall, *, is_epilogue: bool, name: str
+) -> Reason:
+    if is_epilogue and "reduction" in kind_of(_source(graph, reader)):
+        return Reason(
+            "library",
+            f"{name} is a call of a library, and what follows reduces its result, which no "
+            "epilogue of a template can.",
+            "",
+        )
+    if is_epilogue:
+        return Reason(
+            "library",
+            f"{name} is a call of a library (cuBLAS, cuDNN), which Inductor cannot open.",
+            "mode='max-autotune' tries Triton templates, whose epilogue takes pointwise work "
+            "(epilogue_fusion); it keeps the library where that is faster.",
+        )
+    return Reason(
+        "library",
+        f"{name} is a call of a library (cuBLAS, cuDNN), which reads its factors from memory.",
+        "With mode='max-autotune' and torch._inductor.config.prologue_fusion = True (torch 2.7 "
+        "on) a template computes pointwise work on a factor as it loads it.",
+    )
+
+
+def _beside_template(writer: GeneratedCall) -> Reason:
+    if writer.kind == "template":
+        return Reason(
+            "template",
+            "A template takes only pointwise work of its own result's shape into its epilogue.",
+            "Let what follows read the result as it is written: same shape, no reduction, no "
+            "second reader.",
+        )
+    return Reason(
+        "template",
+        "A template computes what is done to its factors only if that is pointwise and reads no "
+        "more than it writes.",
+        "torch._inductor.config.prologue_fusion = True (torch 2.7 on).",
+    )
+
+
+def _both_generated(
+    before: str, after: str, writer: GeneratedCall, reader: GeneratedCall
+) -> Reason:
+    if adds_atomically(before):
+        return Reason(
+            "atomics",
+            "The first adds with atomics: its result is complete only when all of it has run.",
+            "Sort or segment what is added (torch.segment_reduce, a sorted index), so that each "
+            "result has one writer.",
+        )
+    if mutates(before) or mutates(after):
+        return Reason(
+            "mutation",
+            "One of them writes in place into a tensor that was there before, and the order of "
+            "reading and writing must hold.",
+            "Return the new value instead of writing in place.",
+        )
+    first, second = range_of(before), range_of(after)
+    if first is None or second is None:
+        return Reason(
+            "unknown",
+            "The code does not say why: its sizes are symbolic, or it is no Triton code.",
+            "Capture with --logs fusion: Inductor then says its reason.",
+        )
+    is_one_reduction = bool(set(writer.post_nodes) & set(reader.post_nodes))
+    if first.reduced is not None and is_one_reduction and second.reduced is not None:
+        return Reason(
+            "split_reduction",
+            "They are the two halves of one reduction, split so that enough of the device works "
+            "on it.",
+            "",
+        )
+    if first.reduced is not None and second.total >= first.results:
+        same = second.total == first.total
+        return Reason(
+            "reduction",
+            f"The first reduces ({first.text}), and the second ({second.text}) needs "
+            + ("its finished results, over another axis." if same else "them over another range."),
+            "Reduce over the last dimension of a contiguous tensor, so that one block has all that "
+            "it needs.",
+        )
+    if first.total != second.total:
+        return Reason(
+            "ranges",
+            f"They loop over different ranges: {first.text} against {second.text}, so that fused, "
+            "elements would be computed several times or held back.",
+            "Do the work of the smaller range first where the order is free (pool before the "
+            "activation, slice before the arithmetic).",
+        )
+    return Reason(
+        "order",
+        "They loop over as many elements, but in another order: one reads what the other writes "
+        "transposed or in another layout.",
+        "torch._inductor.config.loop_ordering_after_fusion = True (torch 2.6 on), or make both "
+        "work on one layout (channels_last, .contiguous() further up).",
+    )
+
+
+def _source(graph: CompiledGraph, call: GeneratedCall) -> str:
+    definition = graph.kernels.get(call.name)
+    return definition.source if definition is not None else ""
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("torch.ops.").removeprefix("extern_kernels.").removesuffix(".default")

@@ -1,0 +1,102 @@
+"""Pairs with their time and reason, on the samples."""
+
+from pathlib import Path
+
+import pytest
+
+from profiler_core.analysis.device_peaks import peaks_of
+from profiler_core.analysis.unfused.numels import range_of
+from profiler_core.analysis.unfused.report import unfused
+from profiler_core.model.compilation import CompileLog, FusionDecision
+from profiler_core.session.run import Run
+
+SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
+H200 = peaks_of("NVIDIA H200")
+
+
+def of(sample, log=None):
+    material = Run.open(SAMPLES / sample).material
+    return unfused(material.ledger_side, log or material.compile_log, H200)
+
+
+@pytest.fixture(scope="module")
+def training():
+    return of("simplecnn-training/default")
+
+
+def between(pairs, writer, reader):
+    return next(p for p in pairs if writer in p.writer and reader in p.reader)
+
+
+def test_bytes_become_time_by_the_memorys_bandwidth(training):
+    """16.8 MB (8.39 written, 8.39 read) at 4.8 TB/s are 3.5 µs, and it fits in 60 MB of L2."""
+    pair = between(training, "extern_kernels.convolution", "fused_convolution_0")
+    assert pair.saved_bytes == 2 * 64 * 32 * 32 * 32 * 4
+    assert pair.at_stake_ns == pytest.approx(pair.saved_bytes / 4.8e12 * 1e9)
+    assert pair.fits_in_cache is True
+    assert pair.at_stake_ns <= pair.writer_ns + pair.reader_ns
+    stakes = [p.at_stake_ns for p in training]
+    assert stakes == sorted(stakes, reverse=True)
+
+
+def test_reasons_by_hand(training):
+    """Read off the generated code of the sample, kernel by kernel."""
+    by_pair = {
+        ("extern_kernels.convolution", "fused_convolution_0"): "library",
+        ("fused_convolution_0", "triton_red_fused__native_batch_norm"): "order",
+        ("fused_convolution_0", "functional_relu_3"): "between",
+        ("functional_relu_3", "max_pool2d_with_indices_4"): "ranges",
+        ("max_pool2d_with_indices_4", "extern_kernels.convolution"): "library",
+        ("aten._adaptive_avg_pool2d_backward", "triton_red_fused"): "fallback",
+    }
+    for (writer, reader), key in by_pair.items():
+        pair = between(training, writer, reader)
+        assert pair.reason.key == key, (writer, reader)
+        assert not pair.in_log
+    pool = between(training, "functional_relu_3", "max_pool2d_with_indices_4").reason
+    assert "2 097 152 elements against 524 288 elements" in pool.text
+    mean = between(training, "fused_convolution_0", "functional_relu_3").reason
+    assert "a reduction over what the first writes" in mean.text
+
+
+def test_layers_are_one_line_and_replays_have_times_too():
+    """BERT base: twelve layers, each with the linear layer that its GELU follows."""
+    (gelu,) = (
+        p for p in of("bert/reduce-overhead") if "gelu" in p.reader and p.writer.endswith(".mm")
+    )
+    assert gelu.n == 12
+    assert gelu.saved_bytes == 12 * 2 * (8 * 128) * 3072 * 4
+    assert gelu.writer_ns > gelu.at_stake_ns
+    assert "max-autotune" in gelu.reason.change
+
+
+def test_inductors_own_reason_goes_first():
+    """Where the log has refusals and the compile id has one graph; buffers 2 and 3 of ResNet."""
+    log = Run.open(SAMPLES / "resnet50/default").material.compile_log
+    pair = between(of("resnet50/default"), "relu_2", "max_pool2d")
+    assert pair.reason.key == "ranges"
+    said = FusionDecision(
+        first="op3", second="op4", reason="memory deps did not match", compile_id="0/0"
+    )
+    edited = CompileLog(fusion_decisions=(said,), compilations=log.compilations)
+    pair = between(of("resnet50/default", edited), "relu_2", "max_pool2d")
+    assert pair.in_log
+    assert pair.reason.key == "order"
+    assert pair.reason.text.endswith("Inductor: memory deps did not match.")
+
+
+def test_nothing_is_said_without_code_or_peaks():
+    material = Run.open(SAMPLES / "resnet50/default").material
+    assert unfused(material.ledger_side, None, None) == ()
+    eager = Run.open(SAMPLES / "resnet50/eager").material
+    assert unfused(eager.ledger_side, None, H200) == ()
+
+
+def test_ranges_of_kernels():
+    source = (
+        "@triton_heuristics.reduction(\n)\ndef triton_red(x):\n    xnumel = 32\n"
+        "    r0_numel = 768\n"
+    )
+    assert range_of(source).total == 32 * 768
+    assert range_of(source).text == "32 results of 768 elements each"
+    assert range_of("@triton_heuristics.pointwise(\n)\n    xnumel = s0*3\n") is None
