@@ -131,14 +131,14 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
 
 
 def _is_added_to(
-    later: Sequence[GeneratedCall], buffers: set[str], graph: CompiledGraph, memory: _Memory
+    later: Sequence[GeneratedCall], buffers: set[str], graph: CompiledGraph, memory: Memory
 ) -> bool:
     """Does a later kernel add to what this one fills?"""
     for call in later:
         printed = graph.kernels.get(call.name)
         if printed is None or "atomic_add" not in printed.source:
             continue
-        given = [memory.name(a) for a in call.arguments if a not in _NO_BUFFER]
+        given = [memory.name(a) for a in call.arguments if a not in NO_BUFFER]
         added = definition_of(printed.source).added
         if buffers.intersection(given[i] for i in added if i < len(given)):
             return True
