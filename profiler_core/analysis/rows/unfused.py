@@ -20,8 +20,8 @@ def unfused_table(pairs: Sequence[Unfused], most: int) -> Table:
     rows = tuple(
         (
             Cell(
-                clipped(_name(pair.writer), _NAME),
-                below=(f"→ {clipped(_name(pair.reader), _NAME)}", _where(pair)),
+                clipped(pair.titles[0], _NAME),
+                below=(f"→ {clipped(pair.titles[1], _NAME)}", _where(pair)),
                 is_code=True,
                 note=f"{pair.writer} → {pair.reader}",
             ),
@@ -39,10 +39,6 @@ def unfused_table(pairs: Sequence[Unfused], most: int) -> Table:
     )
     heads = ("Written by → read by", "at stake per step", "why not one kernel", "what could change")
     return Table(heads, rows, max(0, len(pairs) - most))
-
-
-def _name(call: str) -> str:
-    return call.removeprefix("torch.ops.").removeprefix("extern_kernels.").removesuffix(".default")
 
 
 def _where(pair: Unfused) -> str:

@@ -28,14 +28,14 @@ class Handover:
     writer: int  # places among the graph's calls
     reader: int
     buffers: tuple[str, ...]
-    read_bytes: int
+    bytes_read: int
     # What nobody else reads and the graph does not return: fused, it need not be written at all.
     own_bytes: int
 
     @property
     def saved_bytes(self) -> int:
         """What need not go through the memory if the two calls were one kernel."""
-        return self.read_bytes + self.own_bytes
+        return self.bytes_read + self.own_bytes
 
 
 def between(passed: Sequence[Handover]) -> dict[tuple[int, int], int]:

@@ -55,7 +55,7 @@ def reason_in_code(
         is_reduction = "reduction" in kind_of(_source(graph, middle))
         return Reason(
             "between",
-            f"The second needs {_short(middle.name)} too, which needs the first"
+            f"The second needs {call_title(middle.name)} too, which needs the first"
             + (": a reduction over what the first writes." if is_reduction else "."),
             "",
         )
@@ -69,7 +69,7 @@ def _beside_library(graph: CompiledGraph, writer: GeneratedCall, reader: Generat
     if writer.kind == reader.kind == "library":
         return Reason(
             "two_libraries",
-            f"Both are calls of libraries ({_short(writer.name)}, {_short(reader.name)}): Inductor "
+            f"Both are calls of libraries ({call_title(writer.name)}, {call_title(reader.name)}): Inductor "
             "opens neither.",
             "",
         )
@@ -83,24 +83,24 @@ def _beside_library(graph: CompiledGraph, writer: GeneratedCall, reader: Generat
     if _ATTENTION.search(name):
         return Reason(
             "library",
-            f"Attention is one call of a library ({_short(name)}), which Inductor cannot open.",
+            f"Attention is one call of a library ({call_title(name)}), which Inductor cannot open.",
             "Where this is a bias, a mask or a scale of the scores, flex_attention takes it into "
             "its own kernel (score_mod, mask_mod).",
         )
     if _PRODUCT.search(name) or _CONVOLUTION.search(name):
-        return _beside_product(graph, reader, is_epilogue=is_epilogue, name=_short(name))
+        return _beside_product(graph, reader, is_epilogue=is_epilogue, name=call_title(name))
     if _COMMUNICATION.search(name):
         return Reason("communication", "One of them is communication between ranks.", "")
     if _RANDOM.search(name):
         return Reason(
             "fallback",
-            f"The random numbers come from PyTorch's own kernel ({_short(name)}).",
+            f"The random numbers come from PyTorch's own kernel ({call_title(name)}).",
             "torch._inductor.config.fallback_random = False lets Inductor draw them in its own "
             "kernels (other numbers than eager's).",
         )
     return Reason(
         "fallback",
-        f"Inductor does not lower {_short(name)}: it runs as PyTorch's own kernel.",
+        f"Inductor does not lower {call_title(name)}: it runs as PyTorch's own kernel.",
         "Write it with operators that Inductor lowers, or register a decomposition "
         "(torch._inductor.decomposition.register_decomposition).",
     )
@@ -210,5 +210,6 @@ def _source(graph: CompiledGraph, call: GeneratedCall) -> str:
     return definition.source if definition is not None else ""
 
 
-def _short(name: str) -> str:
+def call_title(name: str) -> str:
+    """`torch.ops.aten.mm.default`, `extern_kernels.mm` -> "aten.mm", "mm"."""
     return name.removeprefix("torch.ops.").removeprefix("extern_kernels.").removesuffix(".default")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_side
 from profiler_core.analysis.unfused.handovers import Handover, between, handovers
-from profiler_core.analysis.unfused.reasons import Reason, reason_in_code
+from profiler_core.analysis.unfused.reasons import Reason, call_title, reason_in_code
 from profiler_core.analysis.unfused.refusals import reason_in_log, refused
 from profiler_core.model.compilation import CompileLog, FusionDecision
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
@@ -36,6 +36,11 @@ class Unfused:
     reason: Reason
     in_log: bool  # the reason is Inductor's own
     source: str = ""  # a line of Python of the second call, "model.py:12"
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Both calls by the names that people know them by."""
+        return call_title(self.writer), call_title(self.reader)
 
 
 def unfused(
@@ -135,7 +140,7 @@ def _of_graph(
                 reader_ns=reader_ns,
                 fits_in_cache=None
                 if peaks.l2_bytes is None
-                else handover.read_bytes <= peaks.l2_bytes,
+                else handover.bytes_read <= peaks.l2_bytes,
                 reason=shown,
                 in_log=in_log,
                 source=_line(graph, reader),
@@ -150,7 +155,7 @@ def _stake_ns(
     """At most: neither call can become shorter than nothing."""
     each = 1e9 * n_runs / peaks.memory_bytes_per_s
     writer_ns, reader_ns = times_ns
-    return min(handover.own_bytes * each, writer_ns) + min(handover.read_bytes * each, reader_ns)
+    return min(handover.own_bytes * each, writer_ns) + min(handover.bytes_read * each, reader_ns)
 
 
 def _numbers(buffers: Sequence[str]) -> list[int]:

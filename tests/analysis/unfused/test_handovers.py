@@ -30,10 +30,10 @@ def test_a_small_network_by_hand():
     by_call = passed(one)
     bias = by_call["extern_kernels.convolution", "triton_poi_fused_convolution_0", ("buf0",)]
     size = 64 * 32 * 32 * 32 * 4
-    assert (bias.read_bytes, bias.own_bytes) == (size, size)  # in place, nobody else reads it
+    assert (bias.bytes_read, bias.own_bytes) == (size, size)  # in place, nobody else reads it
     relu = next(h for (_, reader, _), h in by_call.items() if "max_pool2d" in reader)
     assert one.calls[relu.writer].name.endswith("relu_3")
-    assert (relu.read_bytes, relu.own_bytes) == (size, 0)  # kept for the backward
+    assert (relu.bytes_read, relu.own_bytes) == (size, 0)  # kept for the backward
 
 
 def test_what_needs_something_between_cannot_be_one_kernel():
