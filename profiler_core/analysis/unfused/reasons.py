@@ -69,8 +69,8 @@ def _beside_library(graph: CompiledGraph, writer: GeneratedCall, reader: Generat
     if writer.kind == reader.kind == "library":
         return Reason(
             "two_libraries",
-            f"Both are calls of libraries ({call_title(writer.name)}, {call_title(reader.name)}): Inductor "
-            "opens neither.",
+            f"Both are calls of libraries ({call_title(writer.name)}, "
+            f"{call_title(reader.name)}): Inductor opens neither.",
             "",
         )
     if _CONVOLUTION_BACKWARD.search(name):
