@@ -1,4 +1,4 @@
-"""What an agent may ask of runs that hold more: sweeps, ranks, hardware counters.
+"""What an agent may ask of runs that hold more: generated code, sweeps, ranks, counters.
 
 As in `tools.py`, names, docstrings and parameters are what it reads.
 """
@@ -6,10 +6,11 @@ As in `tools.py`, names, docstrings and parameters are what it reads.
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from profiler_core.agents.answer import page
+from profiler_core.agents.answer import Page, page
 from profiler_core.agents.kernel_names import short_names
-from profiler_core.agents.runs import path_of
+from profiler_core.agents.runs import compared, path_of
 from profiler_core.answers.counters import CountedKernel, CountersTotals, counters_answer
+from profiler_core.answers.explanation import NotFusedAnswer, not_fused_answer
 from profiler_core.answers.ranks import RanksAnswer, ranks_answer
 from profiler_core.answers.sweep import SweepAnswer, sweep_answer
 from profiler_core.cli.counters import report_of
@@ -26,6 +27,24 @@ class CountersPage(CountersTotals, frozen=True, kw_only=True):
     offset: int
     rows: tuple[CountedKernel, ...]
     next_offset: int | UnsetType = UNSET
+
+
+class NotFusedPage(Page, frozen=True):
+    """Pairs of calls, the most expensive first."""
+
+    rows: tuple[NotFusedAnswer, ...]
+
+
+def not_fused(
+    baseline: str, candidate: str, offset: int = 0, limit: int = _FEW_ROWS
+) -> NotFusedPage:
+    """Which neighbouring calls of the candidate's generated code stayed two kernels, and why.
+
+    Each passes an intermediate through memory: bytes and the bound on the time per step, the
+    reason, and the option or rewrite that could change it; most expensive first.
+    """
+    pairs = compared(baseline, [candidate]).pairs[0].explanation.not_fused
+    return page(NotFusedPage, [not_fused_answer(pair) for pair in pairs], offset, limit)
 
 
 def sweep(run: str) -> SweepAnswer:
@@ -60,4 +79,4 @@ def counters(run: str, contains: str = "", offset: int = 0, limit: int = _FEW_RO
     return page(CountersPage, rows, offset, limit, answer)
 
 
-SPECIAL = (sweep, ranks, counters)
+SPECIAL = (not_fused, sweep, ranks, counters)

@@ -23,7 +23,6 @@ from profiler_core.answers.explanation import (
     GroupAnswer,
     finding_answer,
     fusion_answer,
-    not_fused_answer,
 )
 from profiler_core.answers.logs import (
     BreakCostAnswer,
@@ -269,16 +268,6 @@ def fusion_group(baseline: str, candidate: str, group: int) -> NumberedGroup:
     return NumberedGroup.of(details, group=group, title=ledger.groups[group].title)
 
 
-def not_fused(baseline: str, candidate: str, offset: int = 0, limit: int = _FEW_ROWS) -> Page:
-    """Which neighbouring calls of the candidate's generated code stayed two kernels, and why.
-
-    Each passes an intermediate through memory: bytes and the bound on the time per step, the
-    reason, and the option or rewrite that could change it; most expensive first.
-    """
-    pairs = compared(baseline, [candidate]).pairs[0].explanation.not_fused
-    return page(Page, [not_fused_answer(pair) for pair in pairs], offset, limit)
-
-
 def graph_breaks(run: str, offset: int = 0, limit: int = _FEW_ROWS) -> BreaksPage:
     """Where torch.compile gave up a graph: place, reason, cost per step, remedy; skipped frames."""
     answer = logs_answer(compiled(run))
@@ -340,7 +329,7 @@ def kernel(run: str, name: str, code_offset: int = 0) -> KernelAnswer:
 
 
 READING = (
-    *(list_runs, summary, compare, findings, fusion_groups, fusion_group, not_fused),
+    *(list_runs, summary, compare, findings, fusion_groups, fusion_group),
     *(graph_breaks, recompiles, kernels, kernel),
 )
 

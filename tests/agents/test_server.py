@@ -129,6 +129,16 @@ def test_pages_of_groups_are_the_whole_ledger_once():
     assert 0 < len(few) < len(seen)
 
 
+def test_what_was_not_fused_is_the_command_lines(capsys):
+    samples = ROOT / "sample_traces" / "customcnn"
+    answer = command_line(capsys, "compare", samples / "eager", samples / "default")
+    theirs = answer["candidates"][0]["fusion"]["not_fused"]
+    assert theirs
+    ours = ask("not_fused", baseline=EAGER, candidate="sample/customcnn/default", limit=50)
+    assert ours["n"] == len(theirs)
+    assert ours["rows"] == theirs
+
+
 def test_a_kernel_comes_with_its_generated_code():
     run = "sample/customcnn/default"
     rows = ask("kernels", run=run, contains="triton", limit=50)["rows"]
