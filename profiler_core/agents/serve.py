@@ -23,9 +23,10 @@ _INSTRUCTIONS = (
     "Fusionscope measures what torch.compile did to a PyTorch model. Begin with list_runs, then "
     "compare with the ids that it gives; ask findings for what to change, fusion_groups for what "
     "was fused, not_fused for what was not, graph_breaks and recompiles for what holds it back, "
-    "and sweep, ranks or counters where list_runs says that a run has such data. Times are ns per "
-    f"step, absent data is null. An answer has at most {MOST_CHARACTERS} characters: next_offset continues a "
-    "list, left_off counts what was cut."
+    "and sweep, ranks or counters where list_runs says that a run has such data. Times are ns "
+    "per step, absent data is null. "
+    f"An answer has at most {MOST_CHARACTERS} characters: next_offset continues a list, left_off "
+    "counts what was cut."
 )
 
 Tool = Callable[..., Answer]
