@@ -7,7 +7,7 @@ from profiler_core.ui.page import loading, page
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.ranks.arrivals import show_arrivals
 from profiler_core.ui.ranks.bring import bring_folded, bring_opened
-from profiler_core.ui.ranks.data import seen_jobs
+from profiler_core.ui.ranks.data import chosen_jobs
 from profiler_core.ui.ranks.headline import show_headline, show_unreadable
 from profiler_core.ui.ranks.hta import show_hta
 from profiler_core.ui.ranks.steps import show_steps
@@ -29,17 +29,17 @@ SPEC = PageSpec(
 with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
-        ranks_seen = seen_jobs(choice)
-    for problem, remedy in ranks_seen.problems:
+        chosen = chosen_jobs(choice)
+    for problem, remedy in chosen.problems:
         problem_card(problem, remedy)
-    jobs = [job_seen for job_seen in ranks_seen.jobs if job_seen.job.ranks]
+    jobs = [chosen_job for chosen_job in chosen.jobs if chosen_job.job.ranks]
     if jobs:
-        show_headline(ranks_seen)
+        show_headline(chosen)
         show_upload_notes(choice)
         show_notes(
             [
-                *ranks_seen.without,
-                *(f"{job_seen.label}: {n}" for job_seen in jobs for n in job_seen.job.notes),
+                *chosen.without,
+                *(f"{chosen_job.label}: {n}" for chosen_job in jobs for n in chosen_job.job.notes),
             ]
         )
         bring_folded()
@@ -48,9 +48,9 @@ with page(SPEC):
         show_collectives(jobs)
         show_arrivals(jobs)
         show_hta(jobs)
-    elif ranks_seen.jobs:
-        show_unreadable(ranks_seen)
-    elif not ranks_seen.problems:
-        no_ranks(choice, ranks_seen.without)
+    elif chosen.jobs:
+        show_unreadable(chosen)
+    elif not chosen.problems:
+        no_ranks(choice, chosen.without)
     if not jobs:
         bring_opened()

@@ -4,7 +4,7 @@ from profiler_core.page_specs import PageSpec
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.sweep.charts import show_measures, show_speedup
 from profiler_core.ui.sweep.choose import choose_sweep
-from profiler_core.ui.sweep.data import seen_sweep
+from profiler_core.ui.sweep.data import read_sweep
 from profiler_core.ui.sweep.headline import show_headline, show_short_failures
 from profiler_core.ui.sweep.style import write_sweep_style
 from profiler_core.ui.sweep.table import show_points, show_what_is_missing
@@ -24,10 +24,10 @@ with page(SPEC):
     write_sweep_style()
     group = choose_sweep()
     with loading(height_px=560):
-        sweep_seen = seen_sweep(group)
-    show_headline(group, sweep_seen.sweep)
-    show_short_failures(sweep_seen.sweep)
-    show_speedup(sweep_seen.sweep)
-    show_measures(sweep_seen.sweep)
-    show_points(group, sweep_seen.sweep)
-    show_what_is_missing(sweep_seen.sweep, sweep_seen.problems)
+        read = read_sweep(group)
+    show_headline(group, read.sweep)
+    show_short_failures(read.sweep)
+    show_speedup(read.sweep)
+    show_measures(read.sweep)
+    show_points(group, read.sweep)
+    show_what_is_missing(read.sweep, read.problems)

@@ -8,13 +8,12 @@ from profiler_core import home
 from profiler_core.answers.encoding import write_json
 from profiler_core.capture.launcher import ask_first, run_capture
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
-from profiler_core.cli.capture_answer import capture_answer, capture_text
+from profiler_core.cli.capture_answer import capture_answer, capture_text, exit_status
 from profiler_core.cli.capture_progress import Printer, cancel_flag
 from profiler_core.cli.capture_sweep import capture_sweep
-from profiler_core.errors import Cancelled, CaptureFailed
+from profiler_core.errors import Cancelled
 
 # Some variant failed and another did not: what is there can be read, but not judged.
-_PARTLY = 3
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -60,10 +59,4 @@ def run(arguments: argparse.Namespace) -> int:
             f"Cancelled; what was measured lies in {finished.directory}.",
             remedy="Start the capture again.",
         )
-    failed = [run for run in finished.runs if run.status == "failed"]
-    if len(failed) == len(finished.runs):
-        raise CaptureFailed(
-            f"No variant could be measured ({finished.directory}).",
-            remedy="See the errors above.",
-        )
-    return _PARTLY if failed else 0
+    return exit_status(finished.runs, f"No variant could be measured ({finished.directory}).")

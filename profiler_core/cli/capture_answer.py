@@ -1,7 +1,7 @@
 """What a capture left, as JSON and as text for the terminal."""
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +9,11 @@ from profiler_core.analysis.memory.peak import PeakMemory
 from profiler_core.answers.record import Answer, told
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.table import table
-from profiler_core.errors import FusionscopeError
+from profiler_core.errors import CaptureFailed, FusionscopeError
 from profiler_core.session.run import Run
 from profiler_core.units import format_bytes, format_duration
 
+_PARTLY = 3  # the exit status where something failed and something did not
 _FOLDER = told("the folder of the capture, and how long all of it took", "s")
 
 
@@ -100,6 +101,18 @@ def capture_text(finished: FinishedCapture) -> str:
         phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in spent.items())
         lines.append(f"{finished.seconds:.0f} s in all: {phases}")
     return "\n".join([*lines, str(finished.directory)])
+
+
+def exit_status(runs: Sequence[FinishedRun], all_failed: str) -> int:
+    """0, or 3 where something failed and something did not.
+
+    Raises:
+        CaptureFailed: everything did, as `all_failed` says.
+    """
+    failed = [run for run in runs if run.status == "failed"]
+    if len(failed) == len(runs):
+        raise CaptureFailed(all_failed, remedy="See the errors above.")
+    return _PARTLY if failed else 0
 
 
 def _problems(finished: FinishedCapture) -> list[str]:

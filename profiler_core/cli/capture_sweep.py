@@ -13,12 +13,14 @@ from profiler_core.capture.launcher import FinishedCapture, ask_first
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.launcher import FinishedSweep, run_sweep
 from profiler_core.capture.sweep.points import Point
-from profiler_core.cli.capture_answer import CaptureAnswer, capture_answer, capture_text
+from profiler_core.cli.capture_answer import (
+    CaptureAnswer,
+    capture_answer,
+    capture_text,
+    exit_status,
+)
 from profiler_core.cli.capture_progress import Printer, cancel_flag
-from profiler_core.errors import Cancelled, CaptureFailed, FusionscopeError
-
-_PARTLY = 3  # as `capture`: something failed and something did not
-
+from profiler_core.errors import Cancelled, FusionscopeError
 
 _OF_SWEEP = told("its name in the captures, and how long all of it took", "s")
 
@@ -77,13 +79,7 @@ def capture_sweep(spec: CaptureSpec, arguments: argparse.Namespace) -> int:
             remedy="Start the sweep again.",
         )
     runs = [run for _, finished in swept.points for run in finished.runs]
-    failed = [run for run in runs if run.status == "failed"]
-    if len(failed) == len(runs):
-        raise CaptureFailed(
-            f"No variant could be measured at any point ({swept.out}).",
-            remedy="See the errors above.",
-        )
-    return _PARTLY if failed else 0
+    return exit_status(runs, f"No variant could be measured at any point ({swept.out}).")
 
 
 def _show(swept: FinishedSweep, *, as_json: bool) -> None:

@@ -7,17 +7,17 @@ import streamlit as st
 from profiler_core.figures.ranks_arrivals import MOST_MARKS, ranks_arrivals
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.page import section
-from profiler_core.ui.ranks.data import SeenJob
+from profiler_core.ui.ranks.data import ChosenJob
 from profiler_core.ui.style import colors
 from profiler_core.units import format_count
 
 
-def show_arrivals(jobs: Sequence[SeenJob]) -> None:
+def show_arrivals(jobs: Sequence[ChosenJob]) -> None:
     """A bar for each collective; nothing where no collective is on all its ranks."""
     drawn = [
-        (job_seen.number, job_seen.label, job_seen.job.arrivals)
-        for job_seen in jobs
-        if job_seen.job.arrivals
+        (chosen_job.number, chosen_job.label, chosen_job.job.arrivals)
+        for chosen_job in jobs
+        if chosen_job.job.arrivals
     ]
     if not drawn:
         return

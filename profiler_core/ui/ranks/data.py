@@ -13,7 +13,7 @@ from profiler_core.ui.server import is_local_server
 
 
 @dataclass(frozen=True)
-class SeenJob:
+class ChosenJob:
     """One chosen run of several ranks. number: its place among the chosen runs."""
 
     number: int
@@ -25,17 +25,17 @@ class SeenJob:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ChosenJobs:
     """The chosen runs of several ranks, and why the others are not among them."""
 
-    jobs: tuple[SeenJob, ...]
+    jobs: tuple[ChosenJob, ...]
     without: tuple[str, ...]
     problems: tuple[tuple[str, str], ...]  # (problem, remedy)
 
 
-def seen_jobs(choice: Choice) -> Seen:
+def chosen_jobs(choice: Choice) -> ChosenJobs:
     """The jobs of all chosen runs; shows progress while one is read for the first time."""
-    jobs: list[SeenJob] = []
+    jobs: list[ChosenJob] = []
     problems: list[tuple[str, str]] = []
     without: list[tuple[str, Entry]] = []
     for number, (label, entry) in enumerate(zip(choice.labels, choice.entries, strict=True)):
@@ -45,11 +45,11 @@ def seen_jobs(choice: Choice) -> Seen:
             continue
         rank_files, job, unreadable = run.rank_files, run.job, run.problems("ranks")
         if rank_files is not None and job is not None:
-            jobs.append(SeenJob(number, label, entry, run.path, rank_files, job))
+            jobs.append(ChosenJob(number, label, entry, run.path, rank_files, job))
         elif not unreadable:
             without.append((label, entry))
         problems += [(f"{label}: {problem.problem}", problem.remedy) for problem in unreadable]
-    return Seen(tuple(jobs), _reasons(without), tuple(problems))
+    return ChosenJobs(tuple(jobs), _reasons(without), tuple(problems))
 
 
 def _may_be_read(entry: Entry, path: Path) -> bool:

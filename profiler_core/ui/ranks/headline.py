@@ -8,41 +8,41 @@ from profiler_core.analysis.wording.sentence import Phrase, listed
 from profiler_core.ui.headline import show_claim
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.headline import entry_facts
-from profiler_core.ui.ranks.data import Seen, SeenJob
+from profiler_core.ui.ranks.data import ChosenJob, ChosenJobs
 from profiler_core.ui.ranks.hta import show_counters
 from profiler_core.units import format_change, format_duration, format_share
 
 
-def show_headline(chosen: Seen) -> None:
+def show_headline(chosen: ChosenJobs) -> None:
     """Facts, the sentence on the baseline (or on all, where it is the same), and the evidence."""
     jobs = chosen.jobs
     facts = [*entry_facts(jobs[0].entry), f"{len(jobs[0].job.ranks)} ranks"]
-    bad = any(job_seen.job.straggler for job_seen in jobs)
+    bad = any(chosen_job.job.straggler for chosen_job in jobs)
     lines = []
-    for job_seen in jobs:
-        text = evidence(job_seen.job)
+    for chosen_job in jobs:
+        text = evidence(chosen_job.job)
         if text:
-            lines.append(f"{job_seen.label}: {text}" if len(jobs) > 1 else text)
+            lines.append(f"{chosen_job.label}: {text}" if len(jobs) > 1 else text)
     if len(jobs) > 1:
         lines.append(_change(jobs[0], jobs[1]))
     show_claim(facts, _title(jobs), lines, bad=bad)
 
 
-def _title(jobs: tuple[SeenJob, ...]) -> Phrase:
+def _title(jobs: tuple[ChosenJob, ...]) -> Phrase:
     """One claim where all jobs share it, else one for each."""
-    first, *others = (headline(job_seen.job) for job_seen in jobs)
-    labels = [job_seen.label for job_seen in jobs]
+    first, *others = (headline(chosen_job.job) for chosen_job in jobs)
+    labels = [chosen_job.label for chosen_job in jobs]
     if not others:
         return first
     if all(other == first for other in others):
         return (*first, f", in {listed(labels)} alike")
     title: Phrase = ()
-    for position, (label, job_seen) in enumerate(zip(labels, jobs, strict=True)):
-        title += headline(job_seen.job, f"; in {label}, " if position else f"In {label}, ")
+    for position, (label, chosen_job) in enumerate(zip(labels, jobs, strict=True)):
+        title += headline(chosen_job.job, f"; in {label}, " if position else f"In {label}, ")
     return title
 
 
-def _change(first: SeenJob, second: SeenJob) -> str:
+def _change(first: ChosenJob, second: ChosenJob) -> str:
     a, b = first.job.step_ns, second.job.step_ns
     if not a or not b:
         return ""
@@ -59,10 +59,10 @@ def _change(first: SeenJob, second: SeenJob) -> str:
     return f"{text}."
 
 
-def show_unreadable(chosen: Seen) -> None:
+def show_unreadable(chosen: ChosenJobs) -> None:
     """No rank of any job has times of GPU work: why not, and the counters that may be there."""
     st.html("<h1 class=fs-verdict>No rank has GPU times to show</h1>")
     show_notes(
-        f"{job_seen.label}: {note}" for job_seen in chosen.jobs for note in job_seen.job.notes
+        f"{chosen_job.label}: {note}" for chosen_job in chosen.jobs for note in chosen_job.job.notes
     )
     show_counters(chosen.jobs)

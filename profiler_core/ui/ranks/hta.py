@@ -9,7 +9,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.ranks.hta.answer import Figure, HtaAnalysis, HtaAnswer, Status
 from profiler_core.ranks.hta.process import hta_answer
 from profiler_core.ui.page import section
-from profiler_core.ui.ranks.data import SeenJob
+from profiler_core.ui.ranks.data import ChosenJob
 from profiler_core.units import format_count, format_duration, format_share
 
 _STATES: dict[Status, tuple[str, str]] = {
@@ -22,7 +22,7 @@ _STATES: dict[Status, tuple[str, str]] = {
 _MOST_FIGURES = 12
 
 
-def show_hta(jobs: Sequence[SeenJob]) -> None:
+def show_hta(jobs: Sequence[ChosenJob]) -> None:
     """One section; the last run that is chosen, against the baseline where there is one."""
     last_job = jobs[-1]
     baseline = jobs[0] if len(jobs) > 1 else None
@@ -48,34 +48,32 @@ def show_hta(jobs: Sequence[SeenJob]) -> None:
     for analysis in answer.analyses:
         if analysis.status != "absent":
             _show(analysis)
-    for one_absent in answer.analyses:
-        if one_absent.status == "absent":
-            st.html(
-                f"<p class=fs-note>{escape(one_absent.title)}: {escape(one_absent.sentence)}</p>"
-            )
+    for absent in answer.analyses:
+        if absent.status == "absent":
+            st.html(f"<p class=fs-note>{escape(absent.title)}: {escape(absent.sentence)}</p>")
 
 
-def show_counters(jobs: Sequence[SeenJob]) -> None:
+def show_counters(jobs: Sequence[ChosenJob]) -> None:
     """Hardware counters, of ranks that have nothing else (their profiler runs kernels singly)."""
-    for job_seen in jobs:
+    for chosen_job in jobs:
         try:
-            answer = _answer(job_seen, None)
+            answer = _answer(chosen_job, None)
         except FusionscopeError:
             continue  # why no rank can be read is on the page
         with_figures = [analysis for analysis in answer.analyses if analysis.figures]
         if with_figures:
             section(
-                "Hardware counters", f"{job_seen.label} · source: {answer.version or 'our own'}"
+                "Hardware counters", f"{chosen_job.label} · source: {answer.version or 'our own'}"
             )
             for analysis in with_figures:
                 _show(analysis)
 
 
-# SeenJob cannot be hashed; what it was made of can.
-def _answer(job_seen: SeenJob, baseline: SeenJob | None) -> HtaAnswer:
-    path = str(job_seen.path)
+# ChosenJob cannot be hashed; what it was made of can.
+def _answer(chosen_job: ChosenJob, baseline: ChosenJob | None) -> HtaAnswer:
+    path = str(chosen_job.path)
     other = (str(baseline.path), baseline.rank_files) if baseline is not None else None
-    return hta_answer(path, job_seen.rank_files, other)
+    return hta_answer(path, chosen_job.rank_files, other)
 
 
 def _show(analysis: HtaAnalysis) -> None:

@@ -12,7 +12,7 @@ from profiler_core.figures.ranks_strip import MOST_COLUMNS, ranks_strip
 from profiler_core.ui.address import in_address
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.page import section
-from profiler_core.ui.ranks.data import SeenJob
+from profiler_core.ui.ranks.data import ChosenJob
 from profiler_core.ui.style import colors
 from profiler_core.units import format_duration
 
@@ -24,18 +24,18 @@ _ORDERS: dict[str, Callable[[RankRow], float]] = {
 }
 
 
-def show_steps(jobs: Sequence[SeenJob]) -> None:
+def show_steps(jobs: Sequence[ChosenJob]) -> None:
     """Where a step of each rank goes."""
     section("A step of each rank")
-    if any(len(job_seen.job.ranks) > MOST_RANKS for job_seen in jobs):
+    if any(len(chosen_job.job.ranks) > MOST_RANKS for chosen_job in jobs):
         _strip(jobs)
     else:
         _bars(jobs)
 
 
-def _bars(jobs: Sequence[SeenJob]) -> None:
+def _bars(jobs: Sequence[ChosenJob]) -> None:
     chosen = "By rank"
-    if max(len(job_seen.job.ranks) for job_seen in jobs) > 2:
+    if max(len(chosen_job.job.ranks) for chosen_job in jobs) > 2:
         chosen = st.pills(
             "Order of the ranks", list(_ORDERS), default="By rank",
             label_visibility="collapsed", **in_address("order", "By rank"),
@@ -43,7 +43,7 @@ def _bars(jobs: Sequence[SeenJob]) -> None:
     palette = colors()
     show_legend(ranks_legend(palette))
     order = _ORDERS.get(chosen, _ORDERS["By rank"])
-    drawn = [(job_seen.label, sorted(job_seen.job.ranks, key=order)) for job_seen in jobs]
+    drawn = [(chosen_job.label, sorted(chosen_job.job.ranks, key=order)) for chosen_job in jobs]
     show_figure(
         ranks_bars(drawn, palette),
         key="ranks_bars",
@@ -56,9 +56,9 @@ def _bars(jobs: Sequence[SeenJob]) -> None:
     )
 
 
-def _strip(jobs: Sequence[SeenJob]) -> None:
-    drawn = [(job_seen.label, columns_of(job_seen.job, MOST_COLUMNS)) for job_seen in jobs]
-    wide = max(-(-len(job_seen.job.ranks) // MOST_COLUMNS) for job_seen in jobs)
+def _strip(jobs: Sequence[ChosenJob]) -> None:
+    drawn = [(chosen_job.label, columns_of(chosen_job.job, MOST_COLUMNS)) for chosen_job in jobs]
+    wide = max(-(-len(chosen_job.job.ranks) // MOST_COLUMNS) for chosen_job in jobs)
     column_text = (
         f"A column is {wide} neighbouring ranks, and shows the one furthest from the median. "
         if wide > 1
@@ -74,8 +74,8 @@ def _strip(jobs: Sequence[SeenJob]) -> None:
         alt="Step, compute, exposed communication, copies, idle and waiting of all ranks as a "
         "strip of colours; the table below has the quantiles.",
     )
-    for job_seen in jobs:
-        st.html(_quantiles(job_seen.label, quantiles_of(job_seen.job)))
+    for chosen_job in jobs:
+        st.html(_quantiles(chosen_job.label, quantiles_of(chosen_job.job)))
 
 
 def _quantiles(label: str, rows: Sequence[Quantiles]) -> str:

@@ -6,7 +6,7 @@ from profiler_core.analysis.ranks.comparison import measures
 from profiler_core.analysis.rows.ranks import collective_rows, measure_rows
 from profiler_core.analysis.rows.table import Cell, Table
 from profiler_core.ui.page import section
-from profiler_core.ui.ranks.data import SeenJob
+from profiler_core.ui.ranks.data import ChosenJob
 from profiler_core.ui.table import show_table
 
 _HEADS = (
@@ -25,23 +25,23 @@ _HEADS = (
 )
 
 
-def show_measures(jobs: Sequence[SeenJob]) -> None:
+def show_measures(jobs: Sequence[ChosenJob]) -> None:
     """One line for each measure, one column for each run."""
     section("All ranks together", "Per step, profiled; means over the ranks.")
-    rows = measure_rows(measures(tuple(job_seen.job for job_seen in jobs)))
-    table = Table(("", *(job_seen.label for job_seen in jobs)), rows)
+    rows = measure_rows(measures(tuple(chosen_job.job for chosen_job in jobs)))
+    table = Table(("", *(chosen_job.label for chosen_job in jobs)), rows)
     show_table(table, named=True, width_px=260 + 230 * len(jobs))
 
 
-def show_collectives(jobs: Sequence[SeenJob]) -> None:
+def show_collectives(jobs: Sequence[ChosenJob]) -> None:
     """Each kind of collective with what it moves and how fast, the runs below each other."""
-    if not any(job_seen.job.collectives for job_seen in jobs):
+    if not any(chosen_job.job.collectives for chosen_job in jobs):
         return
     section("Collectives")
     rows = tuple(
-        (Cell(job_seen.label if position == 0 else ""), *row)
-        for job_seen in jobs
-        for position, row in enumerate(collective_rows(job_seen.job))
+        (Cell(chosen_job.label if position == 0 else ""), *row)
+        for chosen_job in jobs
+        for position, row in enumerate(collective_rows(chosen_job.job))
     )
     heads, meanings = zip(*_HEADS, strict=True)
     show_table(Table(heads, rows, meanings=meanings), named=True, width_px=1040)

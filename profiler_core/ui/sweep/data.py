@@ -10,14 +10,14 @@ from profiler_core.ui.reading import run_of
 
 
 @dataclass(frozen=True)
-class SeenSweep:
+class ReadSweep:
     """A sweep as far as the files allow, and a sentence for each thing they did not allow."""
 
     sweep: Sweep
     problems: tuple[str, ...]
 
 
-def seen_sweep(group: SweepGroup) -> SeenSweep:
+def read_sweep(group: SweepGroup) -> ReadSweep:
     """Read the runs of all points; logs that were never read take a moment each.
 
     Raises:
@@ -28,7 +28,7 @@ def seen_sweep(group: SweepGroup) -> SeenSweep:
         PointRuns(point.path, tuple(_side(entry, problems) for entry in point.entries))
         for point in group.points
     ]
-    return SeenSweep(build_sweep(points), tuple(problems))
+    return ReadSweep(build_sweep(points), tuple(problems))
 
 
 def _side(entry: Entry, problems: list[str]) -> Side:
