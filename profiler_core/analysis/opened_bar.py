@@ -39,7 +39,8 @@ _WITHOUT_GROUPS: tuple[tuple[str, str], ...] = (
     ),
     (
         "idle_host_between_compiled_calls",
-        "The host was running Python between two compiled calls: graph breaks and code outside.",
+        "The host was running Python between two compiled calls of a step: after a graph break, or "
+        "where parts of the model are compiled apart.",
     ),
     ("idle_host_synchronisation", "The host waited for the device, and then had to catch up."),
     ("idle_host_data_loader", "The host waited for the data loader."),

@@ -9,7 +9,7 @@ import polars as pl
 from profiler_core.analysis.categories import with_categories
 from profiler_core.analysis.device import Device, device_of
 from profiler_core.analysis.gpu_time import GpuTime, gpu_time
-from profiler_core.analysis.idle import idle_by_cause
+from profiler_core.analysis.idle import idle_time
 from profiler_core.analysis.kernels import CategoryTotal, KernelTotal, by_category, kernels_of
 from profiler_core.analysis.launches import Launches, launches
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
@@ -58,6 +58,8 @@ class Summary:
     devices: tuple[GpuTime, ...]  # the busiest first
     notes: tuple[str, ...]  # one sentence for each thing that limits the numbers
     recorded_by: str = TORCH  # or "Nsight Systems"
+    n_late_gaps: int = 0  # in which the device waited for a launch
+    own_gap_ns: float = 0.0  # from one kernel to the next that waits already
 
     @property
     def n_steps(self) -> int:
@@ -85,6 +87,7 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
     counts = {cat: events_in_steps.filter(pl.col("cat") == cat) for cat in (KERNEL, MEMCPY, MEMSET)}
     on_gpu = trace.has_device_events
     launch = launches(events_in_steps) if on_gpu and trace.runtime.height else None
+    idle = idle_time(trace, events_in_steps, window, busiest.device) if launch and times else None
     return Summary(
         source=trace.source,
         device_kind="gpu" if on_gpu else "cpu",
@@ -109,15 +112,13 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         kernels=tuple(
             KernelTotal(**row) for row in kernels_of(events_in_steps).iter_rows(named=True)
         ),
-        idle_by_cause_ns=(
-            idle_by_cause(trace, events_in_steps, window, busiest.device)
-            if launch and times
-            else None
-        ),
+        idle_by_cause_ns=idle.by_cause_ns if idle else None,
         launch=launch,
         memory=peak_memory(trace, measurement),
         device=device_of(trace, busiest.device if on_gpu else None),
         devices=times,
         notes=trace_notes(trace, window, events_in_steps, times, launch),
         recorded_by=recorded_by(trace),
+        n_late_gaps=idle.n_late if idle else 0,
+        own_gap_ns=idle.own_gap_ns if idle else 0.0,
     )

@@ -3,8 +3,8 @@
 A bar of device work is the sum of its events' durations, so that it opens into fusion groups;
 what overlapping streams take back is a bar of its own; idle time is divided by its causes
 (docs/columns.md, Waterfall and fusion). On the unprofiled clock device work and the pace from
-kernel to kernel are as measured in the trace, and the rest of the idle time is shared out in the
-profiled proportions.
+kernel to kernel are as measured in the trace, a gap that ended with a late launch costs that pace
+too, and the rest of the idle time is shared out in the profiled proportions.
 """
 
 from collections.abc import Mapping
@@ -205,8 +205,10 @@ def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     measured = {f"idle_{cause}": ns / n for cause, ns in causes.items()}
     if clock == "profiled":
         return {**parts, **measured}
-    # The device's own pace is not the profiler's doing; all else is the host's.
-    own_pace_ns = min(measured.pop(_OWN_PACE, 0.0), idle)
+    # The device's own pace is not the profiler's doing; all else is the host's. Where a launch came
+    # late the device would have needed its own gap all the same, had the host been in time.
+    own_gaps_ns = summary.n_late_gaps / n * summary.own_gap_ns
+    own_pace_ns = min(measured.pop(_OWN_PACE, 0.0) + own_gaps_ns, idle)
     host_idle_ns = sum(measured.values())
     parts[_OWN_PACE] = own_pace_ns
     if host_idle_ns == 0:

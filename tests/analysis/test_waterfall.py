@@ -11,6 +11,7 @@ from profiler_core.analysis.waterfall import (
     GroupPart,
     WaterfallRow,
     open_bar,
+    step_shares,
     waterfall,
 )
 from profiler_core.ingest.run import open_run
@@ -23,6 +24,7 @@ from tests.analysis.ledger.pairs import (
     ledger,
     side,
 )
+from tests.builders import a_trace, kernel, launch, step
 
 
 def test_apportion_keeps_the_sum():
@@ -70,7 +72,10 @@ def test_a_step_shorter_than_its_device_work_says_so():
 
 
 def test_the_own_pace_of_the_device_is_not_estimated():
-    """Kernel to kernel costs the same profiled or not; the host's share shrinks with the step."""
+    """Kernel to kernel costs the same profiled or not; the host's share shrinks with the step.
+
+    Seven launches of the capture's step come late; each of their gaps is the device's own, too.
+    """
     summaries = tuple(
         summarise(side(FIXTURES / name).trace) for name in ("bert.eager", "bert.default")
     )
@@ -80,8 +85,36 @@ def test_the_own_pace_of_the_device_is_not_estimated():
     faster = waterfall(summaries, (busy[0] + gap, busy[1] + gap))
     unprofiled = {row.key: row for row in faster.rows}
     key = "idle_between_kernels"
-    assert unprofiled[key].baseline_ns == min(profiled[key].baseline_ns, gap)
+    late = summaries[0].n_late_gaps
+    assert summaries[0].n_late_gaps == 7
+    assert 900 < summaries[0].own_gap_ns < 1_500  # an H200 needs about 1 µs
+    own = profiled[key].baseline_ns + late * summaries[0].own_gap_ns
+    assert unprofiled[key].baseline_ns == pytest.approx(min(own, gap), abs=1)
     assert not unprofiled[key].estimated
+
+
+def test_a_gap_that_the_profiler_made_costs_the_devices_own_gap():
+    """Nine gaps of 9 µs wait for a slowed host; unprofiled the step is kernels and 1.2 µs each."""
+    n, busy, profiled_gap, own_gap = 10, 20_000, 9_000, 1_200
+    starts = [k * (busy + profiled_gap) for k in range(n)]
+    summary = summarise(
+        a_trace(
+            annotations=[step(0, 0, starts[-1] + busy)],
+            runtime=[launch(start, 0 if k == 0 else 10, k + 1) for k, start in enumerate(starts)],
+            device=[kernel(start, busy, k + 1) for k, start in enumerate(starts)],
+        )
+    )
+    assert (summary.n_late_gaps, summary.own_gap_ns) == (n - 1, own_gap)
+    total = n * busy + (n - 1) * own_gap
+    shares = step_shares(summary, total, "unprofiled")
+    assert shares["idle_between_kernels"] == (n - 1) * own_gap
+    assert sum(ns for key, ns in shares.items() if key.startswith("idle_host")) == 0
+    # A host that is late without the profiler, too: what is beyond the device's gap is its doing.
+    late = step_shares(summary, total + 50_000, "unprofiled")
+    assert late["idle_between_kernels"] == (n - 1) * own_gap
+    assert sum(ns for key, ns in late.items() if key.startswith("idle_host")) == 50_000
+    profiled = step_shares(summary, summary.window_ns, "profiled")
+    assert profiled["idle_between_kernels"] == 0
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), INFERENCE + TRAINING)
