@@ -48,6 +48,7 @@ class Material:
     stacks: Trace | None = None  # the attribution pass, with Python calls
     counters: Counters | None = None  # what Nsight Compute measured
     problems: tuple[str, ...] = ()  # files that are there and cannot be read, a sentence each
+    left_out: tuple[str, ...] = ()  # logs of another process than the trace's, a sentence each
 
     @property
     def ledger_side(self) -> LedgerSide | None:
@@ -55,7 +56,7 @@ class Material:
         if self.trace is None:
             return None
         code = self.code if self.code and self.code.says_something else None
-        return LedgerSide(self.trace, code, self.stacks)
+        return LedgerSide(self.trace, code, self.stacks, self.left_out)
 
 
 @dataclass(frozen=True)

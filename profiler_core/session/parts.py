@@ -1,7 +1,7 @@
 """The files of one run as they are read: each once, and a problem where it cannot be."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -9,8 +9,15 @@ from typing import Literal, TypeVar, cast
 import msgspec
 
 from profiler_core.analysis.ranks.job import Job
+from profiler_core.analysis.recording import TORCH, recorded_by
 from profiler_core.analysis.run_labels import own_name
 from profiler_core.errors import BadInput, Cancelled, FusionscopeError
+from profiler_core.ingest.compile_log.belonging import (
+    BelongingLogs,
+    LogOrigin,
+    belonging_logs,
+    log_origin,
+)
 from profiler_core.ingest.counters.reader import RunCounters, read_run_counters
 from profiler_core.ingest.kept_sources import read_kept_sources
 from profiler_core.ingest.telemetry.reader import RunSamples, read_run_samples
@@ -107,19 +114,61 @@ class RunParts:
         return self._trace_at("stacks", self._files.trace_stacks)
 
     @property
+    def logs(self) -> BelongingLogs:
+        """Its logs that are of one process; where they are not, of the trace's process."""
+        text, structured = self._log_origins
+        logs = belonging_logs(text, structured)
+        # A trace is large: where the logs agree, what they say needs none.
+        return self.logs_of_trace if logs.left_out else logs
+
+    @property
+    def logs_of_trace(self) -> BelongingLogs:
+        """Its logs that are of the trace's process, and a sentence for each that is not."""
+        text, structured = self._log_origins
+        say_who = any(log.processes for log in (*text, *structured))
+        return belonging_logs(text, structured, self._trace_processes() if say_who else ())
+
+    @property
+    def _log_origins(self) -> tuple[list[LogOrigin], list[LogOrigin]]:
+        files = self._files
+        return self._answer(
+            "origins",
+            lambda: (
+                [log_origin(path) for path in files.torch_logs],
+                [log_origin(path) for path in files.torch_trace],
+            ),
+        )
+
+    def _trace_processes(self) -> frozenset[int]:
+        trace = self.trace
+        if trace is None or recorded_by(trace) != TORCH:  # other tools may count processes anew
+            return frozenset()
+        return frozenset(trace.ops["pid"].drop_nulls().unique())
+
+    @property
     def compile_log(self) -> CompileLog | None:
         """What the compiler said."""
-        paths = (*self._files.torch_logs, *self._files.torch_trace)
+        logs = self.logs
+        files = msgspec.structs.replace(
+            self._files, torch_logs=logs.text, torch_trace=logs.structured
+        )
+        log = self._read_compile_log(files)
+        if log is None or not logs.left_out:
+            return log
+        return replace(log, warnings=(*logs.left_out, *log.warnings))
+
+    def _read_compile_log(self, files: RunFiles) -> CompileLog | None:
+        paths = (*files.torch_logs, *files.torch_trace)
         read = self._reading.compile_log
         # What a log can show also depends on the record: its torch, and what was switched on.
         return self._read(
-            "compile log", paths, lambda: read(self._files), about=("compile log", self.version)
+            "compile log", paths, lambda: read(files), about=("compile log", self.version)
         )
 
     @property
     def code(self) -> InductorLog | None:
         """Graphs and generated kernels; None too where the logs hold none."""
-        paths = self._files.torch_trace
+        paths = self.logs_of_trace.structured
         code = self._read("generated code", paths, lambda: self._reading.code(paths))
         return code if code is not None and code.says_something else None
 

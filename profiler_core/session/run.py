@@ -104,6 +104,7 @@ class Run(RunParts):
             compile_log=self.compile_log,
             stacks=self.stacks,
             counters=counters.counters,
+            left_out=self.logs_of_trace.left_out,
             problems=(
                 *counters.problems,
                 *(problem.problem for problem in self.problems("stacks", "generated code")),

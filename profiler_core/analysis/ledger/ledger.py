@@ -202,6 +202,7 @@ def _notes(
 ) -> tuple[str, ...]:
     notes: list[str] = []
     for label, side, given in zip(("baseline", "candidate"), sides, inputs, strict=True):
+        notes.extend(f"The {label}: {sentence}" for sentence in given.left_out)
         if given.log is not None:
             notes.extend(f"The {label}: {sentence}" for sentence in given.log.lost)
         without = sum(

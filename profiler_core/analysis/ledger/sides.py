@@ -26,6 +26,7 @@ class LedgerSide:
     trace: Trace
     log: InductorLog | None = None
     stacks: Trace | None = None  # the attribution pass: only names of modules are taken from it
+    left_out: tuple[str, ...] = ()  # logs that are not the trace's, a sentence each
 
 
 @dataclass(slots=True)
