@@ -183,8 +183,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         kept = playwright.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("profile"),
             executable_path=path,
-            # /dev/shm is small in containers; one colour profile makes pixels comparable.
-            args=["--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"],
+            args=[
+                # /dev/shm is small in containers; one colour profile makes pixels comparable.
+                *("--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"),
+                # The tabs of a context share a process, also with pages from elsewhere.
+                *("--disable-site-isolation-trials", "--renderer-process-limit=1"),
+            ],
             **WINDOW,
         )
         browser = kept.browser
