@@ -10,6 +10,9 @@ PY     := $(BIN)/python
 # Whole files to a worker, in the order of tests/conftest.py.
 XDIST  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+# Hundreds of processes import the same modules: without this each would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run install install-dev browser database test suite test-fast test-matrix test-gpu test-browser lint format types samples golden tables bench clean
 
@@ -29,7 +32,7 @@ test: $(VENV)/.dev browser database  ## Everything that needs no GPU: lint, type
 
 ##@ Parts of it
 
-suite: $(VENV)/.dev  ## All tests that need no GPU, on several workers: WORKERS=n, or two more than cores
+suite: $(VENV)/.dev  ## All tests that need no GPU, on several workers: WORKERS=n, or one more than cores
 	$(PY) -m pytest -m "not gpu and not matrix" $(XDIST)
 
 test-fast: $(VENV)/.dev database  ## Only the tests that need neither a browser nor a child process with torch

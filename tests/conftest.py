@@ -37,7 +37,7 @@ def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, owner = tmp_path_factory.getbasetemp(), os.getpid()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder, owner = folder.parent, os.getppid()
-    return quick.started(folder / "quick-python", owner)
+    return quick.written(folder / "quick-python", owner)
 
 
 @pytest.fixture(autouse=True)
@@ -47,8 +47,8 @@ def _main_module(monkeypatch: pytest.MonkeyPatch):
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than cores: browsers and children are waited for."""
-    return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else 4
+    """One more than cores: browsers and children are waited for; each worker costs its start."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 3
 
 
 @pytest.hookimpl(tryfirst=True)

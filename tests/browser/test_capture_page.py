@@ -13,7 +13,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Server, at_rest, ready, running_server, watched_page
-from tests.quick_python import variables
 
 pytestmark = [pytest.mark.browser, pytest.mark.torch, pytest.mark.timeout(900)]
 
@@ -34,14 +33,11 @@ TINY = """
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> Iterator[Server]:
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with a home of its own: what is captured here is nothing to other tests."""
     home = tmp_path_factory.mktemp("capture-home")
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in variables(quick_python).items():
-            patch.setenv(name, value)
-        with running_server(home, tmp_path_factory.mktemp("capture-server") / "log.txt") as server:
-            yield server
+    with running_server(home, tmp_path_factory.mktemp("capture-server") / "log.txt") as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

@@ -163,8 +163,8 @@ def test_a_torch_that_cannot_be_used_says_why(tmp_path, text, error):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", ["customcnn", "resnet18", "ResNet18", "fcn_resnet50"])
-def test_a_workload_that_can_be_built_is_not_refused(name):
-    assert probe(None, workload=name).refusal is None
+def test_a_workload_that_can_be_built_is_not_refused(name, quick_python):
+    assert probe(str(quick_python), workload=name).refusal is None
 
 
 def test_a_torch_that_kills_its_process_is_said(tmp_path):

@@ -5,12 +5,13 @@ In this process and with Dynamo's debugging backends, so that nothing is compile
 
 import pytest
 
-torch = pytest.importorskip("torch")
+from profiler_core.capture.child import numerics, tolerance, variants, workloads
+from profiler_core.capture.spec import parse_variant
+from tests.lazily import Lazily
 
-from profiler_core.capture.child import numerics, tolerance, variants, workloads  # noqa: E402
-from profiler_core.capture.spec import parse_variant  # noqa: E402
+from .conftest import TINY
 
-from .conftest import TINY  # noqa: E402
+torch = Lazily("torch")
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("default")]
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch")
+from profiler_core.capture.child import numerics, variants, workloads
+from profiler_core.capture.spec import parse_variant
+from tests.lazily import Lazily
 
-from profiler_core.capture.child import numerics, variants, workloads  # noqa: E402
-from profiler_core.capture.spec import parse_variant  # noqa: E402
+torch = Lazily("torch")
 
 FAULTS = Path(__file__).parent / "workloads" / "faults.py"
 

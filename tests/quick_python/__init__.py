@@ -9,10 +9,7 @@ What it cannot show stays with the real interpreter: that a child's own start wo
 is left (a forked one carries no environment that /proc shows), and whose process id is sampled.
 """
 
-import fcntl
 import os
-import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -26,11 +23,10 @@ QUICK_COMPILER = {
 }
 # What is imported has read these; a child with other values gets a real interpreter.
 ENVIRONMENT = {"INDUCTOR_PROVENANCE": "1", "PYTHONUNBUFFERED": "1", **QUICK_COMPILER}
-STARTS_WITHIN_S = 240.0
 
 
-def started(folder: Path, owner: int) -> Path:
-    """The program; workers of one session share the process behind it.
+def written(folder: Path, owner: int) -> Path:
+    """The program; workers of one session share the process behind it, which its first use starts.
 
     Args:
         folder: where it is written, the same for all of them.
@@ -39,43 +35,23 @@ def started(folder: Path, owner: int) -> Path:
     program = folder / "python"
     if not hasattr(os, "pidfd_open"):  # not Linux
         return Path(sys.executable)
-    address = f"\0fusionscope-tests-{owner}"
+    text = (HERE / "client.py").read_text(encoding="utf-8")
+    for placeholder, value in (
+        ("<real>", sys.executable),
+        ("<owner>", str(owner)),
+        ("<server>", str(HERE / "server.py")),
+        ("<folder>", str(folder)),
+        ('"<environment>"', repr(ENVIRONMENT)),
+    ):
+        text = text.replace(placeholder, value)
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not _listens(address):
-            _start(address, owner, folder / "log.txt")
-        text = (HERE / "client.py").read_text(encoding="utf-8")
-        program.write_text(
-            f"#!{sys.executable} -IS\n"
-            + text.replace("<address>", address[1:]).replace("<real>", sys.executable),
-            encoding="utf-8",
-        )
-        program.chmod(0o755)
+    new = folder / f"python-{os.getpid()}"
+    new.write_text(f"#!{sys.executable} -IS\n{text}", encoding="utf-8")
+    new.chmod(0o755)
+    new.replace(program)  # another worker may be running it
     return program
 
 
 def variables(program: Path) -> dict[str, str]:
     """With these a process takes the program for its own interpreter, and so do its children."""
     return {**QUICK_COMPILER, "QUICK_PYTHON": str(program), "PYTHONPATH": str(HERE / "hook")}
-
-
-def _start(address: str, owner: int, log: Path) -> None:
-    """Start the server; its first process ends when it listens."""
-    variables = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    with log.open("ab") as output:
-        done = subprocess.run(
-            [sys.executable, str(HERE / "server.py"), address[1:], str(owner)],
-            env={**variables, **ENVIRONMENT},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            timeout=STARTS_WITHIN_S,
-        )
-    assert done.returncode == 0, log.read_text()
-
-
-def _listens(address: str) -> bool:
-    with socket.socket(socket.AF_UNIX) as probe:
-        return probe.connect_ex(address) == 0

@@ -5,18 +5,43 @@ import json
 import os
 import sys
 
-ADDRESS = "\0<address>"  # where the server listens
 REAL = "<real>"  # the interpreter
+OWNER = "<owner>"  # the process of the tests
+SERVER, FOLDER, ENVIRONMENT = "<server>", "<folder>", "<environment>"
+ADDRESS = "fusionscope-tests-" + OWNER  # where the server listens, with a zero byte before it
 SCRIPTS = ("/capture/child/main.py", "/capture/child/probe.py")
+
+
+def start():
+    """Start the server, unless another has meanwhile; its first process ends when it listens."""
+    import fcntl
+    import subprocess
+
+    with open(FOLDER + "/lock", "w") as lock, open(FOLDER + "/log.txt", "ab") as log:  # noqa: PTH123
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        probe = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        if probe.connect_ex("\0" + ADDRESS) != 0:
+            # Nothing of the capture: what carries its marks is ended with it.
+            mine = ("FUSIONSCOPE", "TORCH", "PYTHONPATH")
+            keys = {k: v for k, v in os.environ.items() if not k.startswith(mine)}
+            subprocess.run(
+                [REAL, SERVER, ADDRESS, OWNER],
+                env={**keys, **ENVIRONMENT},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                check=True,
+            )
+        probe.close()
 
 
 def served():
     """The wait status of the script in a process of the server's; None: it does not take it."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    try:
-        connection.connect(ADDRESS)
-    except OSError:
-        return None
+    if connection.connect_ex("\0" + ADDRESS) != 0:
+        start()
+        connection.connect("\0" + ADDRESS)
     mine = connection.fileno()
     fds = []
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - pathlib takes as long as torch's fork
