@@ -22,7 +22,7 @@ from profiler_core.answers import (
     sweep,
     telemetry,
 )
-from profiler_core.answers.record import Told
+from profiler_core.answers.record import Meaning
 from profiler_core.capture.child.backends import BACKENDS
 from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
@@ -111,19 +111,19 @@ def record_table(record, beside=None):
     """
     left_out = set(beside.__struct_fields__) if beside else set()
     rows = []
-    for name, told, kind in _fields(record):
+    for name, meaning, kind in _fields(record):
         if name in left_out:
             continue
-        meaning = (told.unit, _text(told, kind)) if told else ("", _text(told, kind))
-        if rows and rows[-1][1:] == meaning:
-            rows[-1] = (f"{rows[-1][0]}, `{name}`", *meaning)
+        cells = (meaning.unit if meaning else "", _text(meaning, kind))
+        if rows and rows[-1][1:] == cells:
+            rows[-1] = (f"{rows[-1][0]}, `{name}`", *cells)
         else:
-            rows.append((f"`{name}`", *meaning))
+            rows.append((f"`{name}`", *cells))
     return _table(("key", "unit", "what"), rows)
 
 
 def _fields(record):
-    """(key, what is told of it, its type) of each field of a record."""
+    """(key, what it means, its type) of each field of a record."""
     hints = typing.get_type_hints(record, include_extras=True)
     if not issubclass(record, msgspec.Struct):
         names = {field.name: field.name for field in dataclasses.fields(record)}
@@ -131,26 +131,26 @@ def _fields(record):
         names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
     for name, key in names.items():
         parts = typing.get_args(hints[name]) if _is_annotated(hints[name]) else (hints[name],)
-        yield key, next((part for part in parts[1:] if isinstance(part, Told)), None), parts[0]
+        yield key, next((part for part in parts[1:] if isinstance(part, Meaning)), None), parts[0]
 
 
 def _is_annotated(kind):
     return typing.get_origin(kind) is typing.Annotated
 
 
-def _text(told, kind, of_keys=types.MappingProxyType({})):
+def _text(meaning, kind, of_keys=types.MappingProxyType({})):
     """What a key means, with the keys inside of it."""
     inner = _record_in(kind)
-    what = told.what if told else "{keys}" if inner else ""
-    notes = {**of_keys, **(told.of_keys if told else {})}
+    what = meaning.what if meaning else "{keys}" if inner else ""
+    notes = {**of_keys, **(meaning.of_keys if meaning else {})}
     return what.replace("{keys}", _keys(inner, notes)) if inner else what
 
 
 def _keys(record, of_keys):
     """The keys of a record, each with its meaning in brackets."""
     shown = []
-    for key, told, kind in _fields(record):
-        text = of_keys.get(key) or _text(told, kind, of_keys)
+    for key, meaning, kind in _fields(record):
+        text = of_keys.get(key) or _text(meaning, kind, of_keys)
         shown.append(f"`{key}` ({text})" if text else f"`{key}`")
     return ", ".join(shown)
 

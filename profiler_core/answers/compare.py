@@ -19,22 +19,22 @@ from profiler_core.answers.explanation import (
     fusion_answer,
     waterfall_answer,
 )
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.model.run import Numerics
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.pair import Pair
 
-_OF_RECORD = told("of run.json")
-_COUNTS = told("pairs, per step", "count")
-_TIMES = told("pairs, per profiled step", "ns")
+_OF_RECORD = means("of run.json")
+_COUNTS = means("pairs, per step", "count")
+_TIMES = means("pairs, per profiled step", "ns")
 
 
-_PATH = told("as it was opened")
-_STEP_TIME = told("on its own best clock", "ns")
-_CLOCK = told("`unprofiled` (rounds) or `profiled` (window of the trace over its steps)")
-_JITTER = told("{keys} of single steps; null where they were not timed", "ns")
-_STEPS = told("profiled steps", "count")
-_TELEMETRY = told(
+_PATH = means("as it was opened")
+_STEP_TIME = means("on its own best clock", "ns")
+_CLOCK = means("`unprofiled` (rounds) or `profiled` (window of the trace over its steps)")
+_JITTER = means("{keys} of single steps; null where they were not timed", "ns")
+_STEPS = means("profiled steps", "count")
+_TELEMETRY = means(
     "of this run: the keys of [telemetry](#telemetry); null where nothing was sampled"
 )
 
@@ -42,7 +42,7 @@ _TELEMETRY = told(
 class SideAnswer(Answer, frozen=True):
     """One run of a comparison."""
 
-    label: Annotated[str, told("what tables call it")]
+    label: Annotated[str, means("what tables call it")]
     path: Annotated[str, _PATH]
     name: Annotated[str, _OF_RECORD]
     workload: Annotated[str, _OF_RECORD]
@@ -61,7 +61,7 @@ class VerdictAnswer(Answer, frozen=True):
     """Is the candidate worth it, in words."""
 
     kind: Annotated[
-        str, told("`wrong_numerics`, `slower`, `no_difference`, `faster`, `no_verdict`")
+        str, means("`wrong_numerics`, `slower`, `no_difference`, `faster`, `no_verdict`")
     ]
     headline: str
     details: tuple[str, ...]
@@ -70,22 +70,22 @@ class VerdictAnswer(Answer, frozen=True):
 class FairnessAnswer(Answer, frozen=True):
     """Did the GPU run in the same state for both."""
 
-    fair: Annotated[bool | None, told("null: not known")]
+    fair: Annotated[bool | None, means("null: not known")]
     sentences: tuple[str, ...]
     sm_clock_mhz: TwoNumbers
     memory_clock_mhz: TwoNumbers
-    sm_clock_apart: Annotated[float | None, told("a fraction")]
+    sm_clock_apart: Annotated[float | None, means("a fraction")]
     throttled: tuple[bool | None, bool | None]
 
 
 class CandidateNumbers(Answer, frozen=True):
     """What most readers want of a candidate beside its baseline."""
 
-    label: Annotated[str, told("what tables call it")]
+    label: Annotated[str, means("what tables call it")]
     status: Annotated[str, _OF_RECORD]
     error: Annotated[str | None, _OF_RECORD]
-    verdict: Annotated[VerdictAnswer, told("{keys}")]
-    step_time: Annotated[StepTime, told("{keys}")]
+    verdict: Annotated[VerdictAnswer, means("{keys}")]
+    step_time: Annotated[StepTime, means("{keys}")]
     n_kernels: Annotated[TwoNumbers, _COUNTS]
     n_launches: Annotated[TwoNumbers, _COUNTS]
     n_graph_launches: Annotated[TwoNumbers, _COUNTS]
@@ -93,10 +93,10 @@ class CandidateNumbers(Answer, frozen=True):
     device_time_ns: Annotated[TwoNumbers, _TIMES]
     busy_ns: Annotated[TwoNumbers, _TIMES]
     idle_ns: Annotated[TwoNumbers, _TIMES]
-    by_category: Annotated[Mapping[str, CategoryPair], told("category → {keys}, pairs per step")]
+    by_category: Annotated[Mapping[str, CategoryPair], means("category → {keys}, pairs per step")]
     compile: Annotated[
         CompileCost,
-        told(
+        means(
             "{keys}",
             seconds="of `source`",
             source="`logs` or `first call`",
@@ -108,19 +108,19 @@ class CandidateNumbers(Answer, frozen=True):
             "compiled",
         ),
     ]
-    memory: Annotated[MemoryPair, told("{keys}; the peaks are pairs", "bytes")]
+    memory: Annotated[MemoryPair, means("{keys}; the peaks are pairs", "bytes")]
     numerics: Annotated[
         Numerics | None,
-        told(
+        means(
             "{keys}; null where nothing was checked", verdict="`right`, `wrong`, `not comparable`"
         ),
     ]
     environment_differs: Annotated[
-        tuple[Difference, ...], told("{keys} of each property that the two do not share")
+        tuple[Difference, ...], means("{keys} of each property that the two do not share")
     ]
     notes: Annotated[
         tuple[str, ...],
-        told("one sentence for each thing that cannot be computed or limits the numbers"),
+        means("one sentence for each thing that cannot be computed or limits the numbers"),
     ]
 
 
@@ -137,38 +137,38 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
     n_steps: Annotated[int | None, _STEPS]
     environment: Annotated[Mapping[str, Any], _OF_RECORD]
     telemetry: Annotated[RunTelemetry | None, _TELEMETRY]
-    baseline_label: Annotated[str, told("the label of the baseline")]
+    baseline_label: Annotated[str, means("the label of the baseline")]
     n_memcpy: Annotated[TwoNumbers, _COUNTS]
     n_memset: Annotated[TwoNumbers, _COUNTS]
     window_ns: Annotated[TwoNumbers, _TIMES]
     exposed_communication_ns: Annotated[TwoNumbers, _TIMES]
     exposed_copy_ns: Annotated[TwoNumbers, _TIMES]
-    energy_per_step_j: Annotated[TwoNumbers, told("both sides, null where a side has none", "J")]
+    energy_per_step_j: Annotated[TwoNumbers, means("both sides, null where a side has none", "J")]
     fairness: Annotated[
         FairnessAnswer | None,
-        told("did the GPU run in the same state for both: {keys}; null where no GPU was sampled"),
+        means("did the GPU run in the same state for both: {keys}; null where no GPU was sampled"),
     ]
     workloads_differ: Annotated[
-        bool, told("other models, batches or tasks: `verdict` is `no_verdict` then")
+        bool, means("other models, batches or tasks: `verdict` is `no_verdict` then")
     ]
     empty_traces: Annotated[
         tuple[str, ...],
-        told(
+        means(
             "labels of the sides whose trace holds neither steps nor work of a device: their "
             "numbers are null"
         ),
     ]
     interleaved: Annotated[
-        bool | None, told("were the two timed in turns? null where one was not timed")
+        bool | None, means("were the two timed in turns? null where one was not timed")
     ]
-    n_profiled_steps: Annotated[tuple[int | None, int | None], told("pair", "count")]
+    n_profiled_steps: Annotated[tuple[int | None, int | None], means("pair", "count")]
     device_kinds: Annotated[
         tuple[str | None, str | None],
-        told("pair: `gpu` or `cpu`, where the kernels of each trace ran; null without a trace"),
+        means("pair: `gpu` or `cpu`, where the kernels of each trace ran; null without a trace"),
     ]
     n_refiled_kernels: Annotated[
         tuple[int, int],
-        told(
+        means(
             "of both sides: kernels replayed by CUDA graphs that are counted in the category that "
             "their operators have in the other runs",
             "count",
@@ -176,17 +176,17 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
     ]
     waterfall: Annotated[
         tuple[BarAnswer, ...] | None,
-        told(
+        means(
             "from the baseline's step to the candidate's, see below; null where a run has no "
             "trace or only one ran on a GPU"
         ),
     ]
     fusion: Annotated[
-        FusionAnswer | None, told("what became of each operator, see below; null as `waterfall`")
+        FusionAnswer | None, means("what became of each operator, see below; null as `waterfall`")
     ]
     findings: Annotated[
         tuple[FindingAnswer, ...] | None,
-        told(
+        means(
             "what stands out in the candidate, most important first, see below; null where it has "
             "no trace"
         ),
@@ -196,10 +196,10 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
 class ComparisonAnswer(Answer, frozen=True):
     """`compare`: the baseline, and each candidate in the order given."""
 
-    baseline: Annotated[SideAnswer, told("the baseline's side, see below")]
+    baseline: Annotated[SideAnswer, means("the baseline's side, see below")]
     candidates: Annotated[
         tuple[CandidateAnswer, ...],
-        told("one entry a candidate, in the order given: its side and the keys of the comparison"),
+        means("one entry a candidate, in the order given: its side and the keys of the comparison"),
     ]
 
 

@@ -3,12 +3,12 @@
 from typing import Annotated
 
 from profiler_core.analysis.counters.report import CountersReport
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 
-_DEVICE = told("name of the file; the GPU and its L2 cache, as the file says them", "bytes")
-_DRAM = told("through DRAM", "bytes")
-_L2 = told("through the L2 cache", "bytes")
-_MEANS = told(
+_DEVICE = means("name of the file; the GPU and its L2 cache, as the file says them", "bytes")
+_DRAM = means("through DRAM", "bytes")
+_L2 = means("through the L2 cache", "bytes")
+_MEANS = means(
     "of the memory's peak; active warps of the most that fit; cycles of the tensor pipe; means "
     "weighted by time",
     "%",
@@ -19,17 +19,17 @@ class MeasuredAnswer(Answer, frozen=True):
     """Measures of some kernels together."""
 
     time_ns: Annotated[
-        float | None, told("of the kernels, each run alone: no time of a step", "ns")
+        float | None, means("of the kernels, each run alone: no time of a step", "ns")
     ]
     dram_read_bytes: Annotated[float | None, _DRAM]
     dram_write_bytes: Annotated[float | None, _DRAM]
     l2_read_bytes: Annotated[float | None, _L2]
     l2_write_bytes: Annotated[float | None, _L2]
-    dram_bytes_per_s: Annotated[float | None, told("both DRAM directions over `time_ns`", "B/s")]
+    dram_bytes_per_s: Annotated[float | None, means("both DRAM directions over `time_ns`", "B/s")]
     dram_pct: Annotated[float | None, _MEANS]
     occupancy_pct: Annotated[float | None, _MEANS]
     tensor_pct: Annotated[float | None, _MEANS]
-    n_tensor: Annotated[int | None, told("kernels that use the tensor pipe", "count")]
+    n_tensor: Annotated[int | None, means("kernels that use the tensor pipe", "count")]
 
 
 class CountedKernel(MeasuredAnswer, frozen=True):
@@ -46,16 +46,16 @@ class CountersTotals(MeasuredAnswer, frozen=True):
     source: Annotated[str, _DEVICE]
     device_name: Annotated[str | None, _DEVICE]
     l2_size_bytes: Annotated[int | None, _DEVICE]
-    n_kernels: Annotated[int, told("kernels that ncu saw", "count")]
+    n_kernels: Annotated[int, means("kernels that ncu saw", "count")]
     matched_time_share: Annotated[
         float | None,
-        told("share of the trace's kernel time whose kernels have a row; null without a trace"),
+        means("share of the trace's kernel time whose kernels have a row; null without a trace"),
     ]
     n_steps: Annotated[
         int | None,
-        told("steps that the file holds; sums are of all of them; null without a trace", "count"),
+        means("steps that the file holds; sums are of all of them; null without a trace", "count"),
     ]
-    notes: Annotated[tuple[str, ...], told("one sentence for each thing that limits the numbers")]
+    notes: Annotated[tuple[str, ...], means("one sentence for each thing that limits the numbers")]
 
 
 class CountersAnswer(CountersTotals, frozen=True):
@@ -63,7 +63,7 @@ class CountersAnswer(CountersTotals, frozen=True):
 
     kernels: Annotated[
         tuple[CountedKernel, ...],
-        told(
+        means(
             "by name as ncu prints it, longest first: `name`, `n`, the measures above, "
             "`estimated_bytes` (what shapes demand of the same kernels; null: not known, or no "
             "trace)"

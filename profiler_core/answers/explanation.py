@@ -16,38 +16,38 @@ from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
 from profiler_core.analysis.unfused.report import Unfused
 from profiler_core.analysis.waterfall import Waterfall, open_bar
 from profiler_core.analysis.wording.findings import advice_text
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 
 
 class FindingHead(Answer, frozen=True):
     """One thing that stands out, in a line."""
 
-    key: Annotated[str, told("what kind of finding; stable")]
-    title: Annotated[str, told("what stands out")]
+    key: Annotated[str, means("what kind of finding; stable")]
+    title: Annotated[str, means("what stands out")]
     at_stake_ns: Annotated[
         float | None,
-        told("an estimate of what a step loses by it; null where there is no number", "ns"),
+        means("an estimate of what a step loses by it; null where there is no number", "ns"),
     ]
     at_most: Annotated[
-        bool, told("`at_stake_ns` is an upper bound; `evidence` says how it was found")
+        bool, means("`at_stake_ns` is an upper bound; `evidence` says how it was found")
     ]
 
 
 class FindingAnswer(FindingHead, frozen=True):
     """One thing that stands out, and what to try."""
 
-    evidence: Annotated[str, told("what was measured")]
-    advice: Annotated[str, told("what to try")]
-    page: Annotated[str, told("the page that shows it")]
+    evidence: Annotated[str, means("what was measured")]
+    advice: Annotated[str, means("what to try")]
+    page: Annotated[str, means("the page that shows it")]
     one_off_ns: Annotated[
-        float | None, told("what it costs once, such as compiling again; null where unknown", "ns")
+        float | None, means("what it costs once, such as compiling again; null where unknown", "ns")
     ]
 
 
 class BarPart(Answer, frozen=True):
     """What one group of the ledger adds to a bar of the waterfall."""
 
-    group: Annotated[int | None, told("place in `fusion.groups`; null: work that no group has", "")]
+    group: Annotated[int | None, means("place in `fusion.groups`; null: work that no group has")]
     baseline_ns: int
     candidate_ns: int
 
@@ -57,18 +57,18 @@ class BarHead(Answer, frozen=True):
 
     class_: Annotated[
         str,
-        told(
+        means(
             "`gemm_conv`, `attention`, `pointwise`, `optimizer`, `engine`, `other_compute`, "
             "`communication`, `copy`; `overlap` (taken back where streams overlap), `clocks`; "
             "`idle_…` with the causes above, or `idle` where they are not known"
         ),
     ] = msgspec.field(name="class")
-    label: Annotated[str, told("in words")]
-    baseline_ns: Annotated[int, told("of each side, and candidate − baseline", "ns")]
-    candidate_ns: Annotated[int, told("of each side, and candidate − baseline", "ns")]
-    delta_ns: Annotated[int, told("of each side, and candidate − baseline", "ns")]
+    label: Annotated[str, means("in words")]
+    baseline_ns: Annotated[int, means("of each side, and candidate − baseline", "ns")]
+    candidate_ns: Annotated[int, means("of each side, and candidate − baseline", "ns")]
+    delta_ns: Annotated[int, means("of each side, and candidate − baseline", "ns")]
     estimated: Annotated[
-        bool, told("the idle time is measured, its division is taken from the profiled step")
+        bool, means("the idle time is measured, its division is taken from the profiled step")
     ]
 
 
@@ -77,7 +77,7 @@ class BarAnswer(BarHead, frozen=True):
 
     groups: Annotated[
         tuple[BarPart, ...],
-        told(
+        means(
             "what the row sums up, biggest change first: {keys}; empty for idle time, overlap and "
             "without a ledger"
         ),
@@ -105,7 +105,7 @@ class GroupKernel(Answer, frozen=True):
 class GroupAnswer(Answer, frozen=True):
     """One group of the ledger, per step."""
 
-    kind: Annotated[str, told("`matched`, `removed`, `only in the candidate`, `unmatched`")]
+    kind: Annotated[str, means("`matched`, `removed`, `only in the candidate`, `unmatched`")]
     phase: str
     baseline_ops: tuple[GroupOperator, ...]
     baseline_kernels: tuple[GroupKernel, ...]
@@ -115,26 +115,26 @@ class GroupAnswer(Answer, frozen=True):
     candidate_ns: int
     baseline_undecidable: Annotated[
         float | None,
-        told("share of `baseline_ns` that another group explains equally well; null without time"),
+        means("share of `baseline_ns` that another group explains equally well; null without time"),
     ]
     candidate_undecidable: float | None
-    baseline_bytes: Annotated[int | None, told("read and written, null where a shape is unknown")]
+    baseline_bytes: Annotated[int | None, means("read and written, null where a shape is unknown")]
     candidate_bytes: int | None
     baseline_dram_bytes: Annotated[
-        int | None, told("as measured by Nsight Compute; null without counters")
+        int | None, means("as measured by Nsight Compute; null without counters")
     ]
     candidate_dram_bytes: int | None
-    source: Annotated[tuple[str, ...], told("lines of Python")]
+    source: Annotated[tuple[str, ...], means("lines of Python")]
     module: Annotated[
         str | None,
-        told(
+        means(
             "the deepest nn.Module that holds the group, `(model)` for the whole; null where no "
             "file says it"
         ),
     ]
     class_steps: Annotated[
         tuple[int, int],
-        told(
+        means(
             "how many of `n_steps` on either side run this sequence of operators, and so have the "
             "group; its times are averages over all `n_steps`"
         ),
@@ -143,7 +143,7 @@ class GroupAnswer(Answer, frozen=True):
     evidence: tuple[str, ...]
     confidence: Annotated[
         str,
-        told(
+        means(
             "`high`, `medium`, `low`, or `undecidable`: of more than half of a side's time another "
             "group is as good an explanation"
         ),
@@ -153,66 +153,66 @@ class GroupAnswer(Answer, frozen=True):
 class FusionTotals(Answer, frozen=True):
     """The ledger without its groups."""
 
-    coverage_baseline: Annotated[float | None, told("1 − unmatched / device time")]
-    coverage_candidate: Annotated[float | None, told("1 − unmatched / device time")]
+    coverage_baseline: Annotated[float | None, means("1 − unmatched / device time")]
+    coverage_candidate: Annotated[float | None, means("1 − unmatched / device time")]
     known_by: Annotated[
         str,
-        told(
+        means(
             "what the ledger rests on at its weakest: `logs` (of the compiler), `shapes` "
             "(what operators and kernels are handed), `names` (of kernels, and their order)"
         ),
     ]
     undecidable_baseline: Annotated[
-        float | None, told("share of device time that another group explains equally well")
+        float | None, means("share of device time that another group explains equally well")
     ]
     undecidable_candidate: Annotated[
-        float | None, told("share of device time that another group explains equally well")
+        float | None, means("share of device time that another group explains equally well")
     ]
-    baseline_ns: Annotated[int, told("device time", "ns")]
-    candidate_ns: Annotated[int, told("device time", "ns")]
-    unmatched_baseline_ns: Annotated[int, told("what nobody could place", "ns")]
-    unmatched_candidate_ns: Annotated[int, told("what nobody could place", "ns")]
-    compiled_only_ns: Annotated[int, told("what the candidate alone does, and why is known", "ns")]
-    n_steps: Annotated[tuple[int, int], told("pair: steps that were averaged", "count")]
-    notes: Annotated[tuple[str, ...], told("what the files did not allow")]
+    baseline_ns: Annotated[int, means("device time", "ns")]
+    candidate_ns: Annotated[int, means("device time", "ns")]
+    unmatched_baseline_ns: Annotated[int, means("what nobody could place", "ns")]
+    unmatched_candidate_ns: Annotated[int, means("what nobody could place", "ns")]
+    compiled_only_ns: Annotated[int, means("what the candidate alone does, and why is known", "ns")]
+    n_steps: Annotated[tuple[int, int], means("pair: steps that were averaged", "count")]
+    notes: Annotated[tuple[str, ...], means("what the files did not allow")]
 
 
 class NotFusedAnswer(Answer, frozen=True):
     """Two calls of the generated code that pass an intermediate through memory, per step."""
 
-    graph: Annotated[str, told("compile id and direction")]
-    writer: Annotated[str, told("the kernel or library call that writes it")]
-    reader: Annotated[str, told("the one that reads it")]
-    n: Annotated[float, told("such pairs per step: equal layers are one entry", "count")]
-    saved_bytes: Annotated[float, told("what one kernel would not move", "bytes")]
+    graph: Annotated[str, means("compile id and direction")]
+    writer: Annotated[str, means("the kernel or library call that writes it")]
+    reader: Annotated[str, means("the one that reads it")]
+    n: Annotated[float, means("such pairs per step: equal layers are one entry", "count")]
+    saved_bytes: Annotated[float, means("what one kernel would not move", "bytes")]
     at_stake_ns: Annotated[
-        float, told("at most: these bytes at the memory's data-sheet bandwidth", "ns")
+        float, means("at most: these bytes at the memory's data-sheet bandwidth", "ns")
     ]
-    writer_ns: Annotated[float, told("time of the first call", "ns")]
-    reader_ns: Annotated[float, told("time of the second call", "ns")]
+    writer_ns: Annotated[float, means("time of the first call", "ns")]
+    reader_ns: Annotated[float, means("time of the second call", "ns")]
     fits_in_cache: Annotated[
-        bool | None, told("each intermediate: the bound is larger than what can be won then")
+        bool | None, means("each intermediate: the bound is larger than what can be won then")
     ]
     reason: Annotated[
         str,
-        told(
+        means(
             "`library`, `two_libraries`, `fallback`, `template`, `reduction`, `split_reduction`, "
             "`between`, `ranges`, `order`, `mutation`, `atomics`, `communication`, `unknown`, …"
         ),
     ]
-    why: Annotated[str, told("in words")]
-    change: Annotated[str, told("what could change it; empty where nothing is known to")]
-    in_log: Annotated[bool, told("Inductor's own reason (`--logs fusion`), else the code's")]
-    source: Annotated[str, told("a line of Python of the second call")]
+    why: Annotated[str, means("in words")]
+    change: Annotated[str, means("what could change it; empty where nothing is known to")]
+    in_log: Annotated[bool, means("Inductor's own reason (`--logs fusion`), else the code's")]
+    source: Annotated[str, means("a line of Python of the second call")]
 
 
 class FusionAnswer(FusionTotals, frozen=True):
     """The ledger."""
 
-    groups: Annotated[tuple[GroupAnswer, ...], told("in the order of the program: {keys}")]
+    groups: Annotated[tuple[GroupAnswer, ...], means("in the order of the program: {keys}")]
     not_fused: Annotated[
         tuple[NotFusedAnswer, ...],
-        told(
+        means(
             "what the candidate passes through memory between two calls, most expensive first: "
             "{keys}; empty without structured logs, and where the device is not known"
         ),

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from profiler_core.analysis.gate.judgement import Gate
 from profiler_core.analysis.gate.noise import Noise
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 
 
 class CheckAnswer(Answer, frozen=True):
@@ -12,7 +12,7 @@ class CheckAnswer(Answer, frozen=True):
 
     quantity: Annotated[
         str,
-        told(
+        means(
             "`step_time`, `kernels`, `launches`, `graph_breaks`, `recompiles`, `compile_time`, "
             "`peak_memory`, `energy`, `cudagraph_coverage`, `results`"
         ),
@@ -20,33 +20,33 @@ class CheckAnswer(Answer, frozen=True):
     outcome: str
     baseline: float | None
     candidate: Annotated[
-        float | None, told("as `baseline` in ns, bytes, J, counts, shares; null where not known")
+        float | None, means("as `baseline` in ns, bytes, J, counts, shares; null where not known")
     ]
-    change: Annotated[float | None, told("candidate / baseline − 1; of a share the difference")]
-    limit: Annotated[str, told("as written")]
-    sentence: Annotated[str, told("why")]
+    change: Annotated[float | None, means("candidate / baseline − 1; of a share the difference")]
+    limit: Annotated[str, means("as written")]
+    sentence: Annotated[str, means("why")]
 
 
 class GateAnswer(Answer, frozen=True):
     """`gate`."""
 
-    baseline: Annotated[str, told("its label")]
-    candidate: Annotated[str, told("its label")]
-    outcome: Annotated[str, told("`pass`, `regression` or `cannot judge`, of all checks together")]
+    baseline: Annotated[str, means("its label")]
+    candidate: Annotated[str, means("its label")]
+    outcome: Annotated[str, means("`pass`, `regression` or `cannot judge`, of all checks together")]
     checks: Annotated[
-        tuple[CheckAnswer, ...], told("one for each limit, and one for wrong results: {keys}")
+        tuple[CheckAnswer, ...], means("one for each limit, and one for wrong results: {keys}")
     ]
     noise: Annotated[
         Noise | None,
-        told(
+        means(
             "of the step time, as fractions: {keys}; null where a run has too few rounds",
             floor="what the same code differs by",
             drift="null for runs timed in turns",
             of_repeats="null without `--same`",
         ),
     ]
-    interleaved: Annotated[bool, told("were the two timed in turns")]
-    notes: Annotated[tuple[str, ...], told("what differs between the runs")]
+    interleaved: Annotated[bool, means("were the two timed in turns")]
+    notes: Annotated[tuple[str, ...], means("what differs between the runs")]
 
 
 def gate_answer(gate: Gate, labels: tuple[str, str]) -> GateAnswer:

@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.model.history import Baseline, HeadlineMetrics, RecordedRun
 
-_OF_RECORD = told("as in run.json")
-_WHERE = told(
+_OF_RECORD = means("as in run.json")
+_WHERE = means(
     "where its files are: in the library of the machine that recorded it, among the artifacts"
 )
-_WHEN = told("ISO 8601, UTC")
-_UNKNOWN = told("empty where not known")
+_WHEN = means("ISO 8601, UTC")
+_UNKNOWN = means("empty where not known")
 
 
 class RunAnswer(Answer, frozen=True, kw_only=True):
@@ -28,20 +28,20 @@ class RunAnswer(Answer, frozen=True, kw_only=True):
     error: Annotated[str | None, _OF_RECORD]
     created_at: Annotated[str, _WHEN]
     recorded_at: Annotated[str, _WHEN]
-    origin: Annotated[str, told("`capture` or `upload`")]
+    origin: Annotated[str, means("`capture` or `upload`")]
     gpu: Annotated[str, _UNKNOWN]
     torch: Annotated[str, _UNKNOWN]
     git_branch: Annotated[str, _UNKNOWN]
     git_commit: Annotated[str, _UNKNOWN]
     host: Annotated[str, _UNKNOWN]
     person: Annotated[str, _UNKNOWN]
-    metrics: Annotated[HeadlineMetrics, told("{keys}")]
-    n_rounds: Annotated[int, told("timed rounds", "count")]
-    tags: Annotated[tuple[str, ...], told("in the order of the alphabet")]
+    metrics: Annotated[HeadlineMetrics, means("{keys}")]
+    n_rounds: Annotated[int, means("timed rounds", "count")]
+    tags: Annotated[tuple[str, ...], means("in the order of the alphabet")]
     key: Annotated[str, _WHERE]
     artifact: Annotated[str | None, _WHERE]
     files_deleted_at: Annotated[
-        str | None, told("when retention deleted the files; null: it did not")
+        str | None, means("when retention deleted the files; null: it did not")
     ]
 
 
@@ -54,13 +54,13 @@ class LeavingRun(RunAnswer, frozen=True, kw_only=True):
 class RunsAnswer(Answer, frozen=True):
     """`runs list`, `tag` and `untag`."""
 
-    runs: Annotated[tuple[RunAnswer, ...], told("see below")]
+    runs: Annotated[tuple[RunAnswer, ...], means("see below")]
 
 
 class ImportAnswer(RunsAnswer, frozen=True):
     """`runs import`."""
 
-    notes: Annotated[tuple[str, ...], told("a sentence for each file that is in no run")]
+    notes: Annotated[tuple[str, ...], means("a sentence for each file that is in no run")]
 
 
 class ExportedRunAnswer(Answer, frozen=True):
@@ -74,13 +74,13 @@ class ExportedRunAnswer(Answer, frozen=True):
 class BaselinesAnswer(Answer, frozen=True):
     """`runs baseline`."""
 
-    baselines: Annotated[tuple[Baseline, ...], told("{keys}")]
+    baselines: Annotated[tuple[Baseline, ...], means("{keys}")]
 
 
 class DeletedAnswer(Answer, frozen=True):
     """`runs delete`."""
 
-    deleted: Annotated[tuple[str, ...], told("the run ids")]
+    deleted: Annotated[tuple[str, ...], means("the run ids")]
 
 
 class RulesAnswer(Answer, frozen=True):
@@ -94,19 +94,19 @@ class RulesAnswer(Answer, frozen=True):
 class RetentionAnswer(Answer, frozen=True):
     """`runs retention`."""
 
-    rules: Annotated[RulesAnswer, told("{keys}")]
+    rules: Annotated[RulesAnswer, means("{keys}")]
     runs: Annotated[
-        tuple[LeavingRun, ...], told("whose files may go or went, each with its `reason`")
+        tuple[LeavingRun, ...], means("whose files may go or went, each with its `reason`")
     ]
-    notes: Annotated[tuple[str, ...], told("what stays because of a clock")]
+    notes: Annotated[tuple[str, ...], means("what stays because of a clock")]
     n_deleted: int
 
 
 class ReconcileAnswer(Answer, frozen=True):
     """`runs reconcile`."""
 
-    recorded: Annotated[tuple[str, ...], told("run ids")]
-    problems: Annotated[tuple[tuple[str, str], ...], told("pairs of a place and a sentence")]
+    recorded: Annotated[tuple[str, ...], means("run ids")]
+    problems: Annotated[tuple[tuple[str, str], ...], means("pairs of a place and a sentence")]
 
 
 def run_answer(recorded: RecordedRun) -> RunAnswer:

@@ -8,7 +8,7 @@ from profiler_core.analysis.compilation.compiled_calls import RegionTax
 from profiler_core.analysis.compilation.recompiles import RecompileReport
 from profiler_core.analysis.compilation.report import BreakReport, CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import LostGain
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.model.compilation import Compilation, CompileFailure, FusionDecision, PerfHint
 
 
@@ -25,19 +25,19 @@ class GraphBreakAnswer(Answer, frozen=True):
 
     file: str
     line: int
-    function: Annotated[str, told("the place Dynamo names")]
+    function: Annotated[str, means("the place Dynamo names")]
     reason: str
     kind: str
     gb_id: str | None
     n: int
     compile_ids: tuple[str, ...]
-    cost_ns: Annotated[float | None, told("its share of `graph_break_cost`")]
+    cost_ns: Annotated[float | None, means("its share of `graph_break_cost`")]
     remedy: str
     what: str
     url: str
     explanation: str | None
     hints: tuple[str, ...]
-    user_place: Annotated[Place, told("the innermost line outside of libraries")]
+    user_place: Annotated[Place, means("the innermost line outside of libraries")]
     ranks: tuple[int, ...]
 
 
@@ -45,7 +45,7 @@ class FrameSkipAnswer(Answer, frozen=True):
     """A function that runs eager because of a break inside of it."""
 
     file: str | None
-    line: Annotated[int | None, told("the break")]
+    line: Annotated[int | None, means("the break")]
     function: str | None
     function_line: int | None
     reason: str
@@ -66,10 +66,10 @@ class RecompileAnswer(Answer, frozen=True):
     line: int
     function: str
     compile_id: str | None
-    reasons: Annotated[tuple[str, ...], told("guards that failed, the telling one first")]
+    reasons: Annotated[tuple[str, ...], means("guards that failed, the telling one first")]
     kind: str
-    cost_ns: Annotated[int | None, told("its compilation")]
-    step: Annotated[int | None, told("that paid for it, 0 is the first call")]
+    cost_ns: Annotated[int | None, means("its compilation")]
+    step: Annotated[int | None, means("that paid for it, 0 is the first call")]
     remedy: str
     what: str
     url: str
@@ -95,13 +95,13 @@ class CompilationAnswer(Answer, frozen=True):
     """One compilation."""
 
     compile_id: str
-    direction: Annotated[str, told("`forward`, `backward`, `runtime`")]
+    direction: Annotated[str, means("`forward`, `backward`, `runtime`")]
     seconds: float | None
     function: str | None
     file: str | None
     line: int | None
-    start_ns: Annotated[int | None, told("epoch")]
-    phase_ns: Annotated[Mapping[str, int], told("torch's own totals, which nest")]
+    start_ns: Annotated[int | None, means("epoch")]
+    phase_ns: Annotated[Mapping[str, int], means("torch's own totals, which nest")]
     cache: Mapping[str, str]
     guard_count: int | None
     graph_op_count: int | None
@@ -115,14 +115,14 @@ class CompilationAnswer(Answer, frozen=True):
 class CudaGraphAnswer(Answer, frozen=True):
     """A CUDA graph that was not recorded, recorded again or split."""
 
-    kind: Annotated[str, told("`skip`, `re-record`, `partition`")]
+    kind: Annotated[str, means("`skip`, `re-record`, `partition`")]
     reason: str
     cause: str
     file: str | None
     line: int | None
     n: int
     compile_ids: tuple[str, ...]
-    at_stake_ns: Annotated[float | None, told("per step, if it were replayed")]
+    at_stake_ns: Annotated[float | None, means("per step, if it were replayed")]
     remedy: str
     url: str
 
@@ -149,11 +149,11 @@ class BreakCostAnswer(Answer, frozen=True):
     range_ns: tuple[float, float]
     step_ns: float
     without_ns: float
-    host_work_ns: Annotated[float, told("profiled")]
+    host_work_ns: Annotated[float, means("profiled")]
     clock: str
-    bound: Annotated[str, told("`host`, `device`")]
+    bound: Annotated[str, means("`host`, `device`")]
     n_steps: int
-    n_replayed_steps: Annotated[int, told("fewer in very long traces, spread evenly")]
+    n_replayed_steps: Annotated[int, means("fewer in very long traces, spread evenly")]
 
 
 class LogsAnswer(Answer, frozen=True):
@@ -161,24 +161,24 @@ class LogsAnswer(Answer, frozen=True):
 
     torch_version: Annotated[
         str | None,
-        told("exact, where a log or run.json says it; else null, and see the range"),
+        means("exact, where a log or run.json says it; else null, and see the range"),
     ]
     torch_version_range: Annotated[
         tuple[str, str] | None,
-        told('oldest and newest that the wording allows, `""`: open'),
+        means('oldest and newest that the wording allows, `""`: open'),
     ]
-    sources: Annotated[tuple[str, ...], told("`structured` (TORCH_TRACE), `text` (TORCH_LOGS)")]
+    sources: Annotated[tuple[str, ...], means("`structured` (TORCH_TRACE), `text` (TORCH_LOGS)")]
     graph_breaks: Annotated[
         tuple[GraphBreakAnswer, ...],
-        told("one for each distinct (file, line, reason), most expensive first: {keys}"),
+        means("one for each distinct (file, line, reason), most expensive first: {keys}"),
     ]
     frame_skips: Annotated[
         tuple[FrameSkipAnswer, ...],
-        told("functions that run eager because of a break inside them: {keys}"),
+        means("functions that run eager because of a break inside them: {keys}"),
     ]
     skipped_frames_lost: Annotated[
         LostGain | None,
-        told(
+        means(
             "all skipped frames together, per step: {keys}; null where none was skipped; with "
             "`--baseline RUN`",
             "ns",
@@ -187,62 +187,62 @@ class LogsAnswer(Answer, frozen=True):
             sentence="what it rests on, or why it is not known",
         ),
     ]
-    recompiles: Annotated[tuple[RecompileAnswer, ...], told("one for each: {keys}")]
-    recompile_limit_hits: Annotated[tuple[LimitHitAnswer, ...], told("{keys}")]
-    compilations: Annotated[tuple[CompilationAnswer, ...], told("{keys}")]
+    recompiles: Annotated[tuple[RecompileAnswer, ...], means("one for each: {keys}")]
+    recompile_limit_hits: Annotated[tuple[LimitHitAnswer, ...], means("{keys}")]
+    compilations: Annotated[tuple[CompilationAnswer, ...], means("{keys}")]
     failures: Annotated[
         tuple[CompileFailure, ...],
-        told(
+        means(
             "compiler errors: {keys}",
             suppressed="true: ran eager; false: ended the program; null: not told",
         ),
     ]
-    perf_hints: Annotated[tuple[PerfHint, ...], told("{keys}")]
-    cudagraph_skips: Annotated[tuple[CudaGraphAnswer, ...], told("{keys}")]
+    perf_hints: Annotated[tuple[PerfHint, ...], means("{keys}")]
+    cudagraph_skips: Annotated[tuple[CudaGraphAnswer, ...], means("{keys}")]
     cudagraph_coverage: Annotated[
-        CoverageAnswer | None, told("{keys}, per step; null without a GPU trace")
+        CoverageAnswer | None, means("{keys}, per step; null without a GPU trace")
     ]
-    fusion_refusals: Annotated[tuple[FusionDecision, ...], told("from TORCH_LOGS=fusion: {keys}")]
+    fusion_refusals: Annotated[tuple[FusionDecision, ...], means("from TORCH_LOGS=fusion: {keys}")]
     graph_break_cost: Annotated[
-        BreakCostAnswer | None, told("all breaks together, per step: {keys}", "ns")
+        BreakCostAnswer | None, means("all breaks together, per step: {keys}", "ns")
     ]
     regions: Annotated[
         tuple[RegionTax, ...],
-        told("per compiled region and step, profiled: {keys}", "ns", lookup_ns="guards"),
+        means("per compiled region and step, profiled: {keys}", "ns", lookup_ns="guards"),
     ]
     compile_time: Annotated[
         CompileTime | None,
-        told(
+        means(
             "{keys}",
             "s",
             seconds="each instant once",
             runtime_seconds="autotuning, not in `seconds`",
         ),
     ]
-    recompile_cost_ns: Annotated[int | None, told("all recompiles together", "ns")]
-    break_even_steps: Annotated[int | None, told("with `--baseline RUN`", "count")]
+    recompile_cost_ns: Annotated[int | None, means("all recompiles together", "ns")]
+    break_even_steps: Annotated[int | None, means("with `--baseline RUN`", "count")]
     runs_eager_only: Annotated[
-        bool | None, told("frames were skipped and no compiled region is left in the trace")
+        bool | None, means("frames were skipped and no compiled region is left in the trace")
     ]
     warnings: Annotated[
-        tuple[str, ...], told("lines of the log that change how the run must be read")
+        tuple[str, ...], means("lines of the log that change how the run must be read")
     ]
     lower_bound: Annotated[
         tuple[str, ...],
-        told(
+        means(
             "`part: sentence` for each part of this answer that the source and version cannot show "
             "in full"
         ),
     ]
-    n_lines: Annotated[int, told("lines read", "count")]
+    n_lines: Annotated[int, means("lines read", "count")]
     n_unparsed: Annotated[
-        int, told("records of a known kind that could not be understood", "count")
+        int, means("records of a known kind that could not be understood", "count")
     ]
-    unparsed: Annotated[tuple[str, ...], told("the first of them")]
+    unparsed: Annotated[tuple[str, ...], means("the first of them")]
     other_records: Annotated[
-        Mapping[str, int], told("records that were counted and set aside, by kind", "count")
+        Mapping[str, int], means("records that were counted and set aside, by kind", "count")
     ]
-    repairs: Annotated[Mapping[str, int], told("what was mended", "count")]
+    repairs: Annotated[Mapping[str, int], means("what was mended", "count")]
 
 
 def logs_answer(report: CompilationReport) -> LogsAnswer:

@@ -6,7 +6,7 @@ from profiler_core.analysis.memory.churn import Churn
 from profiler_core.analysis.memory.live import LiveSet
 from profiler_core.analysis.memory.segments import Pool
 from profiler_core.analysis.memory.snapshot import Origin
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.session.run import Run
 
 
@@ -31,7 +31,7 @@ class SegmentsAnswer(Answer, frozen=True):
     rounding_bytes: int | None
     n_segments: int
     n_free_blocks: int
-    pools: Annotated[tuple[Pool, ...], told("{keys}")]
+    pools: Annotated[tuple[Pool, ...], means("{keys}")]
 
 
 class OriginAnswer(Answer, frozen=True):
@@ -50,32 +50,33 @@ class SnapshotAnswer(Answer, frozen=True):
     device: int
     peak_bytes: int
     before_bytes: int
-    live: Annotated[tuple[OriginAnswer, ...], told("{keys}")]
-    allocations: Annotated[tuple[OriginAnswer, ...], told("the same of all that was allocated")]
+    live: Annotated[tuple[OriginAnswer, ...], means("{keys}")]
+    allocations: Annotated[tuple[OriginAnswer, ...], means("the same of all that was allocated")]
 
 
 class MemoryAnswer(Answer, frozen=True):
     """`memory`."""
 
-    run: Annotated[NamedRun, told("{keys}")]
+    run: Annotated[NamedRun, means("{keys}")]
     peak_reserved_bytes: Annotated[
-        int | None, told("the most that the allocator held from the device", "bytes")
+        int | None, means("the most that the allocator held from the device", "bytes")
     ]
-    peak_allocated_bytes: Annotated[int | None, told("the most that tensors held at once", "bytes")]
-    source: Annotated[str | None, told("where the two come from, in words")]
+    peak_allocated_bytes: Annotated[int | None, means("the most that tensors held", "bytes")]
+    source: Annotated[str | None, means("where the two come from, in words")]
     before_bytes: Annotated[
-        int | None, told("of the allocated peak, what was there before the profiled steps", "bytes")
+        int | None,
+        means("of the allocated peak, what was there before profiled steps", "bytes"),
     ]
-    n_steps: Annotated[int, told("what is divided by, for numbers per step", "count")]
+    n_steps: Annotated[int, means("what is divided by, for numbers per step", "count")]
     live_at_peak: Annotated[
         LiveSet | None,
-        told("{keys}; before_bytes and the rows sum to peak_bytes"),
+        means("{keys}; before_bytes and the rows sum to peak_bytes"),
     ]
-    churn: Annotated[Churn | None, told("per step: {keys}; the rows sum to the other two")]
-    segments: Annotated[SegmentsAnswer | None, told("of the snapshot: {keys}", "bytes")]
-    snapshot: Annotated[SnapshotAnswer | None, told("its history: {keys}")]
+    churn: Annotated[Churn | None, means("per step: {keys}; the rows sum to the other two")]
+    segments: Annotated[SegmentsAnswer | None, means("of the snapshot: {keys}", "bytes")]
+    snapshot: Annotated[SnapshotAnswer | None, means("its history: {keys}")]
     notes: Annotated[
-        tuple[str, ...], told("one sentence for each thing that the files do not allow")
+        tuple[str, ...], means("one sentence for each thing that the files do not allow")
     ]
 
 

@@ -9,11 +9,11 @@ from profiler_core.analysis.ranks.matching import Arrival
 from profiler_core.analysis.ranks.rank_time import StepTime
 from profiler_core.analysis.wording.ranks import headline
 from profiler_core.analysis.wording.sentence import plain
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.ranks.hta.answer import HtaAnswer
 from profiler_core.session.job import PlacedJob, compared
 
-_OF_ALL = told("of all ranks together")
+_OF_ALL = means("of all ranks together")
 
 
 class RankTimes(Answer, frozen=True):
@@ -35,36 +35,36 @@ class RankTimes(Answer, frozen=True):
 class RankAnswer(RankTimes, frozen=True):
     """One rank with its single steps."""
 
-    steps: Annotated[tuple[StepTime, ...], told("{keys}")]
+    steps: Annotated[tuple[StepTime, ...], means("{keys}")]
 
 
 class JobAnswer(Answer, frozen=True):
     """One job."""
 
-    source: Annotated[str, told("the place")]
-    headline: Annotated[str, told("who waits for whom, in one sentence")]
-    ranks: Annotated[tuple[RankAnswer, ...], told("one entry a rank: {keys}")]
+    source: Annotated[str, means("the place")]
+    headline: Annotated[str, means("who waits for whom, in one sentence")]
+    ranks: Annotated[tuple[RankAnswer, ...], means("one entry a rank: {keys}")]
     collectives: Annotated[
         tuple[CollectiveRow, ...],
-        told(
+        means(
             "one entry a kind and group size, per step and rank: {keys}",
             bus_bandwidth="bytes a second",
         ),
     ]
     arrivals: Annotated[
-        tuple[Arrival, ...], told("the collectives of a step in launch order: {keys}")
+        tuple[Arrival, ...], means("the collectives of a step in launch order: {keys}")
     ]
-    n_steps: Annotated[int, told("steps that all ranks have")]
-    world_size: Annotated[int | None, told("ranks of the job as its traces say")]
-    missing: Annotated[tuple[int, ...], told("ranks of the job that are not here")]
+    n_steps: Annotated[int, means("steps that all ranks have")]
+    world_size: Annotated[int | None, means("ranks of the job as its traces say")]
+    missing: Annotated[tuple[int, ...], means("ranks of the job that are not here")]
     step_ns: Annotated[float | None, _OF_ALL]
     wait_share: Annotated[float | None, _OF_ALL]
     compute_imbalance: Annotated[float | None, _OF_ALL]
     skew_ns: Annotated[float | None, _OF_ALL]
     overlap_share: Annotated[float | None, _OF_ALL]
-    straggler: Annotated[Straggler | None, told("{keys}; null where no rank stands out")]
+    straggler: Annotated[Straggler | None, means("{keys}; null where no rank stands out")]
     notes: Annotated[
-        tuple[str, ...], told("what was guessed, left out or could not be told, sentences")
+        tuple[str, ...], means("what was guessed, left out or could not be told, sentences")
     ]
 
 
@@ -73,18 +73,18 @@ class MeasureAnswer(Answer, frozen=True):
 
     key: str
     label: str
-    unit: Annotated[str, told("`ns`, `share`, `rank`, `bytes_per_s`")]
-    values: Annotated[tuple[float | None, ...], told("one a job")]
+    unit: Annotated[str, means("`ns`, `share`, `rank`, `bytes_per_s`")]
+    values: Annotated[tuple[float | None, ...], means("one a job")]
 
 
 class RanksAnswer(Answer, frozen=True):
     """`ranks`."""
 
-    jobs: Annotated[tuple[JobAnswer, ...], told("one entry a place, the baseline first, see below")]
-    comparison: Annotated[tuple[MeasureAnswer, ...], told("for several jobs: {keys}")]
+    jobs: Annotated[tuple[JobAnswer, ...], means("one entry a place, baseline first, see below")]
+    comparison: Annotated[tuple[MeasureAnswer, ...], means("for several jobs: {keys}")]
     hta: Annotated[
         HtaAnswer | None,
-        told(
+        means(
             "with `--hta`, else null: {keys}",
             status="`agrees`, `differs`, `alone`, `failed`, `absent`",
         ),

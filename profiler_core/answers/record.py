@@ -8,7 +8,7 @@ import msgspec
 
 
 @dataclass(frozen=True)
-class Told:
+class Meaning:
     """What a key of an answer means, as docs/json.md says it."""
 
     what: str
@@ -16,7 +16,7 @@ class Told:
     of_keys: Mapping[str, str]
 
 
-def told(what: str, unit: str = "", /, **of_keys: str) -> Told:
+def means(what: str, unit: str = "", /, **of_keys: str) -> Meaning:
     """The meaning of a field, for its Annotated type.
 
     Args:
@@ -24,7 +24,7 @@ def told(what: str, unit: str = "", /, **of_keys: str) -> Told:
         unit: of the number; empty where there is none.
         of_keys: what single ones of these keys mean, where their own record does not say it.
     """
-    return Told(what, unit, of_keys)
+    return Meaning(what, unit, of_keys)
 
 
 class Answer(msgspec.Struct, frozen=True):

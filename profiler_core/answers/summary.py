@@ -11,7 +11,7 @@ from profiler_core.analysis.memory.peak import PeakMemory
 from profiler_core.analysis.steps import Step
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.answers.explanation import FindingAnswer, finding_answer
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.session.run import Run
 
 
@@ -38,45 +38,45 @@ class WindowAnswer(Answer, frozen=True):
 class SummaryNumbers(Answer, frozen=True):
     """The totals over the window, and what they mean."""
 
-    run: Annotated[RunFacts, told("{keys} of run.json; empty for a single trace")]
-    source: Annotated[str, told("name of the trace file")]
-    recorded_by: Annotated[str, told("`torch.profiler` or `Nsight Systems`")]
-    device_kind: Annotated[str, told("`gpu`, or `cpu` for a trace without device events")]
-    n_events: Annotated[int, told("events in the file", "count")]
-    n_skipped: Annotated[int, told("events that could not be used", "count")]
-    window: Annotated[WindowAnswer, told("{keys}")]
-    window_ns: Annotated[int, told("length of the window", "ns")]
-    busy_ns: Annotated[int, told("union of the device's intervals; of the busiest device", "ns")]
-    idle_ns: Annotated[int, told("window_ns − busy_ns", "ns")]
-    compute_ns: Annotated[int, told("union of the kernels that are no communication", "ns")]
-    exposed_communication_ns: Annotated[int, told("communication that no compute covers", "ns")]
+    run: Annotated[RunFacts, means("{keys} of run.json; empty for a single trace")]
+    source: Annotated[str, means("name of the trace file")]
+    recorded_by: Annotated[str, means("`torch.profiler` or `Nsight Systems`")]
+    device_kind: Annotated[str, means("`gpu`, or `cpu` for a trace without device events")]
+    n_events: Annotated[int, means("events in the file", "count")]
+    n_skipped: Annotated[int, means("events that could not be used", "count")]
+    window: Annotated[WindowAnswer, means("{keys}")]
+    window_ns: Annotated[int, means("length of the window", "ns")]
+    busy_ns: Annotated[int, means("union of the device's intervals; of the busiest device", "ns")]
+    idle_ns: Annotated[int, means("window_ns − busy_ns", "ns")]
+    compute_ns: Annotated[int, means("union of the kernels that are no communication", "ns")]
+    exposed_communication_ns: Annotated[int, means("communication that no compute covers", "ns")]
     exposed_copy_ns: Annotated[
-        int, told("memcpy and memset that neither compute nor communication covers", "ns")
+        int, means("memcpy and memset that neither compute nor communication covers", "ns")
     ]
-    n_kernels: Annotated[int, told("kernels alone", "count")]
-    n_memcpy: Annotated[int | None, told("copies; null on a CPU", "count")]
-    n_memset: Annotated[int | None, told("memsets; null on a CPU", "count")]
+    n_kernels: Annotated[int, means("kernels alone", "count")]
+    n_memcpy: Annotated[int | None, means("copies; null on a CPU", "count")]
+    n_memset: Annotated[int | None, means("memsets; null on a CPU", "count")]
     n_launches: Annotated[
         int | None,
-        told(
+        means(
             "calls that started at least one device event; null on a CPU or without calls in the "
             "trace",
             "count",
         ),
     ]
-    n_graph_launches: Annotated[int | None, told("those of them that launched a graph", "count")]
-    kernel_time_ns: Annotated[int, told("sum of kernel durations", "ns")]
-    device_time_ns: Annotated[int, told("sum of durations of kernels, copies and memsets", "ns")]
+    n_graph_launches: Annotated[int | None, means("those of them that launched a graph", "count")]
+    kernel_time_ns: Annotated[int, means("sum of kernel durations", "ns")]
+    device_time_ns: Annotated[int, means("sum of durations of kernels, copies and memsets", "ns")]
     by_category: Annotated[
-        Mapping[str, CategoryTotal], told("category → {keys}; only categories that occur")
+        Mapping[str, CategoryTotal], means("category → {keys}; only categories that occur")
     ]
     idle_by_cause_ns: Annotated[
         Mapping[str, int] | None,
-        told("cause → time; sums to idle_ns; null on a CPU or without calls in the trace", "ns"),
+        means("cause → time; sums to idle_ns; null on a CPU or without calls in the trace", "ns"),
     ]
-    launch: Annotated[Launches | None, told("{keys}")]
-    memory: Annotated[PeakMemory, told("{keys}", "bytes", source="`measured` or `trace`")]
-    notes: Annotated[tuple[str, ...], told("one sentence for each thing that limits the numbers")]
+    launch: Annotated[Launches | None, means("{keys}")]
+    memory: Annotated[PeakMemory, means("{keys}", "bytes", source="`measured` or `trace`")]
+    notes: Annotated[tuple[str, ...], means("one sentence for each thing that limits the numbers")]
 
 
 class SummaryAnswer(SummaryNumbers, frozen=True):
@@ -84,27 +84,27 @@ class SummaryAnswer(SummaryNumbers, frozen=True):
 
     steps: Annotated[
         tuple[Step, ...],
-        told(
+        means(
             "{keys}",
             dur_ns="as cut by the device's work",
             host_dur_ns="with `host_ts_ns` the annotation itself",
         ),
     ]
-    kernels: Annotated[tuple[KernelTotal, ...], told("{keys}; longest first")]
-    device: Annotated[Device, told("{keys}")]
+    kernels: Annotated[tuple[KernelTotal, ...], means("{keys}; longest first")]
+    device: Annotated[Device, means("{keys}")]
     devices: Annotated[
-        tuple[GpuTime, ...], told("one entry for each device, the busiest first: {keys}")
+        tuple[GpuTime, ...], means("one entry for each device, the busiest first: {keys}")
     ]
     findings: Annotated[
         tuple[FindingAnswer, ...] | None,
-        told(
+        means(
             "what stands out in this run alone, most important first, as in "
             "[compare](#compare); null where it cannot be computed, and `notes` say why"
         ),
     ]
     telemetry: Annotated[
         RunTelemetry | None,
-        told(
+        means(
             "what was sampled of GPU and process, as in [telemetry](#telemetry); null where "
             "nothing was"
         ),

@@ -7,32 +7,32 @@ from profiler_core.analysis.sweep.scale import Value
 from profiler_core.analysis.sweep.series import Sweep, SweepSeries, VariantAtPoint
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.analysis.wording.sweep import evidence, failures, headline
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 
 
 class SweepFacts(Answer, frozen=True):
     """Which sweep."""
 
     id: str
-    name: Annotated[str, told("of the option: `batch-size`")]
-    label: Annotated[str, told("`batch size`")]
+    name: Annotated[str, means("of the option: `batch-size`")]
+    label: Annotated[str, means("`batch size`")]
     workload: str
-    baseline: Annotated[str, told("its name in all points")]
+    baseline: Annotated[str, means("its name in all points")]
 
 
 class CrossingAnswer(Answer, frozen=True):
     """From where to where it pays, in values of the option."""
 
-    kind: Annotated[str, told("`always`, `never`, `from`, `until`, `mixed`, `unknown`")]
-    paying: Annotated[tuple[Value, ...], told("values")]
-    not_paying: Annotated[tuple[Value, ...], told("values")]
+    kind: Annotated[str, means("`always`, `never`, `from`, `until`, `mixed`, `unknown`")]
+    paying: Annotated[tuple[Value, ...], means("values")]
+    not_paying: Annotated[tuple[Value, ...], means("values")]
     between: Annotated[
         tuple[Value, ...] | None,
-        told("the two neighbouring values between which it changes, or null"),
+        means("the two neighbouring values between which it changes, or null"),
     ]
     at: Annotated[
         float | None,
-        told("where between them, by interpolation, or null; of shapes a number of elements"),
+        means("where between them, by interpolation, or null; of shapes a number of elements"),
     ]
 
 
@@ -40,21 +40,21 @@ class SeriesAnswer(Answer, frozen=True):
     """One candidate over all points."""
 
     label: str
-    crossing: Annotated[CrossingAnswer, told("{keys}")]
-    headline: Annotated[str, told("the same in words, as `evidence`")]
+    crossing: Annotated[CrossingAnswer, means("{keys}")]
+    headline: Annotated[str, means("the same in words, as `evidence`")]
     evidence: str
 
 
 class PointAnswer(Answer, frozen=True):
     """One value of the option, with every variant that was captured there."""
 
-    index: Annotated[int, told("as captured")]
+    index: Annotated[int, means("as captured")]
     value: Value
-    batch_size: Annotated[int | None, told("null where neither the sweep nor the capture says it")]
+    batch_size: Annotated[int | None, means("null where neither the sweep nor the capture says it")]
     directory: Path
     variants: Annotated[
         tuple[VariantAtPoint, ...],
-        told(
+        means(
             "the baseline first: {keys}",
             series="its name in all points",
             compile="as in [compare](#compare)",
@@ -66,11 +66,11 @@ class PointAnswer(Answer, frozen=True):
 class SweepAnswer(Answer, frozen=True):
     """`sweep`."""
 
-    sweep: Annotated[SweepFacts, told("{keys}")]
-    series: Annotated[tuple[SeriesAnswer, ...], told("one a candidate: {keys}")]
-    points: Annotated[tuple[PointAnswer, ...], told("in order of their values: {keys}")]
-    missing: Annotated[tuple[Value, ...], told("values that were asked for and are not here")]
-    failures: Annotated[tuple[str, ...], told("one sentence for each thing that failed")]
+    sweep: Annotated[SweepFacts, means("{keys}")]
+    series: Annotated[tuple[SeriesAnswer, ...], means("one a candidate: {keys}")]
+    points: Annotated[tuple[PointAnswer, ...], means("in order of their values: {keys}")]
+    missing: Annotated[tuple[Value, ...], means("values that were asked for and are not here")]
+    failures: Annotated[tuple[str, ...], means("one sentence for each thing that failed")]
 
 
 def sweep_answer(sweep: Sweep) -> SweepAnswer:

@@ -9,25 +9,25 @@ from profiler_core.analysis.telemetry.host import HostUse
 from profiler_core.analysis.telemetry.jitter import SamplerJitter
 from profiler_core.analysis.telemetry.phases import Phase, PhaseKind, phase_of, phases
 from profiler_core.analysis.telemetry.run import RunTelemetry
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.ingest.telemetry.reader import RunSamples
 from profiler_core.model.run import RunRecord
 
 _PHASES: tuple[PhaseKind | None, ...] = ("timing", "telemetry", "profiled", None)
-_OF_RECORD = told("of run.json")
-_GPU = told("the GPU that the run used; `nvml` or `amdsmi`")
-_FROM = told(
+_OF_RECORD = means("of run.json")
+_GPU = means("the GPU that the run used; `nvml` or `amdsmi`")
+_FROM = means(
     "where the numbers come from: `telemetry phase`, `timed rounds` or `whole file`; null: no "
     "phase of its own",
     "ns, count",
 )
-_NVML = told("as NVML defines them", "%")
-_POWER = told("by the energy counter; the driver's highest reading; what is allowed", "W")
-_ENERGY = told("of a step and of a sample; how far it may be off; samples of a step", "J")
-_CLOCKS = told("median, lowest, what the GPU can do, median", "MHz")
-_HEAT = told("median, highest", "°C")
-_MEMORY = told("of the device in all; of the run's own process", "bytes")
-_PCIE = told("medians, read once a second", "kB/s")
+_NVML = means("as NVML defines them", "%")
+_POWER = means("by the energy counter; the driver's highest reading; what is allowed", "W")
+_ENERGY = means("of a step and of a sample; how far it may be off; samples of a step", "J")
+_CLOCKS = means("median, lowest, what the GPU can do, median", "MHz")
+_HEAT = means("median, highest", "°C")
+_MEMORY = means("of the device in all; of the run's own process", "bytes")
+_PCIE = means("medians, read once a second", "kB/s")
 
 
 class TelemetryAnswer(Answer, frozen=True):
@@ -64,7 +64,7 @@ class TelemetryAnswer(Answer, frozen=True):
     pcie_rx_kbps: Annotated[float | None, _PCIE]
     clock_events: Annotated[
         tuple[ClockEvent, ...] | None,
-        told(
+        means(
             "{keys}",
             name="NVML's",
             kind="`idle`, `setting`, `power`, `thermal`, `hardware`, `unknown`",
@@ -72,23 +72,23 @@ class TelemetryAnswer(Answer, frozen=True):
         ),
     ]
     jitter: Annotated[
-        SamplerJitter | None, told("of the sampler: {keys}", "ns", max_ns="from the deadlines")
+        SamplerJitter | None, means("of the sampler: {keys}", "ns", max_ns="from the deadlines")
     ]
     host: Annotated[
-        HostUse | None, told("the process: {keys}", "", others_cpu_pct="100 is one core")
+        HostUse | None, means("the process: {keys}", "", others_cpu_pct="100 is one core")
     ]
-    reasons: Annotated[Mapping[str, str], told("key → sentence for each number above that is null")]
+    reasons: Annotated[Mapping[str, str], means("key → sentence for each number that is null")]
     phases: Annotated[
-        tuple[Phase, ...], told("{keys}", "epoch ns", kind="`timing`, `telemetry`, `profiled`")
+        tuple[Phase, ...], means("{keys}", "epoch ns", kind="`timing`, `telemetry`, `profiled`")
     ]
     n_samples_by_phase: Annotated[
         Mapping[str, int],
-        told("GPU samples in `timing`, `telemetry`, `profiled` and in `none` of them", "count"),
+        means("GPU samples in `timing`, `telemetry`, `profiled` and in `none` of them", "count"),
     ]
     gpu_indexes: Annotated[
-        tuple[int, ...], told("all GPUs in the samples, the one with most first")
+        tuple[int, ...], means("all GPUs in the samples, the one with most first")
     ]
-    n_skipped: Annotated[int, told("lines that are no samples", "count")]
+    n_skipped: Annotated[int, means("lines that are no samples", "count")]
 
 
 def telemetry_answer(

@@ -4,7 +4,7 @@ import argparse
 from typing import Annotated
 
 from profiler_core.answers.encoding import write_json
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.cli.table import table
 from profiler_core.store import history
 
@@ -14,7 +14,7 @@ class AuditAnswer(Answer, frozen=True):
 
     entries: Annotated[
         tuple[history.AuditEntry, ...],
-        told(
+        means(
             "{keys}",
             at="ISO 8601, UTC",
             action="`capture`, `upload`, `delete`, `record`, `tag`, `baseline`, `retention`, "

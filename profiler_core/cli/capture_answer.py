@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from profiler_core.analysis.memory.peak import PeakMemory
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.table import table
 from profiler_core.errors import CaptureFailed, FusionscopeError
@@ -14,7 +14,7 @@ from profiler_core.session.run import Run
 from profiler_core.units import format_bytes, format_duration
 
 _PARTLY = 3  # the exit status where something failed and something did not
-_FOLDER = told("the folder of the capture, and how long all of it took", "s")
+_FOLDER = means("the folder of the capture, and how long all of it took", "s")
 
 
 class CapturedRun(Answer, frozen=True):
@@ -26,20 +26,20 @@ class CapturedRun(Answer, frozen=True):
     error: str | None
     first_call_ns: int | None
     warm_first_call_ns: int | None
-    step_time_ns: Annotated[float | None, told("median over the rounds")]
+    step_time_ns: Annotated[float | None, means("median over the rounds")]
     n_rounds: int
     peak_reserved_bytes: int | None
     peak_allocated_bytes: Annotated[
         int | None,
-        told(
+        means(
             "both peaks as in [compare](#compare): from the trace where the capture could not "
             "measure them"
         ),
     ]
-    numerics: Annotated[str | None, told("`right`, `wrong`, `not comparable`")]
+    numerics: Annotated[str | None, means("`right`, `wrong`, `not comparable`")]
     counters: Annotated[
         Mapping[str, Any] | None,
-        told(
+        means(
             "null where not asked for; else `tool`, `n_kernels`, `n_steps`, `seconds`, and "
             "`problem`: a sentence where there are none"
         ),
@@ -53,7 +53,7 @@ class CaptureAnswer(Answer, frozen=True):
     capture_id: Annotated[str, _FOLDER]
     directory: Annotated[Path, _FOLDER]
     seconds: Annotated[float, _FOLDER]
-    runs: Annotated[tuple[CapturedRun, ...], told("in the order asked for: {keys}")]
+    runs: Annotated[tuple[CapturedRun, ...], means("in the order asked for: {keys}")]
 
 
 def capture_answer(finished: FinishedCapture) -> CaptureAnswer:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from profiler_core import home
 from profiler_core.answers.encoding import write_json
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.capture.launcher import FinishedCapture, ask_first
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.launcher import FinishedSweep, run_sweep
@@ -22,7 +22,7 @@ from profiler_core.cli.capture_answer import (
 from profiler_core.cli.capture_progress import Printer, cancel_flag
 from profiler_core.errors import Cancelled, FusionscopeError
 
-_OF_SWEEP = told("its name in the captures, and how long all of it took", "s")
+_OF_SWEEP = means("its name in the captures, and how long all of it took", "s")
 
 
 class SweptPoint(CaptureAnswer, frozen=True, kw_only=True):
@@ -39,11 +39,11 @@ class SweptAnswer(Answer, frozen=True):
     seconds: Annotated[float, _OF_SWEEP]
     captures: Annotated[
         tuple[SweptPoint, ...],
-        told("one a point: `index`, `value`, and the keys of [capture](#capture)"),
+        means("one a point: `index`, `value`, and the keys of [capture](#capture)"),
     ]
     result: Annotated[
         Answer | None,
-        told("the keys of [sweep](#sweep), or null where the analyses are not installed"),
+        means("the keys of [sweep](#sweep), or null where the analyses are not installed"),
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from profiler_core.analysis.wording.sentence import clause
 from profiler_core.answers.encoding import write_json
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.capture.counters.tool import INSTALL, NOT_HERE, find_tool
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS
@@ -34,11 +34,11 @@ _LIBRARIES = {"nvml": "NVML", "amdsmi": "amdsmi"}
 class DoctorAnswer(Answer, frozen=True):
     """`doctor`."""
 
-    can_capture: Annotated[bool, told("true or false")]
-    interpreter: Annotated[str, told("its path; what was asked for where there is none")]
+    can_capture: Annotated[bool, means("true or false")]
+    interpreter: Annotated[str, means("its path; what was asked for where there is none")]
     findings: Annotated[
         tuple[Finding, ...],
-        told(
+        means(
             "one a question: {keys}",
             key="for scripts",
             what="the same in words",
@@ -48,7 +48,7 @@ class DoctorAnswer(Answer, frozen=True):
     ]
     facts: Annotated[
         Mapping[str, Any],
-        told(
+        means(
             "what the interpreter said of itself: `torch`, `python`, `python_executable`, `cuda` "
             "(null: built without), `triton`, `torchvision`, `transformers` (versions, null where "
             "absent), `cpu`, `gpus` (`gpu`, `gpu_index`, `gpu_uuid`, `gpu_memory_bytes`, "

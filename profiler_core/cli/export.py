@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from profiler_core.answers.encoding import write_json
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import add_runs, comparison_of
 from profiler_core.errors import BadInput
@@ -17,7 +17,7 @@ from profiler_core.units import format_bytes, format_count, format_duration
 _ENDINGS = (".json", ".json.gz")
 
 
-_FILE = told("the file")
+_FILE = means("the file")
 
 
 class ExportAnswer(Answer, frozen=True):
@@ -28,14 +28,14 @@ class ExportAnswer(Answer, frozen=True):
     n_events: Annotated[int, _FILE]
     runs: Annotated[
         tuple[ExportedRun, ...],
-        told(
+        means(
             "one for each: {keys}; the last two of the whole trace, warm-up included",
             pid="its process in the file",
             aligned_at_ns="on its own trace",
         ),
     ]
     notes: Annotated[
-        tuple[str, ...], told("one sentence for each thing that the files did not allow")
+        tuple[str, ...], means("one sentence for each thing that the files did not allow")
     ]
 
 

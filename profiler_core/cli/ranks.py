@@ -52,9 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     reading = InProcess(arguments.scheduler, arguments.processes)
     jobs = [
         job
-        for place in places
+        for location in places
         for job in jobs_at(
-            place, reading if arguments.json else replace(reading, progress=_Shown(place))
+            location, reading if arguments.json else replace(reading, progress=_Shown(location))
         )
     ]
     hta = _hta_result(jobs) if arguments.hta else None

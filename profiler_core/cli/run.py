@@ -9,7 +9,7 @@ from typing import Annotated
 
 from profiler_core import home
 from profiler_core.answers.encoding import write_json
-from profiler_core.answers.record import Answer, told
+from profiler_core.answers.record import Answer, means
 from profiler_core.capture.handover import IMPORTABLE, Handover
 from profiler_core.capture.option import declared
 from profiler_core.capture.script.finish import Recorded, finish, keep_logs_alone
@@ -45,23 +45,23 @@ class RecordedAnswer(Answer, frozen=True):
     status: str | None
     error: str | None
     first_call_ns: int | None
-    step_time_ns: Annotated[float | None, told("median of the rounds")]
+    step_time_ns: Annotated[float | None, means("median of the rounds")]
     n_rounds: int
-    notes: Annotated[tuple[str, ...], told("what a reader has to know")]
+    notes: Annotated[tuple[str, ...], means("what a reader has to know")]
 
 
 class RunAnswer(Answer, frozen=True):
     """`run`."""
 
-    command: Annotated[tuple[str, ...], told("its words")]
-    exit_status: Annotated[int, told("of the command; 128 + n where signal n ended it")]
+    command: Annotated[tuple[str, ...], means("its words")]
+    exit_status: Annotated[int, means("of the command; 128 + n where signal n ended it")]
     runs: Annotated[
         tuple[RecordedAnswer, ...],
-        told("one a Recorder and rank, in the order of their beginning: {keys}"),
+        means("one a Recorder and rank, in the order of their beginning: {keys}"),
     ]
     logs: Annotated[
         Path | None,
-        told(
+        means(
             "the folder with the compiler's logs of a script that recorded nothing; null where "
             "runs have them, or torch logged nothing"
         ),

@@ -23,16 +23,16 @@ from profiler_core.session.reading import InProcess, Reading
 class PlacedJob:
     """A job and where its ranks lie."""
 
-    source: str  # the place, as it was named or as it was found below one that was
+    source: str  # the location, as it was named or as it was found below one that was
     rank_files: RankFiles
     job: Job
 
 
-def jobs_at(place: str, reading: Reading | None = None) -> tuple[PlacedJob, ...]:
-    """The jobs of a place, the baseline first: a whole capture holds several.
+def jobs_at(location: str, reading: Reading | None = None) -> tuple[PlacedJob, ...]:
+    """The jobs of a location, the baseline first: a whole capture holds several.
 
     Args:
-        place: a run, a folder, a zip or a URL of rank traces, or a folder or a zip of such runs.
+        location: a run, a folder, a zip or a URL of rank traces, or a folder or a zip of such runs.
         reading: how the ranks are read; in this process by default.
 
     Raises:
@@ -41,7 +41,7 @@ def jobs_at(place: str, reading: Reading | None = None) -> tuple[PlacedJob, ...]
         Cancelled: the reading was cancelled; no process is left.
     """
     jobs = []
-    for source in _sources(place):
+    for source in _sources(location):
         rank_files = find_ranks(source)
         job = job_of_ranks(source, rank_files, reading or InProcess())
         jobs.append(PlacedJob(source, rank_files, job))
@@ -66,12 +66,12 @@ def compared(jobs: Sequence[PlacedJob]) -> tuple[Measure, ...]:
     return measures(tuple(placed.job for placed in jobs)) if len(jobs) > 1 else ()
 
 
-def _sources(place: str) -> list[str]:
-    path = Path(place).expanduser()
-    if is_url(place) or not path.exists() or (path / run_directory.RUN_JSON).is_file():
-        return [place]
+def _sources(location: str) -> list[str]:
+    path = Path(location).expanduser()
+    if is_url(location) or not path.exists() or (path / run_directory.RUN_JSON).is_file():
+        return [location]
     inside = runs_inside(path) if path.is_dir() else runs_packed(path)
-    return [str(job) for job in sorted(inside, key=_comes_later)] or [place]
+    return [str(job) for job in sorted(inside, key=_comes_later)] or [location]
 
 
 def _comes_later(job: Path) -> bool:

@@ -85,9 +85,9 @@ class Comparable:
             point = entry.run.sweep  # the points of a sweep differ in nothing else
             if point is not None and entry.run.workload:
                 return f"{entry.run.workload}, {point.label or point.name} {point.value}"
-            given = entry.run.spec.get("name")
-            if isinstance(given, str) and given:
-                return given
+            own_name = entry.run.spec.get("name")
+            if isinstance(own_name, str) and own_name:
+                return own_name
             if entry.run.workload:
                 return entry.run.workload
         return " and ".join(entry.run.name or entry.path.name for entry in self.entries[:2])

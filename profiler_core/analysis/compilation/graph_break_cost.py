@@ -146,14 +146,14 @@ def _crossings(calls: list[CompiledCall]) -> list[_Crossing]:
         if call.start_ns < before.end_ns:
             continue
         # The frame that broke is the one that ran before, and any that only called others.
-        ids = tuple(dict.fromkeys((*_known(before.compile_id), *call.entered[:-1])))
+        ids = tuple(dict.fromkeys((*_ids(before.compile_id), *call.entered[:-1])))
         crossings.append(
             _Crossing(before.end_ns, call.start_ns, call.start_ns + call.entry_ns, call, ids)
         )
     return crossings
 
 
-def _known(compile_id: str | None) -> tuple[str, ...]:
+def _ids(compile_id: str | None) -> tuple[str, ...]:
     return () if compile_id is None else (compile_id,)
 
 

@@ -50,7 +50,7 @@ def throttled(facts: Facts) -> Finding | None:
     return Finding(
         key="throttled",
         title="The GPU was throttled while this run was measured.",
-        evidence=f"{_said(events)}{_clock(facts)}{temperature}.",
+        evidence=f"{_events_text(events)}{_clock(facts)}{temperature}.",
         advice="See to the cooling and to who else uses this machine, then capture again.",
         page="telemetry",
         at_stake_ns=at_most or None,
@@ -74,7 +74,7 @@ def power_cap(facts: Facts) -> Finding | None:
         if power is not None and limit is not None
         else "the power limit was reached"
     )
-    reasons = f"; {_said(events)}" if events else ""
+    reasons = f"; {_events_text(events)}" if events else ""
     return Finding(
         key="power_cap",
         title="The GPU ran at its power limit.",
@@ -112,7 +112,7 @@ def _events(facts: Facts, *kinds: str) -> list[ClockEvent]:
     return [event for event in events if event.kind in kinds]
 
 
-def _said(events: list[ClockEvent]) -> str:
+def _events_text(events: list[ClockEvent]) -> str:
     return "; ".join(
         f"{event.words} ({event.name}, {format_share(event.share)} of the samples)"
         for event in events

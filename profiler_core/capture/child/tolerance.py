@@ -55,8 +55,8 @@ class Judgement(NamedTuple):
     @property
     def badness(self) -> Tuple[int, float]:
         """What to order judgements by: the verdict, then the error by its tolerance."""
-        known = self.rms_error is not None and self.tolerance
-        ratio = self.rms_error / self.tolerance if known else 0.0  # type: ignore[operator]
+        has_ratio = self.rms_error is not None and self.tolerance
+        ratio = self.rms_error / self.tolerance if has_ratio else 0.0  # type: ignore[operator]
         return _BY_BADNESS.index(self.verdict), ratio
 
 

@@ -177,7 +177,7 @@ def _described(
 ) -> RecordedRun:
     environment = run_record.environment
 
-    def said(name: str) -> str:
+    def text_of(name: str) -> str:
         value = environment.get(name)
         return value[:_LONGEST_ID] if isinstance(value, str) else ""
 
@@ -194,11 +194,11 @@ def _described(
         created_at=utc(run_record.created_at, moment),
         recorded_at=moment,
         origin=places.origin_of(key),
-        gpu=said("gpu") or said("cpu"),
-        torch=said("torch").split("+")[0],
-        git_branch=said("git_branch"),
-        git_commit=said("git_commit"),
-        host=said("host"),
+        gpu=text_of("gpu") or text_of("cpu"),
+        torch=text_of("torch").split("+")[0],
+        git_branch=text_of("git_branch"),
+        git_commit=text_of("git_commit"),
+        host=text_of("host"),
         person=this_person() if person is None else person,
         metrics=HeadlineMetrics(),
         rounds=run_record.measurement.rounds if run_record.measurement else (),

@@ -127,7 +127,7 @@ class Machine(msgspec.Struct, frozen=True):
         return None
 
 
-class _Asked:
+class _Question:
     """One question to one interpreter, asked in a thread of the server."""
 
     def __init__(self, question: deeds.Question) -> None:
@@ -149,8 +149,8 @@ class _Asked:
 
 # What begins with _ is not part of the key.
 @st.cache_resource(max_entries=8, show_spinner=False, ttl="1h")
-def _asked(python: str | None, _who: Asker | None) -> _Asked:
-    return _Asked(deeds.ask_interpreter(_who, python))
+def _question(python: str | None, _who: Asker | None) -> _Question:
+    return _Question(deeds.ask_interpreter(_who, python))
 
 
 def machine(python: str | None) -> Machine | None:
@@ -158,7 +158,7 @@ def machine(python: str | None) -> Machine | None:
     who = asker()
     try:
         interpreter_for(python, check_may_capture(who))  # what another asked is no right either
-        return _asked(python, who).answer
+        return _question(python, who).answer
     except FusionscopeError as error:
         return Machine(refusal=(error.problem, error.remedy))
 
@@ -181,7 +181,7 @@ def machine_card(python: str | None) -> None:
 
     st.fragment(follow, run_every=None if is_known else _REFRESH_S)()
     if is_known and st.button("Ask again", key="fs_c_ask_again", type="tertiary"):
-        _asked.clear(python, asker())
+        _question.clear(python, asker())
         st.rerun()
 
 

@@ -20,10 +20,10 @@ class Remembered:
 
 def remembered(choice: Choice, numbers: tuple[int, ...]) -> tuple[Remembered, ...]:
     """The reports of some of the chosen runs; a file that cannot be read is a problem of it."""
-    return tuple(_one(choice, number) for number in numbers)
+    return tuple(_remembered(choice, number) for number in numbers)
 
 
-def _one(choice: Choice, number: int) -> Remembered:
+def _remembered(choice: Choice, number: int) -> Remembered:
     label, run = choice.labels[number], choice.comparison.runs[number]
     problems = run.problems("trace", "stacks", "memory snapshot")
     return Remembered(

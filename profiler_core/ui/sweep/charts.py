@@ -53,10 +53,10 @@ def show_measures(sweep: Sweep) -> None:
         with st.container(horizontal=True, gap="medium", key=f"fs_sweep_row_{start}"):
             for number, measure in enumerate(present[start : start + 2], start=start):
                 with st.container(key=f"fs_sweep_cell_{number}"):
-                    _one(sweep, measure, number)
+                    _show_measure(sweep, measure, number)
 
 
-def _one(sweep: Sweep, measure: SweepMeasure, number: int) -> None:
+def _show_measure(sweep: Sweep, measure: SweepMeasure, number: int) -> None:
     section(measure.title, measure.definition(sweep))
     alt = "; ".join(
         f"{sweep.label} {value_text(point)}: "

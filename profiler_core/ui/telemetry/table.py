@@ -78,8 +78,8 @@ def _change(runs: tuple[SampledRun, ...], number: int, label: str) -> str:
 def _clocks(run: SampledRun) -> Cell:
     telemetry, change = run.telemetry, Change() if run.number else None
     if not telemetry.clock_events:
-        known = telemetry.clock_events is not None
-        return Cell("nothing" if known else "not known", change=change)
+        is_unknown = telemetry.clock_events is None
+        return Cell("not known" if is_unknown else "nothing", change=change)
     names = ", ".join(event.name for event in telemetry.clock_events)
     tone: Tone = "worse" if telemetry.throttling else ""
     return Cell(names, tone, change, note=clock_sentence(telemetry))
