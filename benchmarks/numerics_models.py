@@ -87,7 +87,12 @@ def _in_shares(n_processes: int) -> None:
                 f"--share={part}/{n_processes}",
             ],
             cwd=ROOT,
-            env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": tempfile.mkdtemp()},
+            env={
+                **os.environ,
+                "TORCHINDUCTOR_CACHE_DIR": tempfile.mkdtemp(),
+                "TORCHINDUCTOR_COMPILE_THREADS": "2",
+                "OMP_NUM_THREADS": "2",
+            },
         )
         for part in range(n_processes)
     ]

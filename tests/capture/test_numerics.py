@@ -114,7 +114,7 @@ def judged(candidate, baseline=(1.0, 2.0), reference=(1.0, 2.0), precision="fp32
         value if isinstance(value, list) else named(out=value)
         for value in (reference, baseline, candidate)
     ]
-    return tolerance.judge(*as_named, precision, kind, "outputs")
+    return tolerance.judge(*as_named, precision, kind, "outputs", {})
 
 
 def test_three_times_the_baselines_error_and_a_slack_are_allowed():
@@ -140,9 +140,9 @@ def test_a_value_that_is_not_finite_is_wrong():
 def test_noise_around_an_exact_zero_is_measured_by_the_largest_tensor():
     reference = named(big=(1.0, 1.0), zero=(1e-17, -1e-17))
     noise = named(big=(1.0, 1.0), zero=(1e-8, 1e-8))
-    assert tolerance.judge(reference, reference, noise, "fp32", "fp64", "outputs").right
+    assert tolerance.judge(reference, reference, noise, "fp32", "fp64", "outputs", {}).right
     wrong = named(big=(1.0, 1.0), zero=(1e-3, 1e-3))
-    assert not tolerance.judge(reference, reference, wrong, "fp32", "fp64", "outputs").right
+    assert not tolerance.judge(reference, reference, wrong, "fp32", "fp64", "outputs", {}).right
 
 
 def test_without_fp64_the_tolerances_of_pytorchs_benchmarks_hold():

@@ -12,6 +12,7 @@ from .workloads import Built, Inputs
 
 Named = List[Tuple[str, Any]]  # names and tensors, in a fixed order
 
+GRADIENT_OF, UPDATE_OF = "gradient of ", "update of "  # what these tensors are called
 _SAMPLE = 65_536  # values of a parameter, or of an output in training
 _LEAST_MOVE = 1e-4  # fp32 rounds a parameter by 6e-8 of its size
 
@@ -79,7 +80,7 @@ class Step:
         tensors += [("output {}".format(n), _sample(t)) for n, t in enumerate(flatten(output))]
         for name, parameter in self._model.named_parameters():
             if parameter.grad is not None:
-                tensors.append(("gradient of " + name, parameter.grad.detach().clone().cpu()))
+                tensors.append((GRADIENT_OF + name, parameter.grad.detach().clone().cpu()))
         self._optimizer.zero_grad(set_to_none=True)
         return tensors
 
@@ -128,9 +129,19 @@ class Step:
             if names is not None or bool(update.norm() > _LEAST_MOVE * before[name].norm())
         ]
         return [
-            ("update of {} by {} steps".format(name, n_steps), updates[name])
+            ("{}{} by {} steps".format(UPDATE_OF, name, n_steps), updates[name])
             for name in self.moving
         ]
+
+    def nudge(self, size: float, seed: int) -> None:
+        """Multiply each value of the model's parameters by 1 plus a random number of this size."""
+        import torch
+
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for parameter in self._model.parameters():
+                noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float32)
+                parameter.mul_((1.0 + size * noise).to(parameter.device, parameter.dtype))
 
     def _trainable(self) -> List[Any]:
         parameters = getattr(self._model, "parameters", None)
