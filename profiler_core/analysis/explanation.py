@@ -112,7 +112,7 @@ def explain(
         "The findings",
         notes,
         lambda: _findings(
-            comparison, number, (baseline.trace, candidate.trace), ledger, make_report(), measured
+            comparison, number, (baseline.trace, candidate), ledger, make_report(), measured
         ),
     )
     if missing is not None:
@@ -203,13 +203,13 @@ def pair_waterfall(
 def _findings(
     comparison: ComparedNumbers,
     number: int,
-    traces: tuple[Trace | None, Trace | None],
+    read: tuple[Trace | None, Material],
     ledger: FusionLedger | None,
     report: CompilationReport | None,
     measured: MeasuredLedger | None,
 ) -> tuple[Finding, ...] | None:
     side = sides_of(comparison)[number + 1]
-    baseline, trace = traces
+    baseline, trace = read[0], read[1].trace
     if side.summary is None or trace is None:
         return None
     return findings(
@@ -224,6 +224,7 @@ def _findings(
             measured,
             baseline,
             tried_beside(comparison, number),
+            read[1].code,
         )
     )
 

@@ -112,6 +112,9 @@ CASES = {
     "half_precision": (BERT, BF16),
     "max_autotune": (BERT, BREAKY),
     "launch_bound": (BREAKY, BERT),
+    "slower_attention": (BERT, RESNET),
+    "slower_groups": (("dynshape/reduce-overhead", "dynshape/eager"), RESNET),
+    "late_rank": (("ddp/default", "ddp/eager"), BERT),
     "synchronisations": (BREAKY, BERT),
     "graph_breaks": (BREAKY, BERT),
     "recompiles": (SHAPES, RESNET),
@@ -306,6 +309,8 @@ def test_every_rule_has_a_case():
     tested = set(CASES) | {
         "memory_limit", "fragmentation", "pageable_copies", "small_copies",
         "odd_shapes",  # test_odd_shapes.py
+        # test_regressions.py
+        "slower_by_atomics", "slower_by_layouts", "opaque_operators", "zero_tangents",
         "dram_traffic",  # counters/test_groups.py
         # test_findings_telemetry.py
         "clocks_differ", "throttled", "power_cap", "host_thread_busy",
@@ -322,7 +327,7 @@ def test_one_run_alone_has_findings():
     assert "half_precision" in {finding.key for finding in alone}
 
 
-_NEEDS_A_PAIR = ("slower", "memory_roof")
+_NEEDS_A_PAIR = ("slower", "memory_roof", "slower_attention")
 
 
 @pytest.mark.parametrize("key", ["tf32_off", "half_precision", "max_autotune"])

@@ -17,6 +17,7 @@ from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import step_shares
+from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 from profiler_core.units import format_share
@@ -24,7 +25,9 @@ from profiler_core.units import format_share
 # Below this share of a step nobody needs to act.
 LEAST_SHARE = 0.05
 
-Page = Literal["overview", "kernels", "fusion", "timeline", "compilation", "memory", "telemetry"]
+Page = Literal[
+    "overview", "kernels", "fusion", "timeline", "compilation", "memory", "telemetry", "ranks"
+]
 Weight = Literal["first of all", "first", "by time", "note"]
 # Kernels of these categories compute matrix products and convolutions.
 PRODUCT_CATEGORIES = ("gemm", "conv", "triton_template_gemm", "triton_template_conv")
@@ -85,6 +88,7 @@ class Facts:
     measured: MeasuredLedger | None = None  # hardware counters of the ledger's groups
     baseline: Trace | None = None  # of the comparison
     tried: tuple[Tried, ...] = ()
+    code: InductorLog | None = None  # what Inductor generated for this run
 
     @property
     def n_steps(self) -> int:
@@ -156,6 +160,15 @@ class Facts:
         if self._own_products or self.baseline is None or self.ledger is None:
             return self._own_products
         return matched_products(op_work(self.baseline, PRODUCTS), self.ledger, PRODUCT_CATEGORIES)
+
+    def source_of(self, kernel: str) -> str:
+        """The generated source of a kernel; "" where there is none."""
+        return self._sources.get(kernel, "")
+
+    @cached_property
+    def _sources(self) -> Mapping[str, str]:
+        graphs = self.code.graphs if self.code is not None else ()
+        return {name: kernel.source for graph in graphs for name, kernel in graph.kernels.items()}
 
     @cached_property
     def pace(self) -> float:

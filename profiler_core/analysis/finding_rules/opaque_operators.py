@@ -1,0 +1,34 @@
+"""Fused operators of PyTorch that compiling cannot open."""
+
+from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.op_work import op_work
+from profiler_core.units import format_duration
+
+# nn.TransformerEncoderLayer and nn.MultiheadAttention call these in inference (their fast path).
+_OPAQUE = ("aten::_transformer_encoder_layer_fwd", "aten::_native_multi_head_attention")
+
+
+def opaque_operators(facts: Facts) -> Finding | None:
+    """A compiled run that spends its time in them has its layers as eager has them."""
+    if not (facts.on_gpu and facts.is_compiled):
+        return None
+    calls = op_work(facts.trace, _OPAQUE)
+    time = facts.pace * sum(op.time_ns for op in calls) / facts.n_steps
+    if time < LEAST_SHARE * facts.step_ns:
+        return None
+    names = ", ".join(dict.fromkeys(op.name.removeprefix("aten::") for op in calls))
+    n = sum(len(op.times_ns) for op in calls) / facts.n_steps
+    return Finding(
+        key="opaque_operators",
+        title="Whole layers run as one operator that compiling cannot open.",
+        evidence=f"{n:.0f} calls of {names}, {format_duration(time)} per step "
+        f"({facts.share_text(time)}): nothing in them is fused.",
+        advice="torch.backends.mha.set_fastpath_enabled(False) before compiling: the layers are "
+        "traced into their operators then.",
+        page="fusion",
+        at_stake_ns=time,
+        at_most=True,
+    )
+
+
+RULES: tuple[Rule, ...] = (opaque_operators,)

@@ -1,0 +1,191 @@
+"""Groups of the ledger that got slower, by the cause that the evidence shows, or without one.
+
+A step can be faster as a whole and have parts that lost: each of these is worth as much as another
+gain. A group counts where it lost noticeably against itself and against the step, and where the
+ledger is sure of it.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.layout_copies import LAYOUT_KERNEL
+from profiler_core.analysis.ledger.folding import FoldedGroup, fold
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.units import format_count, format_duration
+
+# What the profiled steps of two runs differ by without a reason: a few per cent of a group.
+_LEAST_OF_GROUP = 0.1
+_LEAST_OF_STEP = 0.003  # of one line of equal groups
+_LEAST_TOGETHER = 0.01  # of the step, all groups of one cause
+_SHOWN = 3  # groups in the evidence
+_SURE = ("high", "medium")
+
+_FAST_ATTENTION = re.compile(r"flash_(?:fwd|bwd)|pytorch_flash|sdpa_sm\d+_flash|cudnn.*sdpa", re.I)
+_OTHER_ATTENTION = re.compile(r"fmha_cutlass|efficient_attention", re.I)
+_ATOMIC = re.compile(r"tl\.atomic_add\(")
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """Why groups got slower, how that is seen, and what to do."""
+
+    key: str
+    title: str
+    advice: str
+    is_cause: Callable[[Facts, FusionGroup], bool]
+
+
+def _adds_with_atomics(facts: Facts, group: FusionGroup) -> bool:
+    """A kernel of Inductor's own that adds into shared cells, which the baseline's do in order."""
+    return any(_ATOMIC.search(facts.source_of(kernel.name)) for kernel in group.candidate.kernels)
+
+
+def _left_the_fast_attention(_: Facts, group: FusionGroup) -> bool:
+    """Attention of one kind of kernel in the baseline, and of a slower kind, or in parts, here."""
+    before = " ".join(k.name for k in group.baseline.kernels if k.category == "attention")
+    after = " ".join(k.name for k in group.candidate.kernels)
+    if not before:
+        return False
+    is_still = any(k.category.endswith("attention") for k in group.candidate.kernels)
+    was_fast, is_fast = _FAST_ATTENTION.search(before), _FAST_ATTENTION.search(after)
+    return not is_still or bool(was_fast and not is_fast and _OTHER_ATTENTION.search(after))
+
+
+def _copies_layouts(_: Facts, group: FusionGroup) -> bool:
+    """Layout kernels that the baseline's side does without."""
+    before, after = (
+        sum(k.time_ns for k in side.kernels if LAYOUT_KERNEL.search(k.name)) / max(1, n)
+        for side, n in zip((group.baseline, group.candidate), group.n_steps, strict=True)
+    )
+    return after - before > 0.5 * max(0.0, group.delta_ns)
+
+
+_CAUSES: tuple[_Cause, ...] = (
+    _Cause(
+        "slower_by_atomics",
+        "Kernels that add with atomics are slower than what they replace.",
+        "Where a table is small (a bias by distance, few classes), look it up by a product with a "
+        "one-hot matrix, whose gradient is a product too; else keep this lookup and its gradient "
+        "out of the compiled part (torch.compiler.disable).",
+        _adds_with_atomics,
+    ),
+    _Cause(
+        "slower_attention",
+        "Attention left its fast path.",
+        "Where it is handed a mask: pass none that the operator can know by itself "
+        "(is_causal=True, or none where nothing is masked), and other masks by flex_attention. "
+        "Without one: 16 bits, which flash attention takes.",
+        _left_the_fast_attention,
+    ),
+    _Cause(
+        "slower_by_layouts",
+        "Layout conversions make groups slower than in the baseline.",
+        "Keep model and inputs in memory_format=torch.channels_last, or set "
+        "torch._inductor.config.layout_optimization = False.",
+        _copies_layouts,
+    ),
+)
+
+
+def slower_by(cause: _Cause) -> Rule:
+    """The rule for the groups with this cause and none before it in the table."""
+
+    def rule(facts: Facts) -> Finding | None:
+        lines = [line for line in _lost(facts) if _cause_of(facts, line) is cause]
+        return _finding(facts, lines, cause.key, cause.title, cause.advice)
+
+    return rule
+
+
+def slower_groups(facts: Facts) -> Finding | None:
+    """Groups that got slower, and nothing in the files says why."""
+    lines = [line for line in _lost(facts) if _cause_of(facts, line) is None]
+    return _finding(
+        facts,
+        lines,
+        "slower_groups",
+        "Parts of the step are slower than in the baseline.",
+        "No cause is seen in the files. Open these groups on Fusion: kernels and generated code of "
+        "both sides stand beside each other.",
+    )
+
+
+def _finding(
+    facts: Facts, lines: list[FoldedGroup], key: str, title: str, advice: str
+) -> Finding | None:
+    lost = facts.pace * sum(line.delta_ns for line in lines)
+    if not lines or lost < _LEAST_TOGETHER * facts.step_ns:
+        return None
+    lines.sort(key=lambda line: -line.delta_ns)
+    return Finding(
+        key=key,
+        title=title,
+        evidence=f"{_listed(lines)}: {format_duration(lost)} per step more "
+        f"({facts.share_text(lost)} of the step). {_kernels(lines[0])}",
+        advice=advice,
+        page="fusion",
+        at_stake_ns=lost,
+    )
+
+
+def _listed(lines: list[FoldedGroup]) -> str:
+    parts = [
+        f"{line.title[:70]}{_place(line)} {format_duration(line.baseline_ns)} → "
+        f"{format_duration(line.candidate_ns)}"
+        for line in lines[:_SHOWN]
+    ]
+    n_further = len(lines) - _SHOWN
+    return "; ".join(parts) + (
+        f"; and {format_count(n_further)} more kinds of groups" if n_further > 0 else ""
+    )
+
+
+def _kernels(line: FoldedGroup) -> str:
+    """The longest kernel of either side of the line that lost most, with how many there are."""
+    sides = []
+    for side in (line.first.baseline, line.first.candidate):
+        longest = max(side.kernels, key=lambda kernel: kernel.time_ns, default=None)
+        if longest is None:
+            return ""
+        n = len(side.kernels)
+        sides.append(f"{longest.name[:60]}{f' and {n - 1} more' if n > 1 else ''}")
+    return f"Of the first: {' → '.join(sides)}."
+
+
+def _place(line: FoldedGroup) -> str:
+    return f" ({line.first.sources[0][0]})" if line.first.sources else ""
+
+
+def _lost(facts: Facts) -> list[FoldedGroup]:
+    """Lines of equal groups that got noticeably slower, and of which the ledger is sure."""
+    if facts.ledger is None or not facts.on_gpu or not facts.is_compiled:
+        return []
+    least = _LEAST_OF_STEP * facts.step_ns
+    return [
+        line
+        for line in fold([group for group in facts.ledger.groups if group.kind == "matched"])
+        if line.delta_ns >= max(least, _LEAST_OF_GROUP * line.baseline_ns)
+        and all(group.confidence in _SURE for group in line.groups)
+    ]
+
+
+def _cause_of(facts: Facts, line: FoldedGroup) -> _Cause | None:
+    """The first cause of the table that holds for most of the line's loss."""
+    return next(
+        (
+            cause
+            for cause in _CAUSES
+            if _share(cause.is_cause(facts, group) for group in line.groups) > 0.5
+        ),
+        None,
+    )
+
+
+def _share(answers: Iterable[bool]) -> float:
+    told = list(answers)
+    return sum(told) / len(told)
+
+
+RULES: tuple[Rule, ...] = (*(slower_by(cause) for cause in _CAUSES), slower_groups)

@@ -1,0 +1,129 @@
+"""Parts of a step that got slower, with the cause that the files show: captures, or one cut."""
+
+from dataclasses import replace
+from functools import cache
+
+import polars as pl
+import pytest
+
+from profiler_core.analysis.finding_rules.opaque_operators import opaque_operators
+from profiler_core.analysis.finding_rules.regressions import RULES as REGRESSIONS
+from profiler_core.analysis.finding_rules.zero_tangents import zero_tangents
+from profiler_core.analysis.ledger.result import KernelTime
+from profiler_core.session.comparison import Comparison
+from tests.analysis.test_findings import BERT, RESNET, TRAINING, facts
+from tests.larger import JUDGE_PAIRS, unpacked
+
+
+def regressed(one):
+    return {finding.key: finding for rule in REGRESSIONS if (finding := rule(one)) is not None}
+
+
+@cache
+def t5():
+    folder = unpacked(JUDGE_PAIRS) / "t5_training"
+    return Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+
+
+def test_a_gradient_by_atomics():
+    """T5's bias by distance: 524 288 additions into 32 x 8 cells, in the generated code."""
+    found = {finding.key: finding for finding in t5().findings}
+    finding = found["slower_by_atomics"]
+    code = t5().candidate.code
+    adding = {
+        name
+        for graph in code.graphs
+        for name, kernel in graph.kernels.items()
+        if "tl.atomic_add" in kernel.source
+    }
+    assert adding
+    # By hand: what groups with these kernels lost, per step.
+    groups = [
+        group
+        for group in t5().ledger.of_kind("matched")
+        if adding & {kernel.name for kernel in group.candidate.kernels}
+    ]
+    lost = sum(max(0.0, group.delta_ns) for group in groups)
+    assert finding.at_stake_ns == pytest.approx(lost, rel=0.1)
+    assert "one-hot" in finding.advice
+    assert "slower_by_atomics" not in regressed(facts(*TRAINING))
+
+
+def test_attention_in_parts_names_the_kernels_of_both_sides():
+    """BERT: eager has a fused kernel in each layer, Inductor products and a softmax."""
+    finding = regressed(facts(*BERT))["slower_attention"]
+    assert finding.at_stake_ns == pytest.approx(166e3, rel=0.1)
+    assert "fmha_cutlassF" in finding.evidence
+    assert "is_causal" in finding.advice
+    assert regressed(facts(*RESNET)) == {}
+
+
+def test_a_group_that_the_ledger_is_not_sure_of_is_no_regression():
+    one = facts(*BERT)
+    groups = tuple(replace(group, confidence="low") for group in one.ledger.groups)
+    assert regressed(replace(one, ledger=replace(one.ledger, groups=groups))) == {}
+
+
+def test_layout_kernels_that_the_baseline_does_without():
+    """A small network's slower groups, with cuDNN's kernel in the place of their longest one."""
+    one = facts("dynshape/reduce-overhead", "dynshape/eager")
+
+    def edited(group):
+        longest = max(group.candidate.kernels, key=lambda k: k.time_ns, default=None)
+        kernels = tuple(
+            KernelTime("void tensorTransformGeneric<float>", k.category, k.n, k.time_ns)
+            if k is longest
+            else k
+            for k in group.candidate.kernels
+        )
+        return replace(group, candidate=replace(group.candidate, kernels=kernels))
+
+    groups = tuple(map(edited, one.ledger.groups))
+    without = regressed(one)
+    found = regressed(replace(one, ledger=replace(one.ledger, groups=groups)))
+    assert set(without) == {"slower_groups"}
+    assert set(found) == {"slower_by_layouts"}
+    assert found["slower_by_layouts"].at_stake_ns == without["slower_groups"].at_stake_ns
+
+
+def test_an_operator_that_compiling_cannot_open():
+    """The capture's linear layers under the name of the encoder's fused operator."""
+    one = facts(*BERT)
+    assert opaque_operators(one) is None
+    name = (
+        pl.col("name")
+        .cast(pl.String)
+        .str.replace("^aten::addmm$", "aten::_native_multi_head_attention")
+    )
+    name = name.str.replace("^aten::mm$", "aten::_native_multi_head_attention")
+    ops = one.trace.ops.with_columns(name.cast(pl.Categorical))
+    finding = opaque_operators(replace(one, trace=replace(one.trace, ops=ops)))
+    assert "_native_multi_head_attention" in finding.evidence
+    assert finding.advice.startswith("torch.backends.mha.set_fastpath_enabled(False)")
+    assert 0 < finding.at_stake_ns <= one.step_ns
+
+
+def test_zeros_for_gradients_that_nobody_uses():
+    one = facts(*TRAINING)
+    assert zero_tangents(one) is None
+    first, *others = one.ledger.groups
+    fill = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>"
+    n, time_ns = 3 * first.n_steps[1], 60_000 * first.n_steps[1]
+    fills = replace(
+        first,
+        kind="unmatched",
+        phase="backward",
+        baseline=replace(first.baseline, operators=(), kernels=(), n_kernels=0, time_ns=0),
+        candidate=replace(
+            first.candidate,
+            kernels=(KernelTime(fill, "elementwise", n, time_ns),),
+            n_kernels=n,
+            time_ns=time_ns,
+        ),
+    )
+    edited = replace(one, ledger=replace(one.ledger, groups=(fills, *others)))
+    finding = zero_tangents(edited)
+    assert finding.at_stake_ns == pytest.approx(60_000)
+    assert finding.evidence.startswith("3 fills in the backward")
+    forward = replace(one.ledger, groups=(replace(fills, phase="forward"), *others))
+    assert zero_tangents(replace(one, ledger=forward)) is None
