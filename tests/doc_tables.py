@@ -26,6 +26,7 @@ from profiler_core.answers.record import Meaning
 from profiler_core.capture.child.backends import BACKENDS
 from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
+from profiler_core.capture.sweep.parameters import PARAMETERS, parameter
 from profiler_core.cli import audit, capture_answer, capture_sweep, doctor, export, run
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -84,6 +85,19 @@ def options_table():
         )
     head = ("option", "value", "default", "what it does", "on the page", "for agents, run.json")
     return _table(head, rows)
+
+
+def sweep_table():
+    """One row for each option that a sweep can vary."""
+    rows = [
+        (
+            f"`{entry.name}`" + "".join(f" (or `{alias}`)" for alias in entry.aliases[:1]),
+            f"`{entry.example}`",
+            entry.sets,
+        )
+        for entry in (*PARAMETERS.values(), parameter("option.KEY"))
+    ]
+    return _table(("option", "values", "what is set"), rows)
 
 
 _ACTIONS = {
@@ -196,6 +210,7 @@ TABLES = {
     **{("json.md", name): partial(record_table, record) for name, record in _RECORDS.items()},
     ("backends.md", "backends"): backends_table,
     ("capture.md", "options"): options_table,
+    ("sweeps.md", "options"): sweep_table,
 }
 
 

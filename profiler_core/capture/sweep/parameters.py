@@ -28,9 +28,11 @@ class Parameter:
     name: str  # on the command line and in run.json
     label: str  # for people
     example: str
+    sets: str  # what it sets, for docs/sweeps.md
     read: Callable[[str], Value]
     apply: Callable[[CaptureSpec, Value], CaptureSpec]
     series: Callable[[VariantSpec], str] = lambda variant: variant.label
+    aliases: tuple[str, ...] = ()  # taken for its name
 
 
 def parameter(name: str) -> Parameter:
@@ -178,74 +180,72 @@ def _workload_option(name: str) -> Parameter:
             )
         return replace(spec, options=(*spec.options, (key, str(value))))
 
-    return Parameter(name, key, "2,4,8", _number_or_text, apply)
+    return Parameter(name, key, "2,4,8", _OF_THE_BUILDER, _number_or_text, apply)
 
 
 _DYNAMIC = {"automatic": None, "dynamic": True, "static": False}
 _LAYOUT = {"contiguous": False, "channels_last": True}
 _FULLGRAPH = {"no": False, "yes": True}
 _STEP = ("inference", "training")
+_OF_THE_BUILDER = "an argument of the workload's builder, or of your own function"
+_EVERY = "of every variant"
+_COMPILED = "of compiled variants"
+_ONE = "of the one compiled variant"
 
 PARAMETERS: dict[str, Parameter] = {
     entry.name: entry
     for entry in (
         Parameter(
-            "batch-size", "batch size", "1,8,32,128", _whole("batch size"), _field("batch_size")
+            "batch-size", "batch size", "1,8,32,128", "the batch size",
+            _whole("batch size"), _field("batch_size"), aliases=("batch",),
         ),
         Parameter(
-            "shape",
-            "input shape",
-            "8x3x128x128,8x3x256x256",
-            _shape,
-            _field("shapes", lambda value: parse_shapes(str(value))),
+            "shape", "input shape", "8x3x128x128,8x3x256x256", "the input shape, batch included",
+            _shape, _field("shapes", lambda value: parse_shapes(str(value))),
+            aliases=("shapes", "input-shape"),
         ),
         Parameter(
-            "precision",
-            "precision",
-            "fp32,tf32,bf16-autocast",
+            "precision", "precision", "fp32,tf32,bf16-autocast", _EVERY,
             _one_of("precision", PRECISIONS),
-            _variants("precision", {name: name for name in PRECISIONS}),
+            _variants("precision", {name: name for name in PRECISIONS}), aliases=("dtype",),
         ),
         Parameter(
-            "mode",
-            "mode",
-            "default,reduce-overhead,max-autotune",
-            _one_of("mode", MODES),
-            _base,
-            _without_base,
+            "mode", "mode", "default,reduce-overhead,max-autotune", _ONE,
+            _one_of("mode", MODES), _base, _without_base,
         ),
         Parameter(
-            "backend",
-            "backend",
-            "inductor,cudagraphs,aot_eager",
-            _backend,
-            _base_of_backend,
-            _without_base,
+            "backend", "backend", "inductor,cudagraphs,aot_eager", _ONE,
+            _backend, _base_of_backend, _without_base,
         ),
         Parameter(
-            "dynamic",
-            "dynamic shapes",
-            "automatic,dynamic,static",
+            "dynamic", "dynamic shapes", "automatic,dynamic,static", _COMPILED,
             _one_of("choice of dynamic shapes", tuple(_DYNAMIC)),
             _variants("dynamic", _DYNAMIC, _is_compiled),
         ),
         Parameter(
-            "layout",
-            "memory layout",
-            "contiguous,channels_last",
-            _one_of("memory layout", tuple(_LAYOUT)),
-            _variants("channels_last", _LAYOUT),
+            "layout", "memory layout", "contiguous,channels_last", _EVERY,
+            _one_of("memory layout", tuple(_LAYOUT)), _variants("channels_last", _LAYOUT),
+            aliases=("channels-last",),
         ),
         Parameter(
-            "fullgraph",
-            "fullgraph",
-            "no,yes",
+            "fullgraph", "fullgraph", "no,yes", _COMPILED,
             _one_of("choice of fullgraph", tuple(_FULLGRAPH)),
             _variants("fullgraph", _FULLGRAPH, _is_compiled),
         ),
-        Parameter("step", "step", "inference,training", _one_of("step", _STEP), _training),
-        Parameter("ranks", "ranks", "1,2,4", _whole("number of ranks"), _field("ranks")),
-        Parameter("device", "device", "cpu,cuda", str, _field("device")),
-        Parameter("python", "interpreter", "a/bin/python,b/bin/python", str, _field("python")),
+        Parameter(
+            "step", "step", "inference,training", "what a step is",
+            _one_of("step", _STEP), _training,
+        ),
+        Parameter(
+            "ranks", "ranks", "1,2,4", "processes of one step",
+            _whole("number of ranks"), _field("ranks"),
+        ),
+        Parameter("device", "device", "cpu,cuda", "where it runs", str, _field("device")),
+        Parameter(
+            "python", "interpreter", "a/bin/python,b/bin/python",
+            "in which environment it runs: two versions of torch, say",
+            str, _field("python"), aliases=("interpreter",),
+        ),
     )
-}
+}  # fmt: skip
+ALIASES = {alias: entry.name for entry in PARAMETERS.values() for alias in entry.aliases}

@@ -63,17 +63,10 @@ def parse_sweep(text: str) -> Sweep:
 
 def _canonical(name: str) -> str:
     """The canonical name: `batch` and `batch_size` are `batch-size`; `option.KEY` keeps its KEY."""
+    from profiler_core.capture.sweep.parameters import ALIASES  # which sets fields of a spec
+
     head, dot, key = name.strip().partition(".")
     parameter = head.lower().replace("_", "-")
-    return _ALIASES.get(parameter, parameter) + dot + key
-
-
-_ALIASES = {
-    "batch": "batch-size",
-    "shapes": "shape",
-    "input-shape": "shape",
-    "dtype": "precision",
-    "interpreter": "python",
-    "channels-last": "layout",
-    "options": "option",
-}
+    if parameter == "options":
+        parameter = "option"
+    return ALIASES.get(parameter, parameter) + dot + key
