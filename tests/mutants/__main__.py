@@ -67,7 +67,7 @@ def _outcome(mutant: Mutant, copies: SimpleQueue[Path]) -> str:
 def _answer_of_tests(folder: Path, tests: tuple[str, ...]) -> str:
     command = [
         sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
-        "-m", "not gpu and not browser and not matrix and not torch and not shared",
+        "-m", "not gpu and not browser and not matrix and not torch",
         *(f"tests/analysis/{name}" for name in tests),
     ]  # fmt: skip
     try:
