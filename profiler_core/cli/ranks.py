@@ -17,7 +17,7 @@ from profiler_core.answers.encoding import write_json
 from profiler_core.answers.ranks import ranks_answer
 from profiler_core.cli.table import table
 from profiler_core.errors import FusionscopeError
-from profiler_core.ranks.hta.answer import Figure, HtaAnswer
+from profiler_core.ranks.hta.answer import HtaAnswer
 from profiler_core.ranks.hta.process import hta_answer
 from profiler_core.session.job import PlacedJob, compared, jobs_at
 from profiler_core.session.reading import InProcess
@@ -85,7 +85,7 @@ def _hta_text(answer: HtaAnswer) -> str:
             analysis.title,
             analysis.status,
             figure.label,
-            *(_figure(figure, v) for v in (figure.hta, figure.own)),
+            *figure.texts,
         ]
         for analysis in answer.analyses
         for figure in analysis.figures
@@ -98,12 +98,6 @@ def _hta_text(answer: HtaAnswer) -> str:
     ]
     head = ["second opinion", "", "", "HTA", "ours"]
     return "\n".join([source, table(head, rows, n_text=3), *dict.fromkeys(sentences)])
-
-
-def _figure(figure: Figure, value: float | None) -> str:
-    if figure.unit == "ns" or value is None:
-        return format_duration(value)
-    return f"{value:.4g}"
 
 
 class _Shown:

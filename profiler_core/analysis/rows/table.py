@@ -26,6 +26,7 @@ class Cell:
     is_code: bool = False
     is_code_below: bool = False
     note: str = ""  # what it means, for whoever points at it
+    hint: str = ""  # the whole of a name that is cut
     href: str = ""  # a page that it leads to
     url: str = ""  # where there is more about it
 

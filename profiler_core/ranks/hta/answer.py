@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from profiler_core.units import format_count, format_duration, format_share
+
 # agrees: HTA's figures equal our own. differs: they do not, and our own are kept. alone: there is
 # no figure of our own. failed: HTA raised. absent: the trace has no data for it.
 Status = Literal["agrees", "differs", "alone", "failed", "absent"]
@@ -21,6 +23,22 @@ class Figure:
     unit: Unit
     hta: float | None
     own: float | None
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """HTA's and ours, with their unit; an en dash for none."""
+        return self._text(self.hta), self._text(self.own)
+
+    def _text(self, value: float | None) -> str:
+        if value is None:
+            return "–"
+        if self.unit == "ns":
+            return format_duration(value)
+        if self.unit == "share":
+            return format_share(value)
+        if self.unit == "GB/s":
+            return f"{value:.0f} GB/s"
+        return f"rank {value:.0f}" if self.unit == "rank" else format_count(value)
 
     @property
     def agrees(self) -> bool | None:

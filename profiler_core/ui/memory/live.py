@@ -5,15 +5,18 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.memory.live import LiveSet
+from profiler_core.analysis.memory.live import LiveRow, LiveSet
 from profiler_core.analysis.memory.snapshot import SnapshotLive
+from profiler_core.analysis.rows.table import Cell, Table, text_row
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.memory_icicle import memory_icicle
 from profiler_core.figures.names import short_kernel_name
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.memory.data import Remembered
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
+from profiler_core.ui.table import show_table
 from profiler_core.units import format_bytes, format_count, format_share
 
 _ROWS = 10
@@ -32,7 +35,7 @@ def show_live(runs: Sequence[Remembered]) -> None:
         with column:
             st.html(f"<h3 class=fs-h>{escape(run.label)}</h3>")
             if run.report.live is not None:
-                st.html(_operators(run.report.live))
+                _show_operators(run.report.live)
             history = run.report.history
             if history is not None and any(origin.path for origin, _, _ in history.live.rows):
                 st.html(
@@ -51,31 +54,27 @@ def _sum(live: SnapshotLive) -> str:
     return f"{format_bytes(step_bytes)} of {format_bytes(live.peak_bytes)} asked for"
 
 
-def _operators(live: LiveSet) -> str:
+def _show_operators(live: LiveSet) -> None:
+    if not live.rows:
+        show_notes(["Nothing: the peak was there before the steps."])
+        return
     step_bytes = live.peak_bytes - live.before_bytes
-    rows = ""
-    for row in live.rows[:_ROWS]:
-        origin = " · ".join(part for part in (row.module, row.source) if part)
-        below = f"<small>{escape(origin)}</small>" if origin else ""
-        name = clipped(short_kernel_name(row.operator, 60), 48)
-        rows += (
-            f'<tr><th scope=row title="{escape(row.operator)}">{escape(name)}{below}</th>'
-            f"<td>{format_count(row.n)}</td><td>{format_bytes(row.bytes)}</td>"
-            f"<td>{format_share(row.bytes / step_bytes if step_bytes else None)}</td></tr>"
-        )
+
+    def numbers(rows: Sequence[LiveRow]) -> tuple[Cell, ...]:
+        n_bytes = sum(row.bytes for row in rows)
+        share = n_bytes / step_bytes if step_bytes else None
+        n = format_count(sum(row.n for row in rows))
+        return text_row(n, format_bytes(n_bytes), format_share(share))
+
+    rows = [(_operator(row), *numbers([row])) for row in live.rows[:_ROWS]]
     rest = live.rows[_ROWS:]
     if rest:
-        rest_bytes = sum(row.bytes for row in rest)
-        rows += (
-            f"<tr><th scope=row>{len(rest)} more</th>"
-            f"<td>{format_count(sum(row.n for row in rest))}</td>"
-            f"<td>{format_bytes(rest_bytes)}</td>"
-            f"<td>{format_share(rest_bytes / step_bytes if step_bytes else None)}</td></tr>"
-        )
-    if not live.rows:
-        return "<p class=fs-note>Nothing: the peak was there before the steps.</p>"
-    return (
-        "<div class=fs-scroll><table class='fs-t fs-opened'><thead><tr><th>made for</th>"
-        "<th class=fs-nowrap>buffers</th><th>bytes</th><th>share</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+        rows.append((Cell(f"{len(rest)} more"), *numbers(rest)))
+    heads = ("made for", "buffers", "bytes", "share")
+    show_table(Table(heads, tuple(rows)), "fs-opened", named=True)
+
+
+def _operator(row: LiveRow) -> Cell:
+    origin = " · ".join(filter(None, (row.module, row.source)))
+    name = clipped(short_kernel_name(row.operator, 60), 48)
+    return Cell(name, below=(origin,) if origin else (), hint=row.operator)

@@ -6,11 +6,14 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.memory.segments import Segments
+from profiler_core.analysis.rows.table import Table, text_row
 from profiler_core.figures.memory_segments import MOST_SEGMENTS, memory_segments
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.memory.data import Remembered
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
+from profiler_core.ui.table import show_table
 from profiler_core.units import format_bytes, format_count, format_share
 
 
@@ -29,7 +32,8 @@ def show_segments(runs: Sequence[Remembered]) -> None:
         if segments is None:
             continue
         with column:
-            st.html(f"<h3 class=fs-h>{escape(run.label)}</h3>{_parts(segments)}")
+            st.html(f"<h3 class=fs-h>{escape(run.label)}</h3>")
+            _show_parts(segments)
             show_figure(
                 memory_segments(segments, run.number, colors()),
                 key=f"memory_segments_{run.number}",
@@ -38,30 +42,30 @@ def show_segments(runs: Sequence[Remembered]) -> None:
             n_more = len(segments.segments) - MOST_SEGMENTS
             if n_more > 0:
                 words = "smaller segment is" if n_more == 1 else "smaller segments are"
-                st.html(f"<p class=fs-note>{n_more} {words} not drawn.</p>")
+                show_notes([f"{n_more} {words} not drawn."])
 
 
-def _parts(segments: Segments) -> str:
+def _show_parts(segments: Segments) -> None:
     total = segments.reserved_bytes or 1
-    parts = [
+    parts = (
         ("in use", segments.allocated_bytes),
         ("free, locked in by neighbours", segments.split_free_bytes),
         ("free, whole segments (empty_cache gives them back)", segments.whole_free_bytes),
         ("free, in private pools (kept for the next replay)", segments.private_free_bytes),
-    ]
-    rows = "".join(
-        f"<tr><th scope=row>{escape(name)}</th><td>{format_bytes(size)}</td>"
-        f"<td>{format_share(size / total)}</td></tr>"
+    )
+    rows = tuple(
+        text_row(name, format_bytes(size), format_share(size / total))
         for name, size in parts
         if size
     )
+    show_table(Table((), rows), "fs-opened", named=True)
     pools = ", ".join(
         f"{pool.name} {format_bytes(pool.reserved_bytes)} in {format_count(pool.n_segments)}"
         for pool in segments.pools[:6]
     )
-    return (
-        f"<table class='fs-t fs-opened'><tbody>{rows}</tbody></table>"
-        f"<p class=fs-note>{format_bytes(segments.reserved_bytes)} reserved. Pools and their "
-        f"segments: {escape(pools)}. Largest free block: "
-        f"{format_bytes(segments.largest_free_bytes)}.</p>"
+    show_notes(
+        [
+            f"{format_bytes(segments.reserved_bytes)} reserved. Pools and their segments: {pools}. "
+            f"Largest free block: {format_bytes(segments.largest_free_bytes)}."
+        ]
     )

@@ -1,16 +1,18 @@
 """HolisticTraceAnalysis asked the same questions: its figures beside ours, each with its source."""
 
 from collections.abc import Sequence
-from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.rows.table import Table, text_row
 from profiler_core.errors import FusionscopeError
-from profiler_core.ranks.hta.answer import Figure, HtaAnalysis, HtaAnswer, Status
+from profiler_core.markup import render
+from profiler_core.ranks.hta.answer import HtaAnalysis, HtaAnswer, Status
 from profiler_core.ranks.hta.process import hta_answer
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.ranks.data import ChosenJob
-from profiler_core.units import format_count, format_duration, format_share
+from profiler_core.ui.table import show_table
 
 _STATES: dict[Status, tuple[str, str]] = {
     "agrees": ("agrees with ours", "fs-live"),
@@ -35,22 +37,16 @@ def show_hta(jobs: Sequence[ChosenJob]) -> None:
         with st.spinner("Asking HTA …"):
             answer = _answer(last_job, baseline)
     except FusionscopeError as error:
-        st.html(f"<p class=fs-note>{escape(error.problem)} {escape(error.remedy)}</p>")
+        show_notes([f"{error.problem} {error.remedy}"])
         return
-    ranks = ", ".join(str(rank) for rank in answer.ranks)
+    ranks = f"rank{'s' if len(answer.ranks) > 1 else ''} {', '.join(map(str, answer.ranks))}"
     source = answer.version or "not installed"
-    st.html(
-        f"<p class=fs-note>{escape(last_job.label)} · rank{'s' if len(answer.ranks) > 1 else ''} "
-        f"{ranks} · source: {escape(source)}"
-        + (f"<br>{escape(answer.problem)}" if answer.problem else "")
-        + "</p>"
-    )
+    show_notes([f"{last_job.label} · {ranks} · source: {source}", *filter(None, [answer.problem])])
     for analysis in answer.analyses:
         if analysis.status != "absent":
             _show(analysis)
-    for absent in answer.analyses:
-        if absent.status == "absent":
-            st.html(f"<p class=fs-note>{escape(absent.title)}: {escape(absent.sentence)}</p>")
+    absent = [analysis for analysis in answer.analyses if analysis.status == "absent"]
+    show_notes(f"{analysis.title}: {analysis.sentence}" for analysis in absent)
 
 
 def show_counters(jobs: Sequence[ChosenJob]) -> None:
@@ -79,38 +75,10 @@ def _answer(chosen_job: ChosenJob, baseline: ChosenJob | None) -> HtaAnswer:
 def _show(analysis: HtaAnalysis) -> None:
     word, kind = _STATES[analysis.status]
     with st.expander(f"{analysis.title} · {word}", type="compact"):
-        st.html(
-            f"<p class=fs-note><span class='fs-state {kind}'>{word}</span> "
-            f"<span class=fs-mono>{escape(analysis.call)}</span> {escape(analysis.sentence)}<br>"
-            f"{escape(analysis.meaning)}</p>"
-            + (_table(analysis.figures[:_MOST_FIGURES]) if analysis.figures else "")
-            + (
-                f"<p class=fs-note>… and {len(analysis.figures) - _MOST_FIGURES} more.</p>"
-                if len(analysis.figures) > _MOST_FIGURES
-                else ""
-            )
-        )
-
-
-def _table(figures: Sequence[Figure]) -> str:
-    body = "".join(
-        f"<tr><th scope=row>{escape(figure.label)}</th><td>{_text(figure, figure.hta)}</td>"
-        f"<td>{_text(figure, figure.own)}</td></tr>"
-        for figure in figures
-    )
-    return (
-        "<div class=fs-scroll><table class=fs-t style='max-width:640px'><thead>"
-        f"<tr><th></th><th>HTA</th><th>ours</th></tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-def _text(figure: Figure, value: float | None) -> str:
-    if value is None:
-        return "–"
-    if figure.unit == "ns":
-        return format_duration(value)
-    if figure.unit == "share":
-        return format_share(value)
-    if figure.unit == "GB/s":
-        return f"{value:.0f} GB/s"
-    return f"rank {value:.0f}" if figure.unit == "rank" else format_count(value)
+        st.html(render("page/hta.html", analysis=analysis, word=word, kind=kind))
+        shown = analysis.figures[:_MOST_FIGURES]
+        if shown:
+            rows = tuple(text_row(figure.label, *figure.texts) for figure in shown)
+            show_table(Table(("", "HTA", "ours"), rows), named=True, width_px=640)
+        n_more = len(analysis.figures) - len(shown)
+        show_notes([f"… and {n_more} more."] if n_more else [])

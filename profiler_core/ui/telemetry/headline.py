@@ -19,11 +19,10 @@ def show_headline(recorded: Recorded) -> None:
     judged = tuple(fairness for _, fairness in recorded.pairs)
     title = state_of_gpu(judged, other_workloads=bool(unlike), alone=(first.label, first.telemetry))
     unfair = any(fairness.fair is False for fairness in judged)
-    lines = [
-        # "Not a fair comparison" is what the title says.
-        (statement.grounds if fairness.fair is False else statement.sentence)
-        for fairness in judged
-        if (statement := fairness_statement(fairness))
+    statements = [(fairness, fairness_statement(fairness)) for fairness in judged]
+    lines = [  # "Not a fair comparison" is what the title says
+        statement.grounds if fairness.fair is False else statement.sentence
+        for fairness, statement in statements
     ]
     if not judged:
         lines = [clock_sentence(first.telemetry), phase_sentence(first.telemetry)]
@@ -32,7 +31,7 @@ def show_headline(recorded: Recorded) -> None:
         "nothing of what compiling did."
         for label in unlike
     ]
-    show_claim(entry_facts(first.entry), title, lines, bad=unfair)
+    show_claim(entry_facts(first.entry), title, dict.fromkeys(lines), bad=unfair)
 
 
 def _unlike(recorded: Recorded) -> list[str]:

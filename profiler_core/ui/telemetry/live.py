@@ -10,14 +10,17 @@ from typing import Any
 
 import streamlit as st
 
+from profiler_core.analysis.rows.table import Table, text_row
 from profiler_core.analysis.telemetry.clock_events import clock_events
 from profiler_core.capture.telemetry.sources import Gpus, find_gpus
 from profiler_core.figures.telemetry_live import telemetry_live
 from profiler_core.ui.charts import show_figure
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.server import is_local_server
 from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.style import colors
+from profiler_core.ui.table import show_table
 from profiler_core.units import format_bytes
 
 REFRESH_S = 1.0
@@ -63,7 +66,7 @@ def _look() -> None:
                 key=f"telemetry_live_{index}",
                 alt=f"Utilisation and power of GPU {index} in the last two minutes.",
             )
-    st.html(_processes(samples))
+    _show_processes(samples)
 
 
 @st.cache_resource(ttl=60, show_spinner=False)
@@ -119,21 +122,21 @@ def _number(value: float | None, unit: str) -> str:
     return "–" if value is None else f"{value:.0f} {unit}"
 
 
-def _processes(samples: list[dict[str, Any]]) -> str:
-    rows = []
-    for sample in samples:
-        for pid, memory in sorted((sample["process_memory_bytes"] or {}).items()):
-            rows.append(
-                f"<tr><td>{sample['gpu_index']}</td><td>{escape(pid)}</td>"
-                f"<td>{escape(process_name(int(pid), is_local=is_local_server()))}</td>"
-                f"<td>{format_bytes(memory)}</td></tr>"
-            )
-    if not rows:
-        return "<p class=fs-note>No process computes on these GPUs.</p>"
-    return (
-        "<div class=fs-scroll><table class='fs-t fs-told'><thead><tr><th>GPU</th><th>Process</th>"
-        f"<th>Name</th><th>Memory</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+def _show_processes(samples: list[dict[str, Any]]) -> None:
+    rows = tuple(
+        text_row(
+            str(sample["gpu_index"]),
+            pid,
+            process_name(int(pid), is_local=is_local_server()),
+            format_bytes(memory),
+        )
+        for sample in samples
+        for pid, memory in sorted((sample["process_memory_bytes"] or {}).items())
     )
+    if rows:
+        show_table(Table(("GPU", "Process", "Name", "Memory"), rows), "fs-told")
+    else:
+        show_notes(["No process computes on these GPUs."])
 
 
 def process_name(pid: int, *, is_local: bool, proc: Path = Path("/proc")) -> str:
