@@ -1,0 +1,74 @@
+"""Templates escape what is put into them, whatever it is."""
+
+from pathlib import Path
+
+import pytest
+from jinja2 import UndefinedError
+
+from profiler_core.analysis.rows.table import Cell, Change, Table
+from profiler_core.analysis.wording.sentence import Statement, Strong, clause, ended, listed
+from profiler_core.markup import breakable, phrase, render
+
+EVIL = '<script>alert("1")</script>'
+TEMPLATES = Path(__file__).parents[1] / "profiler_core" / "templates"
+
+
+def test_a_file_s_name_breaks_between_its_words():
+    assert breakable("small_cpu.eager") == "small_<wbr>cpu.<wbr>eager"
+    assert breakable("reduce-overhead") == "reduce-overhead"
+    assert breakable("_x_") == "_x_"
+
+
+def test_markup_in_a_name_stays_text():
+    assert breakable("a_<b>x") == "a_&lt;b&gt;x"
+    assert phrase((Strong("<b>"), " is fast")) == "<em>&lt;b&gt;</em> is fast"
+
+
+def test_every_field_of_a_table_is_escaped():
+    cell = Cell(
+        EVIL, "worse", Change(EVIL, "better", EVIL), below=(EVIL,), note=EVIL, hint=EVIL, url=EVIL,
+    )  # fmt: skip
+    table = Table((EVIL,), ((cell, Cell(EVIL, href=EVIL)),), meanings=(EVIL,))
+    html = render(
+        "page/table.html", table=table, kind="", named=True, width_px=0, badges=[]
+    )  # fmt: skip
+    assert "<script" not in html
+    assert html.count("&lt;script") == 11
+
+
+def test_a_headline_is_escaped():
+    html = render(
+        "page/headline.html",
+        facts=[EVIL], title=(Strong(EVIL), EVIL), lines=[EVIL], warnings=[EVIL], is_bad=True,
+    )  # fmt: skip
+    assert "<script" not in html
+    assert html.count("&lt;script") == 5
+
+
+def test_a_value_that_a_template_lacks_is_an_error():
+    with pytest.raises(UndefinedError):
+        render("page/hta.html", word="agrees")
+
+
+def test_no_template_takes_text_for_markup():
+    """`safe` is for attributes that stand in the template itself."""
+    for path in TEMPLATES.rglob("*.html"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            for before in line.split("| safe")[:-1]:
+                assert before.rstrip().endswith(("'", '"')), f"{path.name}: {line}"
+
+
+def test_a_statement_is_one_sentence_or_a_heading_with_its_grounds():
+    said = Statement((Strong("a"), " is fast"), "it takes 1 ms.")
+    assert said.sentence == "a is fast: it takes 1 ms."
+    assert (phrase(said.heading), said.grounds) == ("<em>a</em> is fast.", "It takes 1 ms.")
+    assert Statement(("a",)).sentence == "a."
+
+
+def test_words_are_listed_as_they_are_read_aloud():
+    assert [listed(words) for words in ([], ["1"], ["1", "2"], ["1", "2", "3"])] == [
+        "", "1", "1 and 2", "1, 2 and 3"
+    ]  # fmt: skip
+    assert (ended("no GPU"), ended("No GPU."), clause("No GPU.")) == (
+        "no GPU.", "No GPU.", "No GPU"
+    )  # fmt: skip
