@@ -108,19 +108,20 @@ def _names(
     everything: dict[str, Entry],
     chosen: dict[str, Entry],
 ) -> list[str]:
-    """What is chosen is called as on the page."""
+    """What is chosen is called as on the page; far from its comparison with its workload."""
     labels = dict(zip(near, labels_of(list(near.values())), strict=True))
-    if len(chosen) > 1:
-        labels |= dict(zip(chosen, labels_of(list(chosen.values())), strict=True))
-    return [labels.get(key) or _far_name(everything[key]) for key in options]
-
-
-def _far_name(entry: Entry) -> str:
-    """A run of another comparison: the name that it was given, else its workload and variant."""
-    run = entry.run
-    if run.variant and run.name:
-        return run.name
-    return f"{run.workload or entry.path.parent.name} · {entry.variant}"
+    on_page = dict(zip(chosen, labels_of(list(chosen.values())), strict=True))
+    if len(chosen) > 1 and set(chosen) <= set(near):
+        labels |= on_page
+    one_workload = len({entry.run.workload for entry in chosen.values()}) == 1
+    for key, entry in everything.items():
+        workload = entry.run.workload or entry.path.parent.name
+        if key not in on_page:
+            labels.setdefault(key, f"{workload} · {entry.variant}")
+        else:  # labels of several workloads name them
+            label = on_page[key]
+            labels.setdefault(key, f"{workload} · {label}" if one_workload else label)
+    return [labels[key] for key in options]
 
 
 def unique_labels(labels: dict[str, str]) -> dict[str, str]:

@@ -120,7 +120,7 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-kernels th:nth-child(2) { width:4.6em; }
 .fs-kernels th:nth-child(3) { width:5.6em; }
 .fs-told td, .fs-told th, .fs-nodes td, .fs-nodes th { text-align:left; }
-.fs-told td:last-child, td.fs-nowrap, .fs-t th.fs-nowrap { white-space:nowrap;
+.fs-told td:last-child, td.fs-nowrap, .fs-t.fs-buffers th:nth-child(2) { white-space:nowrap;
   overflow-wrap:normal; }
 .fs-wide { min-width:20ch; }
 .fs-free { overflow-wrap:anywhere; min-width:22ch; }

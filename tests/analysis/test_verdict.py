@@ -62,8 +62,9 @@ def test_the_interval_of_a_slowdown_is_of_how_much_longer_a_step_takes():
 
 
 def test_a_ratio_that_rounds_to_one_is_never_a_gain():
-    found = verdict(timed(10_000_000, "eager"), timed(9_990_000))
+    found = verdict(timed(10_000_000, "eager"), timed(9_990_000, first_call_ns=1_000_000_000))
     assert found.kind == "no_difference"
+    assert any(sentence.endswith("; it never pays for itself.") for sentence in found.details)
     assert "rounds to 1.00" in found.headline
 
 
@@ -335,8 +336,9 @@ def test_a_compiled_baseline_of_unknown_cost_leaves_no_break_even():
     assert rows["Break-even steps"].word(1) == "not known"
 
 
-def test_the_first_call_of_an_eager_baseline_is_no_compile_time():
-    baseline = timed(20_000_000, "eager", first_call_ns=9_000_000_000)
+@pytest.mark.parametrize("spec", [{"compile": False}, {}])
+def test_the_first_call_of_an_eager_baseline_is_no_compile_time(spec):
+    baseline = timed(20_000_000, "eager", first_call_ns=9_000_000_000, record={"spec": spec})
     cost, _, rows = break_even(baseline, compiled(10_000_000, "default", 4.0))
     assert (cost.break_even_steps, cost.beyond_baseline_seconds) == (4_000, None)
     assert rows["Compile time"].values == (None, 4e9)

@@ -52,7 +52,9 @@ def test_the_peak_what_bounds_it_and_what_vanished(home):
     assert "Of 204 buffers of together 696 MB per step, default makes 63 of 346 MB" in text
     assert "12 × gelu" in text
     assert "activations.py:89" in text
-    assert "<th class=fs-nowrap>buffers</th>" in text  # beside another run's it is 7 letters wide
+    assert (
+        'class="fs-t fs-opened fs-buffers"' in text
+    )  # its head is 7 letters wide, and stays whole
 
 
 def test_a_replay_names_its_pool_and_says_why_it_has_no_line(home):

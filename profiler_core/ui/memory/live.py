@@ -71,7 +71,7 @@ def _show_operators(live: LiveSet) -> None:
     if rest:
         rows.append((Cell(f"{len(rest)} more"), *numbers(rest)))
     heads = ("made for", "buffers", "bytes", "share")
-    show_table(Table(heads, tuple(rows)), "fs-opened", named=True)
+    show_table(Table(heads, tuple(rows)), "fs-opened fs-buffers", named=True)
 
 
 def _operator(row: LiveRow) -> Cell:
