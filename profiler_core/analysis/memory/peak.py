@@ -34,6 +34,8 @@ def peak_memory(trace: Trace | None, measurement: Measurement | None) -> PeakMem
     if trace is not None and memory_note(trace):
         return PeakMemory()
     curves = memory_curves(trace) if trace is not None else ()
+    if not curves and measurement is not None and measurement.peak_allocated_bytes is not None:
+        return PeakMemory(measurement.peak_allocated_bytes, None, "measured")
     if not curves:
         return PeakMemory()
     return PeakMemory(curves[0].peak_allocated_bytes, curves[0].peak_reserved_bytes, "trace")

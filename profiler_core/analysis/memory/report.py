@@ -40,6 +40,7 @@ class MemoryReport:
     made: pl.DataFrame | None = None  # `allocations`, for the comparison
     segments: Segments | None = None
     history: SnapshotHistory | None = None
+    replays: bool = False  # do its steps replay CUDA graphs, whose pools make no [memory] events?
     no_curve: str | None = None  # why there is none along the steps; one of `notes`
     notes: tuple[str, ...] = ()
 
@@ -48,12 +49,20 @@ class MemoryReport:
         """Held at the peak since before the steps: no compiler changes it.
 
         None on the CPU: Kineto counts there from the profiler's start, so weights are not in it.
+        None beside CUDA graphs too: what their pools hold since before is in no event.
         """
-        if self.curve is not None and self.curve.is_of_cpu:
+        if self.replays or (self.curve is not None and self.curve.is_of_cpu):
             return None
         if self.live is not None:
             return self.live.before_bytes
         return self.history.live.before_bytes if self.history else None
+
+    @property
+    def made_by_step_bytes(self) -> int | None:
+        """Of the peak of the [memory] events, what the step made; None beside CUDA graphs."""
+        if self.live is None or self.replays:
+            return None
+        return self.live.peak_bytes - self.live.before_bytes
 
     @property
     def is_empty(self) -> bool:
@@ -96,6 +105,7 @@ def memory_report(
         made=made,
         segments=segments[0] if segments else None,
         history=history,
+        replays=trace is not None and _replays(trace),
         no_curve=_no_curve(trace, curves),
         notes=tuple(_notes(trace, curves, snapshot, segments, history)),
     )
@@ -116,6 +126,8 @@ def _peaks(
     if curve is not None:
         source = "the [memory] events of the profiled steps"
         return Peaks(curve.peak_reserved_bytes, curve.peak_allocated_bytes, source)
+    if measurement is not None and measurement.peak_allocated_bytes is not None:
+        return Peaks(None, measurement.peak_allocated_bytes, "measured while the steps ran")
     if segments is not None:
         return Peaks(
             segments.reserved_bytes,

@@ -38,7 +38,8 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
     (
         "There before the step",
         "Of the allocated peak, what was held since before the profiled steps: weights, inputs, "
-        "optimizer state. Compiling cannot change it.",
+        "optimizer state. Compiling cannot change it. Not known where steps replay CUDA graphs: "
+        "what their pools hold is in no event.",
         lambda r: r.before_bytes,
         format_bytes,
     ),
@@ -46,7 +47,7 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
         "Made by the step",
         "Of the allocated peak, what the step itself had allocated and not yet freed: activations, "
         "gradients, workspaces.",
-        lambda r: r.live.peak_bytes - r.live.before_bytes if r.live else None,
+        lambda r: r.made_by_step_bytes,
         format_bytes,
     ),
     (

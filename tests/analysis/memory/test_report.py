@@ -1,0 +1,38 @@
+"""Peaks of a run that has a run.json alone, and what a run with CUDA graphs cannot say."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from profiler_core.analysis.memory.peak import peak_memory
+from profiler_core.analysis.memory.report import memory_report
+from profiler_core.model.run import Measurement
+from profiler_core.session.run import Run
+
+SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
+
+
+def test_a_peak_that_run_json_alone_knows():
+    """A Recorder's run on the CPU has an allocated peak, no reserved one, and no [memory] event."""
+    measured = Measurement(peak_allocated_bytes=40_000)
+    report = memory_report(None, measurement=measured)
+    assert (report.peaks.reserved_bytes, report.peaks.allocated_bytes) == (None, 40_000)
+    assert not report.is_empty
+    peak = peak_memory(None, measured)
+    assert (peak.peak_allocated_bytes, peak.source) == (40_000, "measured")
+    assert memory_report(None, measurement=Measurement()).is_empty
+
+
+@pytest.mark.parametrize("mode", ["eager", "default", "reduce-overhead"])
+def test_what_was_there_before_is_not_told_beside_cuda_graphs(mode):
+    """The events of the replaying run know of 5 MB, and 151 MB lie in its graphs' pools."""
+    report = Run.open(SAMPLES / "simplecnn-training" / mode).memory
+    assert report.live is not None
+    if mode == "reduce-overhead":
+        assert report.segments.private_bytes > 100e6
+        assert (report.before_bytes, report.made_by_step_bytes) == (None, None)
+        assert replace(report, replays=False).before_bytes == report.live.before_bytes < 10e6
+    else:
+        assert report.before_bytes == report.live.before_bytes > 50e6
+        assert report.made_by_step_bytes == report.live.peak_bytes - report.live.before_bytes
