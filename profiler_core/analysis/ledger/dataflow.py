@@ -93,6 +93,7 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
     of_libraries = frozenset(library.values())
     first_calls: dict[str, Mapping[str, int]] = {}  # kernel -> placeholder -> argument's place
     computed: dict[int, tuple[str, ...]] = {}
+    filling: dict[int, tuple[str, ...]] = {}  # call -> what a later kernel adds to its result
     for call in graph.calls:
         buffers = [memory.name(a) for a in call.arguments if a not in NO_BUFFER]
         if call.kind not in ("triton", "cpp"):
@@ -106,12 +107,10 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
         written = [buffers[i] for i in definition.written if i < len(buffers)]
         listed = [n for n in call.post_nodes if n in nodes.place and n not in of_libraries]
         listed.sort(key=nodes.place.__getitem__)
-        added_to = {
-            node
-            for i in definition.added
-            if i < len(buffers)
-            for node in contents[i].intersection(listed)
-        }
+        added_to: set[str] = set()
+        for place in definition.added:
+            if place < len(buffers):
+                added_to |= _sums(contents[place], listed, nodes.given)
         ready = frozenset(name for content in contents for name in content) - added_to
         able, constant = _able(listed, ready, of_libraries, nodes.given)
         able |= added_to
@@ -119,21 +118,42 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
         named |= {taken_as[buffer] for buffer in written if buffer in taken_as} | added_to
         stored = _stored(named & able, able, constant, nodes.users, len(set(written)))
         mine = _leading_to(stored, able, ready, nodes.given)
-        if not mine and _is_added_to(graph.calls[call.index + 1 :], set(written), graph, memory):
+        sums = _added_later(graph.calls[call.index + 1 :], set(written), mine, graph, memory)
+        if sums is not None and not mine:
             mine = stored = named.intersection(listed) or set(listed[-1:])
+        elif (
+            sums and mine <= constant and all(nodes.users.get(node, set()) <= sums for node in mine)
+        ):
+            filling[call.index] = tuple(sorted(sums, key=nodes.place.__getitem__))
+            mine = set()
         if mine:
             computed[call.index] = tuple(
                 sorted(mine, key=lambda name: (name in stored, nodes.place[name]))
             )
         for buffer in written:
             memory.held[buffer] = memory.content(buffer) | stored
-    return computed
+    return computed | filling
 
 
-def _is_added_to(
-    later: Sequence[GeneratedCall], buffers: set[str], graph: CompiledGraph, memory: Memory
-) -> bool:
-    """Does a later kernel add to what this one fills?"""
+def _sums(
+    content: frozenset[str], listed: Sequence[str], given: Mapping[str, tuple[str, ...]]
+) -> set[str]:
+    """The nodes that adding to a buffer makes: `index_put` into what fills it, or that node."""
+    sums = {node for node in listed if content.intersection(given[node][:1])}
+    return sums or content.intersection(listed)
+
+
+def _added_later(
+    later: Sequence[GeneratedCall],
+    buffers: set[str],
+    stored: set[str],
+    graph: CompiledGraph,
+    memory: Memory,
+) -> set[str] | None:
+    """The nodes of the first later kernel that adds to what this one fills; None: none does.
+
+    They are those that take what is stored; empty where its list does not name them.
+    """
     for call in later:
         printed = graph.kernels.get(call.name)
         if printed is None or "atomic_add" not in printed.source:
@@ -141,8 +161,9 @@ def _is_added_to(
         given = [memory.name(a) for a in call.arguments if a not in NO_BUFFER]
         added = definition_of(printed.source).added
         if buffers.intersection(given[i] for i in added if i < len(given)):
-            return True
-    return False
+            arguments = {node.name: node.arguments[:1] for node in graph.post_nodes}
+            return {n for n in call.post_nodes if stored.intersection(arguments.get(n, ()))}
+    return None
 
 
 def _stored(

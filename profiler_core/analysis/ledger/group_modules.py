@@ -7,7 +7,7 @@ from profiler_core.analysis.ledger.groups import Members
 from profiler_core.analysis.ledger.modules import holding, module_of_all
 from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.ledger.work_units import HostStep
+from profiler_core.analysis.ledger.work_units import HostStep, forward_units
 
 
 def group_modules(
@@ -18,36 +18,37 @@ def group_modules(
     The candidate's names go first: graphs print paths, traces only classes. An eager backward
     names no module; its sequence numbers lead to the forward operator, and so to that group.
     """
-    found = []
-    for one in members:
-        numbers = (one.baseline, one.candidate)
-        named = [
-            [name for unit in numbers[side] for name in programs[side].modules.get(unit, ())]
-            for side in (1, 0)
-        ]
-        names = next((names for names in named if names), [])
-        opaque = any(
-            is_engine(steps[side].units[unit].name) for side in (0, 1) for unit in numbers[side]
-        )
-        found.append((holding(names), "") if opaque else module_of_all(names))
-    by_sequence: tuple[dict[int, str], dict[int, str]] = ({}, {})
-    for one, (module, _) in zip(members, found, strict=True):
-        for side, numbers_of in enumerate((one.baseline, one.candidate)):
-            for unit in numbers_of if module is not None else ():
-                if steps[side].units[unit].backward is None:
-                    for number in steps[side].units[unit].sequence_numbers:
-                        by_sequence[side].setdefault(number, module or "")
-    for place, one in enumerate(members):
-        if found[place][0] is None:
-            found[place] = module_of_all(
-                by_sequence[side][number]
-                for side, numbers_of in enumerate((one.baseline, one.candidate))
-                for unit in numbers_of
+    modules = [_named(group, programs, steps) for group in members]
+    of_unit: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    for group, (module, _) in zip(members, modules, strict=True):
+        for side, units in enumerate((group.baseline, group.candidate)):
+            of_unit[side].update((unit, module) for unit in units if module is not None)
+    drawn_by = tuple(forward_units(step) for step in steps)
+    for number, group in enumerate(members):
+        if modules[number][0] is None:
+            modules[number] = module_of_all(
+                of_unit[side][drawn_by[side][sequence]]
+                for side, units in enumerate((group.baseline, group.candidate))
+                for unit in units
                 if steps[side].units[unit].backward is not None
-                for number in steps[side].units[unit].sequence_numbers
-                if number in by_sequence[side]
+                for sequence in steps[side].units[unit].sequence_numbers
+                if drawn_by[side].get(sequence) in of_unit[side]
             )
-    return found
+    return modules
+
+
+def _named(
+    group: Members, programs: Sequence[Program], steps: tuple[HostStep, HostStep]
+) -> tuple[str | None, str]:
+    """The module that a graph or a Python call names for a group's units."""
+    sides = ((1, group.candidate), (0, group.baseline))
+    named = [
+        [name for unit in units for name in programs[side].modules.get(unit, ())]
+        for side, units in sides
+    ]
+    names = next((names for names in named if names), [])
+    opaque = any(is_engine(steps[side].units[unit].name) for side, units in sides for unit in units)
+    return (holding(names), "") if opaque else module_of_all(names)
 
 
 def without_module(groups: Sequence[FusionGroup]) -> tuple[str, ...]:

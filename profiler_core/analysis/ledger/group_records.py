@@ -186,6 +186,11 @@ def _kind(
         return "unmatched", ""
     if candidate.input_copies.issuperset(right):
         return "only in the candidate", "copies inputs into the CUDA graph's own memory"
+    if candidate.tangents.issuperset(right):
+        return (
+            "only in the candidate",
+            "zeros: the gradient of an output that the loss does not use",
+        )
     if all(unit in candidate.shared for unit in right):
         served = candidate.shared[right[0]]
         return "only in the candidate", f"arranges memory for several at once: {served}"

@@ -36,7 +36,7 @@ from profiler_core.analysis.ledger.match import (
 from profiler_core.analysis.ledger.moved import reach, reach_lines
 from profiler_core.analysis.ledger.operators import KERNEL_FREE, SOFTMAX
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
-from profiler_core.analysis.ledger.work_units import HostStep
+from profiler_core.analysis.ledger.work_units import HostStep, forward_units
 from profiler_core.analysis.ledger.worth import worth
 
 _MADE_OF_PRODUCTS = ({"attention", "matmul"}, {"attention_backward", "matmul"})
@@ -55,7 +55,7 @@ def match_programs(
                 for unit in item.units if item.code and item.op not in KERNEL_FREE else ():
                     for label in item.labels:
                         match.sources[side].setdefault(unit, {})[label] = item.code
-    forward_of = tuple(_forward_units(step) for step in steps)
+    forward_of = tuple(forward_units(step) for step in steps)
     for left, right in _pairs(baseline.segments, candidate.segments):
         if left.phase == "backward":
             _label_backward(left.items, steps[0], forward_of[0], labels_of[0])
@@ -84,16 +84,6 @@ def _pairs(left: Sequence[Segment], right: Sequence[Segment]) -> Iterator[tuple[
             yield sides[0], sides[1]
 
 
-def _forward_units(step: HostStep) -> dict[int, int]:
-    """Sequence number -> the forward unit that drew it."""
-    found: dict[int, int] = {}
-    for number, unit in enumerate(step.units):
-        if unit.backward is None:
-            for sequence in unit.sequence_numbers:
-                found.setdefault(sequence, number)
-    return found
-
-
 def _label_backward(
     items: Iterable[Item],
     step: HostStep,
@@ -110,10 +100,20 @@ def _label_backward(
             continue
         numbers = [forward_of[n] for n in unit.sequence_numbers if n in forward_of]
         if numbers:
-            previous = labels_of.get(numbers[0], frozenset((f"unit {numbers[0]}",)))
+            previous = _forward_labels(numbers[0], step, labels_of)
             item.labels = previous
         elif "AccumulateGrad" in unit.backward:
             item.labels = previous
+
+
+def _forward_labels(
+    unit: int, step: HostStep, labels_of: Mapping[int, frozenset[str]]
+) -> frozenset[str]:
+    """Labels of a forward operator; of a view that no graph has (`unbind`), those before it."""
+    nearest = unit
+    while nearest not in labels_of and nearest > 0 and step.units[nearest].common in KERNEL_FREE:
+        nearest -= 1
+    return labels_of.get(nearest, frozenset((f"unit {unit}",)))
 
 
 def _match_segment(

@@ -23,7 +23,7 @@ from profiler_core.analysis.ledger.operators import (
     operators_of_kernel,
 )
 from profiler_core.analysis.ledger.ownership import Ownership
-from profiler_core.analysis.ledger.work_units import HostStep
+from profiler_core.analysis.ledger.work_units import HostStep, Unit
 from profiler_core.model.inductor import CompiledGraph, GraphNode
 
 Phase = Literal["forward", "backward", "update"]
@@ -110,6 +110,7 @@ class Program:
     accumulating: frozenset[int] = frozenset()  # units that put gradients where they belong
     modules: dict[int, list[str]] = field(default_factory=dict)  # unit -> nn.Modules of its nodes
     exchange: dict[int, str] = field(default_factory=dict)  # unit -> what ranks exchange by it
+    tangents: frozenset[int] = frozenset()  # units that fill gradients of outputs nobody used
 
 
 def program(
@@ -141,6 +142,7 @@ def program(
     copies: set[int] = set()
     known_modules: dict[int, list[str]] = {}
     exchange: dict[int, str] = {}
+    tangents: set[int] = set()
     for execution in executions:
         run = step.runs[execution.run]
         copies.update(execution.input_copies)
@@ -176,6 +178,9 @@ def program(
         placed.extend((run.ts_ns, order, is_backward, item) for order, item in enumerate(items))
     autograd_threads = {unit.thread for unit in step.units if unit.backward} - {step.main_thread}
     for number, unit in enumerate(step.units):
+        if number not in dealt and unit.events and _is_zero_tangent(unit):
+            tangents.add(number)
+            continue
         exchanged = None if number in dealt else exchange_of(unit.name)
         if exchanged is not None:
             if unit.events:
@@ -210,6 +215,20 @@ def program(
         accumulating=frozenset(n for n, unit in busy if "AccumulateGrad" in (unit.backward or "")),
         modules=known_modules,
         exchange=exchange,
+        tangents=frozenset(tangents),
+    )
+
+
+def _is_zero_tangent(unit: Unit) -> bool:
+    """Does it fill the gradient of an output of a compiled graph that the loss does not use?
+
+    AOTAutograd's backward takes a tensor for each output (torch/_functorch/_aot_autograd), and the
+    engine hands it zeros where an eager backward would have computed nothing.
+    """
+    return (
+        unit.run is None
+        and unit.backward == "CompiledFunctionBackward"
+        and unit.common in ("zeros", "zero", "fill")
     )
 
 
@@ -316,6 +335,9 @@ def _graph_items(
         if common in KERNEL_FREE and not units and graph.direction != "forward":
             continue
         given = tuple(s for name in node.arguments if (s := shapes.get(name)) is not None)
+        if node.target.endswith("functional.embedding"):
+            # Python hands over the rows first, ATen the table, whose shape need not be printed.
+            given = given[1::-1] if len(given) > 1 else ()
         items.append(
             Item(
                 op=common,

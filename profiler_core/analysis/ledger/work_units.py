@@ -252,6 +252,20 @@ def _region_id(wrappers: list[tuple[Row, int | None]]) -> str:
     return ""
 
 
+def forward_units(step: HostStep) -> dict[int, int]:
+    """Sequence number -> the forward unit that drew it.
+
+    Each operator shows the number that the next node of autograd will get (RECORD_FUNCTION peeks
+    at the counter), those without a gradient too: the last that shows it made the node.
+    """
+    return {
+        sequence: number
+        for number, unit in enumerate(step.units)
+        if unit.backward is None
+        for sequence in unit.sequence_numbers
+    }
+
+
 def read_shapes(dims: str | None) -> Shapes:
     """`Input Dims` as Kineto writes it -> one shape an argument; None for scalars and lists."""
     return _parse_dims(dims) if dims else ()

@@ -4,6 +4,7 @@ import pytest
 
 from tests.analysis.ledger.judge.ablation import Judged, without
 from tests.analysis.ledger.judge.pairs import ROOT, all_pairs, judged
+from tests.larger import JUDGE_PAIRS, unpacked
 
 PAIRS = [
     pytest.param(baseline, candidate, id=name.replace(" ", ""))
@@ -20,6 +21,22 @@ def test_with_structured_logs_almost_nothing_is_wrong(baseline, candidate):
         assert verdict.wrong <= 0.005 * verdict.total, verdict.mistakes.most_common(3)
         assert verdict.undecidable <= 0.03 * verdict.total
         assert verdict.merged <= 0.01 * verdict.total
+
+
+H200 = [
+    pytest.param(baseline, candidate, id=name.replace(" ", ""))
+    for name, baseline, candidate in all_pairs(sorted(unpacked(JUDGE_PAIRS).glob("*/")))
+]
+
+
+@pytest.mark.parametrize(("baseline", "candidate"), H200)
+def test_almost_nothing_is_wrong_in_models_that_the_ledger_was_not_made_on(baseline, candidate):
+    """Attention in parts, scatters by atomic adds, `unbind`'s gradient, tangents of zeros."""
+    for verdict in judged(baseline, candidate, logs=True):
+        assert verdict.total
+        assert verdict.wrong <= 0.005 * verdict.total, verdict.mistakes.most_common(3)
+        assert verdict.undecidable <= 0.03 * verdict.total, verdict.doubts.most_common(3)
+        assert verdict.merged <= 0.02 * verdict.total
 
 
 SAMPLES = ROOT / "sample_traces"

@@ -135,10 +135,11 @@ class _Flow:
         ready = {n for b in call.reads | call.writes for n in self.held.get(b, ())}
         ready |= call.reads | call.writes
         kernel = self.kernels.get(call.name)
-        added_to = {
-            n for place in (kernel.added if kernel is not None else ())
-            for n in self.held.get(call.at[place], ()) if n in inside
-        }  # fmt: skip
+        added_to: set[str] = set()
+        for place in kernel.added if kernel is not None else ():
+            started = self.held.get(call.at[place], set())
+            sums = {n for n in inside if started & set(self.nodes[n].arguments[:1])}
+            added_to |= sums or started & set(inside)
         ready -= added_to
         able = _computable(inside, ready, set(self.library), self.nodes) | added_to
         named = self._returned(kernel, call, inside) if kernel is not None else []

@@ -84,6 +84,8 @@ def read_program(step: Step, modules: Sequence[Module]) -> Program:
             phase = "update"
         instance = Instance(_name(unit.name), unit.dims, phase, numbers=tuple(unit.numbers))
         instance.cluster = next((kind for kind in _EXCHANGE if kind in unit.name), None)
+        if unit.of_compiled_backward and instance.op in ("zeros", "zero", "fill"):
+            instance.cluster = "zeros for outputs that the loss does not use"
         if instance.cluster is not None:  # buckets are cut at other places: a kind is one thing
             program.events += [(event, (instance,)) for event in unit.events]
             continue
@@ -153,6 +155,8 @@ def _instances(module: Module):
 
     def instance(node: Node, phase: Phase) -> Instance:
         given = tuple(shapes[a] for a in node.arguments if shapes.get(a))
+        if node.op == "embedding" and not module.is_backward:
+            given = given[1::-1]  # Python hands over the rows first, ATen the table
         return Instance(_name(node.op), given, phase, node.line, is_node=True)
 
     if not module.is_backward and module.dynamo.nodes:

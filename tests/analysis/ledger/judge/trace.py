@@ -51,6 +51,7 @@ class Unit:
     in_optimizer: bool
     numbers: list[int]
     is_replay: bool = False
+    of_compiled_backward: bool = False  # in the engine's own part of one, outside of its graph
     events: list[DeviceEvent] = field(default_factory=list)
 
     @property
@@ -200,6 +201,7 @@ def _unit(
         event["name"], begin, end, _dims(event), run, bool(evaluated),
         any(w["name"].startswith("Optimizer.") for w, _ in wrappers), numbers,
     )  # fmt: skip
+    unit.of_compiled_backward = any("CompiledFunctionBackward" in w["name"] for w, _ in wrappers)
     if run is not None:
         run.units.append(unit)
     return unit

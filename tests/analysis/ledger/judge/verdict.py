@@ -135,17 +135,24 @@ def align_programs(left: Program, right: Program) -> None:
         for number in instance.numbers
     }
     line_of = {
-        i.cluster: i.line
+        (i.cluster, i.op): i.line
         for program in (left, right)
         for i in program.of("forward")
         if i.cluster is not None and i.line
     }
+    forward_lines: dict[Instance, str] = {}
+    for program in (left, right):
+        line = ""
+        for instance in program.of("forward"):
+            # What the other side does not have (`unbind` of three items) is of the line before it.
+            line = line_of.get((instance.cluster, instance.op), "") or instance.line or line
+            forward_lines[instance] = line
     blocks = []
     for side, program in enumerate((left, right)):
         for instance in program.of("backward"):
             forward = next((lines[side, n] for n in instance.numbers if (side, n) in lines), None)
             if forward is not None and not instance.line:
-                instance.line = line_of.get(forward.cluster, "") or forward.line
+                instance.line = forward_lines[forward]
         blocks.append(_blocks(program.of("backward")))
     if all(blocks):
         has_lines = [any(line for line, _ in every) for every in blocks]
