@@ -140,7 +140,7 @@ def _sums(
 ) -> set[str]:
     """The nodes that adding to a buffer makes: `index_put` into what fills it, or that node."""
     sums = {node for node in listed if content.intersection(given[node][:1])}
-    return sums or content.intersection(listed)
+    return sums or set(content.intersection(listed))
 
 
 def _added_later(
