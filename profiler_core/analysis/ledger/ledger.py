@@ -14,8 +14,9 @@ from profiler_core.analysis.ledger.group_modules import group_modules, without_m
 from profiler_core.analysis.ledger.group_records import Alike, group_record, share
 from profiler_core.analysis.ledger.groups import connected, undecided
 from profiler_core.analysis.ledger.host_rows import Form
+from profiler_core.analysis.ledger.layout import program
 from profiler_core.analysis.ledger.matching import match_programs
-from profiler_core.analysis.ledger.program import Program, program
+from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ledger.result import Basis, FusionGroup, FusionLedger, StepClass
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
 from profiler_core.analysis.ledger.work_units import HostStep

@@ -59,6 +59,13 @@ def ownership(graph: CompiledGraph) -> Ownership:
             owned.setdefault(index, []).append(origin)
     free = {node.name for node in nodes if operator(node.target) in KERNEL_FREE}
     served = _served(home, owners, origins_of, free)
+    products = {node.name for node in nodes if operator(node.target) in ANCHORS}
+    # A view moves nothing, a constant is made where it is used: neither is computed a second time.
+    recomputable = {
+        node.name
+        for node in graph.post_nodes
+        if node.arguments and operator(node.target) not in KERNEL_FREE | ANCHORS
+    }
     follows: dict[int, str] = {}
     shared: dict[int, tuple[str, ...]] = {}
     again: dict[int, tuple[str, ...]] = {}
@@ -68,7 +75,15 @@ def ownership(graph: CompiledGraph) -> Ownership:
             origin for node in nodes_of for origin in origins_of(node) if origin in owners
         )
         mine = owned.get(call.index, [])
-        again[call.index] = tuple(o for o in listed if call.index not in owners[o])
+        again[call.index] = tuple(
+            dict.fromkeys(
+                origin
+                for node in computed.get(call.index, ())
+                if home.get(node, call.index) != call.index and node in recomputable
+                for origin in origins_of(node)
+                if origin not in free and origin not in products
+            )
+        )
         works_for = served.get(call.index, ())
         if not mine and len(works_for) > 1:
             shared[call.index] = tuple(sorted(works_for, key=lambda name: order.get(name, 0)))

@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 
 from profiler_core.analysis.ledger.dataflow import computed_nodes
+from profiler_core.analysis.ledger.operators import ANCHORS, KERNEL_FREE, operator
 from profiler_core.analysis.ledger.ownership import _own_nodes, ownership
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.model.inductor import (
@@ -188,3 +189,21 @@ def test_a_node_that_two_of_a_nodes_arguments_share_is_followed_once_and_rightly
         buffers={"table": ((4, 4), "f32")},
     )
     assert computed_nodes(graph, {})[0] == ("embedding",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gnn_training/default", "vit_training/default", "dit_training/default", "llama/default"],
+)
+def test_only_what_two_kernels_compute_is_computed_again(name):
+    """A product with its bias added elsewhere is not, nor is a view that a list repeats."""
+    paths = sorted((unpacked(JUDGE_PAIRS) / name).glob("torch_trace/*.log*"))
+    for graph in read_inductor(paths).graphs:
+        computed = computed_nodes(graph, _own_nodes(graph))
+        homes = Counter(node for every in computed.values() for node in every)
+        nodes = graph.post_nodes if graph.direction == "backward" else graph.dynamo_nodes
+        targets = {node.name: operator(node.target) for node in nodes}
+        for call, names in ownership(graph).again.items():
+            assert not {targets[n] for n in names} & (ANCHORS | KERNEL_FREE), (call, names)
+            if graph.direction == "backward":
+                assert all(homes[n] > 1 for n in names), (call, names)
