@@ -71,6 +71,15 @@ def test_wrong_training(checked, fault):
     assert answer["verdict"] == "wrong", answer
 
 
+def test_what_draws_inside_of_an_operator_is_never_called_wrong(checked, monkeypatch):
+    """As attention with dropout does on a GPU; here a dropout stands for it."""
+    monkeypatch.setattr("profiler_core.capture.child.draws._SAMPLERS", ())
+    answer = checked("layers", "dropped dropout", training=True)
+    assert answer["verdict"] == "not comparable"
+    assert "draws random numbers inside" in answer["reason"]
+    assert checked("layers", training=True)["verdict"] == "right"
+
+
 def test_a_stale_buffer_is_named(checked):
     assert "buffer norm." in checked("layers", "stale buffer", training=True)["reason"]
 

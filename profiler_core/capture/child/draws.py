@@ -20,7 +20,11 @@ _DROPOUT = "native_dropout"
 
 
 class DrawError(TypeError):
-    """An operator draws inside of its computation, or the two passes draw differently."""
+    """The two passes draw differently."""
+
+
+class DrawsInsideError(TypeError):
+    """An operator draws inside of its computation, so nobody else can draw the same."""
 
 
 class Draw(NamedTuple):
@@ -35,7 +39,7 @@ def recorded(draws: List[Draw]) -> Iterator[None]:
     """Append what eager code inside draws, in its order.
 
     Raises:
-        DrawError: an operator draws inside of its computation, such as attention with dropout.
+        DrawsInsideError: an operator does, such as attention with dropout on a GPU.
     """
 
     def note(func: Any, _args: Any, result: Any) -> Any:
@@ -45,7 +49,7 @@ def recorded(draws: List[Draw]) -> Iterator[None]:
         elif name in _SAMPLERS:
             draws.append(Draw(name, tuple(tensor.clone() for tensor in _tensors(result))))
         else:
-            raise DrawError("{} draws random numbers inside of its computation".format(name))
+            raise DrawsInsideError("{} draws random numbers inside of its computation".format(name))
         return result
 
     with _watching(note):

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from . import engines
-from .draws import Draw, generator_states, recorded, replayed
+from .draws import Draw, DrawsInsideError, generator_states, recorded, replayed
 from .step import GRADIENT_OF, UPDATE_OF, Step
 from .tf32 import may_round_like_tf32, without_tf32
-from .tolerance import RIGHT, Judgement, Named, judge, largest_error, same
+from .tolerance import NOT_COMPARABLE, RIGHT, WRONG, Judgement, Named, judge, largest_error, same
 from .variants import Variant, apply_inductor, place
 from .workloads import Request, build, seed_everything
 
@@ -97,11 +97,12 @@ def _reference(bench: Bench, variant: Variant) -> Dict[str, Any]:
         same(a, b, variant.precision) for a, b in zip(first, baseline[: step.n_shapes])
     )
     repeatable = all(same(a, b, variant.precision) for a, b in zip(first, again))
-    kind, note = "fp64", ""
+    kind, note, draws_inside = "fp64", "", False
     try:
         reference = _fp64_reference(bench, variant, state, draws and not random)
     except Exception as error:  # any model may refuse fp64, each in its own way; the note says how
         kind, note = "fp32", "no fp64 reference ({})".format(_line(error))
+        draws_inside = isinstance(error, DrawsInsideError)
         plain = own_variant._replace(precision="fp32", channels_last=False)
         reference = baseline if plain == own_variant else _seen(bench, bench.step(plain), state)
     return {
@@ -113,6 +114,7 @@ def _reference(bench: Bench, variant: Variant) -> Dict[str, Any]:
         "random": random,
         "repeatable": repeatable,
         "draws": draws,
+        "draws_inside": draws_inside,
         "state": tuple(state),
         "compared": step.kind,
     }
@@ -218,6 +220,8 @@ def _comparison(
     if not judgements:
         return {"verdict": "not comparable", "reason": "there is nothing to compare"}
     worst = max(judgements, key=lambda judgement: judgement.badness)
+    if worst.verdict == WRONG and stored["draws_inside"]:
+        worst = worst._replace(verdict=NOT_COMPARABLE)  # it may have drawn other numbers
     if worst.verdict != RIGHT:
         if stored["draws"]:
             notes.append("the model draws random numbers; fallback_random was on")

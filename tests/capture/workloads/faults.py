@@ -77,7 +77,7 @@ class Cache(nn.Module):
         row = (self.length + late) % 16
         self.keys.index_copy_(0, row.reshape(1), x.reshape(1, 8))
         self.length.add_(1)
-        is_filled = torch.arange(16) < self.length
+        is_filled = torch.arange(16, device=x.device) < self.length
         scores = (self.query(x) @ self.keys.T).masked_fill(~is_filled, float("-inf"))
         return scores.softmax(-1) @ self.keys
 
