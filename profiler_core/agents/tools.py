@@ -27,12 +27,12 @@ from profiler_core.answers.explanation import (
 from profiler_core.answers.logs import (
     BreakCostAnswer,
     FrameSkipAnswer,
-    LimitHitAnswer,
     logs_answer,
 )
 from profiler_core.answers.record import Answer
 from profiler_core.answers.summary import SummaryNumbers, summary_answer
 from profiler_core.errors import BadInput
+from profiler_core.model.compilation import LimitHit
 from profiler_core.model.inductor import KernelDefinition
 from profiler_core.session.run import Run
 from profiler_core.store import library
@@ -142,7 +142,7 @@ class BreaksPage(Page, frozen=True):
 class RecompilesPage(Page, frozen=True):
     """Recompilations, and what they lead to."""
 
-    recompile_limit_hits: tuple[LimitHitAnswer, ...]
+    recompile_limit_hits: tuple[LimitHit, ...]
     recompile_cost_ns: int | None
     lower_bound: tuple[str, ...]
 

@@ -25,7 +25,8 @@ class Difference:
 
 # Parts of the request that make it another question when they differ; the others (mode,
 # backend, precision …) are what a comparison is about.
-_SPEC_KEYS = ("training", "batch_size", "shapes", "seed", "options")
+QUESTION_KEYS = ("training", "batch_size", "shapes", "options")
+_SPEC_KEYS = (*QUESTION_KEYS, "seed")  # a trend goes on where only the seed differs
 
 # The parts of it that make another workload: not a faster or slower one, another one.
 _WORKLOAD_KEYS = ("workload", "spec.training", "spec.batch_size", "spec.shapes")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from profiler_core.analysis.environment import differences
+from profiler_core.analysis.environment import QUESTION_KEYS, differences
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.step_time import MIN_ROUNDS
 from profiler_core.model.history import METRICS, RecordedRun
@@ -22,8 +22,7 @@ from profiler_core.model.history import METRICS, RecordedRun
 # The middle 90 % of a run's rounds: what it wandered by while nothing was changed.
 _BAND_PERCENTILES = (5.0, 95.0)
 
-# Parts of the spec that make it another question, and those that make it another variant.
-_QUESTION = ("training", "batch_size", "shapes", "options")
+# Parts of the spec that make it another variant; QUESTION_KEYS make it another question.
 _VARIANT = (
     *("mode", "backend", "precision", "channels_last", "dynamic", "fullgraph", "torchscript"),
     "compile",
@@ -200,7 +199,7 @@ def _changes(before: RecordedRun, after: RecordedRun) -> tuple[Change, ...]:
 
 def question_of(run: RecordedRun) -> str:
     """Equal for runs that answer the same question: workload, shapes, batch, kind of GPU."""
-    parts = [run.workload, run.gpu, *(run.spec.get(key) for key in _QUESTION)]
+    parts = [run.workload, run.gpu, *(run.spec.get(key) for key in QUESTION_KEYS)]
     return json.dumps(parts, sort_keys=True, default=str)
 
 

@@ -9,7 +9,13 @@ from profiler_core.analysis.compilation.recompiles import RecompileReport
 from profiler_core.analysis.compilation.report import BreakReport, CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.answers.record import Answer, means
-from profiler_core.model.compilation import Compilation, CompileFailure, FusionDecision, PerfHint
+from profiler_core.model.compilation import (
+    Compilation,
+    CompileFailure,
+    FusionDecision,
+    LimitHit,
+    PerfHint,
+)
 
 
 class Place(Answer, frozen=True):
@@ -75,19 +81,6 @@ class RecompileAnswer(Answer, frozen=True):
     url: str
     guard_code: str | None
     guard_line: int | None
-    rank: int | None
-
-
-class LimitHitAnswer(Answer, frozen=True):
-    """A function that the compiler gave up after too many recompilations."""
-
-    file: str
-    line: int
-    function: str
-    limit: str | None
-    value: int | None
-    compile_id: str | None
-    last_reason: str
     rank: int | None
 
 
@@ -188,7 +181,7 @@ class LogsAnswer(Answer, frozen=True):
         ),
     ]
     recompiles: Annotated[tuple[RecompileAnswer, ...], means("one for each: {keys}")]
-    recompile_limit_hits: Annotated[tuple[LimitHitAnswer, ...], means("{keys}")]
+    recompile_limit_hits: Annotated[tuple[LimitHit, ...], means("{keys}")]
     compilations: Annotated[tuple[CompilationAnswer, ...], means("{keys}")]
     failures: Annotated[
         tuple[CompileFailure, ...],
@@ -265,7 +258,7 @@ def logs_answer(report: CompilationReport) -> LogsAnswer:
         ),
         skipped_frames_lost=report.lost,
         recompiles=tuple(map(_recompile, report.recompiles)),
-        recompile_limit_hits=tuple(map(LimitHitAnswer.of, log.limit_hits)),
+        recompile_limit_hits=log.limit_hits,
         compilations=tuple(map(_compilation, log.compilations)),
         cudagraph_skips=_cudagraphs(report),
         cudagraph_coverage=None if report.coverage is None else CoverageAnswer.of(report.coverage),
