@@ -121,6 +121,15 @@ def server(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 
 
 @contextmanager
+def capture_of(server: Server, name: str) -> Iterator[Path]:
+    """A folder for runs in the home of the shared dashboard; gone when the block ends."""
+    folder = server.home / "runs" / name
+    folder.mkdir(parents=True)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@contextmanager
 def running_server(home: Path, log: Path, app: Path = ROOT / "app.py") -> Iterator[Server]:
     """A dashboard over `home`; tests that write into a home start one of their own."""
     port = _port_of_a_dashboard()

@@ -1,12 +1,11 @@
 """The fusion page and the overview's waterfall in a real browser: clicks, filters, links."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import Server, at_rest, ready, running_server, watched_page
+from tests.browser.conftest import Server, at_rest, ready, watched_page
 from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
@@ -15,14 +14,6 @@ BASELINE = "sample/customcnn/eager"
 BOTH = ["sample/customcnn/default", "sample/customcnn/reduce-overhead"]
 TWO = {"baseline": BASELINE, "candidate": BOTH}
 ONE = {"baseline": BASELINE, "candidate": BOTH[0]}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A dashboard with the samples alone."""
-    home = tmp_path_factory.mktemp("fusion-home")
-    with running_server(home, tmp_path_factory.mktemp("fusion-server") / "log.txt") as server:
-        yield server
 
 
 def _targets(page: Page, chart: str) -> Locator:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, Server, ready, running_server, watched_page
+from tests.browser.conftest import ROOT, Server, capture_of, ready, watched_page
 from tests.browser.waiting import expect_to_fit, widths
 from tests.ingest.memory_snapshot.snapshots import a_snapshot, pickled
 
@@ -17,17 +17,16 @@ PAIR: dict[str, str | list[str]] = {"baseline": "run/bert/eager", "candidate": "
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def own_server(server: Server) -> Iterator[Server]:
     """BERT's sample, with a snapshot of names that are HTML for the graphs' run."""
-    home = tmp_path_factory.mktemp("memory-home")
-    for variant in ("eager", "default", "reduce-overhead"):
-        shutil.copytree(ROOT / "sample_traces" / "bert" / variant, home / "runs" / "bert" / variant)
-    frames = [{"name": HOSTILE, "filename": f"/{HOSTILE}.py", "line": 1}]
-    event = {"action": "alloc", "addr": 1000, "size": 1024, "time_us": 1, "frames": frames}
-    (home / "runs" / "bert" / "reduce-overhead" / "memory_snapshot.pickle").write_bytes(
-        pickled(a_snapshot(device_traces=[[event]]))
-    )
-    with running_server(home, tmp_path_factory.mktemp("memory-server") / "log.txt") as server:
+    with capture_of(server, "bert") as folder:
+        for variant in ("eager", "default", "reduce-overhead"):
+            shutil.copytree(ROOT / "sample_traces" / "bert" / variant, folder / variant)
+        frames = [{"name": HOSTILE, "filename": f"/{HOSTILE}.py", "line": 1}]
+        event = {"action": "alloc", "addr": 1000, "size": 1024, "time_us": 1, "frames": frames}
+        (folder / "reduce-overhead" / "memory_snapshot.pickle").write_bytes(
+            pickled(a_snapshot(device_traces=[[event]]))
+        )
         yield server
 
 

@@ -3,31 +3,28 @@
 import re
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, Server, ready, running_server, watched_page
+from tests.browser.conftest import ROOT, Server, capture_of, ready, watched_page
 from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
 
 SAMPLE = ROOT / "sample_traces" / "customcnn"
 PAIR: dict[str, str | list[str]] = {
-    "baseline": "run/cnn/eager",
-    "candidate": "run/cnn/reduce-overhead",
+    "baseline": "run/telemetry/eager",
+    "candidate": "run/telemetry/reduce-overhead",
 }
 TRACE_AXIS = "On the trace's axis"
 
 
 @pytest.fixture(scope="module")
-def telemetry_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home: Path = tmp_path_factory.mktemp("telemetry-home")
-    for variant in ("eager", "reduce-overhead"):
-        shutil.copytree(SAMPLE / variant, home / "runs" / "cnn" / variant)
-    log = tmp_path_factory.mktemp("telemetry-server") / "log.txt"
-    with running_server(home, log) as server:
+def telemetry_server(server: Server) -> Iterator[Server]:
+    with capture_of(server, "telemetry") as folder:
+        for variant in ("eager", "reduce-overhead"):
+            shutil.copytree(SAMPLE / variant, folder / variant)
         yield server
 
 

@@ -37,11 +37,11 @@ def test_any_head_has_one_answer_and_no_format_fails_on_it(pieces):
      b'"ph":                    ' * 1000, b"\x80" * 4096, b" " * 4096],
     ids=lambda block: repr(block[:12]),
 )  # fmt: skip
-def test_a_head_made_to_be_slow_is_told_within_a_second(block):
+def test_a_head_made_to_be_slow_is_told_within_a_second_of_a_core(block):
     head = (block * (1 + (256 << 10) // len(block)))[: 256 << 10]
-    started = time.perf_counter()
+    started = time.thread_time()  # a busy machine is no failure
     formats.kind_with_head(head)
-    assert time.perf_counter() - started < 1.0
+    assert time.thread_time() - started < 1.0
 
 
 def test_recognising_reads_the_first_blocks_only(tmp_path, monkeypatch):
