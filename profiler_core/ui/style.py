@@ -125,6 +125,11 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-wide { min-width:20ch; }
 .fs-free { overflow-wrap:anywhere; min-width:22ch; }
 .fs-t.fs-told th, .fs-t.fs-nodes th { font-size:13px; }
+.fs-t.fs-unfused { table-layout:fixed; min-width:760px; }
+.fs-t.fs-unfused td { white-space:normal; overflow-wrap:anywhere; }
+.fs-unfused th:nth-child(1) { width:31%; }
+.fs-unfused th:nth-child(2) { width:13%; }
+.fs-unfused th:nth-child(3) { width:27%; }
 .fs-told td:first-child, .fs-nodes td:first-child { color:var(--fs-ink); }
 .fs-code { font-family:'JetBrains Mono',monospace; font-size:12.5px; line-height:1.55; margin:4px 0;
   padding:8px 12px; background:var(--fs-raised); border-radius:6px; overflow-x:auto;

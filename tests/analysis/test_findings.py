@@ -452,6 +452,9 @@ def test_no_mode_is_advised_that_was_measured_slower_beside_it():
     assert advice.startswith("CUDA graphs do not help here: reduce-overhead is beside this run")
     assert "221 µs" in advice
     assert "Remove the graph breaks first" in advice
+    alone = keys(facts(*BREAKY))["launch_bound"].advice  # nothing beside it: first things first
+    assert alone.startswith("Remove the graph breaks first")
+    assert keys(facts(*TRAINING))["launch_bound"].advice.startswith("Compile with mode='reduce-")
     faster = replace(one, tried=(Tried("graphs", "reduce-overhead", 75_000.0),))
     assert keys(faster)["launch_bound"].advice.startswith("Use mode='reduce-overhead'")
     slower = (Tried("all", "max-autotune", 1e9),)

@@ -309,9 +309,48 @@ MUTANTS = (
         ("test_waterfall.py",),
     ),
     Mutant(
+        "waterfall.py", "a gap that the profiler made costs the device's own gap",
+        "own_gaps_ns = summary.n_late_gaps / n * summary.own_gap_ns", "own_gaps_ns = 0.0",
+        ("test_waterfall.py",),
+    ),
+    Mutant(
         "waterfall.py", "what the ledger does not have is a part of its own",
         "foreign = abs(total - owned_ns) > len(parts)", "foreign = False",
         ("test_waterfall.py", "test_opened_bar.py"),
+    ),
+    # finding_rules
+    Mutant(
+        "finding_rules/facts.py", "no kernel takes longer than the step",
+        "return min(1.0, self.step_ns / busy_ns) if busy_ns else 1.0", "return 1.0",
+        ("test_findings.py",),
+    ),
+    Mutant(
+        "finding_rules/tf32.py", "a product with a vector is no matter of TF32",
+        "if not _VECTORS.search(kernel.name)\n        and not", "if not", ("test_findings.py",),
+    ),
+    Mutant(
+        "finding_rules/max_autotune.py", "gradients of convolutions have no template",
+        ' - _without_template_ns(facts)', "", ("test_findings.py",),
+    ),
+    Mutant(
+        "finding_rules/regressions.py", "a group that the ledger is not sure of is no regression",
+        'all(group.confidence in _SURE for group in line.groups)', "True",
+        ("test_regressions.py",),
+    ),
+    # unfused
+    Mutant(
+        "unfused/handovers.py", "what another call reads has to be written all the same",
+        "is_kept = buffer in returned or len(by_reader) > 1", "is_kept = buffer in returned",
+        ("unfused",),
+    ),
+    Mutant(
+        "unfused/handovers.py", "what the graph returns has to be written all the same",
+        "is_kept = buffer in returned or len(by_reader) > 1", "is_kept = len(by_reader) > 1",
+        ("unfused",),
+    ),
+    Mutant(
+        "unfused/report.py", "neither call becomes shorter than nothing",
+        "min(handover.own_bytes * each, writer_ns)", "handover.own_bytes * each", ("unfused",),
     ),
     # kernel_sides.py
     Mutant(

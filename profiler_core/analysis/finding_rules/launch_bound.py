@@ -60,6 +60,9 @@ def _advice(facts: Facts) -> str:
     tried = facts.tried_mode(*_GRAPH_MODES)
     if tried is not None:
         return _after_trying(facts, tried)
+    report = facts.compilation
+    if facts.is_compiled and report is not None and (report.breaks or report.log.limit_hits):
+        return f"{_in_the_way(facts)} Then mode='reduce-overhead' replaces the launches by few."
     if facts.is_compiled:
         return "Compile with mode='reduce-overhead': CUDA graphs replace the launches by one."
     return "Compile with mode='reduce-overhead', or batch more work into a step."

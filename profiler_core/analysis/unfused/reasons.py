@@ -88,7 +88,9 @@ def _beside_library(graph: CompiledGraph, writer: GeneratedCall, reader: Generat
             "its own kernel (score_mod, mask_mod).",
         )
     if _PRODUCT.search(name) or _CONVOLUTION.search(name):
-        return _beside_product(graph, reader, is_epilogue=is_epilogue, name=call_title(name))
+        if is_epilogue:
+            return _after_product(_source(graph, reader), call_title(name))
+        return _before_product(_source(graph, writer), call_title(name))
     if _COMMUNICATION.search(name):
         return Reason("communication", "One of them is communication between ranks.", "")
     if _RANDOM.search(name):
@@ -106,26 +108,35 @@ def _beside_library(graph: CompiledGraph, writer: GeneratedCall, reader: Generat
     )
 
 
-def _beside_product(
-    graph: CompiledGraph, reader: GeneratedCall, *, is_epilogue: bool, name: str
-) -> Reason:
-    if is_epilogue and "reduction" in kind_of(_source(graph, reader)):
+def _after_product(reader: str, name: str) -> Reason:
+    """A product, and what is done to its result."""
+    if "reduction" in kind_of(reader):
         return Reason(
             "library",
             f"{name} is a call of a library, and what follows reduces its result, which no "
             "epilogue of a template can.",
             "",
         )
-    if is_epilogue:
-        return Reason(
-            "library",
-            f"{name} is a call of a library (cuBLAS, cuDNN), which Inductor cannot open.",
-            "mode='max-autotune' tries Triton templates, whose epilogue takes pointwise work "
-            "(epilogue_fusion); it keeps the library where that is faster.",
-        )
     return Reason(
         "library",
-        f"{name} is a call of a library (cuBLAS, cuDNN), which reads its factors from memory.",
+        f"{name} is a call of a library (cuBLAS, cuDNN), which Inductor cannot open.",
+        "mode='max-autotune' tries Triton templates, whose epilogue takes pointwise work "
+        "(epilogue_fusion); it keeps the library where that is faster.",
+    )
+
+
+def _before_product(writer: str, name: str) -> Reason:
+    """What is done to a factor, and the product. Templates of convolutions take no prologue."""
+    text = f"{name} is a call of a library (cuBLAS, cuDNN), which reads its factors from memory."
+    if "reduction" in kind_of(writer):
+        return Reason(
+            "library", f"{text} A template computes pointwise work alone, and this reduces.", ""
+        )
+    if _CONVOLUTION.search(name):
+        return Reason("library", f"{text} Templates of convolutions do so, too.", "")
+    return Reason(
+        "library",
+        text,
         "With mode='max-autotune' and torch._inductor.config.prologue_fusion = True (torch 2.7 "
         "on) a template computes pointwise work on a factor as it loads it.",
     )

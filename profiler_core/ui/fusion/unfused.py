@@ -8,7 +8,7 @@ from profiler_core.ui.page import section
 from profiler_core.ui.table import show_table
 
 _SHOWN, _MOST = 6, 40  # rows at first, and unfolded
-_KIND = "fs-detail fs-told"
+_KIND = "fs-detail fs-told fs-unfused"
 
 
 def show_unfused(pair: Pair) -> None:

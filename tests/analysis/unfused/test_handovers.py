@@ -31,6 +31,8 @@ def test_a_small_network_by_hand():
     bias = by_call["extern_kernels.convolution", "triton_poi_fused_convolution_0", ("buf0",)]
     size = 64 * 32 * 32 * 32 * 4
     assert (bias.bytes_read, bias.own_bytes) == (size, size)  # in place, nobody else reads it
+    mean = next(h for (w, r, _), h in by_call.items() if "convolution_0" in w and "_red_" in r)
+    assert (mean.bytes_read, mean.own_bytes) == (size, 0)  # the normalisation reads it too
     relu = next(h for (_, reader, _), h in by_call.items() if "max_pool2d" in reader)
     assert one.calls[relu.writer].name.endswith("relu_3")
     assert (relu.bytes_read, relu.own_bytes) == (size, 0)  # kept for the backward

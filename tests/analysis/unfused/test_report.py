@@ -1,5 +1,6 @@
 """Pairs with their time and reason, on the samples."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,19 @@ def test_bytes_become_time_by_the_memorys_bandwidth(training):
     assert stakes == sorted(stakes, reverse=True)
 
 
+def test_no_call_becomes_shorter_than_nothing():
+    """At a memory of 1 MB/s all of both calls is at stake, and no more."""
+    material = Run.open(SAMPLES / "simplecnn-training/default").material
+    slow = replace(H200, memory_bytes_per_s=1e6)
+    pairs = unfused(material.ledger_side, None, slow)
+    own = [pair for pair in pairs if pair.saved_bytes > 2e6]
+    assert own
+    for pair in own:
+        assert pair.at_stake_ns <= pair.writer_ns + pair.reader_ns
+    both = between(pairs, "extern_kernels.convolution", "fused_convolution_0")
+    assert both.at_stake_ns == both.writer_ns + both.reader_ns
+
+
 def test_reasons_by_hand(training):
     """Read off the generated code of the sample, kernel by kernel."""
     by_pair = {
@@ -55,6 +69,8 @@ def test_reasons_by_hand(training):
         assert not pair.in_log
     pool = between(training, "functional_relu_3", "max_pool2d_with_indices_4").reason
     assert "2 097 152 elements against 524 288 elements" in pool.text
+    into_convolution = between(training, "max_pool2d_with_indices_4", "convolution").reason
+    assert into_convolution.change == ""  # its template has no prologue
     mean = between(training, "fused_convolution_0", "functional_relu_3").reason
     assert "a reduction over what the first writes" in mean.text
 
