@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from html import escape
 
+# Whole before a page draws: a figure asks any pandas among the modules for its Series, also one
+# that the thread of ui/startup.py is importing at that moment.
+import pandas  # noqa: F401
 import streamlit as st
 
 from profiler_core.figures.template import CONFIG, Figure
