@@ -6,6 +6,8 @@ from profiler_core.analysis.gate.judgement import Gate
 from profiler_core.analysis.gate.noise import Noise
 from profiler_core.answers.record import Answer, means
 
+_LABELS = means("what the two runs are called")
+
 
 class CheckAnswer(Answer, frozen=True):
     """One limit, or the results of the runs."""
@@ -30,8 +32,8 @@ class CheckAnswer(Answer, frozen=True):
 class GateAnswer(Answer, frozen=True):
     """`gate`."""
 
-    baseline: Annotated[str, means("its label")]
-    candidate: Annotated[str, means("its label")]
+    baseline: Annotated[str, _LABELS]
+    candidate: Annotated[str, _LABELS]
     outcome: Annotated[str, means("`pass`, `regression` or `cannot judge`, of all checks together")]
     checks: Annotated[
         tuple[CheckAnswer, ...], means("one for each limit, and one for wrong results: {keys}")
