@@ -38,6 +38,7 @@ from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.torch_logs.other import parse_cudagraph
 from profiler_core.model.run import Numerics
+from tests.larger import LARGER
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -412,8 +413,8 @@ def test_tf32_is_not_advised_where_the_switch_does_nothing():
 
 def test_max_autotune_has_no_template_for_gradients_of_convolutions():
     one = facts(
-        "fixtures/larger/captures/resnet50_train.default+amp+cl",
-        "fixtures/larger/captures/resnet50_train.eager+amp+cl",
+        str(LARGER / "captures" / "resnet50_train.default+amp+cl"),
+        str(LARGER / "captures" / "resnet50_train.eager+amp+cl"),
     )
     of_products = one.per_step(one.kernels("gemm", "conv"))
     edited = replace(one)
