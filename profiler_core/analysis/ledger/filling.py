@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from profiler_core.analysis.ledger.gap import Gap
+from profiler_core.analysis.ledger.match import doubt
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item
 from profiler_core.analysis.ledger.worth import worth
@@ -85,6 +86,11 @@ def names_baseline(gap: Gap) -> None:
         best = max(kernels, key=lambda y: worth(x, y, gap.phase), default=None)
         if best is not None and _named(x, best):
             gap.tie(x, best, "kernel name")
+            if not best.shapes:
+                value = worth(x, best, gap.phase)
+                doubt(
+                    gap.match, x, best, ([], [y for y in kernels if worth(x, y, gap.phase) == value])
+                )
 
 
 def names_candidate(gap: Gap) -> None:
@@ -94,6 +100,11 @@ def names_candidate(gap: Gap) -> None:
         best = max(operators, key=lambda x: worth(x, y, gap.phase), default=None)
         if y.by_kernel_name and best is not None and _named(best, y):
             gap.tie(best, y, "kernel name")
+            if not y.shapes:
+                value = worth(best, y, gap.phase)
+                doubt(
+                    gap.match, best, y, ([x for x in operators if worth(x, y, gap.phase) == value], [])
+                )
 
 
 def _named(operator: Item, kernel: Item) -> bool:

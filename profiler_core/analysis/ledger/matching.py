@@ -239,12 +239,39 @@ def _align(
             if value > 0:
                 table[number, other] = value
     pairs = align_codes(codes_a, codes_b, table)
-    if any(a[i].library_kernel or b[j].library_kernel for i, j in pairs):
+    if any(_by_name_alone(a[i]) or _by_name_alone(b[j]) for i, j in pairs):
         others = alternatives(codes_a, codes_b, table, pairs)
         for (i, j), (also_a, also_b) in zip(pairs, others, strict=True):
-            if a[i].library_kernel or b[j].library_kernel:
-                doubt(match, a[i], b[j], ([a[k] for k in also_a], [b[k] for k in also_b]))
+            if _by_name_alone(a[i]) or _by_name_alone(b[j]):
+                namesakes = (_namesakes(a, i), _namesakes(b, j))
+                doubt(
+                    match,
+                    a[i],
+                    b[j],
+                    (
+                        [*(a[k] for k in also_a), *namesakes[0]],
+                        [*(b[k] for k in also_b), *namesakes[1]],
+                    ),
+                )
     return pairs
+
+
+def _namesakes(items: Sequence[Item], place: int) -> Iterator[Item]:
+    """Generated kernels beside one whose names have the same operators; which does what is open."""
+    names = items[place].inner
+    if not items[place].by_kernel_name or items[place].shapes:
+        return
+    for step in (-1, 1):
+        other = place + step
+        while 0 <= other < len(items) and items[other].by_kernel_name:
+            if items[other].inner == names:
+                yield items[other]
+            other += step
+
+
+def _by_name_alone(item: Item) -> bool:
+    """A kernel without the shapes that would tell it from another of its name."""
+    return bool(item.library_kernel) or (item.by_kernel_name and not item.shapes)
 
 
 def _keys(item: Item) -> Iterator[str]:
