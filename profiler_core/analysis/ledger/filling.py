@@ -74,7 +74,7 @@ def part_of_baselines_composite(gap: Gap) -> None:
                 or x not in beside[1:]
                 or (x.op == "attention" and bool(y.library_kernel) and y.op == "matmul")
             )
-            if x.units and x.is_composite and is_part:
+            if x.units and x.is_composite and is_part and not _arranges_another(y, (x,)):
                 gap.tie(x, y, "composite")
                 break
 
@@ -89,7 +89,10 @@ def names_baseline(gap: Gap) -> None:
             if not best.shapes:
                 value = worth(x, best, gap.phase)
                 doubt(
-                    gap.match, x, best, ([], [y for y in kernels if worth(x, y, gap.phase) == value])
+                    gap.match,
+                    x,
+                    best,
+                    ([], [y for y in kernels if worth(x, y, gap.phase) == value]),
                 )
 
 
@@ -103,7 +106,10 @@ def names_candidate(gap: Gap) -> None:
             if not y.shapes:
                 value = worth(best, y, gap.phase)
                 doubt(
-                    gap.match, best, y, ([x for x in operators if worth(x, y, gap.phase) == value], [])
+                    gap.match,
+                    best,
+                    y,
+                    ([x for x in operators if worth(x, y, gap.phase) == value], []),
                 )
 
 
@@ -114,13 +120,17 @@ def _named(operator: Item, kernel: Item) -> bool:
 def copy_for_what_follows(gap: Gap) -> None:
     """A cast or a layout copy works for the library's operator that follows it."""
     if gap.around and gap.around[-1][1].is_anchor and gap.around[-1][0].units:
-        target, anchor = gap.around[-1]
-        sizes = {prod(shape) for item in (target, anchor) for shape in item.shapes}
+        target = gap.around[-1][0]
         for y in gap.untied(gap.candidate):
-            if y.only_copies and (
-                not sizes or sizes.issuperset(prod(shape) for shape in y.shapes[-1:])
-            ):
+            if y.only_copies and not _arranges_another(y, gap.around[-1]):
                 gap.tie(target, y, "position")
+
+
+def _arranges_another(copy: Item, items: tuple[Item, ...]) -> bool:
+    """Does a kernel that only copies write a tensor of a size that none of these is handed?"""
+    sizes = {prod(shape) for item in items for shape in item.shapes}
+    written = [prod(shape) for shape in copy.shapes[-1:]]
+    return copy.only_copies and bool(sizes) and not sizes.issuperset(written)
 
 
 def kernel_of_library(gap: Gap) -> None:

@@ -33,7 +33,7 @@ from profiler_core.analysis.ledger.match import (
     label_items,
     tie_items,
 )
-from profiler_core.analysis.ledger.moved import reach, reach_lines
+from profiler_core.analysis.ledger.moved import reach, reach_libraries, reach_lines
 from profiler_core.analysis.ledger.operators import KERNEL_FREE, SOFTMAX
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.work_units import HostStep, forward_units
@@ -135,6 +135,7 @@ def _match_segment(
     for (i0, j0), (i1, j1) in pairwise(bounds):
         around = [(a[i], b[j]) for i, j in ((i0, j0), (i1, j1)) if 0 <= i < len(a) and j < len(b)]
         fill(Gap(a[i0 + 1 : i1], b[j0 + 1 : j1], around, left.phase, match, labels_of))
+    reach_libraries(a, b, match)
     reach(a, b, pairs, match, labels_of)
     if left.phase == "backward":
         reach_lines(a, b, pairs, match, labels_of)

@@ -6,9 +6,10 @@ that goes into it. Each rule looks some matches or items to either side of where
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from profiler_core.analysis.ledger.match import Labels, Match, label_items, tie_items
+from profiler_core.analysis.ledger.match import Evidence, Labels, Match, label_items, tie_items
 from profiler_core.analysis.ledger.program import Item
 
 _REACH_LINES = 400  # nodes to look ahead and back for one source line in a backward
@@ -28,33 +29,23 @@ def reach_lines(
     The engine and Inductor's scheduler move what nobody waits for: sums for biases, scatters for
     embeddings.
     """
-    for one, other, facing, swapped in (
-        (a, b, list(pairs), False),
-        (b, a, [(j, i) for i, j in pairs], True),
-    ):
-        side = 1 if swapped else 0
-        done = {unit for tie in match.ties for unit in (tie.candidate if side else tie.baseline)}
+    for way in _both_ways(a, b, pairs):
         places: dict[str, list[int]] = defaultdict(list)
-        for j, y in enumerate(other):
-            if y.units:
-                for label in y.labels:
-                    places[label].append(j)
-        firsts = [i for i, _ in facing]
-        for i, x in enumerate(one):
-            if not x.units or done.issuperset(x.units):
-                continue
-            at = bisect_left(firsts, i)
-            centre = facing[at][1] if at < len(facing) else len(other)
+        for place, other in enumerate(way.others):
+            for label in other.labels if other.units else ():
+                places[label].append(place)
+        for item, at in way.left(match):
+            centre = way.centre(at)
             near = [
-                j
-                for label in x.labels
-                for j in places.get(label, ())
-                if abs(j - centre) <= _REACH_LINES and not (x.is_anchor and other[j].op != x.op)
+                place
+                for label in item.labels
+                for place in places.get(label, ())
+                if abs(place - centre) <= _REACH_LINES
+                and not (item.is_anchor and way.others[place].op != item.op)
             ]
             if near:
-                y = other[min(near, key=lambda j: (abs(j - centre), j))]
-                tie_items(match, *((y, x) if swapped else (x, y)), "source line")
-                label_items(*((y, x) if swapped else (x, y)), labels)
+                nearest = min(near, key=lambda place: (abs(place - centre), place))
+                way.tie(match, item, way.others[nearest], "source line", labels)
 
 
 def reach(
@@ -69,39 +60,102 @@ def reach(
     A fused kernel waits for all that goes into it: the normalisations of both branches of a
     residual block are computed behind the second branch's convolution.
     """
-    if not any(item.by_kernel_name for item in b) and not any(item.by_kernel_name for item in a):
+    if not any(item.by_kernel_name for item in (*a, *b)):
         return
-    for one, other, facing, swapped in (
-        (a, b, list(pairs), False),
-        (b, a, [(j, i) for i, j in pairs], True),
-    ):
-        side = 1 if swapped else 0
-        done = {unit for tie in match.ties for unit in (tie.candidate if side else tie.baseline)}
-        firsts = [i for i, _ in facing]
-        for i, x in enumerate(one):
-            if not x.units or done.issuperset(x.units):
-                continue
-            at = bisect_left(firsts, i)
-            if x.is_anchor:
-                # A part of a composite that began some matches before.
-                before = [other[j] for _, j in facing[max(0, at - _NEIGHBOURS) : at]]
-                whole = next(
-                    (y for y in reversed(before) if y.is_composite and x.op in y.inner), None
-                )
-                if whole is not None and whole.units:
-                    tie_items(match, *((whole, x) if swapped else (x, whole)), "composite")
-                continue
-            centre = facing[at][1] if at < len(facing) else len(other)
-            near = sorted(
-                range(max(0, centre - _REACH), min(len(other), centre + _REACH)),
-                key=lambda j: (abs(j - centre), -j),
-            )
-            for j in near:
-                y = other[j]
-                if y.units and not y.is_anchor and _named_in(x, y):
-                    tie_items(match, *((y, x) if swapped else (x, y)), "kernel name")
-                    label_items(*((y, x) if swapped else (x, y)), labels)
-                    break
+    for way in _both_ways(a, b, pairs):
+        for item, at in way.left(match):
+            if item.is_anchor:
+                whole = way.composite_before(item, at)
+                if whole is not None:
+                    way.tie(match, item, whole, "composite", None)
+            else:
+                named = way.named_near(item, at)
+                if named is not None:
+                    way.tie(match, item, named, "kernel name", labels)
+
+
+def reach_libraries(a: Sequence[Item], b: Sequence[Item], match: Match) -> None:
+    """What libraries compute, left over on both sides in equal numbers: in order.
+
+    Where the products of query and of key and value changed places, one of them stands across the
+    others' match.
+    """
+    if not any(item.library_kernel for item in (*a, *b)):
+        return
+    waiting: tuple[dict[str, list[Item]], dict[str, list[Item]]] = (
+        defaultdict(list),
+        defaultdict(list),
+    )
+    for side, items in enumerate((a, b)):
+        done = _done(match, side)
+        for item in items:
+            if item.units and item.is_anchor and not done.issuperset(item.units):
+                waiting[side][item.op].append(item)
+    for op, lefts in waiting[0].items():
+        rights = waiting[1].get(op, [])
+        if len(lefts) == len(rights):
+            for left, right in zip(lefts, rights, strict=True):
+                tie_items(match, left, right, "position")
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One side looking for partners on the other; `facing` are the matches, this side's first."""
+
+    items: Sequence[Item]
+    others: Sequence[Item]
+    facing: Sequence[tuple[int, int]]
+    is_candidate: bool
+
+    def left(self, match: Match) -> Iterator[tuple[Item, int]]:
+        """What is tied to nothing yet, with the number of the match behind it."""
+        done = _done(match, int(self.is_candidate))
+        places = [place for place, _ in self.facing]
+        for place, item in enumerate(self.items):
+            if item.units and not done.issuperset(item.units):
+                yield item, bisect_left(places, place)
+
+    def centre(self, at: int) -> int:
+        """Where the match is on the other side."""
+        return self.facing[at][1] if at < len(self.facing) else len(self.others)
+
+    def composite_before(self, part: Item, at: int) -> Item | None:
+        """A composite that began some matches before and has this operator in it."""
+        before = [self.others[place] for _, place in self.facing[max(0, at - _NEIGHBOURS) : at]]
+        wholes = (item for item in reversed(before) if item.is_composite and part.op in item.inner)
+        whole = next(wholes, None)
+        return whole if whole is not None and whole.units else None
+
+    def named_near(self, item: Item, at: int) -> Item | None:
+        """The nearest that names it, or that it names."""
+        centre = self.centre(at)
+        near = sorted(
+            range(max(0, centre - _REACH), min(len(self.others), centre + _REACH)),
+            key=lambda place: (abs(place - centre), -place),
+        )
+        others = (self.others[place] for place in near)
+        return next((o for o in others if o.units and not o.is_anchor and _named_in(item, o)), None)
+
+    def tie(
+        self, match: Match, item: Item, other: Item, evidence: Evidence, labels: Labels | None
+    ) -> None:
+        """The baseline's goes first."""
+        left, right = (other, item) if self.is_candidate else (item, other)
+        tie_items(match, left, right, evidence)
+        if labels is not None:
+            label_items(left, right, labels)
+
+
+def _both_ways(
+    a: Sequence[Item], b: Sequence[Item], pairs: Sequence[tuple[int, int]]
+) -> Iterator[_Way]:
+    """The baseline looking at the candidate, then the candidate at the baseline."""
+    yield _Way(a, b, list(pairs), is_candidate=False)
+    yield _Way(b, a, [(j, i) for i, j in pairs], is_candidate=True)
+
+
+def _done(match: Match, side: int) -> set[int]:
+    return {unit for tie in match.ties for unit in (tie.candidate if side else tie.baseline)}
 
 
 def _named_in(x: Item, y: Item) -> bool:

@@ -13,8 +13,9 @@ from tests.analysis.ledger.judge.trace import read_steps
 from tests.analysis.ledger.judge.verdict import judge
 
 # Functions of the matching that return pairs or tie items: without them nothing is added.
-_MATCHING = ("pairs_by_size", "in_doubt", "parts_by_size", "reach", "reach_lines", "parts_by_name",
-             "_match_leftovers", "_match_optimizers", "_match_exchange")  # fmt: skip
+_MATCHING = ("pairs_by_size", "in_doubt", "parts_by_size", "reach", "reach_lines",
+             "reach_libraries", "parts_by_name", "_match_leftovers", "_match_optimizers",
+             "_match_exchange")  # fmt: skip
 _WEIGHTS = {
     "POINTWISE": worth.OTHER_LIBRARY,
     "OTHER_LIBRARY": 0,
