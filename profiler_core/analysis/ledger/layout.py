@@ -21,6 +21,7 @@ from profiler_core.analysis.ledger.work_units import HostStep, Unit
 
 # The operator that a library kernel of this category computes.
 _BY_CATEGORY = {"gemm": "matmul", "conv": "convolution", "attention": "attention"}
+_COPY = frozenset(("clone",))  # what a view is that starts a kernel
 
 
 @dataclass(slots=True)
@@ -147,7 +148,11 @@ def program(
         shared=layout.shared,
         nameless=frozenset(layout.nameless),
         phases=_phases(step, segments, autograd_threads),
-        views=frozenset(n for n, unit in busy if unit.common in KERNEL_FREE),
+        views=frozenset(
+            n
+            for n, unit in busy
+            if unit.common in KERNEL_FREE and kernel_names[unit.events[0]] == unit.name
+        ),
         accumulating=frozenset(n for n, unit in busy if "AccumulateGrad" in (unit.backward or "")),
         modules=layout.modules,
         exchange=layout.exchange,
@@ -228,7 +233,9 @@ def _unit_item(step: HostStep, number: int, kernel_names: Mapping[int, str]) -> 
     return Item(
         op=op,
         extent=product_extent(unit.name, shapes) if op == "matmul" else None,
-        inner=from_name or frozenset(name for name in unit.inner if is_specific(name)),
+        inner=from_name
+        or frozenset(name for name in unit.inner if is_specific(name))
+        | (_COPY if op in KERNEL_FREE and unit.events else frozenset()),
         units=(number,) if unit.events else (),
         shapes=shapes,
         dtypes=unit.dtypes,
