@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,16 @@ def test_a_small_network_by_hand():
     relu = next(h for (_, reader, _), h in by_call.items() if "max_pool2d" in reader)
     assert one.calls[relu.writer].name.endswith("relu_3")
     assert (relu.bytes_read, relu.own_bytes) == (size, 0)  # kept for the backward
+
+
+def test_what_two_calls_read_has_to_be_written():
+    """A ResNet block's result goes into the next convolution, and is added to that block's."""
+    passed_on = handovers(graph("resnet50/default", "inference"))
+    n_readers = Counter(buffer for handover in passed_on for buffer in handover.buffers)
+    shared = [h for h in passed_on if all(n_readers[buffer] > 1 for buffer in h.buffers)]
+    assert shared
+    assert all(handover.own_bytes == 0 for handover in shared)
+    assert any(handover.own_bytes for handover in passed_on)
 
 
 def test_what_needs_something_between_cannot_be_one_kernel():
