@@ -92,6 +92,7 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
     taken_as = _taken_as(graph.calls, library, nodes.given, memory)
     of_libraries = frozenset(library.values())
     first_calls: dict[str, Mapping[str, int]] = {}  # kernel -> placeholder -> argument's place
+    adding = _adding_calls(graph, memory)
     computed: dict[int, tuple[str, ...]] = {}
     filling: dict[int, tuple[str, ...]] = {}  # call -> what a later kernel adds to its result
     for call in graph.calls:
@@ -118,7 +119,7 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
         named |= {taken_as[buffer] for buffer in written if buffer in taken_as} | added_to
         stored = _stored(named & able, able, constant, nodes.users, len(set(written)))
         mine = _leading_to(stored, able, ready, nodes.given)
-        sums = _added_later(graph.calls[call.index + 1 :], set(written), mine, graph, memory)
+        sums = _added_later(adding, call.index, set(written), mine, nodes.given)
         if sums is not None and not mine:
             mine = stored = named.intersection(listed) or set(listed[-1:])
         elif (
@@ -143,26 +144,41 @@ def _sums(
     return sums or set(content.intersection(listed))
 
 
+@dataclass(frozen=True, slots=True)
+class _Adding:
+    """A call whose kernel adds to buffers, and the nodes that it is listed with."""
+
+    index: int
+    buffers: frozenset[str]
+    listed: tuple[str, ...]
+
+
+def _adding_calls(graph: CompiledGraph, memory: Memory) -> list[_Adding]:
+    adding = []
+    for call in graph.calls:
+        printed = graph.kernels.get(call.name)
+        if printed is not None and "atomic_add" in printed.source:
+            given = [memory.name(a) for a in call.arguments if a not in NO_BUFFER]
+            added = definition_of(printed.source).added
+            buffers = frozenset(given[place] for place in added if place < len(given))
+            adding.append(_Adding(call.index, buffers, call.post_nodes))
+    return adding
+
+
 def _added_later(
-    later: Sequence[GeneratedCall],
+    adding: Sequence[_Adding],
+    index: int,
     buffers: set[str],
     stored: set[str],
-    graph: CompiledGraph,
-    memory: Memory,
+    given: Mapping[str, tuple[str, ...]],
 ) -> set[str] | None:
     """The nodes of the first later kernel that adds to what this one fills; None: none does.
 
     They are those that take what is stored; empty where its list does not name them.
     """
-    for call in later:
-        printed = graph.kernels.get(call.name)
-        if printed is None or "atomic_add" not in printed.source:
-            continue
-        given = [memory.name(a) for a in call.arguments if a not in NO_BUFFER]
-        added = definition_of(printed.source).added
-        if buffers.intersection(given[i] for i in added if i < len(given)):
-            arguments = {node.name: node.arguments[:1] for node in graph.post_nodes}
-            return {n for n in call.post_nodes if stored.intersection(arguments.get(n, ()))}
+    for call in adding:
+        if call.index > index and buffers & call.buffers:
+            return {n for n in call.listed if stored.intersection(given.get(n, ())[:1])}
     return None
 
 

@@ -120,8 +120,9 @@ def translated(
             continue
         sure = [names[argument] for argument in node.arguments if argument in names]
         near = of_target.get(node.target, set())
-        for every in sure:
-            near = near & {user for name in every for user in users.get(name, ())}
+        if sure:
+            fewest = min(sure, key=len)
+            near = near & {user for name in fewest for user in users.get(name, ())}
         names[node.name] = {
             other
             for other in near
