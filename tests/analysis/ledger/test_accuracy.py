@@ -3,7 +3,7 @@
 import pytest
 
 from tests.analysis.ledger.judge.ablation import Judged, without
-from tests.analysis.ledger.judge.pairs import ROOT, all_pairs, judged
+from tests.analysis.ledger.judge.pairs import ROOT, all_pairs, judged, ledger_of
 from tests.larger import JUDGE_PAIRS, unpacked
 
 PAIRS = [
@@ -37,6 +37,15 @@ def test_almost_nothing_is_wrong_in_models_that_the_ledger_was_not_made_on(basel
         assert verdict.wrong <= 0.005 * verdict.total, verdict.mistakes.most_common(3)
         assert verdict.undecidable <= 0.03 * verdict.total, verdict.doubts.most_common(3)
         assert verdict.merged <= 0.02 * verdict.total
+
+
+def test_zeros_for_outputs_that_the_loss_does_not_use_are_the_candidates_own():
+    """T5 returns its cache beside the loss: the engine fills a gradient for each of its tensors."""
+    folder = unpacked(JUDGE_PAIRS) / "t5_training"
+    groups = ledger_of(folder / "eager", folder / "default", logs=True).groups
+    zeros = [g for g in groups if any("the loss does not use" in note for note in g.notes)]
+    assert len(zeros) == 17
+    assert {group.kind for group in zeros} == {"only in the candidate"}
 
 
 SAMPLES = ROOT / "sample_traces"
