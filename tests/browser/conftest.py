@@ -34,7 +34,7 @@ from playwright.sync_api import (
 from profiler_core.store.private_file import write_private
 from profiler_core.ui.own_machine.cookie import cookie_name, new_cookie
 from tests.browser import chromium
-from tests.quick_python import variables
+from tests.quick_python import QUICK_COMPILER
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
@@ -143,7 +143,7 @@ def running_server(home: Path, log: Path, app: Path = ROOT / "app.py") -> Iterat
             ],
             # Not the checkout: the app must not depend on where it is started from.
             cwd=log.parent,
-            env={**os.environ, **_quick_python(app), "FUSIONSCOPE_HOME": str(home)},
+            env={**os.environ, **QUICK_COMPILER, "FUSIONSCOPE_HOME": str(home)},
             stdout=output,
             stderr=subprocess.STDOUT,
         )
@@ -154,12 +154,6 @@ def running_server(home: Path, log: Path, app: Path = ROOT / "app.py") -> Iterat
         finally:
             process.terminate()
             process.wait(20)
-
-
-def _quick_python(app: Path) -> dict[str, str]:
-    """Variables with which a dashboard of this checkout asks a quick interpreter about torch."""
-    program = os.environ.get("QUICK_PYTHON")
-    return variables(Path(program)) if program and app == ROOT / "app.py" else {}
 
 
 def let_the_browser_in(home: Path) -> None:
@@ -202,10 +196,6 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
             args=[
                 # /dev/shm is small in containers; one colour profile makes pixels comparable.
                 *("--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"),
-                # The tabs of a context share a process, also with pages from elsewhere.
-                *("--disable-site-isolation-trials", "--renderer-process-limit=1"),
-                # The threads beside the page's own cost more of two cores than they gain.
-                "--js-flags=--single-threaded-gc --no-concurrent-recompilation",
             ],
             **WINDOW,
         )
@@ -214,13 +204,6 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         browser.new_context = partial(browser.new_context, storage_state=_let_in())
         yield browser
         kept.close()
-
-
-@pytest.fixture(scope="package", autouse=True)
-def _dashboards_with_a_quick_python(quick_python: Path) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QUICK_PYTHON", str(quick_python))
-        yield
 
 
 @pytest.fixture
