@@ -63,7 +63,7 @@ def readings(sampled: RunTelemetry) -> tuple[Reading, ...]:
             spread,
         ),
         of_gpu(
-            "Energy a sample",
+            "Energy per sample",
             "energy_per_sample_j",
             _energy(sampled.energy_per_sample_j),
             "Energy per step over the batch size.",

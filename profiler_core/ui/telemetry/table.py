@@ -14,7 +14,7 @@ from profiler_core.units import format_change
 _CHANGES = {
     "Power": "power_w",
     "Energy per step": "energy_per_step_j",
-    "Energy a sample": "energy_per_sample_j",
+    "Energy per sample": "energy_per_sample_j",
     "SM clock": "sm_clock_mhz",
 }
 
