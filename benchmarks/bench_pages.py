@@ -217,7 +217,7 @@ def _print_sessions(browser: Browser, home: Path, counts: list[int]) -> None:
                 contexts.append(context)
                 window = context.new_page()
                 window.goto(server.link(baseline=f"sample/{samples[number % len(samples)]}/eager"))
-                window.locator(PAGES[""]).first.wait_for()
+                window.get_by_test_id("stElementContainer").first.wait_for(state="attached")
                 _until_finished(window)
             opened = process.memory_info().rss
             for context in contexts:
