@@ -8,7 +8,9 @@ An operator draws if torch tags it `nondeterministic_seeded` and its generator m
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Iterator, List, NamedTuple, Tuple
+from typing import Any, Callable, ContextManager, Iterator, List, NamedTuple, Tuple
+
+from .operators import intercepted, operator_name
 
 # Their result is what they drew; that of the others also follows from their inputs.
 _SAMPLERS = (
@@ -42,8 +44,8 @@ def recorded(draws: List[Draw]) -> Iterator[None]:
         DrawsInsideError: an operator does, such as attention with dropout on a GPU.
     """
 
-    def note(func: Any, _args: Any, result: Any) -> Any:
-        name = _name(func)
+    def note(operator: Any, _args: Any, result: Any) -> Any:
+        name = _name(operator)
         if name == _DROPOUT:
             draws.append(Draw(name, (result[1].clone(),)))
         elif name in _SAMPLERS:
@@ -52,7 +54,7 @@ def recorded(draws: List[Draw]) -> Iterator[None]:
             raise DrawsInsideError("{} draws random numbers inside of its computation".format(name))
         return result
 
-    with _watching(note):
+    with _drawn(note):
         yield
 
 
@@ -65,8 +67,8 @@ def replayed(draws: List[Draw]) -> Iterator[None]:
     """
     left = list(reversed(draws))
 
-    def give(func: Any, args: Any, result: Any) -> Any:
-        name = _name(func)
+    def give(operator: Any, args: Any, result: Any) -> Any:
+        name = _name(operator)
         draw = left.pop() if left else Draw("nothing", ())
         if draw.operator != name:
             raise DrawError("{} draws where eager drew by {}".format(name, draw.operator))
@@ -80,36 +82,27 @@ def replayed(draws: List[Draw]) -> Iterator[None]:
                 _fill(tensor, drawn)
         return result
 
-    with _watching(give):
+    with _drawn(give):
         yield
     if left:
         raise DrawError("eager drew {} times more".format(len(left)))
 
 
-@contextmanager
-def _watching(answer: Any) -> Iterator[None]:
-    """Call `answer(func, args, result)` in place of each result that was drawn."""
+def _drawn(answer: Callable[[Any, Any, Any], Any]) -> ContextManager[None]:
+    """Let `answer(operator, args, result)` give each result that is drawn inside."""
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Watch(TorchDispatchMode):
-        supports_higher_order_operators = True  # flex_attention
+    def call(operator: Any, args: Any, kwargs: Any) -> Any:
+        if torch.Tag.nondeterministic_seeded not in getattr(operator, "tags", ()):
+            return operator(*args, **kwargs)
+        before = generator_states()
+        result = operator(*args, **kwargs)
+        own = kwargs.get("generator") is not None
+        if own or not all(a.equal(b) for a, b in zip(before, generator_states())):
+            return answer(operator, args, result)
+        return result
 
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            kwargs = kwargs or {}
-            if torch.Tag.nondeterministic_seeded not in getattr(func, "tags", ()):
-                return func(*args, **kwargs)
-            before = generator_states()
-            result = func(*args, **kwargs)
-            own = kwargs.get("generator") is not None
-            if own or not all(a.equal(b) for a, b in zip(before, generator_states())):
-                return answer(func, args, result)
-            return result
-
-    with Watch():
-        yield
+    return intercepted(call)
 
 
 def generator_states() -> List[Any]:
@@ -120,8 +113,8 @@ def generator_states() -> List[Any]:
     return [torch.get_rng_state(), *on_gpu]
 
 
-def _name(func: Any) -> str:
-    return str(func.overloadpacket.__name__).rstrip("_")
+def _name(operator: Any) -> str:
+    return operator_name(operator).rstrip("_")
 
 
 def _tensors(result: Any) -> Tuple[Any, ...]:

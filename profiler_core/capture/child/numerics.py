@@ -8,6 +8,8 @@ compilations nor its steps touch what was measured.
 from __future__ import annotations
 
 import importlib
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional
 
@@ -73,8 +75,9 @@ def make_reference(bench: Bench, variant: Variant, path: str) -> Dict[str, Any]:
     """
     import torch
 
-    step = bench.step(variant.eager())
-    tf32 = may_round_like_tf32(bench.device, lambda: _answers(bench, step))
+    tf32 = may_round_like_tf32(
+        bench.device, lambda: partial(_answers, bench, bench.step(variant.eager()))
+    )
     with without_tf32(tf32):
         stored = _reference(bench, variant)
     torch.save(dict(stored, tf32=tf32, precision=_numeric_key(variant)), path)
@@ -150,10 +153,7 @@ def _fp64_reference(bench: Bench, variant: Variant, state: State, draws: bool) -
         with recorded(drawn):
             _seen(bench, own, state)
     step = bench.fp64_step(variant)
-    if draws:
-        with replayed(drawn):
-            reference = _seen(bench, step, state)
-    else:
+    with replayed(drawn) if draws else nullcontext():
         reference = _seen(bench, step, state)
     if not all(_is_double(answer) for answer in reference[: step.n_shapes]):
         raise TypeError("its answer is not fp64")
@@ -215,8 +215,7 @@ def _comparison(
         or bench.request.training
     ):
         step = _compiled_step(bench, variant, stored["draws"])
-    precision = variant.precision
-    judgements = _judgements(bench, step, stored, precision, reference, baseline)
+    judgements = _judgements(bench, step, stored, variant.precision, reference, baseline)
     if not judgements:
         return {"verdict": "not comparable", "reason": "there is nothing to compare"}
     worst = max(judgements, key=lambda judgement: judgement.badness)

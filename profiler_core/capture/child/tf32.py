@@ -13,14 +13,18 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Set
 
+from .operators import intercepted, operator_name
+
 _CONVOLUTIONS = {"convolution", "_convolution", "cudnn_convolution", "convolution_backward"}
 _PRODUCTS = {"mm", "addmm", "bmm", "baddbmm"}
 
 
-def may_round_like_tf32(device: Any, call: Callable[[], Any]) -> bool:
-    """Run `call` once, in eager mode, and look at the operators that it calls."""
+def may_round_like_tf32(device: Any, make_call: Callable[[], Callable[[], Any]]) -> bool:
+    """Make a call and run it once, in eager mode, to look at the operators that it calls.
+
+    Nothing is made on a device that has no TF32.
+    """
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
 
     if (
         device.type != "cuda"
@@ -35,18 +39,13 @@ def may_round_like_tf32(device: Any, call: Callable[[], Any]) -> bool:
         watched |= _PRODUCTS
     called: Set[str] = set()
 
-    class Watch(TorchDispatchMode):
-        supports_higher_order_operators = True  # flex_attention
+    def note(operator: Any, args: Any, kwargs: Any) -> Any:
+        called.add(operator_name(operator))
+        return operator(*args, **kwargs)
 
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            packet = getattr(func, "overloadpacket", func)
-            called.add(getattr(packet, "__name__", ""))
-            return func(*args, **(kwargs or {}))
-
+    call = make_call()
     try:
-        with Watch():
+        with intercepted(note):
             call()
     except NotImplementedError:  # an operator of higher order, before torch 2.6
         return bool(watched)
