@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from profiler_core.errors import BadInput
+from profiler_core.export.whole_file import written_aside
 
 Event = dict[str, Any]
 
@@ -52,31 +52,21 @@ def write_events(path: Path, events: Iterable[Event], metadata: Mapping[str, Any
     Raises:
         BadInput: the file cannot be written.
     """
-    aside = path.with_name(f".{path.name}.part")
     encode = msgspec.json.Encoder().encode
     n = 0
-    try:
-        with _opened(aside, compressed=path.suffix == ".gz") as file:
-            file.write(b'{"displayTimeUnit":"ns","otherData":' + encode(metadata))
-            file.write(b',"traceEvents":[\n')
-            batch: list[bytes] = []
-            for event in events:
-                batch.append(encode(event))
-                n += 1
-                if len(batch) == _EVENTS_A_WRITE:
-                    file.write((b"" if n == len(batch) else b",\n") + b",\n".join(batch))
-                    batch.clear()
-            if batch:
+    with written_aside(path) as aside, _opened(aside, compressed=path.suffix == ".gz") as file:
+        file.write(b'{"displayTimeUnit":"ns","otherData":' + encode(metadata))
+        file.write(b',"traceEvents":[\n')
+        batch: list[bytes] = []
+        for event in events:
+            batch.append(encode(event))
+            n += 1
+            if len(batch) == _EVENTS_A_WRITE:
                 file.write((b"" if n == len(batch) else b",\n") + b",\n".join(batch))
-            file.write(b"\n]}\n")
-        aside.replace(path)
-    except OSError as error:
-        raise BadInput(
-            f"{path} cannot be written: {error.strerror}.",
-            remedy="Name a file in a folder of yours.",
-        ) from error
-    finally:
-        aside.unlink(missing_ok=True)
+                batch.clear()
+        if batch:
+            file.write((b"" if n == len(batch) else b",\n") + b",\n".join(batch))
+        file.write(b"\n]}\n")
     return n
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.work import device_work
 from profiler_core.errors import BadInput
+from profiler_core.export.whole_file import written_aside
 from profiler_core.model.trace import Trace
 
 if TYPE_CHECKING:
@@ -149,14 +150,5 @@ def write_ledger(events: pl.DataFrame, path: Path) -> None:
     Raises:
         BadInput: it cannot be written.
     """
-    aside = path.with_name(f".{path.name}.part")
-    try:
+    with written_aside(path) as aside:
         aside.write_bytes(as_parquet(events))
-        aside.replace(path)
-    except OSError as error:
-        raise BadInput(
-            f"{path} cannot be written: {error.strerror}.",
-            remedy="Name a file in a folder of yours.",
-        ) from error
-    finally:
-        aside.unlink(missing_ok=True)
