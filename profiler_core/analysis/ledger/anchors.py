@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from profiler_core.analysis.ledger.extents import Extent
+from profiler_core.analysis.ledger.moved import both_ways
 from profiler_core.analysis.ledger.operators import SOFTMAX
 from profiler_core.analysis.ledger.program import Item
 
@@ -64,13 +65,13 @@ def in_doubt(
         by_size[size_of(items[i])].append(number)
     doubtful: list[tuple[tuple[int, int], tuple[int, int]]] = []
     for numbers in by_size.values():
-        for one, other in pairwise(numbers):
-            if other - one > _NEAR:
+        for number, following in pairwise(numbers):
+            if following - number > _NEAR:
                 continue
-            first, last = sorted((pairs[one][1], pairs[other][1]))
-            between = sum(first < pairs[n][1] < last for n in range(one + 1, other))
-            if crossed[one : other + 1].max() >= 1 + 2 * between:
-                doubtful.append((pairs[one], pairs[other]))
+            first, last = sorted((pairs[number][1], pairs[following][1]))
+            between = sum(first < pairs[n][1] < last for n in range(number + 1, following))
+            if crossed[number : following + 1].max() >= 1 + 2 * between:
+                doubtful.append((pairs[number], pairs[following]))
     return doubtful
 
 
@@ -99,21 +100,20 @@ def parts_by_size(
         taken: what faces each other already.
     """
     pairs: list[tuple[int, int]] = []
-    for whole, parts, which in ((a, b, 0), (b, a, 1)):
-        done = {pair[which] for pair in taken}, {pair[1 - which] for pair in taken}
-        waiting: dict[Extent, list[int]] = defaultdict(list)
-        for place, item in enumerate(parts):
-            if item.extent is not None and item.units and place not in done[1]:
-                waiting[item.extent].append(place)
-        wanted: dict[Extent, list[int]] = defaultdict(list)
-        for place, item in enumerate(whole):
-            if item.units and place not in done[0]:
+    for way in both_ways(a, b, taken):
+        tied, others_tied = {own for own, _ in way.facing}, {other for _, other in way.facing}
+        products: dict[Extent, list[int]] = defaultdict(list)
+        for number, item in enumerate(way.others):
+            if item.extent is not None and item.units and number not in others_tied:
+                products[item.extent].append(number)
+        attentions: dict[Extent, list[int]] = defaultdict(list)
+        for number, item in enumerate(way.items):
+            if item.units and number not in tied:
                 for extent in products_of(item):
-                    wanted[extent].append(place)
-        for extent, places in wanted.items():
-            if len(places) == len(waiting[extent]):
-                facing = zip(places, waiting[extent], strict=True)
-                pairs.extend((j, i) if which else (i, j) for i, j in facing)
+                    attentions[extent].append(number)
+        for extent, numbers in attentions.items():
+            if len(numbers) == len(products[extent]):
+                pairs.extend(map(way.pair, numbers, products[extent]))
     return sorted(pairs)
 
 
@@ -132,26 +132,29 @@ def parts_by_name(
         taken: what faces each other already.
     """
     pairs: list[tuple[int, int]] = []
-    for whole, parts, which in ((a, b, 0), (b, a, 1)):
-        done = {pair[which] for pair in taken}, {pair[1 - which] for pair in taken}
-        attentions = [n for n, x in enumerate(whole) if x.op == "attention" and x.units]
+    for way in both_ways(a, b, taken):
+        tied, others_tied = {own for own, _ in way.facing}, {other for _, other in way.facing}
+        parts = way.others
+        attentions = [n for n, x in enumerate(way.items) if x.op == "attention" and x.units]
         named = [n for n, y in enumerate(parts) if y.by_kernel_name and y.inner & SOFTMAX]
-        if done[0].intersection(attentions) or len(attentions) != len(named):
+        if tied.intersection(attentions) or len(attentions) != len(named):
             continue
-        layouts = frozenset[str]().union(*(x.layouts for x in whole))
+        layouts = frozenset[str]().union(*(x.layouts for x in way.items))
         for attention, softmax in zip(attentions, named, strict=True):
             facing = [softmax]
             for near in (range(softmax - 1, -1, -1), range(softmax + 1, len(parts))):
-                products = [n for n in near[:_NEAR] if parts[n].op == "matmul" and n not in done[1]]
+                products = [
+                    n for n in near[:_NEAR] if parts[n].op == "matmul" and n not in others_tied
+                ]
                 for product in [n for n in products if _is_foreign(parts[n], layouts)][:1]:
                     facing += [product, *_copies_before(parts, product)]
-            pairs.extend((n, attention) if which else (attention, n) for n in facing)
+            pairs.extend(way.pair(attention, n) for n in facing)
     return sorted(pairs)
 
 
-def _copies_before(items: Sequence[Item], place: int) -> Iterator[int]:
-    """Generated kernels that only arrange memory for what stands at this place."""
-    for before in range(place - 1, -1, -1):
+def _copies_before(items: Sequence[Item], number: int) -> Iterator[int]:
+    """Generated kernels that only arrange memory for the item of this number."""
+    for before in range(number - 1, -1, -1):
         if not items[before].only_copies:
             return
         yield before

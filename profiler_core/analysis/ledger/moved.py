@@ -29,22 +29,22 @@ def reach_lines(
     The engine and Inductor's scheduler move what nobody waits for: sums for biases, scatters for
     embeddings.
     """
-    for way in _both_ways(a, b, pairs):
-        places: dict[str, list[int]] = defaultdict(list)
-        for place, other in enumerate(way.others):
+    for way in both_ways(a, b, pairs):
+        numbers: dict[str, list[int]] = defaultdict(list)
+        for number, other in enumerate(way.others):
             for label in other.labels if other.units else ():
-                places[label].append(place)
+                numbers[label].append(number)
         for item, at in way.left(match):
             centre = way.centre(at)
             near = [
-                place
+                number
                 for label in item.labels
-                for place in places.get(label, ())
-                if abs(place - centre) <= _REACH_LINES
-                and not (item.is_anchor and way.others[place].op != item.op)
+                for number in numbers.get(label, ())
+                if abs(number - centre) <= _REACH_LINES
+                and not (item.is_anchor and way.others[number].op != item.op)
             ]
             if near:
-                nearest = min(near, key=lambda place: (abs(place - centre), place))
+                nearest = min(near, key=lambda number: (abs(number - centre), number))
                 way.tie(match, item, way.others[nearest], "source line", labels)
 
 
@@ -62,7 +62,7 @@ def reach(
     """
     if not any(item.by_kernel_name for item in (*a, *b)):
         return
-    for way in _both_ways(a, b, pairs):
+    for way in both_ways(a, b, pairs):
         for item, at in way.left(match):
             if item.is_anchor:
                 whole = way.composite_before(item, at)
@@ -99,7 +99,7 @@ def reach_libraries(a: Sequence[Item], b: Sequence[Item], match: Match) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class Way:
     """One side looking for partners on the other; `facing` are the matches, this side's first."""
 
     items: Sequence[Item]
@@ -110,10 +110,14 @@ class _Way:
     def left(self, match: Match) -> Iterator[tuple[Item, int]]:
         """What is tied to nothing yet, with the number of the match behind it."""
         done = _done(match, int(self.is_candidate))
-        places = [place for place, _ in self.facing]
-        for place, item in enumerate(self.items):
+        numbers = [number for number, _ in self.facing]
+        for number, item in enumerate(self.items):
             if item.units and not done.issuperset(item.units):
-                yield item, bisect_left(places, place)
+                yield item, bisect_left(numbers, number)
+
+    def pair(self, own: int, other: int) -> tuple[int, int]:
+        """The numbers of an item of this side and one of the other, the baseline's first."""
+        return (other, own) if self.is_candidate else (own, other)
 
     def centre(self, at: int) -> int:
         """Where the match is on the other side."""
@@ -121,7 +125,7 @@ class _Way:
 
     def composite_before(self, part: Item, at: int) -> Item | None:
         """A composite that began some matches before and has this operator in it."""
-        before = [self.others[place] for _, place in self.facing[max(0, at - _NEIGHBOURS) : at]]
+        before = [self.others[number] for _, number in self.facing[max(0, at - _NEIGHBOURS) : at]]
         wholes = (item for item in reversed(before) if item.is_composite and part.op in item.inner)
         whole = next(wholes, None)
         return whole if whole is not None and whole.units else None
@@ -131,9 +135,9 @@ class _Way:
         centre = self.centre(at)
         near = sorted(
             range(max(0, centre - _REACH), min(len(self.others), centre + _REACH)),
-            key=lambda place: (abs(place - centre), -place),
+            key=lambda number: (abs(number - centre), -number),
         )
-        others = (self.others[place] for place in near)
+        others = (self.others[number] for number in near)
         return next((o for o in others if o.units and not o.is_anchor and _named_in(item, o)), None)
 
     def tie(
@@ -146,12 +150,12 @@ class _Way:
             label_items(left, right, labels)
 
 
-def _both_ways(
+def both_ways(
     a: Sequence[Item], b: Sequence[Item], pairs: Sequence[tuple[int, int]]
-) -> Iterator[_Way]:
+) -> Iterator[Way]:
     """The baseline looking at the candidate, then the candidate at the baseline."""
-    yield _Way(a, b, list(pairs), is_candidate=False)
-    yield _Way(b, a, [(j, i) for i, j in pairs], is_candidate=True)
+    yield Way(a, b, list(pairs), is_candidate=False)
+    yield Way(b, a, [(j, i) for i, j in pairs], is_candidate=True)
 
 
 def _done(match: Match, side: int) -> set[int]:

@@ -79,16 +79,16 @@ class Recording:
             if len({(unit.common, unit.shapes, unit.dtypes) for unit in units}) == 1
         }
         longest = max(map(len, operators), default=0)
-        places = [place for place, kernel in enumerate(kernels) if not is_memory(kernel)]
+        positions = [position for position, kernel in enumerate(kernels) if not is_memory(kernel)]
         result: list[tuple[int, Unit] | None] = [None] * len(kernels)
         at = 0
-        while at < len(places):
-            for n in range(min(longest, len(places) - at), 0, -1):
-                here = places[at : at + n]
-                unit = operators.get(tuple(kernels[place] for place in here))
+        while at < len(positions):
+            for n in range(min(longest, len(positions) - at), 0, -1):
+                here = positions[at : at + n]
+                unit = operators.get(tuple(kernels[position] for position in here))
                 if unit is not None:
-                    for place in range(here[0], here[-1] + 1):
-                        result[place] = (at, unit)
+                    for position in range(here[0], here[-1] + 1):
+                        result[position] = (at, unit)
                     at += n
                     break
             else:
@@ -112,12 +112,12 @@ def _by_order(
     """Kernel by kernel; what has no counterpart of its name lies between two of one operator."""
     pairs = align(kernels, [kernel for kernel, _ in run], lambda a, b: int(a == b))
     result: list[tuple[int, Unit] | None] = [None] * len(kernels)
-    for place, other in pairs:
+    for position, other in pairs:
         unit = run[other][1]
-        result[place] = (id(unit), unit)
+        result[position] = (id(unit), unit)
     following: tuple[int, Unit] | None = None
-    for place in range(len(kernels) - 1, -1, -1):
-        if result[place] is None and is_memory(kernels[place]):
-            result[place] = following  # fills or copies what the next operator works on
-        following = result[place]
+    for position in range(len(kernels) - 1, -1, -1):
+        if result[position] is None and is_memory(kernels[position]):
+            result[position] = following  # fills or copies what the next operator works on
+        following = result[position]
     return result
