@@ -70,10 +70,10 @@ def _advice(facts: Facts) -> str:
 
 def _after_trying(facts: Facts, tried: Tried) -> str:
     """A run with CUDA graphs is beside this one: what it says counts, not what is usual."""
-    seen = f"{tried.label} is beside this run, with {format_duration(tried.step_ns)} per step"
+    evidence = f"{tried.label} is beside this run, with {format_duration(tried.step_ns)} per step"
     if tried.step_ns < facts.step_ns:
-        return f"Use mode='{tried.mode}': {seen}."
-    return f"CUDA graphs do not help here: {seen}. {_in_the_way(facts)}"
+        return f"Use mode='{tried.mode}': {evidence}."
+    return f"CUDA graphs do not help here: {evidence}. {_in_the_way(facts)}"
 
 
 def _with_graphs(facts: Facts) -> str:

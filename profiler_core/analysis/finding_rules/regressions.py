@@ -184,8 +184,8 @@ def _cause_of(facts: Facts, line: FoldedGroup) -> _Cause | None:
 
 
 def _share(answers: Iterable[bool]) -> float:
-    told = list(answers)
-    return sum(told) / len(told)
+    by_group = list(answers)
+    return sum(by_group) / len(by_group)
 
 
 RULES: tuple[Rule, ...] = (*(slower_by(cause) for cause in _CAUSES), slower_groups)

@@ -291,8 +291,8 @@ def _follow(
             if unknown:
                 stack += unknown
                 continue
-            known = [follows.get(a, (False, False)) for a in arguments]
-            follows[current] = (all(k[0] for k in known), any(k[1] for k in known))
+            of_arguments = [follows.get(a, (False, False)) for a in arguments]
+            follows[current] = (all(k[0] for k in of_arguments), any(k[1] for k in of_arguments))
 
 
 def _leading_to(

@@ -51,11 +51,11 @@ class Definition:
     def places(self, contents: Sequence[frozenset[str]]) -> dict[str, int]:
         """Placeholder -> place of the argument that holds it, by the first call's buffers."""
         return {
-            node.name: place
+            node.name: argument
             for node in self.nodes
             if not node.target
-            for place in [next((i for i, c in enumerate(contents) if node.name in c), None)]
-            if place is not None
+            for argument in [next((i for i, c in enumerate(contents) if node.name in c), None)]
+            if argument is not None
         }
 
 
@@ -114,9 +114,9 @@ def translated(
     names: dict[str, set[str]] = {}  # a name that is not in it may be anything
     for node in definition.nodes:
         if not node.target:
-            place = places.get(node.name)
-            if place is not None and place < len(contents):
-                names[node.name] = set(contents[place])
+            argument_number = places.get(node.name)
+            if argument_number is not None and argument_number < len(contents):
+                names[node.name] = set(contents[argument_number])
             continue
         sure = [names[argument] for argument in node.arguments if argument in names]
         near = of_target.get(node.target, set())
@@ -128,8 +128,8 @@ def translated(
             for other in near
             if len(given[other]) == len(node.arguments)
             and all(
-                theirs in names[own]
-                for own, theirs in zip(node.arguments, given[other], strict=True)
+                argument in names[own]
+                for own, argument in zip(node.arguments, given[other], strict=True)
                 if own in names
             )
         }

@@ -121,13 +121,13 @@ def _with_operators(
     pieces: list[_Piece], kernels: Mapping[int, str], recording: Recording
 ) -> list[_Piece]:
     """The kernels of a replay with the operators that started them in other runs."""
-    replayed = [place for place, piece in enumerate(pieces) if piece.event is not None]
-    known = recording.operators_of([kernels[pieces[place].event or 0] for place in replayed])
-    for place, operator_of in zip(replayed, known, strict=True):
+    replayed = [position for position, piece in enumerate(pieces) if piece.event is not None]
+    operators = recording.operators_of([kernels[pieces[n].event or 0] for n in replayed])
+    for position, operator_of in zip(replayed, operators, strict=True):
         if operator_of is not None:
             number, unit = operator_of
             group = -1 - number  # apart from the groups of pieces that are known by name alone
-            pieces[place] = replace(pieces[place], group=group, operator=unit)
+            pieces[position] = replace(pieces[position], group=group, operator=unit)
     return pieces
 
 

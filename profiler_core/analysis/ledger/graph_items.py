@@ -129,11 +129,11 @@ def _program_order(graph: CompiledGraph) -> Sequence[GraphNode]:
     """Dynamo's nodes; in a backward the graph's own, in the order in which the engine made them."""
     if graph.direction != "backward" and graph.dynamo_nodes:
         return graph.dynamo_nodes
-    place = {node.name: number for number, node in enumerate(graph.aot_nodes)}
+    order = {node.name: number for number, node in enumerate(graph.aot_nodes)}
     ranked = []
     last = -1
     for number, node in enumerate(graph.post_nodes):
-        last = place.get(node.name, last)
+        last = order.get(node.name, last)
         ranked.append((last, number, node))
     ranked.sort(key=lambda entry: entry[:2])
     return [node for _, _, node in ranked]

@@ -64,9 +64,9 @@ def connected(
 def undecided(members: Iterable[Members], match: Match) -> tuple[set[int], set[int]]:
     """Units of either side that a unit of another group explains equally well."""
     group_of: tuple[dict[int, int], dict[int, int]] = ({}, {})
-    for number, one in enumerate(members):
-        group_of[0].update(dict.fromkeys(one.baseline, number))
-        group_of[1].update(dict.fromkeys(one.candidate, number))
+    for number, group in enumerate(members):
+        group_of[0].update(dict.fromkeys(group.baseline, number))
+        group_of[1].update(dict.fromkeys(group.candidate, number))
     units: tuple[set[int], set[int]] = (set(), set())
     for doubt in match.doubts:
         groups = {

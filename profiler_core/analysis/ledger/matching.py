@@ -176,7 +176,7 @@ def _frame(
     gone = {i for i, _ in crossing} - ends[0], {j for _, j in crossing} - ends[1]
     kept = [[n for n in range(len(items)) if n not in away]
             for items, away in zip((a, b), gone, strict=True)]  # fmt: skip
-    places = [{n: place for place, n in enumerate(numbers)} for numbers in kept]
+    places = [{n: position for position, n in enumerate(numbers)} for numbers in kept]
     return (
         [a[i] for i in kept[0]],
         [b[j] for j in kept[1]],
@@ -257,13 +257,13 @@ def _align(
     return pairs
 
 
-def _namesakes(items: Sequence[Item], place: int) -> Iterator[Item]:
+def _namesakes(items: Sequence[Item], number: int) -> Iterator[Item]:
     """Generated kernels beside one whose names have the same operators; which does what is open."""
-    names = items[place].inner
-    if not items[place].by_kernel_name or items[place].shapes:
+    names = items[number].inner
+    if not items[number].by_kernel_name or items[number].shapes:
         return
     for step in (-1, 1):
-        other = place + step
+        other = number + step
         while 0 <= other < len(items) and items[other].by_kernel_name:
             if items[other].inner == names:
                 yield items[other]

@@ -102,16 +102,16 @@ def handovers(graph: CompiledGraph) -> tuple[Handover, ...]:
 def _written_as(name: str, writer_of: Mapping[str, int], memory: Memory) -> str:
     """The buffer whose content a call reads by this name: that of the memory it took over."""
     buffer = memory.name(name)
-    seen = set()
-    while buffer not in writer_of and buffer in memory.took_over and buffer not in seen:
-        seen.add(buffer)
+    passed = set()
+    while buffer not in writer_of and buffer in memory.took_over and buffer not in passed:
+        passed.add(buffer)
         buffer = memory.name(memory.took_over[buffer])
     return buffer
 
 
 def _uses(call: GeneratedCall, graph: CompiledGraph, memory: Memory) -> Iterator[_Use]:
     names = [name for name in call.arguments if name not in NO_BUFFER]
-    known = [name for name in names if _is_tensor(name, graph, memory)]
+    tensors = [name for name in names if _is_tensor(name, graph, memory)]
     definition = graph.kernels.get(call.name)
     pointers = pointer_roles(definition.source) if definition is not None else ()
     if pointers:
@@ -119,10 +119,10 @@ def _uses(call: GeneratedCall, graph: CompiledGraph, memory: Memory) -> Iterator
             yield _Use(name, reads=role != "out_ptr", writes=role != "in_ptr")
         return
     result = _out_argument(call)
-    for name in known:
+    for name in tensors:
         if name != result:
             # Without a result it works in place, on what it is handed first.
-            in_place = not call.result and not result and name == known[0]
+            in_place = not call.result and not result and name == tensors[0]
             yield _Use(name, reads=True, writes=in_place)
     if call.result or result:
         yield _Use(call.result or result, reads=False, writes=True)

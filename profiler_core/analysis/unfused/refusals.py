@@ -89,17 +89,17 @@ def reason_in_log(
     return None
 
 
-def _in_words(said: str) -> Reason:
+def _in_words(message: str) -> Reason:
     for beginning, key, text, change in _WORDS:
-        if said.startswith(beginning) or beginning in said:
-            return Reason(key, f"{text} Inductor: {said.rstrip('.')}.", change)
-    return Reason("other", f"Inductor: {said.rstrip('.')}.", "")
+        if message.startswith(beginning) or beginning in message:
+            return Reason(key, f"{text} Inductor: {message.rstrip('.')}.", change)
+    return Reason("other", f"Inductor: {message.rstrip('.')}.", "")
 
 
 def _numbers(name: str) -> list[int]:
     return [int(number) for number in _NODE.findall(name)]
 
 
-def _is_of(said: str, compile_id: str) -> bool:
+def _is_of(logged_id: str, compile_id: str) -> bool:
     """A trailing `_1` of the log is the second attempt within one compilation."""
-    return said.partition("_")[0] == compile_id
+    return logged_id.partition("_")[0] == compile_id

@@ -120,14 +120,16 @@ def _of_graph(
         stake_ns = _stake_ns(handover, n_runs, (writer_ns, reader_ns), peaks)
         if not stake_ns:
             continue
-        said = reason_in_log(refusals, _numbers(handover.buffers), sorted(_made(reader, written)))
+        refusal = reason_in_log(
+            refusals, _numbers(handover.buffers), sorted(_made(reader, written))
+        )
         shown = reason_in_code(
             graph, writer, reader, None if middle is None else graph.calls[middle]
         )
         # "No shared data" is what Inductor says of ranges that do not fit, too: the code says more.
-        in_log = said is not None and (said.key != "no_shared_data" or shown.key == "unknown")
-        if said is not None and in_log:
-            shown = said
+        in_log = refusal is not None and (refusal.key != "no_shared_data" or shown.key == "unknown")
+        if refusal is not None and in_log:
+            shown = refusal
         pairs.append(
             Unfused(
                 graph=f"{graph.compile_id} {graph.direction}".strip(),

@@ -215,11 +215,15 @@ def fairness_statement(judged: Fairness) -> Statement:
         )
     if judged.fair:
         low, high = judged.sm_clock_mhz
-        known = None not in judged.throttled
+        is_known = None not in judged.throttled
         return Statement(
             (f"{labels[0]} and {labels[1]}",),
             f"SM clock {low:.0f} and {high:.0f} MHz"
-            + (", neither was throttled." if known else "; whether it was throttled is not known."),
+            + (
+                ", neither was throttled."
+                if is_known
+                else "; whether it was throttled is not known."
+            ),
         )
     reasons = [
         f"the {apart.clock} was {apart.mhz[0]:.0f} MHz for {labels[0]} and {apart.mhz[1]:.0f} MHz "

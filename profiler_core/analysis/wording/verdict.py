@@ -51,10 +51,10 @@ def headline(comparison: ComparedNumbers, *, with_unfinished: bool = True) -> He
     if lead is None:
         return Headline(_alone(comparison), tuple(others))
     of_lead = verdict(lead)
-    said = statement(of_lead)
-    first = " ".join(filter(None, (said.grounds, *details(of_lead))))
+    claim = statement(of_lead)
+    first = " ".join(filter(None, (claim.grounds, *details(of_lead))))
     is_bad = of_lead.kind in ("wrong_numerics", "slower")
-    return Headline(said.heading, (first, *others), is_bad)
+    return Headline(claim.heading, (first, *others), is_bad)
 
 
 def _alone(comparison: ComparedNumbers) -> Phrase:
