@@ -7,6 +7,7 @@ a model of torchvision or transformers is treated as the user's model.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -44,7 +45,7 @@ def collect_sources(logs: list[Path], left_out: tuple[str, ...]) -> dict[str, An
 
     Args:
         logs: TORCH_LOGS text and structured logs; absent ones are skipped.
-        left_out: folders whose files are not the user's.
+        left_out: folders whose files are not the user's, by whichever of their paths.
 
     Returns:
         {"schema": 1, "files": {path: {"lines": {number: text}}}}, numbers as text, from 1.
@@ -56,6 +57,9 @@ def collect_sources(logs: list[Path], left_out: tuple[str, ...]) -> dict[str, An
                 text = file.read(_MOST_BYTES_OF_A_LOG).decode(errors="replace")
             for path, line in _positions_in(text):
                 lines_by_path[path].add(line)
+    # An environment that is reached through a link is named by the link in one place and by what
+    # it leads to in another.
+    left_out = tuple({path for folder in left_out for path in _both_paths(folder)})
     files: dict[str, Any] = {}
     for path in sorted(lines_by_path):
         if len(files) == _MOST_FILES or not _is_worth_reading(path, left_out):
@@ -71,13 +75,20 @@ def _is_worth_reading(path: str, left_out: tuple[str, ...]) -> bool:
 
     Packages that lie below such a folder are not left out with it.
     """
-    if Path(path).parent == _CHILD:
+    paths = _both_paths(path)
+    if any(Path(spelling).parent == _CHILD for spelling in paths):
         return Path(path).name in _OWN_SHOWN
-    for folder in left_out:
-        start = f"{folder.rstrip('/')}/"
-        if path.startswith(start) and not path[len(start) :].startswith(_PACKAGES):
-            return False
-    return True
+    starts = [f"{folder.rstrip('/')}/" for folder in left_out]
+    return not any(
+        spelling.startswith(start) and not spelling[len(start) :].startswith(_PACKAGES)
+        for spelling in paths
+        for start in starts
+    )
+
+
+def _both_paths(path: str) -> set[str]:
+    """As it is written, and without the symbolic links in it."""
+    return {path, os.path.realpath(path)}
 
 
 def _positions_in(text: str) -> set[tuple[str, int]]:

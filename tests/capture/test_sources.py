@@ -1,5 +1,7 @@
 """sources.json keeps the named lines with their context, and nothing of torch."""
 
+import pytest
+
 from profiler_core.capture.interpreter import CHILD
 from profiler_core.capture.sources import collect_sources
 
@@ -52,6 +54,26 @@ def test_packages_beside_torch_and_below_the_standard_library_are_kept(tmp_path)
     log.write_text("".join(f" # File: {path}:2 in forward\n" for path in (*shown, *hidden)))
     found = collect_sources([log], (str(packages / "torch"), str(stdlib)))
     assert set(found["files"]) == {str(path) for path in shown}
+
+
+@pytest.mark.parametrize("logged", ["link", "target"])
+@pytest.mark.parametrize("told", ["link", "target"])
+def test_an_environment_behind_a_symbolic_link_is_left_out(tmp_path, logged, told):
+    """`.venv` links to another folder: tracebacks name the link, `resolve()` its target."""
+    packages = tmp_path / "target" / "lib" / "python3.12" / "site-packages"
+    for name in ("torch/nn/module.py", "torchvision/resnet.py"):
+        (packages / name).parent.mkdir(parents=True)
+        (packages / name).write_text("a\nb\n")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+
+    def named(root, name):
+        return str(tmp_path / root / "lib" / "python3.12" / "site-packages" / name)
+
+    log = tmp_path / "torch_logs.txt"
+    files = [named(logged, name) for name in ("torch/nn/module.py", "torchvision/resnet.py")]
+    log.write_text("".join(f'File "{file}", line 2, in forward\n' for file in files))
+    sources = collect_sources([log], (named(told, "torch"),))
+    assert set(sources["files"]) == {files[1]}
 
 
 def test_of_our_own_files_only_models_and_the_step_are_kept(tmp_path):
