@@ -72,10 +72,11 @@ BUILT_IN_WORKLOADS: dict[str, str] = {
     "dynshape": "two convolutions under twelve input shapes in turn: recompiles",
     "ddp": "transformer blocks trained on several ranks with DistributedDataParallel",
     "fsdp": "transformer blocks trained on several ranks with FSDP2 (fully_shard)",
+    "tp": "transformer blocks trained on several ranks with tensor parallelism",
 }
 
 # These are training loops, asked for or not.
-DISTRIBUTED_WORKLOADS = frozenset({"ddp", "fsdp"})
+DISTRIBUTED_WORKLOADS = frozenset({"ddp", "fsdp", "tp"})
 TRAINING_WORKLOADS = DISTRIBUTED_WORKLOADS | {"simplecnn"}
 
 
@@ -178,7 +179,7 @@ class CaptureSpec:
         group=_WHAT,
         least=1,
         help="processes of one step, each on a GPU of its own: your function finds a process group "
-        f"(default: 2 for {' and '.join(sorted(DISTRIBUTED_WORKLOADS))}, else 1)",
+        f"(default: 2 for {', '.join(sorted(DISTRIBUTED_WORKLOADS))}, else 1)",
         placeholder="default",
     )
     batch_size: int | None = option(

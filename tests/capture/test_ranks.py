@@ -62,3 +62,44 @@ def test_a_rank_that_raises_ends_the_group_with_one_sentence(capture_tiny):
     assert "rank 1 has no data" in run.error
     assert "\n" not in run.error
     assert processes_with(str(capture_tiny.home)) == []
+
+
+def test_tensor_parallel_blocks_compute_what_whole_ones_do(tmp_path):
+    """On a mesh of one rank every tensor is whole, and the styles' collectives change nothing."""
+    import torch
+    from torch import distributed
+
+    from profiler_core.capture.child import models, parallel
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(models.ShardableBlock(16, 4))
+    x = torch.randn(2, 3, 16)
+    whole = model(x).detach()
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1
+    )
+    try:
+        sharded = parallel.wrap(model, "tp", torch.device("cpu"))
+        assert type(sharded[0].up.weight.data).__name__ == "DTensor"
+        assert torch.equal(sharded(x), whole)
+    finally:
+        distributed.destroy_process_group()
+
+
+def test_a_planted_delay_is_that_of_one_rank_alone(monkeypatch):
+    import torch
+
+    from profiler_core.capture.child import workloads
+
+    slept = []
+    monkeypatch.setattr(workloads.time, "sleep", slept.append)
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    options = {"width": "16", "layers": "1", "length": "4", "slow_rank": "1", "slow_sleep_us": "7"}
+    for rank in (0, 1):
+        monkeypatch.setattr(torch.distributed, "get_rank", lambda rank=rank: rank)
+        request = workloads.Request("ddp", 1, (), options, True, 0)
+        built = workloads.build(request)
+        assert (built.loss is not None) == (rank == 1)
+        if built.loss is not None:
+            built.loss(torch.ones(2), built.inputs[0])
+    assert slept == [7e-6]

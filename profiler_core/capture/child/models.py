@@ -76,6 +76,33 @@ class TransformerBlock(nn.Module):
         return x + self.down(F.gelu(self.up(self.norm2(x))))
 
 
+class ShardableBlock(nn.Module):
+    """TransformerBlock with a layer for each of query, key and value, so that heads can be shared
+    out over ranks: a rank that holds a part of the output features holds whole heads."""
+
+    def __init__(self, width: int = 512, n_heads: int = 8) -> None:
+        super().__init__()
+        self.head_width = width // n_heads
+        self.norm1 = nn.LayerNorm(width)
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.out = nn.Linear(width, width)
+        self.norm2 = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def forward(self, x: Any) -> Any:
+        """(batch, length, width) -> the same shape."""
+        batch, length, _ = x.shape
+        h = self.norm1(x)
+        q, k, v = (
+            layer(h).view(batch, length, -1, self.head_width).transpose(1, 2)
+            for layer in (self.query, self.key, self.value)
+        )
+        attended = F.scaled_dot_product_attention(q, k, v)
+        x = x + self.out(attended.transpose(1, 2).reshape(batch, length, -1))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
 class ResBlock(nn.Module):
     """Residual block with a time embedding: GroupNorm, SiLU, convolution, twice."""
 

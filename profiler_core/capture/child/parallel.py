@@ -1,7 +1,8 @@
 """Several ranks of one step: joining their process group, and wrapping a model for it.
 
 Sources: torch.distributed.init_process_group; DistributedDataParallel; fully_shard (FSDP2: in
-torch.distributed.fsdp from 2.6 on, in torch.distributed._composable.fsdp before).
+torch.distributed.fsdp from 2.6 on, in torch.distributed._composable.fsdp before);
+torch.distributed.tensor.parallel.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def join(ranks: Optional[Dict[str, Any]], device: Any) -> None:
 
 
 def wrap(model: Any, kind: Optional[str], device: Any) -> Any:
-    """The model wrapped for several ranks. kind: "ddp", "fsdp" or None (unchanged)."""
+    """The model wrapped for several ranks. kind: "ddp", "fsdp", "tp" or None (unchanged)."""
     if kind is None:
         return model
     import torch
@@ -53,13 +54,28 @@ def wrap(model: Any, kind: Optional[str], device: Any) -> Any:
     if kind == "ddp":
         device_ids = [device] if device.type == "cuda" else None
         return torch.nn.parallel.DistributedDataParallel(model, device_ids=device_ids)
-    shard = fully_shard()
     mesh = torch.distributed.device_mesh.init_device_mesh(
         device.type, (torch.distributed.get_world_size(),)
     )
+    if kind == "tp":
+        return tensor_parallel(model, mesh)
+    shard = fully_shard()
     for block in model.children():
         shard(block, mesh=mesh)
     return shard(model, mesh=mesh)
+
+
+def tensor_parallel(model: Any, mesh: Any) -> Any:
+    """The blocks of `models.ShardableBlock` with heads and hidden features shared out over ranks.
+
+    Two all-reduces per block and direction, as in Megatron-LM.
+    """
+    styles: Any = importlib.import_module("torch.distributed.tensor.parallel")
+    plan = {name: styles.ColwiseParallel() for name in ("query", "key", "value", "up")}
+    plan.update({name: styles.RowwiseParallel() for name in ("out", "down")})
+    for block in model.children():
+        styles.parallelize_module(block, mesh, dict(plan))
+    return model
 
 
 def fully_shard() -> Any:

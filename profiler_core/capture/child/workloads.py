@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import random
+import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .failures import CannotRunError
@@ -38,7 +39,7 @@ class Built(NamedTuple):
     labels: List[str]
     loss: Optional[Callable[[Any, Inputs], Any]] = None
     step: Optional[Callable[[], Any]] = None
-    parallel: Optional[str] = None  # "ddp" or "fsdp": see `parallel.wrap`
+    parallel: Optional[str] = None  # "ddp", "fsdp" or "tp": see `parallel.wrap`
 
 
 def seed_everything(seed: int) -> None:
@@ -190,20 +191,53 @@ def _transformer(request: Request, options: Options) -> Built:
 
 
 def _distributed(request: Request, options: Options) -> Built:
-    """Transformer blocks; the rank `slow_rank` gets `slow_factor` times the others' batch."""
+    """Transformer blocks, on several ranks; the rank `slow_rank` is made late.
+
+    By slow_factor times the others' batch (not under tensor parallelism, which shares one batch),
+    by slow_spin_us µs in which its device spins, or by slow_sleep_us µs in which its host sleeps
+    after it has waited for its device; the latter two between forward and backward.
+    """
     import torch
 
     from . import models
 
     width, length = options.number("width", 1024), options.number("length", 256)
     slow_rank, slow_factor = options.number("slow_rank", -1), options.number("slow_factor", 2)
-    blocks = [models.TransformerBlock(width) for _ in range(options.number("layers", 6))]
+    spin_us, sleep_us = options.number("slow_spin_us", 0), options.number("slow_sleep_us", 0)
+    shares_batch = request.workload == "tp"
+    make_block = models.ShardableBlock if shares_batch else models.TransformerBlock
+    blocks = [make_block(width) for _ in range(options.number("layers", 6))]
     batch = request.batch_size or 8
-    if torch.distributed.is_initialized() and torch.distributed.get_rank() == slow_rank:
+    is_slow = torch.distributed.is_initialized() and torch.distributed.get_rank() == slow_rank
+    planted = spin_us or sleep_us
+    if is_slow and not shares_batch and not planted:
         batch *= slow_factor
     inputs = _tensors(_shapes(request._replace(batch_size=batch), batch, (length, width)))
     labels = [label_of(args) for args, _ in inputs]
-    return Built(torch.nn.Sequential(*blocks), inputs, labels, parallel=request.workload)
+    loss = _late_loss(spin_us, sleep_us) if is_slow and planted else None
+    return Built(torch.nn.Sequential(*blocks), inputs, labels, loss, parallel=request.workload)
+
+
+_CYCLES_PER_US = 1980  # of an H100 or H200 at its highest clock
+
+
+def _late_loss(spin_us: int, sleep_us: int) -> Callable[[Any, Inputs], Any]:
+    """`step.default_loss` on a rank that is late by as much."""
+    import torch
+
+    from .step import default_loss
+
+    def loss(output: Any, _: Inputs) -> Any:
+        if torch.cuda.is_available():
+            if spin_us:
+                torch.cuda._sleep(spin_us * _CYCLES_PER_US)
+            if sleep_us:
+                torch.cuda.synchronize()
+        if sleep_us:
+            time.sleep(sleep_us / 1e6)
+        return default_loss(output)
+
+    return loss
 
 
 def _unet(request: Request, options: Options) -> Built:
@@ -313,4 +347,5 @@ _BUILDERS: Dict[str, Callable[[Request, Options], Built]] = {
     "bert": _bert,
     "ddp": _distributed,
     "fsdp": _distributed,
+    "tp": _distributed,
 }
