@@ -77,8 +77,10 @@ class TransformerBlock(nn.Module):
 
 
 class ShardableBlock(nn.Module):
-    """TransformerBlock with a layer for each of query, key and value, so that heads can be shared
-    out over ranks: a rank that holds a part of the output features holds whole heads."""
+    """TransformerBlock with a layer each for query, key and value.
+
+    So heads can be shared out over ranks: a part of the output features is whole heads.
+    """
 
     def __init__(self, width: int = 512, n_heads: int = 8) -> None:
         super().__init__()
