@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.compilation.by_script import ScriptCompilation
 from profiler_core.analysis.compilation.compile_time import CompileTime
 from profiler_core.analysis.compilation.cost import (
     CompileCost,
@@ -54,6 +55,7 @@ class Side:
     memory: PeakMemory
     compile: CompileCost  # without a break-even: that is a pair's
     telemetry: RunTelemetry | None = None  # None: nothing was sampled
+    compiled_by_script: ScriptCompilation | None = None  # of a run that is called eager
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ class CandidateComparison:
     n_refiled_kernels: tuple[int, int]
     fairness: Fairness | None = None  # None: no GPU was sampled
     energy_per_step_j: TwoNumbers = (None, None)
+    baseline_compiled: ScriptCompilation | None = None  # by the script, though it is called eager
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,7 @@ def make_side(
     label: str | None = None,
     compiling: CompileTime | None = None,
     telemetry: RunTelemetry | None = None,
+    compiled_by_script: ScriptCompilation | None = None,
 ) -> Side:
     """A run with what its trace says.
 
@@ -136,6 +140,7 @@ def make_side(
         label: what to call it; the variant, the name or the file's name by default.
         compiling: the time of its compilations, where it has logs.
         telemetry: of its GPU and process, where they were sampled.
+        compiled_by_script: what its script compiles although it is called eager.
     """
     unprofiled_ns = step_time_ns(run.record.measurement)
     cost = compile_cost(run.record, compiling=compiling, step_ns=unprofiled_ns)
@@ -153,6 +158,7 @@ def make_side(
         memory=summary.memory if summary else peak_memory(None, run.record.measurement),
         compile=cost,
         telemetry=telemetry,
+        compiled_by_script=compiled_by_script,
     )
 
 
@@ -228,6 +234,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
             baseline.telemetry, candidate.telemetry, (baseline.label, candidate.label)
         ),
         energy_per_step_j=(_energy(baseline), _energy(candidate)),
+        baseline_compiled=None if candidate.compiled_by_script else baseline.compiled_by_script,
     )
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from profiler_core.analysis.compilation.by_script import of_record
+from profiler_core.analysis.wording.script_compilation import name_with
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.dates import minute
 from profiler_core.model.run import RunRecord
@@ -25,8 +27,8 @@ class Labelled:
 
     @property
     def variant(self) -> str:
-        """What to call it inside its comparison."""
-        return own_name(self.record, self.path)
+        """What to call it inside its comparison, without what its script compiles."""
+        return _given_name(self.record, self.path)
 
     @property
     def is_unnamed(self) -> bool:
@@ -36,7 +38,20 @@ class Labelled:
 
 
 def own_name(record: RunRecord, path: Path) -> str:
-    """What a run is called on its own: its variant, its name, else its file's; never empty."""
+    """What a run is called on its own: its variant, its name, else its file's; never empty.
+
+    A run that is called eager and is not by its record says so: "eager, with 12 blocks compiled
+    by the script".
+    """
+    return name_with(_given_name(record, path), of_record(record))
+
+
+def variant_name(record: RunRecord) -> str:
+    """The run's variant as `own_name` says it; "" where the record has none."""
+    return name_with(record.variant, of_record(record)) if record.variant else ""
+
+
+def _given_name(record: RunRecord, path: Path) -> str:
     return record.variant or record.name or path.name
 
 
@@ -46,11 +61,12 @@ def run_labels(runs: Sequence[Labelled]) -> tuple[str, ...]:
     Options that all of them share are left out (`short_variants`). What is added, the first that
     tells them apart: the workload, the name that somebody gave, the folder, the time, the key.
     """
+    compiled = [of_record(run.record) for run in runs]
     for parts in _longer_and_longer(runs):
-        labels = tuple(clipped(part, _LONGEST_LABEL) for part in parts)
+        labels = tuple(map(name_with, (clipped(part, _LONGEST_LABEL) for part in parts), compiled))
         if len(set(labels)) == len(labels):
             return labels
-    return tuple(f"{run.variant} ({run.key})" for run in runs)
+    return tuple(map(name_with, (f"{run.variant} ({run.key})" for run in runs), compiled))
 
 
 def _longer_and_longer(runs: Sequence[Labelled]) -> Iterator[Sequence[str]]:

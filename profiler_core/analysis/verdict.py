@@ -31,6 +31,7 @@ class Claim(StrEnum):
 class Detail(StrEnum):
     """What is said after the claim."""
 
+    NOT_EAGER = "the script compiles in the baseline"
     UNFAIR = "clocks apart, or throttled"
     NUMERICS = "are the results right"
     COMPILE_COST = "cost of compiling, and break-even"
@@ -53,6 +54,8 @@ class Verdict:
 def verdict(comparison: CandidateComparison) -> Verdict:
     """The verdict on one candidate."""
     applies = {
+        Detail.NOT_EAGER: comparison.baseline_compiled is not None
+        and comparison.step_time.ratio is not None,
         Detail.UNFAIR: comparison.fairness is not None and comparison.fairness.fair is False,
         Detail.NUMERICS: comparison.numerics is not None,
         Detail.COMPILE_COST: comparison.compile.seconds is not None,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from profiler_core.analysis.compare import CategoryPair, MemoryPair, Side, TwoNumbers
+from profiler_core.analysis.compilation.by_script import ScriptCompilation
 from profiler_core.analysis.compilation.cost import CompileCost
 from profiler_core.analysis.environment import Difference
 from profiler_core.analysis.step_time import Jitter, StepTime
@@ -19,7 +20,7 @@ from profiler_core.answers.explanation import (
     fusion_answer,
     waterfall_answer,
 )
-from profiler_core.answers.record import Answer, means
+from profiler_core.answers.record import COMPILED_BY_SCRIPT, Answer, means
 from profiler_core.model.run import Numerics
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.pair import Pair
@@ -55,6 +56,7 @@ class SideAnswer(Answer, frozen=True):
     n_steps: Annotated[int | None, _STEPS]
     environment: Annotated[Mapping[str, Any], _OF_RECORD]
     telemetry: Annotated[RunTelemetry | None, _TELEMETRY]
+    compiled_by_script: Annotated[ScriptCompilation | None, COMPILED_BY_SCRIPT]
 
 
 class VerdictAnswer(Answer, frozen=True):
@@ -137,6 +139,7 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
     n_steps: Annotated[int | None, _STEPS]
     environment: Annotated[Mapping[str, Any], _OF_RECORD]
     telemetry: Annotated[RunTelemetry | None, _TELEMETRY]
+    compiled_by_script: Annotated[ScriptCompilation | None, COMPILED_BY_SCRIPT]
     baseline_label: Annotated[str, means("the label of the baseline")]
     n_memcpy: Annotated[TwoNumbers, _COUNTS]
     n_memset: Annotated[TwoNumbers, _COUNTS]
@@ -260,4 +263,5 @@ def _side(side: Side) -> dict[str, Any]:
         "n_steps": side.per_step.n_steps if side.per_step else None,
         "environment": record.environment,
         "telemetry": side.telemetry,
+        "compiled_by_script": side.compiled_by_script,
     }

@@ -27,6 +27,18 @@ def means(what: str, unit: str = "", /, **of_keys: str) -> Meaning:
     return Meaning(what, unit, of_keys)
 
 
+COMPILED_BY_SCRIPT = means(
+    "what the script compiles although the run is called eager, by the first source that tells; "
+    "null where nothing is seen of it: {keys}",
+    is_whole="the model or the step as a whole",
+    n_blocks="compiled modules of the model, the outermost ones; 0 where only others or none",
+    blocks="names of the first 50",
+    n_frames="that Dynamo compiled in the process; null where the trace or the logs tell",
+    n_regions="compiled regions per step of the trace; null where it was not asked",
+    n_compilations="in the logs; null where they were not asked",
+)
+
+
 class Answer(msgspec.Struct, frozen=True):
     """A record of an answer. A key of another name than its attribute is named in the field."""
 

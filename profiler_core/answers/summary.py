@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
+from profiler_core.analysis.compilation.by_script import ScriptCompilation
 from profiler_core.analysis.device import Device
 from profiler_core.analysis.gpu_time import GpuTime
 from profiler_core.analysis.kernels import CategoryTotal, KernelTotal
@@ -11,7 +12,7 @@ from profiler_core.analysis.memory.peak import PeakMemory
 from profiler_core.analysis.steps import Step
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.answers.explanation import FindingAnswer, finding_answer
-from profiler_core.answers.record import Answer, means
+from profiler_core.answers.record import COMPILED_BY_SCRIPT, Answer, means
 from profiler_core.session.run import Run
 
 
@@ -39,6 +40,7 @@ class SummaryNumbers(Answer, frozen=True):
     """The totals over the window, and what they mean."""
 
     run: Annotated[RunFacts, means("{keys} of run.json; empty for a single trace")]
+    compiled_by_script: Annotated[ScriptCompilation | None, COMPILED_BY_SCRIPT]
     source: Annotated[str, means("name of the trace file")]
     recorded_by: Annotated[str, means("`torch.profiler` or `Nsight Systems`")]
     device_kind: Annotated[str, means("`gpu`, or `cpu` for a trace without device events")]
@@ -123,6 +125,7 @@ def summary_answer(opened: Run) -> SummaryAnswer:
     return SummaryAnswer.of(
         summary,
         run=RunFacts.of(opened.record),
+        compiled_by_script=opened.compiled_by_script,
         window=WindowAnswer.of(summary.window),
         notes=(*summary.notes, *alone.notes),
         findings=None if findings is None else tuple(map(finding_answer, findings)),

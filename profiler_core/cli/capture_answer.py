@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+from profiler_core.analysis.compilation.by_script import ScriptCompilation, of_record
 from profiler_core.analysis.memory.peak import PeakMemory
-from profiler_core.answers.record import Answer, means
+from profiler_core.analysis.wording.script_compilation import name_with
+from profiler_core.answers.record import COMPILED_BY_SCRIPT, Answer, means
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.table import table
 from profiler_core.errors import CaptureFailed, FusionscopeError
@@ -45,6 +47,7 @@ class CapturedRun(Answer, frozen=True):
         ),
     ]
     phase_seconds: Mapping[str, float]
+    compiled_by_script: Annotated[ScriptCompilation | None, COMPILED_BY_SCRIPT]
 
 
 class CaptureAnswer(Answer, frozen=True):
@@ -73,6 +76,7 @@ def _captured(run: FinishedRun) -> CapturedRun:
         numerics=(run.record["numerics"] or {}).get("verdict"),
         counters=measurement.get("counters"),
         phase_seconds=measurement.get("phase_seconds", {}),
+        compiled_by_script=of_record(_opened(run).record),
     )
 
 
@@ -83,7 +87,7 @@ def capture_text(finished: FinishedCapture) -> str:
     is_reserved = any(peak.peak_reserved_bytes is not None for peak in peaks)
     rows = [
         [
-            run.variant,
+            name_with(run.variant, of_record(_opened(run).record)),
             run.status,
             (run.record["numerics"] or {}).get("verdict", "–"),
             format_duration(_step_time_ns(run)),
@@ -140,10 +144,14 @@ def _seconds_by_phase(finished: FinishedCapture) -> dict[str, float]:
     return spent
 
 
+def _opened(run: FinishedRun) -> Run:
+    return Run.open(run.directory)
+
+
 def _peak(run: FinishedRun) -> PeakMemory:
     """As `compare` says it: measured, else from the trace, which is read only then."""
     try:
-        return Run.open(run.directory).point.memory
+        return _opened(run).point.memory
     except FusionscopeError:  # no number is not worth losing what was captured
         return PeakMemory()
 

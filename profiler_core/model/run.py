@@ -50,6 +50,15 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     precision: str | None = None  # what it computed in, where it says so
 
 
+class CompiledByScript(msgspec.Struct, frozen=True, kw_only=True):
+    """What the script itself compiled in a variant that the capture does not compile."""
+
+    n_frames: int  # that Dynamo had compiled by the end of the warm-up, with recompilations
+    n_modules: int = 0  # compiled modules of the model, the outermost ones
+    modules: tuple[str, ...] = ()  # the names of the first of them; "" is the model itself
+    is_whole: bool = False  # the model, or the step, as a whole
+
+
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """What the capture timed, without the profiler."""
 
@@ -76,6 +85,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     telemetry_source: str | None = None  # "nvml" or "amdsmi"
     telemetry_missing: str | None = None  # why no GPU was sampled, a sentence
     host_missing: str | None = None  # why the process was not sampled, a sentence
+    compiled_by_script: CompiledByScript | None = None  # None: nothing, or it was not looked for
     engine: Engine | None = None  # None: eager, TorchScript, or a backend of torch itself
     counters: CountersPass | None = None  # None: not asked for
     notes: tuple[str, ...] = ()  # what a reader has to know, sentences (Recorder)

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from profiler_core.capture.child import variants
+from profiler_core.capture.child.compiled_parts import n_compilations, n_frames
 
 # (where it stands in torch._inductor.config, its variable, its value): Inductor's C++ kernels in
 # the trace of a CPU (docs/measuring.md), and from which operators a kernel was made.
@@ -67,13 +67,9 @@ class Counts(NamedTuple):
     """What Dynamo and Inductor counted in this process so far."""
 
     compilations: int = 0
+    frames: int = 0
     cache_hits: int = 0
     cache_misses: int = 0
-
-
-def n_compilations() -> int:
-    """A number that grows with each frame that Dynamo compiles; 0 where it is not loaded."""
-    return variants.n_compilations() if "torch._dynamo.utils" in sys.modules else 0
 
 
 def counts() -> Counts:
@@ -84,6 +80,7 @@ def counts() -> Counts:
     inductor: Dict[str, int] = dynamo.counters["inductor"]
     return Counts(
         n_compilations(),
+        n_frames(),
         inductor.get("fxgraph_cache_hit", 0),
         inductor.get("fxgraph_cache_miss", 0),
     )

@@ -14,6 +14,7 @@ from typing import Any, Callable, ContextManager, Dict, List, Optional
 
 from profiler_core import run_directory as names
 from profiler_core.capture.child import environment, failures
+from profiler_core.capture.child.compiled_parts import compiled_by_script
 from profiler_core.capture.provenance import code_version
 from profiler_core.capture.run_writer import Heartbeat, RunWriter, write_json
 from profiler_core.capture.sources import collect_sources
@@ -192,6 +193,8 @@ class Session:
         after = counts()
         compiled = did_compile(self._counts, after)
         self.record["spec"]["compile"] = compiled
+        if "eager" in self.record["variant"].lower():
+            self._measurement["compiled_by_script"] = compiled_by_script(None, self._counts.frames)
         if compiled is not False:
             for note in self._logs.missing(had_compiled=self._counts.compilations > 0):
                 self._note(note)

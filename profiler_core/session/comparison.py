@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from profiler_core.analysis.compare import ComparedNumbers, Side, compare
+from profiler_core.analysis.compilation.by_script import of_record
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import Other, others_of
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.run_labels import Labelled, run_labels
 from profiler_core.analysis.shared_categories import sides_of
 from profiler_core.analysis.verdict import leading
+from profiler_core.analysis.wording.script_compilation import name_with
 from profiler_core.session.cache import SHARED, Cache
 from profiler_core.session.pair import Pair
 from profiler_core.session.reading import Reading
@@ -57,10 +59,16 @@ class Comparison:
         """The baseline, then the candidates."""
         return self._runs
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What they are called."""
-        return self._labels
+        """What they are called: a run that is called eager and is not, by that too.
+
+        What is in run.json stands in the labels already; else a trace or a log may have to be read.
+        """
+        return tuple(
+            label if of_record(run.record) else name_with(label, run.compiled_by_script)
+            for label, run in zip(self._labels, self._runs, strict=True)
+        )
 
     @property
     def baseline(self) -> Run:
@@ -83,7 +91,7 @@ class Comparison:
         """Every number of every run, side by side; each side as its own trace says."""
         sides = [
             replace(run.side, label=label)
-            for run, label in zip(self._runs, self._labels, strict=True)
+            for run, label in zip(self._runs, self.labels, strict=True)
         ]
         return self.answer("numbers", lambda: compare(sides[0], sides[1:]))
 
@@ -118,7 +126,7 @@ class Comparison:
         """
         return tuple(
             f"{label}: {problem.problem}"
-            for label, run in zip(self._labels, self._runs, strict=True)
+            for label, run in zip(self.labels, self._runs, strict=True)
             for problem in run.problems("trace", "compile log")
         )
 
@@ -144,7 +152,7 @@ class Comparison:
         if log.frame_skips:  # nobody else asks what was lost
             runs = [
                 (label, run.record, run.compile_log)
-                for label, run in zip(self._labels, self._runs, strict=True)
+                for label, run in zip(self.labels, self._runs, strict=True)
             ]
             other_runs = others_of(runs, index)
         return self._runs[index].compilation_beside(other_runs, steps)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiler_core import run_directory as names
+from profiler_core.analysis.compilation.by_script import is_called_eager
 from profiler_core.errors import NotARun
 from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.run import open_run
@@ -106,7 +107,7 @@ def _baseline_rank(member: Member) -> tuple[int, bool]:
     record = member.record
     if record.role == "baseline":
         return 0, not member.is_readable
-    if record.role is None and "eager" in f"{record.name} {record.variant}".lower():
+    if record.role is None and is_called_eager("", record):
         return 1, not member.is_readable
     return 2, not member.is_readable
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiler_core import run_directory
+from profiler_core.analysis.compilation.by_script import is_called_eager
 from profiler_core.analysis.ranks.comparison import Measure, measures
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.ranks.find import RankFiles, find_ranks
@@ -78,5 +79,5 @@ def _comes_later(job: Path) -> bool:
     """True unless the role, or without a record the name, says that it is the baseline."""
     record = record_in(job)
     if record is None or record.role is None:
-        return "eager" not in f"{job.name} {record.variant if record else ''}".lower()
+        return not is_called_eager(job.name, record)
     return record.role != "baseline"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiler_core.analysis.compare import Side, make_side
+from profiler_core.analysis.compilation.by_script import ScriptCompilation, script_compilation
 from profiler_core.analysis.compilation.compile_time import CompileTime, compile_time
 from profiler_core.analysis.compilation.report import (
     CompilationReport,
@@ -67,6 +68,16 @@ class Run(RunParts):
         )
 
     @property
+    def compiled_by_script(self) -> ScriptCompilation | None:
+        """What its script compiles although it is called eager; None: nothing."""
+        return self._answer(
+            "compiled by script",
+            lambda: script_compilation(
+                self.record, self.path.name, lambda: self.trace, lambda: self.compile_log
+            ),
+        )
+
+    @property
     def compiling(self) -> CompileTime | None:
         """The time of its compilations; None without logs."""
         return compile_time(self.compile_log)
@@ -84,7 +95,11 @@ class Run(RunParts):
     def side(self) -> Side:
         """Its numbers as one side of a comparison."""
         return make_side(
-            self._files, self.summary, compiling=self.compiling, telemetry=self.telemetry
+            self._files,
+            self.summary,
+            compiling=self.compiling,
+            telemetry=self.telemetry,
+            compiled_by_script=self.compiled_by_script,
         )
 
     @property

@@ -50,9 +50,9 @@ def capture_tiny_alone(tmp_path_factory, interpreter):
 
 
 def _captures_of_tiny(tmp_path_factory, home, interpreter):
-    def capture(function, variants="eager", *, listener=None, is_cancelled=None, **more):
+    def capture(function, variants="eager", *, path=TINY, listener=None, is_cancelled=None, **more):
         spec = CaptureSpec(
-            f"{TINY}:{function}", variants=parse_variants(variants), **{**SHORT, **more}
+            f"{path}:{function}", variants=parse_variants(variants), **{**SHORT, **more}
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("FUSIONSCOPE_HOME", str(home))

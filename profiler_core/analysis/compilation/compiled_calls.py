@@ -23,7 +23,8 @@ CALL = "## Call CompiledFxGraph"
 LOOKUP = "TorchDynamo Cache Lookup"
 PREGRAPH = "Pregraph bytecode"
 PROLOGUE = "AOTDispatcher Runtime Wrapper Prologue"
-_RANGES = (CALL, LOOKUP, PREGRAPH, PROLOGUE, "Torch-Compiled Region")
+_REGION = "Torch-Compiled Region"
+_RANGES = (CALL, LOOKUP, PREGRAPH, PROLOGUE, _REGION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,11 @@ def region_taxes(trace: Trace, sample: StepSample | None = None) -> tuple[Region
 def call_spans(trace: Trace) -> pl.DataFrame:
     """Every call of a compiled graph as columns: ts_ns, dur_ns, pid, tid, in order of ts_ns."""
     return _named(trace, (CALL,)).drop("name")
+
+
+def region_spans(trace: Trace) -> pl.DataFrame:
+    """Every compiled region as `call_spans` has its calls; regions nest."""
+    return _named(trace, (_REGION,)).drop("name")
 
 
 def _named(

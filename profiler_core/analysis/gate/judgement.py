@@ -16,6 +16,7 @@ from profiler_core.analysis.compare import CandidateComparison, Side
 from profiler_core.analysis.gate.evidence import Evidence
 from profiler_core.analysis.gate.limits import Limit, Quantity, value_text
 from profiler_core.analysis.gate.noise import MIN_ROUNDS, Noise, noise_floor
+from profiler_core.analysis.wording.script_compilation import not_eager
 from profiler_core.model.run import Measurement
 
 Outcome = Literal["pass", "regression", "cannot judge"]
@@ -224,6 +225,8 @@ def _plain(
 
 def _notes(comparison: CandidateComparison) -> tuple[str, ...]:
     notes = []
+    if comparison.baseline_compiled is not None:
+        notes.append(not_eager(comparison.baseline_label, comparison.baseline_compiled))
     if comparison.interleaved is False:
         notes.append(
             "The runs were not timed in turns, so the noise floor holds the drift within each "

@@ -8,6 +8,7 @@ from profiler_core.analysis.compilation.cost import CompileCost, NoBreakEven
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
 from profiler_core.analysis.wording.notes import not_in_turns
+from profiler_core.analysis.wording.script_compilation import not_eager
 from profiler_core.analysis.wording.sentence import Phrase, Statement, Strong, ended, listed
 from profiler_core.analysis.wording.telemetry import fairness_statement
 from profiler_core.units import format_bytes, format_count, format_duration, format_energy
@@ -199,6 +200,11 @@ _CLAIMS: Mapping[Claim, Callable[[CandidateComparison], Statement]] = {
 }
 
 
+def _not_eager(c: CandidateComparison) -> str:
+    compiled = c.baseline_compiled
+    return "" if compiled is None else not_eager(c.baseline_label, compiled)
+
+
 def _unfair(c: CandidateComparison) -> str:
     return fairness_statement(c.fairness).sentence if c.fairness is not None else ""
 
@@ -285,6 +291,7 @@ def _environment(c: CandidateComparison) -> str:
 
 
 _DETAILS: Mapping[Detail, Callable[[CandidateComparison], str]] = {
+    Detail.NOT_EAGER: _not_eager,
     Detail.UNFAIR: _unfair,
     Detail.NUMERICS: _numerics,
     Detail.COMPILE_COST: _compile_cost,

@@ -9,7 +9,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict, Optional
 
-from . import engines, failures
+from . import compiled_parts, engines, failures
 from .channel import Channel, die_with_parent
 from .warmup import Limits, warm_up
 
@@ -111,8 +111,9 @@ class Worker:
         variants.apply_precision(self._variant)
         if self._variant.compile:
             variants.apply_inductor(self._device)
+        else:
+            variants.show_cpp_kernels(self._device)
         self._clock = timing.Clock(self._device)
-        self._n_compilations = variants.n_compilations if self._variant.compile else lambda: 0
         return {"environment": environment.environment(self._device), "pid": os.getpid()}
 
     def do_build(self) -> Dict[str, Any]:
@@ -123,6 +124,8 @@ class Worker:
         placed = variants.place(built, self._variant, self._device)
         model = parallel.wrap(placed.model, placed.parallel, self._device)
         self._built = placed._replace(model=model)
+        variants.show_cpp_kernels(self._device)  # the user's code may have loaded Inductor
+        self._n_frames_built = compiled_parts.n_frames()
         self._clock.synchronize()
         return {"n_shapes": len(built.inputs), "labels": built.labels}
 
@@ -161,7 +164,7 @@ class Worker:
         result = warm_up(
             lambda index: self._clock.once(lambda: self._step(index)),
             time.perf_counter_ns,
-            self._n_compilations,
+            compiled_parts.n_compilations,
             Limits(floor_steps, ceiling_steps, int(ceiling_seconds * 1e9)),
             cycle=n,
             progress=progress,
@@ -171,15 +174,21 @@ class Worker:
             "step_ns": result.step_ns,
             "ended_by": result.ended_by,
             "engine": engines.facts(),
+            "compiled_by_script": None
+            if self._variant.compile
+            else compiled_parts.compiled_by_script(
+                self._built.model if self._built.step is None else self._built.step,
+                self._n_frames_built,
+            ),
             # Shapes of a cycle differ, so the mean; single steps jitter, so the median.
             "typical_step_ns": sum(last) // len(last) if n > 1 else sorted(last)[len(last) // 2],
         }
 
     def do_round(self, n_steps: int) -> Dict[str, Any]:
         """One timed round."""
-        before = self._n_compilations()
+        before = compiled_parts.n_compilations()
         result = self._clock.round(self._step, 0, n_steps)
-        result["n_compilations"] = self._n_compilations() - before
+        result["n_compilations"] = compiled_parts.n_compilations() - before
         return result
 
     def do_steady(self, seconds: float, step_ns: int) -> Dict[str, Any]:
@@ -212,10 +221,11 @@ class Worker:
 
     def do_reference(self, path: str) -> Dict[str, Any]:
         """The eager answers that candidates are judged against."""
-        from . import numerics
+        from . import apart, numerics
 
         self._release()
-        return numerics.make_reference(self._bench, self._variant, path)
+        with apart.unlogged():
+            return numerics.make_reference(self._bench, self._variant, path)
 
     def do_compare(self, path: str) -> Dict[str, Any]:
         """Judge this variant's answers."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
 from . import engines, installed
@@ -85,11 +87,23 @@ def apply_precision(variant: Variant) -> None:
 def apply_inductor(device: Any, fallback_random: bool = False) -> None:
     """Inductor settings that the capture needs, before anything is compiled."""
     config: Any = importlib.import_module("torch._inductor.config")
-    if device.type == "cpu":
-        # Only then do Inductor's C++ kernels stand in the trace, as graph_0_cpp_fused_… (2.13).
-        config.cpp.enable_kernel_profile = True
+    show_cpp_kernels(device)
     if fallback_random:
         config.fallback_random = True  # dropout draws the same numbers as eager
+
+
+def show_cpp_kernels(device: Any) -> None:
+    """Let Inductor's C++ kernels stand in a trace of the CPU, as graph_0_cpp_fused_… (2.13).
+
+    Of each variant, so that code that the user compiles in an eager one is seen and timed alike.
+    Inductor is not imported for that: where it is not loaded yet, it reads the variable.
+    """
+    if device.type != "cpu":
+        return
+    os.environ["TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE"] = "1"
+    config = sys.modules.get("torch._inductor.config")
+    if config is not None:
+        config.cpp.enable_kernel_profile = True
 
 
 def compiler(variant: Variant) -> Callable[[Any, Inputs], Any]:
@@ -125,12 +139,6 @@ def _arguments(variant: Variant) -> Dict[str, Any]:
     if options:
         arguments["options"] = options
     return arguments
-
-
-def n_compilations() -> int:
-    """A number that grows with each frame that Dynamo compiles in this process."""
-    counters = importlib.import_module("torch._dynamo.utils").counters
-    return int(sum(counters["frames"].values()) + sum(counters["stats"].values()))
 
 
 def _torchscript(target: Any, call: Inputs) -> Any:

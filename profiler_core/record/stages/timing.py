@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any, ContextManager, List, Optional
 
+from profiler_core.capture.child.compiled_parts import n_compilations
 from profiler_core.capture.round_plan import RoundPlan, steps_per_round
-from profiler_core.record.compiling import n_compilations
 from profiler_core.record.stages.stage import Recording, Stage
 
 

@@ -6,8 +6,8 @@ import time
 from collections import deque
 from typing import Any, Deque, Optional, Tuple
 
+from profiler_core.capture.child.compiled_parts import n_compilations
 from profiler_core.capture.child.warmup import Limits, Watch
-from profiler_core.record.compiling import n_compilations
 from profiler_core.record.stages.stage import Recording, Stage
 
 _LAST_STEPS = 5  # whose median is the typical step

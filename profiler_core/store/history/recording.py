@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from profiler_core.analysis.run_labels import variant_name
 from profiler_core.errors import BadInput, FusionscopeError, NotARun
 from profiler_core.home import runs_directory
 from profiler_core.ingest.run import open_run
@@ -188,7 +189,7 @@ def _described(
         role=run_record.role,
         name=run_record.name,
         workload=run_record.workload,
-        variant=run_record.variant,
+        variant=variant_name(run_record),
         status=run_record.status,
         error=run_record.error,
         created_at=utc(run_record.created_at, moment),

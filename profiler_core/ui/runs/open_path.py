@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from profiler_core.analysis.compilation.by_script import is_called_eager
 from profiler_core.errors import FusionscopeError
 from profiler_core.store import library, server_path
 from profiler_core.store.library import Entry
@@ -51,5 +52,5 @@ def _keys(text: str, allowed: tuple[Path, ...]) -> tuple[str, ...]:
 def _comes_later(entry: Entry) -> bool:
     """Is it no baseline? By its role; without one, by a name that says eager."""
     if entry.run.role is None:
-        return "eager" not in f"{entry.run.name} {entry.run.variant}".lower()
+        return not is_called_eager("", entry.run)
     return entry.run.role != "baseline"

@@ -1,0 +1,103 @@
+"""Is a run that is called eager compiled after all, by the script itself?
+
+A capture looks at the process and writes what it sees into run.json. An upload shows it in its
+trace, and a recording without a trace in its logs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from profiler_core.analysis.compilation.compiled_calls import call_spans, region_spans
+from profiler_core.analysis.work import host_steps
+from profiler_core.model.compilation import CompileLog
+from profiler_core.model.run import RunRecord
+from profiler_core.model.trace import Trace
+
+
+@dataclass(frozen=True)
+class ScriptCompilation:
+    """What the script compiles of a run that is called eager, by the first source that tells."""
+
+    is_whole: bool = False  # the model, or the step, as a whole
+    n_blocks: int = 0  # compiled modules of the model, the outermost ones
+    blocks: tuple[str, ...] = ()  # the names of the first of them
+    n_frames: int | None = None  # that Dynamo compiled in the process; None: not counted
+    n_regions: float | None = None  # compiled regions per step of its trace; None: see above
+    n_compilations: int | None = None  # in its logs; None: see above
+
+
+def is_called_eager(name: str, record: RunRecord | None) -> bool:
+    """Whether a name that somebody gave says eager: of its file or folder, or in its record."""
+    of_record = "" if record is None else f"{record.name} {record.variant}"
+    return "eager" in f"{name} {of_record}".lower()
+
+
+def of_record(record: RunRecord) -> ScriptCompilation | None:
+    """What run.json says; None: nothing was compiled, or nobody looked."""
+    measured = record.measurement
+    if measured is None or measured.compiled_by_script is None:
+        return None
+    compiled = measured.compiled_by_script
+    return ScriptCompilation(
+        is_whole=compiled.is_whole,
+        n_blocks=compiled.n_modules,
+        blocks=compiled.modules,
+        n_frames=compiled.n_frames,
+    )
+
+
+def script_compilation(
+    record: RunRecord,
+    file_name: str,
+    read_trace: Callable[[], Trace | None],
+    read_log: Callable[[], CompileLog | None],
+) -> ScriptCompilation | None:
+    """What the script compiles of a run that is called eager.
+
+    Args:
+        record: of the run.
+        file_name: of its file or folder, which is all that an upload may be called.
+        read_trace: asked only for a run that is called eager and whose record does not tell.
+        read_log: asked only where there is no trace either.
+
+    Returns:
+        None: it is not called eager, or all of it is.
+    """
+    recorded = of_record(record)
+    if recorded is not None or not _should_be_eager(record, file_name):
+        return recorded
+    trace = read_trace()
+    if trace is not None:
+        n_regions = regions_per_step(trace)
+        return ScriptCompilation(n_regions=n_regions) if n_regions else None
+    log = read_log()
+    n_compilations = 0 if log is None else sum(c.fail_type is None for c in log.compilations)
+    return ScriptCompilation(n_compilations=n_compilations) if n_compilations else None
+
+
+def _should_be_eager(record: RunRecord, file_name: str) -> bool:
+    """A capture says whether it compiled; what others call their runs is all that there is."""
+    if record.role is not None and isinstance(record.spec.get("compile"), bool):
+        return record.spec["compile"] is False
+    return is_called_eager(file_name, record)
+
+
+def regions_per_step(trace: Trace) -> float:
+    """Compiled regions that no other one encloses, per step; all of a trace without steps."""
+    spans = region_spans(trace)
+    if not spans.height:
+        spans = call_spans(trace)
+    return _n_outermost(spans) / max(1, host_steps(trace).height)
+
+
+def _n_outermost(spans: pl.DataFrame) -> int:
+    """How many ranges begin outside of all others of their thread; they are in order of ts_ns."""
+    n = 0
+    for _, ranges in spans.group_by("pid", "tid", maintain_order=True):
+        starts = ranges["ts_ns"].to_numpy()
+        ends = np.maximum.accumulate(starts + ranges["dur_ns"].to_numpy())
+        n += 1 + int(np.count_nonzero(starts[1:] >= ends[:-1]))
+    return n
