@@ -1,6 +1,7 @@
 """`make tables`: the tables of docs/ that follow from declarations; a test compares them."""
 
 import dataclasses
+import inspect
 import re
 import types
 import typing
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from profiler_core.agents.answer import Page
+from profiler_core.agents.capturing import CAPTURING
+from profiler_core.agents.tools import TOOLS
 from profiler_core.answers import (
     compare,
     counters,
@@ -136,6 +140,52 @@ def record_table(record, beside=None):
     return _table(("key", "unit", "what"), rows)
 
 
+def tools_table():
+    """What an agent may ask: each tool with its arguments, optional ones in brackets."""
+    rows = []
+    for tool in (*TOOLS, *CAPTURING):
+        names = [
+            f"`{name}`" if parameter.default is inspect.Parameter.empty else f"[`{name}`]"
+            for name, parameter in inspect.signature(tool).parameters.items()
+        ]
+        if len(names) > _MOST_ARGUMENTS:
+            names = [names[0], "every option of [capture](capture.md#options)"]
+        rows.append((f"`{tool.__name__}`", ", ".join(names), " ".join(tool.__doc__.split())))
+    return _table(("tool", "takes", "what it answers"), rows)
+
+
+def tool_keys_table():
+    """The keys of each tool's answer; those of json.md are referred to."""
+    rows = []
+    for tool in (*TOOLS, *CAPTURING):
+        record = typing.get_type_hints(tool)["return"]
+        rows.append((f"`{tool.__name__}`", _own_keys(record)))
+    return _table(("tool", "keys"), rows)
+
+
+def _own_keys(record):
+    """The keys of an agents' record: its own in full, those that json.md has by reference."""
+    of_json = next((base for base in record.__mro__ if base in _OF_JSON), None)
+    elsewhere = set(of_json.__struct_encode_fields__) if of_json else set()
+    if "next_offset" in record.__struct_fields__:
+        elsewhere |= set(Page.__struct_fields__) - {"rows"}
+    part = "those of" if record is of_json else "the first of"
+    shown = [f"{part} {_OF_JSON[of_json]}"] if of_json else []
+    by_meaning: dict[str, list[str]] = {}  # those of one meaning share it
+    for key, meaning, kind in _fields(record):
+        if key in elsewhere:
+            continue
+        inner = _record_in(kind)
+        what = meaning.what if meaning else "{keys}" if inner else ""
+        if inner and "{keys}" in what:
+            what = what.replace("{keys}", _own_keys(inner))
+        by_meaning.setdefault(what or f"`{key}`", []).append(f"`{key}`")
+    for what, keys in by_meaning.items():
+        text = ", ".join(keys)
+        shown.append(text if text == what else f"{text} ({what})")
+    return ", ".join(shown)
+
+
 def _fields(record):
     """(key, what it means, its type) of each field of a record."""
     hints = typing.get_type_hints(record, include_extras=True)
@@ -202,7 +252,31 @@ _RECORDS = {
     "doctor": doctor.DoctorAnswer,
 }
 
+_MOST_ARGUMENTS = 9  # of one tool, before its arguments stand elsewhere
+# Records that json.md has -> what mcp.md calls them.
+_OF_JSON = {
+    summary.SummaryNumbers: "[summary](json.md#summary)",
+    compare.CandidateNumbers: "a candidate of [compare](json.md#compare)",
+    explanation.FusionTotals: "`fusion` of [compare](json.md#compare)",
+    explanation.FindingDetails: "a finding of [compare](json.md#compare)",
+    explanation.FindingHead: "a finding of [compare](json.md#compare)",
+    explanation.BarHead: "a row of `waterfall` of [compare](json.md#compare)",
+    explanation.GroupAnswer: "a group of `fusion` of [compare](json.md#compare)",
+    explanation.NotFusedAnswer: "`not_fused` of [compare](json.md#compare)",
+    logs.GraphBreakAnswer: "`graph_breaks` of [logs](json.md#logs)",
+    logs.CudaGraphAnswer: "`cudagraph_skips` of [logs](json.md#logs)",
+    logs.CompilationAnswer: "`compilations` of [logs](json.md#logs)",
+    memory.MemoryPeaks: "[memory](json.md#memory)",
+    counters.CountersTotals: "[counters](json.md#counters)",
+    counters.CountedKernel: "`kernels` of [counters](json.md#counters)",
+    gate.GateAnswer: "[gate](json.md#gate)",
+    ranks.RanksAnswer: "[ranks](json.md#ranks)",
+    sweep.SweepAnswer: "[sweep](json.md#sweep)",
+}
+
 TABLES = {
+    ("mcp.md", "tools"): tools_table,
+    ("mcp.md", "keys"): tool_keys_table,
     ("json.md", "candidate"): partial(
         record_table, compare.CandidateAnswer, beside=compare.SideAnswer
     ),

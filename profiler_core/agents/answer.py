@@ -5,27 +5,32 @@ An answer that was cut says so, and which offset continues it.
 
 import json
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from msgspec import UNSET, UnsetType
 
 from profiler_core.answers.encoding import plain
-from profiler_core.answers.record import Answer
+from profiler_core.answers.record import Answer, means
 
+# How tokens are counted here: no tokenizer of an agent's model is at hand.
+CHARACTERS_PER_TOKEN = 4
 # About 4 000 tokens: an agent asks several times per task, and each answer fills its context.
-MOST_CHARACTERS = 16_000
+MOST_CHARACTERS = 4_000 * CHARACTERS_PER_TOKEN
 _LONGEST_TEXT = 1_200  # of one value; generated code is paged apart
 _SHORTEST_TEXT = 200
 MOST_ROWS = 50
+FEW_ROWS = 10  # where an agent names no limit
 
 
 class Page(Answer, frozen=True, kw_only=True):
-    """Some rows of a list. next_offset: where the next ones begin; absent on the last page."""
+    """Some rows of a list."""
 
-    n: int
-    offset: int
+    n: Annotated[int, means("rows on all pages")]
+    offset: Annotated[int, means("of the first row here")]
     rows: tuple[Any, ...]
-    next_offset: int | UnsetType = UNSET
+    next_offset: Annotated[
+        int | UnsetType, means("where the next rows begin; absent on the last page")
+    ] = UNSET
 
 
 _A = TypeVar("_A", bound=Answer)
@@ -60,6 +65,14 @@ def written(answer: Answer) -> str:
             return _dump(value)[:MOST_CHARACTERS]
         text = _dump(value)
     return text
+
+
+def cut_in_the_middle(text: str, longest: int) -> str:
+    """Both ends of a text that is longer: they tell names of templates apart."""
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 2
+    return f"{text[: longest - 1 - end]}…{text[-end:]}"
 
 
 def _dump(value: Any) -> str:

@@ -1,23 +1,27 @@
 """The tools that start a capture; offered only where the user allowed it, since it runs code."""
 
 import inspect
+import time
 from dataclasses import MISSING
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from profiler_core.answers.record import Answer
+from profiler_core.answers.record import Answer, means
 from profiler_core.capture import jobs
 from profiler_core.capture.option import Declared, declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.points import points_of
 from profiler_core.door import deeds
 from profiler_core.door.asker import Asker
+from profiler_core.errors import BadInput
 from profiler_core.person import system_user
 from profiler_core.settings import settings
 from profiler_core.store import library
 
 _OPTIONS = declared(CaptureSpec)
+_LONGEST_WAIT_S = 300.0
+_POLL_S = 0.5
 
 
 def _parameter(entry: Declared) -> inspect.Parameter:
@@ -54,18 +58,21 @@ class Started(Answer, frozen=True):
 
 
 class Progress(Answer, frozen=True):
-    """How far a capture is; runs: their ids, once it has ended."""
+    """How far a capture is."""
 
     job: str
-    state: str
+    state: Annotated[str, means("`queued`, `running`, `finished`, `failed`, `cancelled`, `lost`")]
+    cancel_requested: Annotated[bool, means("it stops within seconds")]
     phase: str | None
-    text: str | None
+    text: Annotated[str | None, means("what it does now")]
     error: str | None
-    runs: tuple[str, ...] | UnsetType = UNSET
+    runs: Annotated[tuple[str, ...] | UnsetType, means("their ids; absent before there is any")] = (
+        UNSET
+    )
 
 
 def start_capture(*ordered: Any, **options: Any) -> Started:
-    """Run a model eager and compiled on this machine. Takes minutes: ask capture_progress."""
+    """Run a model eager and compiled on this machine. Takes minutes: wait by capture_progress."""
     arguments = _SIGNATURE.bind(*ordered, **options).arguments
     spec = CaptureSpec(**{name: _OPTIONS[name].value(value) for name, value in arguments.items()})
     points_of(spec)  # each point is checked before the first one starts
@@ -80,9 +87,30 @@ def _agent() -> Asker:
     return Asker(system_user(), rights, is_own_machine=not is_team, signed_in=True, is_agent=True)
 
 
-def capture_progress(job: str) -> Progress:
-    """How far a capture is; once it has ended, the ids of its runs."""
+def capture_progress(job: str, wait_seconds: float = 0) -> Progress:
+    """How far a capture is; once it has ended, the ids of its runs.
+
+    wait_seconds: answer once it has ended, or after so many seconds (at most 300).
+    """
+    if not 0 <= wait_seconds <= _LONGEST_WAIT_S:
+        raise BadInput(
+            f"wait_seconds is {wait_seconds:g}.", remedy=f"Pass 0 to {_LONGEST_WAIT_S:g}."
+        )
+    deadline = time.monotonic() + wait_seconds
     capture_job = jobs.job(job)
+    while capture_job.is_live and time.monotonic() < deadline:
+        time.sleep(min(_POLL_S, max(0.0, deadline - time.monotonic())))
+        capture_job = jobs.job(job)
+    return _progress(capture_job)
+
+
+def cancel_capture(job: str) -> Progress:
+    """Stop a capture that an agent started; what was measured until then is kept."""
+    deeds.cancel_capture(_agent(), job)
+    return _progress(jobs.job(job))
+
+
+def _progress(capture_job: jobs.Job) -> Progress:
     latest = capture_job.progress.latest
     folder = capture_job.result
     runs = tuple(
@@ -93,7 +121,7 @@ def capture_progress(job: str) -> Progress:
     )
     return Progress.of(
         capture_job,
-        job=job,
+        job=capture_job.job_id,
         phase=latest.phase if latest else None,
         text=latest.text if latest else None,
         runs=UNSET if folder is None else runs,
@@ -101,4 +129,4 @@ def capture_progress(job: str) -> Progress:
 
 
 start_capture.__signature__ = _SIGNATURE  # type: ignore[attr-defined]  # the tool's schema
-CAPTURING = (start_capture, capture_progress)
+CAPTURING = (start_capture, capture_progress, cancel_capture)

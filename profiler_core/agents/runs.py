@@ -4,15 +4,19 @@ An id is a key of the library ("sample/customcnn/eager", as in the dashboard's a
 on this machine.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.folder import runs_of
+from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 from profiler_core.store import library
+
+# What every tool takes that compares. Several are for `compare`; the others look at one pair.
+Candidate = str | list[str]
+_FROM_LIST = "Take an id from list_runs, or pass a path."
 
 
 def path_of(run: str) -> Path:
@@ -22,15 +26,13 @@ def path_of(run: str) -> Path:
         BadInput: there is none.
     """
     if not run.strip():
-        raise BadInput("No run was named.", remedy="Take an id from list_runs, or pass a path.")
+        raise BadInput("No run was named.", remedy=_FROM_LIST)
     prefix = run.split("/", 1)[0]
     if prefix in ("sample", "run", "upload", "history"):
         return library.entry(run, allowed=()).path
     path = Path(run).expanduser()
     if not path.exists():
-        raise BadInput(
-            f"There is no run {run[:200]}.", remedy="Take an id from list_runs, or pass a path."
-        )
+        raise BadInput(f"There is no run {run[:200]}.", remedy=_FROM_LIST)
     return path
 
 
@@ -43,17 +45,34 @@ def run_at(run: str) -> Run:
     return Run.open(path_of(run))
 
 
-def compared(baseline: str, candidates: Sequence[str]) -> Comparison:
+def compared(baseline: str, candidate: Candidate = "") -> Comparison:
     """The runs beside each other; a capture alone stands for all of its runs.
 
     Raises:
         BadInput: one of them is not there, or there is nothing to compare with.
     """
+    candidates = [candidate] if isinstance(candidate, str) else candidate
+    candidates = [name for name in candidates if name]
     paths = _capture(baseline) if not candidates else []
     paths = paths or [path_of(baseline), *map(path_of, candidates)]
     if len(paths) < 2:
         raise BadInput("A comparison needs two runs.", remedy="Name a candidate too.")
     return Comparison.open(paths).check()
+
+
+def pair_of(baseline: str, candidate: Candidate) -> Pair:
+    """A baseline and its one candidate.
+
+    Raises:
+        BadInput: one of them is not there, or there are several candidates.
+    """
+    pairs = compared(baseline, candidate).pairs
+    if len(pairs) > 1:
+        labels = ", ".join(pair.labels[1] for pair in pairs)
+        raise BadInput(
+            f"{len(pairs)} candidates were named: {labels}.", remedy="Ask about one of them."
+        )
+    return pairs[0]
 
 
 def compiled(run: str) -> CompilationReport:

@@ -7,31 +7,29 @@ switched on.
 import argparse
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from profiler_core import __version__
 from profiler_core.agents.answer import MOST_CHARACTERS, written
-from profiler_core.agents.capturing import CAPTURING
-from profiler_core.agents.special import SPECIAL
-from profiler_core.agents.tools import READING
+from profiler_core.agents.capturing import CAPTURING, capture_progress
+from profiler_core.agents.tools import TOOLS
 from profiler_core.answers.record import Answer
 from profiler_core.capture.option import Declared
 from profiler_core.errors import BadInput, FusionscopeError
 
 _INSTRUCTIONS = (
     "Fusionscope measures what torch.compile did to a PyTorch model. Begin with list_runs, then "
-    "compare with the ids that it gives; ask findings for what to change, fusion_groups for what "
-    "was fused, not_fused for what was not, graph_breaks and recompiles for what holds it back, "
-    "and sweep, ranks or counters where list_runs says that a run has such data. Times are ns "
-    "per step, absent data is null. "
+    "compare with the ids that it gives; ask findings for what to change: each names the tool that "
+    "shows more. sweep, ranks and counters are for runs of which list_runs says that they have "
+    "such data. Times are ns per step, absent data is null. "
     f"An answer has at most {MOST_CHARACTERS} characters: next_offset continues a list, left_off "
     "counts what was cut."
 )
 
 Tool = Callable[..., Answer]
 # What an argument was called before; such names are still taken (docs/json.md, "Renames").
-RENAMED = {"candidates": "candidate", "place": "run"}
+RENAMED = {"candidates": "candidate", "place": "run", "name": "kernel"}
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -65,11 +63,12 @@ def server(*, allow_capture: bool = False) -> Any:
             remedy="Install it: pip install 'mcp>=2'.",
         ) from error
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    tools = [_declared(tool, reads) for tool in (*READING, *SPECIAL)]
+    tools = [_declared(tool, reads) for tool in TOOLS]
     if allow_capture:
-        start, progress = CAPTURING
         runs_code = ToolAnnotations(read_only_hint=False, destructive_hint=False)
-        tools += [_declared(start, runs_code), _declared(progress, reads)]
+        tools += [
+            _declared(tool, reads if tool is capture_progress else runs_code) for tool in CAPTURING
+        ]
     return MCPServer(
         "fusionscope",
         version=__version__,
@@ -80,39 +79,59 @@ def server(*, allow_capture: bool = False) -> Any:
 
 
 def _declared(tool: Tool, annotations: Any) -> Any:
-    """The tool as the SDK holds it, with a schema that refuses arguments of other names."""
+    """The tool as the SDK holds it; what does not fit its arguments is refused in a sentence."""
+    from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool as SdkTool
-    from pydantic import ConfigDict, create_model, model_validator
+    from pydantic import ValidationError
 
-    sdk_tool = SdkTool.from_function(
+    class CheckedTool(SdkTool):
+        async def run(self, arguments: dict[str, Any], *more: Any, **options: Any) -> Any:
+            named = _by_name(self.name, arguments, tuple(self.parameters["properties"]))
+            try:
+                self.fn_metadata.validate_arguments(named)
+            except ValidationError as error:
+                wrong = [(entry["loc"], entry["msg"], entry["input"]) for entry in error.errors()]
+                raise ToolError(_misfit(self.name, wrong, self.parameters)) from error
+            return await super().run(named, *more, **options)
+
+    sdk_tool = CheckedTool.from_function(
         _answered(tool), annotations=annotations, structured_output=False
     )
-    names = tuple(inspect.signature(tool).parameters)
-
-    def refuse_others(arguments: dict[str, Any]) -> dict[str, Any]:
-        """Take old names; reject others with the list of valid ones, which the SDK's lacks."""
-        arguments = {
-            RENAMED.get(name, name) if name not in names else name: value
-            for name, value in arguments.items()
-        }
-        unknown = [name for name in arguments if name not in names]
-        if unknown:
-            raise ValueError(
-                f"{tool.__name__} has no argument {', '.join(unknown)}. Use {', '.join(names)}."
-            )
-        return arguments
-
-    validators: dict[str, Any] = {"refuse_others": model_validator(mode="before")(refuse_others)}
-    strict = create_model(
-        f"{tool.__name__}Arguments",
-        __base__=sdk_tool.fn_metadata.arg_model,
-        __validators__=validators,
-    )
-    strict.model_config = ConfigDict(**strict.model_config, extra="forbid")
-    strict.model_rebuild(force=True)
-    sdk_tool.fn_metadata.arg_model = strict
-    sdk_tool.parameters = strict.model_json_schema(by_alias=True)
+    sdk_tool.parameters["additionalProperties"] = False
     return sdk_tool
+
+
+def _by_name(tool: str, arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The arguments by their names of today.
+
+    Raises:
+        ToolError: a name is none of the tool's, or stands there by its old name too.
+    """
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    named: dict[str, Any] = {}
+    for given, value in arguments.items():
+        name = given if given in names else RENAMED.get(given, given)
+        if name not in names:
+            raise ToolError(f"{tool} has no argument {given}. Use {', '.join(names)}.")
+        if name in named:
+            raise ToolError(f"{tool} got {name} twice: {given} is its old name. Pass {name} alone.")
+        named[name] = value
+    return named
+
+
+def _misfit(tool: str, wrong: list[tuple[Any, ...]], parameters: Mapping[str, Any]) -> str:
+    """What is wrong with which arguments, each once, and what is missing."""
+    required: Sequence[str] = parameters.get("required", ())
+    problems = {
+        loc[0]: f"{loc[0]} is missing"
+        if loc[0] in required and isinstance(value, dict)
+        else f"{loc[0]} is {str(value)[:80]!r}: {message[:1].lower()}{message[1:]}"
+        for loc, message, value in reversed(wrong)
+    }
+    return (
+        f"{tool}: {'; '.join(problems.values())}. It takes {', '.join(parameters['properties'])}."
+    )
 
 
 def _answered(tool: Tool) -> Callable[..., str]:

@@ -1,50 +1,57 @@
-"""What an agent may ask of runs that hold more: generated code, sweeps, ranks, counters.
+"""What an agent may ask of memory and limits, and of runs that hold more: sweeps and ranks.
 
 As in `tools.py`, names, docstrings and parameters are what it reads.
 """
 
-from msgspec import UNSET, UnsetType
-from msgspec.structs import replace
+import dataclasses
+from typing import Annotated
 
-from profiler_core.agents.answer import Page, page
-from profiler_core.agents.kernel_names import short_names
-from profiler_core.agents.runs import compared, path_of
-from profiler_core.answers.counters import CountedKernel, CountersTotals, counters_answer
-from profiler_core.answers.explanation import NotFusedAnswer, not_fused_answer
+from profiler_core.agents.answer import FEW_ROWS
+from profiler_core.agents.runs import Candidate, pair_of, path_of, run_at
+from profiler_core.analysis.gate.limits import limits_of
+from profiler_core.analysis.memory.churn import Churn
+from profiler_core.analysis.memory.live import LiveSet
+from profiler_core.answers.gate import GateAnswer, gate_answer
+from profiler_core.answers.memory import MemoryPeaks, SegmentsAnswer, memory_answer
 from profiler_core.answers.ranks import RanksAnswer, ranks_answer
+from profiler_core.answers.record import means
 from profiler_core.answers.sweep import SweepAnswer, sweep_answer
-from profiler_core.cli.counters import report_of
 from profiler_core.cli.sweep_runs import sweep_at
 from profiler_core.session.job import jobs_at
 
-_FEW_ROWS = 10
+_OF_MEMORY = means("as in [memory](json.md#memory), of its rows the largest")
 
 
-class CountersPage(CountersTotals, frozen=True, kw_only=True):
-    """Totals of the whole file, and a page of its kernels."""
+class MemoryShort(MemoryPeaks, frozen=True):
+    """Where the memory of a run went, the largest rows of each list."""
 
-    n: int
-    offset: int
-    rows: tuple[CountedKernel, ...]
-    next_offset: int | UnsetType = UNSET
-
-
-class NotFusedPage(Page, frozen=True):
-    """Pairs of calls, the most expensive first."""
-
-    rows: tuple[NotFusedAnswer, ...]
+    live_at_peak: Annotated[LiveSet | None, _OF_MEMORY]
+    churn: Annotated[Churn | None, _OF_MEMORY]
+    segments: Annotated[SegmentsAnswer | None, means("as in [memory](json.md#memory)")]
 
 
-def not_fused(
-    baseline: str, candidate: str, offset: int = 0, limit: int = _FEW_ROWS
-) -> NotFusedPage:
-    """Which neighbouring calls of the candidate's generated code stayed two kernels, and why.
+def memory(run: str, limit: int = FEW_ROWS) -> MemoryShort:
+    """Where the memory of a run went: its peaks, what was live then, what a step allocates.
 
-    Each passes an intermediate through memory: bytes and the bound on the time per step, the
-    reason, and the option or rewrite that could change it; most expensive first.
+    limit: rows of each list, the largest first.
     """
-    pairs = compared(baseline, [candidate]).pairs[0].explanation.not_fused
-    return page(NotFusedPage, [not_fused_answer(pair) for pair in pairs], offset, limit)
+    answer = memory_answer(run_at(run))
+    live, churn = answer.live_at_peak, answer.churn
+    return MemoryShort.of(
+        answer,
+        live_at_peak=live and dataclasses.replace(live, rows=live.rows[: max(1, limit)]),
+        churn=churn and dataclasses.replace(churn, rows=churn.rows[: max(1, limit)]),
+    )
+
+
+def gate(baseline: str, candidate: Candidate, limits: dict[str, str] | None = None) -> GateAnswer:
+    """Is the candidate within limits: pass, regression or cannot judge, and why for each limit.
+
+    limits: quantity to limit, as {"step_time": "+3%", "graph_breaks": "+0", "peak_memory": "2GB"};
+    a sign makes it a change against the baseline. Default: step_time +3%.
+    """
+    pair = pair_of(baseline, candidate)
+    return gate_answer(pair.gate(limits_of(limits or {}), []), pair.labels)
 
 
 def sweep(run: str) -> SweepAnswer:
@@ -63,20 +70,4 @@ def ranks(run: str) -> RanksAnswer:
     return ranks_answer(jobs_at(str(path_of(run))))
 
 
-def counters(run: str, contains: str = "", offset: int = 0, limit: int = _FEW_ROWS) -> CountersPage:
-    """What Nsight Compute measured: DRAM and L2 bytes, bandwidth, occupancy, tensor pipe.
-
-    run: one that holds counters, or a CSV file. contains: part of a kernel's name. Sums are of
-    the whole file; estimated_bytes is what shapes demand.
-    """
-    answer = counters_answer(report_of(path_of(run)))
-    shown = short_names([kernel.name for kernel in answer.kernels])
-    rows = [
-        replace(kernel, name=shown[kernel.name])
-        for kernel in answer.kernels
-        if contains.lower() in kernel.name.lower()
-    ]
-    return page(CountersPage, rows, offset, limit, answer)
-
-
-SPECIAL = (not_fused, sweep, ranks, counters)
+SPECIAL = (memory, gate, sweep, ranks)

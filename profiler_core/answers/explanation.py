@@ -11,12 +11,20 @@ import msgspec
 
 from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.counters.groups import MeasuredLedger
-from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.finding_rules.facts import Finding, Page
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
 from profiler_core.analysis.unfused.report import Unfused
 from profiler_core.analysis.waterfall import Waterfall, open_bar
 from profiler_core.analysis.wording.findings import advice_text
 from profiler_core.answers.record import Answer, means
+
+
+class Place(Answer, frozen=True):
+    """A line of somebody's code, its file as the compiler logged it."""
+
+    file: str
+    line: int
+    function: str
 
 
 class FindingHead(Answer, frozen=True):
@@ -33,15 +41,23 @@ class FindingHead(Answer, frozen=True):
     ]
 
 
-class FindingAnswer(FindingHead, frozen=True):
+class FindingDetails(FindingHead, frozen=True):
     """One thing that stands out, and what to try."""
 
     evidence: Annotated[str, means("what was measured")]
     advice: Annotated[str, means("what to try")]
-    page: Annotated[str, means("the page that shows it")]
     one_off_ns: Annotated[
         float | None, means("what it costs once, such as compiling again; null where unknown", "ns")
     ]
+    locations: Annotated[
+        tuple[Place, ...], means("lines of code that it names, with the whole path: {keys}")
+    ]
+
+
+class FindingAnswer(FindingDetails, frozen=True):
+    """The same, and where the dashboard shows it."""
+
+    page: Annotated[Page, means("the page that shows it")]
 
 
 class BarPart(Answer, frozen=True):
@@ -221,7 +237,12 @@ class FusionAnswer(FusionTotals, frozen=True):
 
 def finding_answer(finding: Finding) -> FindingAnswer:
     """One entry of `findings`."""
-    return FindingAnswer.of(finding, at_most=finding.is_bound, advice=advice_text(finding))
+    return FindingAnswer.of(
+        finding,
+        at_most=finding.is_bound,
+        advice=advice_text(finding),
+        locations=tuple(map(Place.of, finding.locations)),
+    )
 
 
 def waterfall_answer(result: Waterfall) -> tuple[BarAnswer, ...]:

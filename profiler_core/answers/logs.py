@@ -8,6 +8,7 @@ from profiler_core.analysis.compilation.compiled_calls import RegionTax
 from profiler_core.analysis.compilation.recompiles import RecompileReport
 from profiler_core.analysis.compilation.report import BreakReport, CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import LostGain
+from profiler_core.answers.explanation import Place
 from profiler_core.answers.record import Answer, means
 from profiler_core.model.compilation import (
     Compilation,
@@ -16,14 +17,6 @@ from profiler_core.model.compilation import (
     LimitHit,
     PerfHint,
 )
-
-
-class Place(Answer, frozen=True):
-    """A line of somebody's code."""
-
-    file: str
-    line: int
-    function: str
 
 
 class GraphBreakAnswer(Answer, frozen=True):
@@ -61,6 +54,8 @@ class FrameSkipAnswer(Answer, frozen=True):
     compile_ids: tuple[str, ...]
     remedy: str
     url: str
+    explanation: str | None
+    hints: tuple[str, ...]
     user_place: Place | None
     ranks: tuple[int, ...]
 
@@ -252,6 +247,7 @@ def logs_answer(report: CompilationReport) -> LogsAnswer:
                 skip,
                 kind=skip.cause.key,
                 remedy=skip.change,
+                explanation=skip.event.explanation or None,
                 user_place=Place.of(skip.place) if skip.place else None,
             )
             for skip in report.skips

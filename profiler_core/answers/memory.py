@@ -54,8 +54,8 @@ class SnapshotAnswer(Answer, frozen=True):
     allocations: Annotated[tuple[OriginAnswer, ...], means("the same of all that was allocated")]
 
 
-class MemoryAnswer(Answer, frozen=True):
-    """`memory`."""
+class MemoryPeaks(Answer, frozen=True):
+    """What was reached, and what that rests on."""
 
     run: Annotated[NamedRun, means("{keys}")]
     peak_reserved_bytes: Annotated[
@@ -68,6 +68,14 @@ class MemoryAnswer(Answer, frozen=True):
         means("of the allocated peak, what was there before profiled steps", "bytes"),
     ]
     n_steps: Annotated[int, means("what is divided by, for numbers per step", "count")]
+    notes: Annotated[
+        tuple[str, ...], means("one sentence for each thing that the files do not allow")
+    ]
+
+
+class MemoryAnswer(MemoryPeaks, frozen=True):
+    """`memory`."""
+
     live_at_peak: Annotated[
         LiveSet | None,
         means("{keys}; before_bytes and the rows sum to peak_bytes"),
@@ -75,9 +83,6 @@ class MemoryAnswer(Answer, frozen=True):
     churn: Annotated[Churn | None, means("per step: {keys}; the rows sum to the other two")]
     segments: Annotated[SegmentsAnswer | None, means("of the snapshot: {keys}", "bytes")]
     snapshot: Annotated[SnapshotAnswer | None, means("its history: {keys}")]
-    notes: Annotated[
-        tuple[str, ...], means("one sentence for each thing that the files do not allow")
-    ]
 
 
 def memory_answer(opened: Run) -> MemoryAnswer:

@@ -10,7 +10,7 @@ from profiler_core.analysis.gate.answer import (
     summary_markdown,
 )
 from profiler_core.analysis.gate.judgement import Gate
-from profiler_core.analysis.gate.limits import QUANTITIES, Limit, parse_limit, value_text
+from profiler_core.analysis.gate.limits import DEFAULT, QUANTITIES, limits_of, value_text
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.gate import gate_answer
 from profiler_core.cli.history_module import history_module
@@ -22,8 +22,7 @@ from profiler_core.model.run import Measurement
 from profiler_core.session.run import Run
 
 _EXIT = {"pass": 0, "regression": 1, "cannot judge": 3}
-_DEFAULT = "+3%"  # on step time, where no limit is given
-_IN_HELP = _DEFAULT.replace("%", "%%")  # argparse fills in %(...)s in its help
+_IN_HELP = DEFAULT.replace("%", "%%")  # argparse fills in %(...)s in its help
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -67,7 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
         BadInput: a limit or a run cannot be read, or a file cannot be written.
     """
     apply_reading_options(arguments)
-    limits = _limits(arguments)
+    given = {q.key: text for q in QUANTITIES if (text := getattr(arguments, q.key)) is not None}
+    limits = limits_of(given)
     pair = comparison_of(_baseline(arguments.baseline), [arguments.candidate]).pairs[0]
     gate = pair.gate(limits, [_repeat(path) for path in arguments.same])
     baseline, candidate = pair.labels
@@ -90,11 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _is_default(quantity: object) -> bool:
     return quantity is QUANTITIES[0]
-
-
-def _limits(arguments: argparse.Namespace) -> list[Limit]:
-    options = [(q, text) for q in QUANTITIES if (text := getattr(arguments, q.key)) is not None]
-    return [parse_limit(q, text) for q, text in options or [(QUANTITIES[0], _DEFAULT)]]
 
 
 def _baseline(name: str) -> Path:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from profiler_core.errors import FusionscopeError
 from profiler_core.settings import FILE, settings
 
+AGENT = "agent"  # the owner of captures that were asked for over MCP
+
 
 class Refused(FusionscopeError):
     """This person may not do that here."""

@@ -8,7 +8,7 @@ from types import NoneType
 from profiler_core import home
 from profiler_core.capture import jobs
 from profiler_core.capture.spec import CaptureSpec
-from profiler_core.door.asker import Asker, Refused, check_may_capture
+from profiler_core.door.asker import AGENT, Asker, Refused, check_may_capture
 from profiler_core.door.interpreters import interpreter_for
 from profiler_core.errors import BadInput
 from profiler_core.settings import settings
@@ -45,10 +45,33 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
         title=title,
         device=spec.device,
         environment=_for_code_of(asker),
-        owner="agent" if asker.is_agent else asker.person if asker.signed_in else None,
+        owner=AGENT if asker.is_agent else asker.person if asker.signed_in else None,
         out=out,
         capture=spec.to_dict(),
     )
+
+
+def cancel_capture(asker: Asker | None, job_id: str) -> None:
+    """Ask a capture to stop.
+
+    Raises:
+        Refused: this person may not, or an agent did not start it.
+        HistoryUnavailable: the audit cannot be written.
+        BadInput: there is no such capture, or it has ended.
+    """
+    asker = check_may_capture(asker)
+    job = jobs.job(job_id)
+    if asker.is_agent and job.spec.owner != AGENT:
+        raise Refused(
+            f"The capture {job_id} was not started by an agent.",
+            remedy="Let the person stop it who started it.",
+        )
+    if not job.is_live:
+        raise BadInput(
+            f"The capture {job_id} has ended already: {job.state}.", remedy="Look at its runs."
+        )
+    _write_down(asker, "cancel", job.spec.title[:_LONGEST_TITLE])
+    jobs.cancel(job_id)
 
 
 def _with_listed_interpreters(spec: CaptureSpec, asker: Asker) -> CaptureSpec:
@@ -190,5 +213,5 @@ def _write_down(asker: Asker, action: str, subject: str, **detail: object) -> No
     from profiler_core.store import history  # an agent's server starts without the database
 
     if asker.is_agent:
-        detail["by"] = "agent"
+        detail["by"] = AGENT
     history.note(asker.person, action, subject, **detail)

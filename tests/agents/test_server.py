@@ -13,11 +13,9 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from profiler_core.agents import capturing
-from profiler_core.agents.answer import MOST_CHARACTERS, Page, page, written
-from profiler_core.agents.kernel_names import named, short_names
+from profiler_core.agents.answer import MOST_CHARACTERS, Page, cut_in_the_middle, page, written
 from profiler_core.agents.serve import server
-from profiler_core.agents.special import SPECIAL
-from profiler_core.agents.tools import READING, Findings
+from profiler_core.agents.tools import TOOLS, Findings
 from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
@@ -69,7 +67,7 @@ def test_it_answers_over_stdio_as_it_is_started():
             return tools.tools, json.loads(runs.content[0].text)
 
     tools, runs = anyio.run(talk)
-    assert {tool.name for tool in tools} == {tool.__name__ for tool in (*READING, *SPECIAL)}
+    assert {tool.name for tool in tools} == {tool.__name__ for tool in TOOLS}
     assert all(tool.annotations.read_only_hint for tool in tools)
     assert all(tool.description for tool in tools)
     assert runs["rows"][0]["baseline"]["id"] == EAGER
@@ -136,7 +134,9 @@ def test_what_was_not_fused_is_the_command_lines(capsys):
     assert theirs
     ours = ask("not_fused", baseline=EAGER, candidate="sample/customcnn/default", limit=50)
     assert ours["n"] == len(theirs)
-    assert ours["rows"] == theirs
+    for row, expected in zip(ours["rows"], theirs, strict=True):
+        assert row["source"].endswith(f"/{expected['source']}")  # with the whole path here
+        assert {**row, "source": expected["source"]} == expected
 
 
 def test_a_kernel_comes_with_its_generated_code():
@@ -145,7 +145,7 @@ def test_a_kernel_comes_with_its_generated_code():
     code, answer = "", {"next_code_offset": 0}
     while "next_code_offset" in answer:
         answer = ask(
-            "kernel", run=run, name=rows[0]["name"], code_offset=answer["next_code_offset"]
+            "kernel", run=run, kernel=rows[0]["id"], code_offset=answer["next_code_offset"]
         )
         code += answer["code"]
     assert len(code) == answer["n_code_characters"]
@@ -159,7 +159,9 @@ def test_breaks_and_recompiles_carry_their_remedies(capsys):
     assert breaks["n"] == len(theirs["graph_breaks"]) > 0
     assert all(row["remedy"] for row in breaks["rows"])
     again = ask("recompiles", run=run)
-    assert again["n"] == len(theirs["recompiles"])
+    assert sum(row["n"] for row in again["rows"]) == len(theirs["recompiles"])
+    assert again["n"] < len(theirs["recompiles"])  # those of one function and cause are one row
+    assert all(row["file"].startswith("/") and row["line"] for row in again["rows"])
 
 
 @pytest.mark.parametrize(
@@ -169,7 +171,17 @@ def test_breaks_and_recompiles_carry_their_remedies(capsys):
         ("summary", {"run": ""}, "list_runs"),
         ("compare", {"baseline": EAGER}, "candidate"),
         ("fusion_group", {"baseline": EAGER, "candidate": GRAPHS, "group": 999}, "from 0 to"),
-        ("kernel", {"run": EAGER, "name": "nothing like it"}, "kernels"),
+        ("kernel", {"run": EAGER, "kernel": "nothing like it"}, "kernels"),
+        ("kernel", {"run": EAGER, "kernel": 999}, "ids go from 0 to"),
+        ("kernel", {"run": EAGER, "kernel": "void"}, "ids 1, 2"),
+        ("findings", {"baseline": EAGER, "candidate": [GRAPHS, GRAPHS]}, "Ask about one of them"),
+        ("fusion_groups", {"baseline": EAGER}, "candidate is missing"),
+        (
+            "fusion_groups",
+            {"baseline": EAGER, "candidate": GRAPHS, "kind": "lost"},
+            "kind is 'lost': input should be '', 'matched', 'removed'",
+        ),
+        ("gate", {"baseline": EAGER, "candidate": GRAPHS, "limits": {"speed": "+1%"}}, "step_time"),
         ("graph_breaks", {"run": str(WITHOUT_LOG)}, "no compiler log"),
     ],
 )
@@ -202,8 +214,32 @@ def test_an_agent_may_say_where_and_how_to_capture(monkeypatch):
 
 
 def test_an_argument_of_an_unknown_name_is_an_error_that_lists_the_names():
-    said = ask("compare", is_error=True, baseline=EAGER, run=GRAPHS)
-    assert "compare has no argument run. Use baseline, candidate." in said
+    answer = ask("compare", is_error=True, baseline=EAGER, run=GRAPHS)
+    assert answer == "compare has no argument run. Use baseline, candidate."
+
+
+def test_an_argument_given_by_both_of_its_names_is_an_error():
+    answer = ask("compare", is_error=True, baseline=EAGER, candidate=GRAPHS, candidates=[EAGER])
+    assert "got candidate twice" in answer
+
+
+def test_tools_take_runs_by_the_same_names_everywhere():
+    """A run is `run`; a comparison is `baseline` and `candidate`, of one type."""
+
+    async def schemas():
+        async with Client(server()) as client:
+            return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+
+    ids = {"run", "baseline", "candidate"}
+    kinds = {"candidate": set(), "baseline": set(), "run": set()}
+    for name, schema in anyio.run(schemas).items():
+        assert schema["additionalProperties"] is False
+        names = set(schema["properties"])
+        assert names & ids in (set(), {"run"}, {"baseline", "candidate"}), name
+        for key in names & ids:
+            about = schema["properties"][key]
+            kinds[key].add(json.dumps(about.get("anyOf", about.get("type"))))
+    assert all(len(kind) == 1 for kind in kinds.values()), kinds
 
 
 @pytest.mark.parametrize(
@@ -215,29 +251,12 @@ def test_an_argument_of_an_unknown_name_is_an_error_that_lists_the_names():
             {"baseline": EAGER, "candidate": [GRAPHS]},
         ),
         ("ranks", {"place": "sample/ddp/eager"}, {"run": "sample/ddp/eager"}),
+        ("kernel", {"run": EAGER, "name": "0"}, {"run": EAGER, "kernel": 0}),
     ],
 )
 def test_an_argument_is_taken_by_its_old_name_too(tool, before, now):
     assert ask(tool, **before) == ask(tool, **now)
     assert "candidates is not" not in ask("kernels", is_error=True, candidates=EAGER)
-
-
-def test_names_are_shortened_so_that_each_names_one_kernel():
-    """Four templates alike in 400 characters, two of them to their last but one argument."""
-    alike = "void cutlass::device_kernel<" + "at::cuda::detail::enable_3x<" * 14
-    names = [
-        "gemm",
-        *(f"{alike}{tile}>" for tile in (64, 128)),
-        *(f"{alike}{tile}, {'false, ' * 30}>" for tile in (64, 128)),
-    ]
-    shown = short_names(names)
-    assert shown["gemm"] == "gemm"
-    assert len(set(shown.values())) == len(names)
-    for name in names:
-        assert named(shown[name], names) == [name]
-        assert named(name, names) == [name]
-    assert [len(shown[name]) for name in names[1:3]] == [161, 161]
-    assert len(named(alike[:160] + "…", names)) == 4
 
 
 # One value for each option, as an agent sends it; batch_size and shapes exclude each other.
@@ -309,6 +328,72 @@ def test_ranks_and_what_the_list_says_of_them(capsys):
     assert ours["jobs"][0]["headline"] == theirs["jobs"][0]["headline"]
     (row,) = ask("list_runs", contains="sample/ddp")["rows"]
     assert row["n_ranks"] == len(ours["jobs"][0]["ranks"]) == 2
+
+
+def test_every_kernel_has_an_id_that_finds_it_alone():
+    """Also those whose names are alike where they are shown."""
+    rows = ask("kernels", run=EAGER, limit=50)["rows"]
+    assert [row["id"] for row in rows] == list(range(len(rows)))
+    for row in rows[:3]:
+        whole = ask("kernel", run=EAGER, kernel=row["id"])
+        assert {key: whole[key] for key in ("id", "category", "n", "time_ns")} == {
+            key: row[key] for key in ("id", "category", "n", "time_ns")
+        }
+        beginning, cut, end = row["name"].partition("…")
+        assert whole["name"].startswith(beginning)
+        assert whole["name"].endswith(end)
+        assert len(row["name"]) == 160 if cut else row["name"] == whole["name"]
+        assert ask("kernel", run=EAGER, kernel=whole["name"])["id"] == row["id"]
+
+
+def test_a_long_name_is_cut_in_its_middle():
+    assert cut_in_the_middle("abcdefghij", 10) == "abcdefghij"
+    assert cut_in_the_middle("abcdefghijk", 6) == "abc…jk"
+
+
+def test_memory_is_the_command_lines_with_the_largest_rows(capsys):
+    run = ROOT / "sample_traces" / "simplecnn-training" / "default"
+    theirs = command_line(capsys, "memory", run)
+    ours = ask("memory", run="sample/simplecnn-training/default", limit=3)
+    for key in ("peak_reserved_bytes", "peak_allocated_bytes", "before_bytes", "segments"):
+        assert ours[key] == theirs[key]
+    assert ours["churn"]["rows"] == theirs["churn"]["rows"][:3]
+    assert len(theirs["churn"]["rows"]) > 3
+
+
+def test_skips_of_cuda_graphs_and_the_time_of_compiling(capsys):
+    run = "sample/dynshape/reduce-overhead"
+    theirs = command_line(capsys, "logs", ROOT / "sample_traces" / "dynshape" / "reduce-overhead")
+    skips = ask("cudagraphs", run=run)
+    assert skips["cudagraph_coverage"] == theirs["cudagraph_coverage"]
+    assert skips["rows"] == theirs["cudagraph_skips"][: len(skips["rows"])]
+    compiling = ask("compile_time", run=run, limit=50)
+    assert compiling["compile_time"] == theirs["compile_time"]
+    seconds = [row["seconds"] or 0 for row in compiling["rows"]]
+    assert len(seconds) == len(theirs["compilations"])
+    assert seconds == sorted(seconds, reverse=True)
+
+
+def test_the_gate_judges_by_the_limits_that_an_agent_gives(capsys):
+    samples = ROOT / "sample_traces" / "customcnn"
+    words = ("gate", samples / "eager", samples / "reduce-overhead", "--max-kernels", "+900%")
+    theirs = command_line(capsys, *words)
+    del theirs["schema"]
+    pair = {"baseline": EAGER, "candidate": GRAPHS}
+    assert ask("gate", **pair, limits={"kernels": "+900%"}) == theirs
+    default = ask("gate", **pair)["checks"]
+    assert [check["limit"] for check in default if check["quantity"] == "step_time"] == ["+3%"]
+
+
+def test_groups_name_the_whole_path_of_their_source_lines():
+    pair = {"baseline": EAGER, "candidate": "sample/customcnn/default"}
+    rows = [row for row in ask("fusion_groups", **pair, limit=50)["rows"] if row["source"]]
+    assert rows
+    for row in rows:
+        file, _, line = row["source"].rpartition(":")
+        assert Path(file).is_absolute() and line.isdigit()
+    details = ask("fusion_group", **pair, group=rows[0]["group"])
+    assert details["source"][0].startswith(f"{rows[0]['source']}: ")
 
 
 def test_counters_come_in_pages(capsys):

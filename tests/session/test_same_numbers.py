@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.agents import special, tools
+from profiler_core.agents import fusion, special, tools
 from profiler_core.answers.encoding import plain
 from profiler_core.cli.main import main
 from profiler_core.session.comparison import Comparison
@@ -103,7 +103,7 @@ def _all_groups(words: list[str]) -> list[dict]:
     """Page by page, as an agent gets them."""
     rows: list[dict] = []
     while True:
-        answer = plain(tools.fusion_groups(*words, offset=len(rows), limit=50))
+        answer = plain(fusion.fusion_groups(*words, offset=len(rows), limit=50))
         rows += answer["rows"]
         if "next_offset" not in answer:
             return rows
@@ -150,7 +150,7 @@ def test_times_of_fusion_groups(surfaces):
     rows = surfaces.tables["fusion_groups"]
     assert len(groups) == len(by_number) == len(rows)
     for number, (group, row) in enumerate(zip(groups, rows, strict=True)):
-        alone = plain(tools.fusion_group(*map(str, surfaces.paths), number))
+        alone = plain(fusion.fusion_group(*map(str, surfaces.paths), number))
         for side in ("baseline_ns", "candidate_ns"):
             # Whole ns of --json are apportioned so that they sum to the step exactly.
             assert group[side] == by_number[number][side]

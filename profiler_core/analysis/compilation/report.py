@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.compilation.causes import (
+    DISTRIBUTED,
     LOOP_CHANGE,
     Cause,
     break_cause,
@@ -36,6 +37,8 @@ from profiler_core.model.trace import Trace
 LIBRARY = re.compile(
     r"site-packages/|dist-packages/|lib/python3\.\d+/|<frozen |/torch/nn/|/torch/_dynamo/"
 )
+# Requests to tell PyTorch's developers: nothing that a user can change.
+_TO_PYTORCH = re.compile(r"(?:report|file) an issue", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,19 @@ class BreakReport:
     url: str  # PyTorch's page about this very break, else about its kind
     cost_ns: float | None  # per step; its share of the cost of all breaks, by host work; None: the
     # trace shows no compiled call after it
+
+    @property
+    def advice(self) -> str:
+        """What to change: PyTorch's own hints about this break, else what helps with its kind."""
+        return _advice(self.event.hints, self.cause)
+
+    @property
+    def innermost(self) -> Frame | None:
+        """Where Dynamo stopped, which `place` called; None where that is the same line."""
+        event = self.event
+        if (event.file, event.line) == (self.place.file, self.place.line):
+            return None
+        return Frame(event.file, event.line, event.function)
 
 
 @dataclass(frozen=True)
@@ -141,6 +157,12 @@ def says_something(log: CompileLog) -> bool:
     )
 
 
+def _advice(hints: Sequence[str], cause: Cause) -> str:
+    """The hints that ask for a change, unless the break is in PyTorch's own wrapper."""
+    texts = [hint.rstrip(". ") + "." for hint in hints if not _TO_PYTORCH.search(hint)]
+    return cause.change if not texts or cause is DISTRIBUTED else " ".join(dict.fromkeys(texts))
+
+
 def place_text(file: str | None, line: int | None, unknown: str = "place unknown") -> str:
     """`model/block.py:12`: the file with its folder, which tells files of one name apart."""
     if not file:
@@ -192,6 +214,6 @@ def _skip(skip: FrameSkip) -> SkipReport:
         event=skip,
         cause=cause,
         place=frame,
-        change=f"{cause.change} {LOOP_CHANGE}",
+        change=f"{_advice(skip.hints, cause)} {LOOP_CHANGE}",
         url=registry_url(skip.gb_id) or cause.url,
     )

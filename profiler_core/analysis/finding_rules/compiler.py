@@ -3,12 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from profiler_core.analysis.compilation.causes import DISTRIBUTED
 from profiler_core.analysis.compilation.graph_break_cost import BreakCost
 from profiler_core.analysis.compilation.recompiles import RecompileReport
-from profiler_core.analysis.compilation.report import BreakReport
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.op_work import op_work
+from profiler_core.model.compilation import Frame
 from profiler_core.units import format_duration
 
 _FUSED = re.compile(r"fused_adam|fused_sgd|_fused_|FusedAdam|FusedSgd", re.IGNORECASE)
@@ -17,10 +16,6 @@ _FUSED_ADAM_MOVES = 7
 # x + value · a / b: three read, one written. Each Adam has it once, over all parameters.
 _ADAM_UPDATE = ("aten::_foreach_addcdiv_", "aten::addcdiv_")
 _UPDATE_MOVES = 4
-
-
-# Requests to tell PyTorch's developers: nothing that a user can change.
-_TO_PYTORCH = re.compile(r"(?:report|file) an issue", re.IGNORECASE)
 
 
 def frame_skips(facts: Facts) -> Finding | None:
@@ -45,6 +40,7 @@ def frame_skips(facts: Facts) -> Finding | None:
         at_most=lost is not None and lost.source == "estimated",
         page="compilation",
         weight="first" if report.eager_only else "by time",
+        locations=tuple(dict.fromkeys(each.place for each in report.skips if each.place)),
     )
 
 
@@ -61,18 +57,11 @@ def graph_breaks(facts: Facts) -> Finding | None:
         title=f"{len(report.breaks)} graph break{'s' if len(report.breaks) > 1 else ''} in a step.",
         evidence=f"{first.place.file.rsplit('/', 1)[-1]}:{first.place.line}: "
         f"{first.event.reason.rstrip('.')}{further}.{basis}",
-        advice=_what_to_change(first),
+        advice=first.advice,
         page="compilation",
         at_stake_ns=cost,
+        locations=tuple(dict.fromkeys(each.place for each in report.breaks)),
     )
-
-
-def _what_to_change(report: BreakReport) -> str:
-    """All of PyTorch's own hints, where it has any and the break is not in its own wrapper."""
-    hints = [hint.rstrip(". ") + "." for hint in report.event.hints if not _TO_PYTORCH.search(hint)]
-    if not hints or report.cause is DISTRIBUTED:
-        return report.cause.change
-    return " ".join(dict.fromkeys(hints))
 
 
 def _break_cost(cost: BreakCost | None) -> tuple[float | None, str]:
@@ -100,7 +89,8 @@ def recompiles(facts: Facts) -> Finding | None:
     if report is None or not report.recompiles:
         return None
     n = len(report.recompiles)
-    first = report.recompiles[0].event
+    events = [each.event for each in report.recompiles]
+    first = events[0]
     guard = first.reasons[0].guard if first.reasons else "no reason logged"
     limit = (
         " The recompile limit was reached: the rest runs eager." if report.log.limit_hits else ""
@@ -113,6 +103,7 @@ def recompiles(facts: Facts) -> Finding | None:
         page="compilation",
         one_off_ns=report.recompile_ns,
         weight="first" if limit else "by time",
+        locations=tuple(dict.fromkeys(Frame(e.file, e.line, e.function) for e in events)),
     )
 
 
@@ -156,6 +147,13 @@ def cudagraphs_skipped(facts: Facts) -> Finding | None:
         page="compilation",
         at_stake_ns=max(at_stake, default=None),
         weight="by time" if facts.on_gpu else "note",
+        locations=tuple(
+            dict.fromkeys(
+                Frame(event.file, event.line, "")
+                for event in left_out
+                if event.file and event.line is not None
+            )
+        ),
     )
 
 

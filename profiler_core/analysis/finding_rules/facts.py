@@ -17,6 +17,7 @@ from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import step_shares
+from profiler_core.model.compilation import Frame
 from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
@@ -53,6 +54,7 @@ class Finding:
     # Findings that draw on the same part of the step are told as one: see `findings.told_once`.
     draws_on: Literal["", "products"] = ""
     alternatives: tuple["Finding", ...] = ()  # they draw on it too, and are not on top of it
+    locations: tuple[Frame, ...] = ()  # lines of code that it names, as logged
 
     @property
     def is_bound(self) -> bool:

@@ -60,6 +60,8 @@ QUANTITIES: tuple[Quantity, ...] = (
     ),
 )
 
+DEFAULT = "+3%"  # on QUANTITIES[0], where no limit is given
+
 
 @dataclass(frozen=True)
 class Limit:
@@ -102,6 +104,24 @@ def parse_limit(quantity: Quantity, text: str) -> Limit:
         unit_text = f"the unit {unit!r}" if unit else "no unit"
         raise BadInput(f"{quantity.option} {text!r} has {unit_text}.", remedy=remedy)
     return Limit(quantity, text, amount * factor, bool(sign), is_fraction=False)
+
+
+def limits_of(texts: Mapping[str, str]) -> list[Limit]:
+    """Limits by the keys of their quantities, in the order of QUANTITIES; DEFAULT without any.
+
+    Raises:
+        BadInput: one is no limit, or its key is that of no quantity.
+    """
+    unknown = set(texts) - {quantity.key for quantity in QUANTITIES}
+    if unknown:
+        raise BadInput(
+            f"Nothing that can be limited is called {', '.join(sorted(unknown))}.",
+            remedy=f"Use {', '.join(quantity.key for quantity in QUANTITIES)}.",
+        )
+    given = [q for q in QUANTITIES if q.key in texts]
+    if not given:
+        return [parse_limit(QUANTITIES[0], DEFAULT)]
+    return [parse_limit(quantity, texts[quantity.key]) for quantity in given]
 
 
 def value_text(kind: Kind, value: float | None) -> str:

@@ -5,6 +5,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.source_paths import source_paths
 from profiler_core.model.compilation import Frame
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
 from profiler_core.session.pair import Pair
@@ -24,7 +25,7 @@ def show_source(pair: Pair, group: FusionGroup) -> None:
             "run's structured log (TORCH_TRACE).</p>"
         )
         return
-    files = _files(pair.candidate.code) if pair.candidate.code else {}
+    files = source_paths(pair.candidate.code)
     html = ""
     for label, code in group.sources[:_MOST_LINES]:
         file = files.get(label, "")
@@ -95,13 +96,3 @@ def _line(graph: CompiledGraph, call: GeneratedCall) -> str:
     """The call as it stands in the generated module; its name where that was not logged."""
     lines = graph.code.splitlines()
     return lines[call.line - 1].strip() if 0 < call.line <= len(lines) else call.name
-
-
-def _files(log: InductorLog) -> dict[str, str]:
-    """`modeling_bert.py:84` -> its full path as logged; where two share a name, the first."""
-    files: dict[str, str] = {}
-    for graph in log.graphs:
-        for node in (*graph.dynamo_nodes, *graph.post_nodes, *graph.aot_nodes):
-            if node.file:
-                files.setdefault(node.source, node.file)
-    return files

@@ -1,0 +1,93 @@
+"""Waiting for a capture and stopping it, as an agent asks for it; the jobs are made up."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from profiler_core.agents import capturing
+from profiler_core.capture.job_directory import JobSpec
+from profiler_core.capture.job_progress import CaptureProgress
+from profiler_core.capture.jobs import Job
+from profiler_core.door import deeds
+from profiler_core.door.asker import AGENT, Refused
+from profiler_core.errors import BadInput
+
+JOB = Job(
+    job_id="20261122-120000-abcdef",
+    directory=Path("none"),
+    spec=JobSpec(
+        job_id="20261122-120000-abcdef", command=(), title="bert · eager", device="cpu",
+        submitted_at=0.0, owner=AGENT, host="here", out=None,
+    ),
+    state="running",
+    error=None,
+    started_at=0.0,
+    ended_at=None,
+    heartbeat_at=0.0,
+    cancel_requested=False,
+    waiting_for=None,
+    progress=CaptureProgress(),
+)  # fmt: skip
+
+
+@pytest.fixture
+def states(monkeypatch):
+    """The states that the job has, one for each time that it is looked at; the last one stays."""
+    remaining = []
+
+    def job(job_id):
+        state = remaining.pop(0) if len(remaining) > 1 else remaining[0]
+        return replace(JOB, state=state)
+
+    monkeypatch.setattr(capturing.jobs, "job", job)
+    monkeypatch.setattr(capturing, "_POLL_S", 0.001)
+    return remaining
+
+
+def test_waiting_ends_with_the_capture(states):
+    states += ["queued", "running", "running", "finished"]
+    assert capturing.capture_progress(JOB.job_id, wait_seconds=60).state == "finished"
+
+
+def test_waiting_ends_with_its_time(states):
+    states += ["running"]
+    assert capturing.capture_progress(JOB.job_id, wait_seconds=0.01).state == "running"
+
+
+def test_without_waiting_it_is_looked_at_once(states):
+    states += ["running", "finished"]
+    assert capturing.capture_progress(JOB.job_id).state == "running"
+
+
+@pytest.mark.parametrize("seconds", [-1, 301])
+def test_a_wait_out_of_bounds_is_refused(states, seconds):
+    states += ["finished"]
+    with pytest.raises(BadInput, match=f"wait_seconds is {seconds}"):
+        capturing.capture_progress(JOB.job_id, wait_seconds=seconds)
+
+
+def test_a_capture_of_an_agent_is_cancelled_and_written_down(states, monkeypatch):
+    states += ["running"]
+    done = []
+    monkeypatch.setattr(deeds, "_write_down", lambda asker, *words: done.append(words))
+    monkeypatch.setattr(deeds.jobs, "cancel", done.append)
+    assert capturing.cancel_capture(JOB.job_id).job == JOB.job_id
+    assert done == [("cancel", "bert · eager"), JOB.job_id]
+
+
+@pytest.mark.parametrize(
+    ("state", "owner", "error", "words"),
+    [
+        ("finished", AGENT, BadInput, "has ended already: finished"),
+        ("running", "ada", Refused, "was not started by an agent"),
+        ("running", None, Refused, "was not started by an agent"),
+    ],
+)
+def test_what_an_agent_may_not_cancel(monkeypatch, state, owner, error, words):
+    spec = msgspec.structs.replace(JOB.spec, owner=owner)
+    monkeypatch.setattr(deeds.jobs, "job", lambda job_id: replace(JOB, state=state, spec=spec))
+    monkeypatch.setattr(deeds.jobs, "cancel", lambda job_id: pytest.fail("it was cancelled"))
+    with pytest.raises(error, match=words):
+        capturing.cancel_capture(JOB.job_id)
