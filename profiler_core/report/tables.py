@@ -110,6 +110,7 @@ def _findings(contents: Contents) -> list[Row]:
         {
             "candidate": contents.labels[number + 1],
             **plain(finding_answer(finding)),
+            "locations": ", ".join(f"{frame.file}:{frame.line}" for frame in finding.locations),
         }
         for number, explanation in enumerate(contents.explanations)
         for finding in explanation.findings or ()
@@ -169,7 +170,7 @@ def _breaks(contents: Contents) -> list[Row]:
             "cause": graph_break.cause.label,
             "n": graph_break.event.n,
             "cost_ns": graph_break.cost_ns,
-            "remedy": graph_break.cause.change,
+            "remedy": graph_break.advice,
         }
         for label, report in zip(contents.labels, contents.compilations, strict=True)
         if report is not None
