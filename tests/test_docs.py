@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.verdict_kind import VerdictKind
 from profiler_core.cli.main import main
 from tests.doc_tables import TABLES, written
+from tests.requirements import declared
 
 ROOT = Path(__file__).parents[1]
 JSON = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
@@ -83,10 +83,7 @@ def test_the_extras_that_the_docs_name_exist():
     for path in (ROOT / "docs").glob("*.md"):
         for words in re.findall(r"pip install \"[^\"]*\[([a-z0-9,]+)\]\"", path.read_text("utf-8")):
             named |= set(words.split(","))
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert (
-        {"team", "postgresql", "mcp", "s3", "gs"} <= named <= set(extras["optional-dependencies"])
-    )
+    assert {"server", "postgresql", "s3", "gs", "capture", "dashboard"} <= named <= set(declared())
 
 
 @pytest.mark.parametrize(("page", "name"), list(TABLES))

@@ -60,7 +60,7 @@ def server(*, allow_capture: bool = False) -> Any:
     except ImportError as error:
         raise BadInput(
             f"The SDK of the Model Context Protocol cannot be used: {error}.",
-            remedy="Install it: pip install 'mcp>=2'.",
+            remedy="Install it again: pip install 'mcp>=2'.",
         ) from error
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     tools = [_declared(tool, reads) for tool in TOOLS]

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
-from profiler_core import home, page_specs, resources
+from profiler_core import extras, home, page_specs, resources
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.kinds import accepted_sentence, kind_of_trace
 from profiler_core.ingest.run import open_run
@@ -62,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         BadInput: a path holds no run or trace, or no dashboard can be started.
     """
+    extras.require("dashboard", "The dashboard")
     keys = [_key(path) for path in _runs(arguments.paths)]
     page = _page(arguments.page)
     server = running.find()

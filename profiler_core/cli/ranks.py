@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from profiler_core import extras
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.rows.ranks import collective_rows, measure_rows
 from profiler_core.analysis.rows.table import Cell
@@ -74,6 +75,7 @@ def _hta_result(jobs: list[PlacedJob]) -> HtaAnswer:
     last = jobs[-1]
     baseline = (jobs[0].source, jobs[0].rank_files) if len(jobs) > 1 else None
     try:
+        extras.require("ranks", "HTA's second opinion")
         return hta_answer(last.source, last.rank_files, baseline)
     except FusionscopeError as error:  # our own numbers stand
         return HtaAnswer(None, f"{error.problem} {error.remedy}", (), ())

@@ -19,7 +19,6 @@ from typing import Any, Protocol
 
 import msgspec
 import polars as pl
-import pyarrow as pa
 
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
@@ -110,7 +109,7 @@ def load(folder: Path) -> Trace | None:
         return None
     try:
         frames = {name: _read_table(folder, name, file) for name, file in meta.tables.items()}
-    except (OSError, pa.ArrowException, pl.exceptions.PolarsError):
+    except (OSError, ValueError, pl.exceptions.PolarsError):  # Arrow's errors are ValueErrors
         return None
     if any(frame is None for frame in frames.values()):
         return None
@@ -153,12 +152,24 @@ def _write_table(folder: Path, table: str, frame: pl.DataFrame) -> _TableFile:
 
 
 def _read_table(folder: Path, table: str, file: _TableFile) -> pl.DataFrame | None:
-    # pyarrow maps the file and polars takes its buffers as they are: 7 ms for 3 million rows,
-    # where pl.read_ipc looks at every string once more (0.3 s). The checksum has done that.
-    with pa.memory_map(os.fspath(_table_path(folder, table))) as source:
-        frame = pl.DataFrame(pa.ipc.open_file(source).read_all())
+    frame = _mapped(_table_path(folder, table))
     matches = frame.height == file.n_rows and dict(frame.schema) == TABLE_SCHEMAS[table]
     return frame if matches else None
+
+
+def _mapped(path: Path) -> pl.DataFrame:
+    """The table of the file.
+
+    pyarrow, which comes with Streamlit, maps the file and polars takes its buffers as they are:
+    7 ms for 3 million rows, and one copy for all processes. Without it polars reads the file, and
+    looks at every string once more (0.1 s); the checksum has done that.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return pl.read_ipc(path)
+    with pa.memory_map(os.fspath(path)) as source:
+        return pl.DataFrame(pa.ipc.open_file(source).read_all())
 
 
 def _is_intact(folder: Path, table: str, file: _TableFile) -> bool:

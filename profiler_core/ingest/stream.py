@@ -4,6 +4,7 @@
 frames, .zip exactly one trace. The packing is told by the first bytes, never by the name.
 """
 
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -11,12 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-import pyarrow as pa
-
 from profiler_core.errors import BadInput
 from profiler_core.ingest import archive
 from profiler_core.ingest.limits import Limits
 from profiler_core.ingest.sniff import Packing, packing_of
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 BLOCK_BYTES = 4 << 20
 _PACKED_BLOCK_BYTES = 256 << 10
@@ -93,13 +97,11 @@ class Stream:
                 yield block
 
     def _unzstd(self, file: BinaryIO) -> Iterator[bytes]:
-        # Arrow's own zstd: no further library, and it goes on over several frames.
-        with pa.PythonFile(file, mode="r") as raw:
-            unpacked = pa.CompressedInputStream(raw, "zstd")
+        with zstd.ZstdFile(file) as unpacked:  # goes on over several frames
             while True:
                 try:
                     block = unpacked.read(BLOCK_BYTES)
-                except (OSError, pa.ArrowException):
+                except (zstd.ZstdError, EOFError):
                     self.damage = "the compressed data is damaged or ends early"
                     return
                 if not block:

@@ -50,6 +50,14 @@ def test_what_is_loaded_equals_what_was_read(trace_file):
     assert_equal(opened, loaded)
 
 
+def test_an_installation_without_arrow_loads_the_same(trace_file, monkeypatch):
+    opened = door.open_trace(trace_file)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    loaded = door.load_cached(trace_file)
+    assert loaded is not None
+    assert_equal(loaded, opened)
+
+
 def test_the_second_opening_reads_no_json(trace_file, monkeypatch):
     first = door.open_trace(trace_file)
 

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from profiler_core.ingest.kineto import decode
-from profiler_core.ingest.kineto.decode import Decoder
+from profiler_core.ingest.kineto.decode import DuckDbDecoder
 
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1.5, "dur": 2.0}
 
 
 @pytest.fixture(scope="module")
 def decoder():
-    decoder = Decoder()
+    decoder = DuckDbDecoder()
     yield decoder
     decoder.close()
 
@@ -24,7 +24,7 @@ def _text(events: list[dict[str, object]], separators: tuple[str, str] | None = 
     return json.dumps(events, separators=separators)[1:-1].encode()
 
 
-def _as_text_says(decoder: Decoder, events: bytes):
+def _as_text_says(decoder: DuckDbDecoder, events: bytes):
     return decoder._read(events, typed=False)
 
 

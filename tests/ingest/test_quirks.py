@@ -3,17 +3,23 @@
 tests/fixtures/kineto/plain.json is the same little run without any quirk.
 """
 
+import gzip
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
+from profiler_core.ingest.kineto import pipeline
+from profiler_core.ingest.kineto.decode import DuckDbDecoder, PlainDecoder
 from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.model.trace import TABLE_SCHEMAS
 from tests.ingest.totals import file_totals
 from tests.reference import reference_totals
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "kineto"
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces/customcnn/default/trace.json.gz"
 
 # Worked out by hand: kernels of 30.125, 10.5, 20 and 10.5 us, a copy of 4.75, a memset of 1.25,
 # none of them at the same time.
@@ -193,6 +199,26 @@ def test_a_quirk_changes_no_total_silently(name, chunk_bytes):
     assert dict(trace.tally.repairs) == repairs
     assert trace.tally.n_events == n_events
     assert trace.tally.n_read == n_events - sum(skipped.values())
+
+
+def test_an_installation_without_duckdb_reads_the_same(monkeypatch):
+    monkeypatch.setattr(pipeline, "decoder", PlainDecoder)
+    for name, (differs, n_events, skipped, repairs) in QUIRKS.items():
+        trace = read_kineto(FIXTURES / f"{name}.json")
+        assert file_totals(trace) == PLAIN | differs, name
+        assert (trace.tally.n_events, trace.tally.skipped) == (n_events, skipped), name
+        assert trace.tally.repairs == repairs, name
+
+
+def test_the_two_decoders_give_equal_rows():
+    """On a real trace: every column, to the nanosecond."""
+    with gzip.open(SAMPLE) as file:
+        events = bytes(msgspec.json.decode(file.read(), type=dict[str, msgspec.Raw])["traceEvents"])
+    fast = DuckDbDecoder()
+    try:
+        assert_frame_equal(fast.decode(events[1:-1]), PlainDecoder().decode(events[1:-1]))
+    finally:
+        fast.close()
 
 
 @pytest.mark.parametrize("name", QUIRKS)

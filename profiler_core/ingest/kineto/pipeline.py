@@ -12,7 +12,7 @@ from typing import Self
 
 from profiler_core.ingest.kineto import mend_text
 from profiler_core.ingest.kineto.chunks import Chunks
-from profiler_core.ingest.kineto.decode import Decoder, UndecodableError
+from profiler_core.ingest.kineto.decode import UndecodableError, decoder
 from profiler_core.ingest.kineto.repair import Mender
 from profiler_core.ingest.kineto.tables import Dealer, Rows
 from profiler_core.ingest.limits import Limits
@@ -25,7 +25,7 @@ class Pipeline:
         self.mender = Mender(limits)
         self._dealer = dealer
         self._n_workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4
-        self._decoder = Decoder()
+        self._decoder = decoder()
         self._pool = ThreadPoolExecutor(self._n_workers, thread_name_prefix="decode")
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
 """The fields of an event that are read, under their names in the model.
 
 One wide row an event, whatever its category; `kineto_tables` deals the rows out to the tables.
-Two readers fill it: `kineto_decode` fast, `repair` where the text needs mending.
+Two modules fill it: `decode` fast, `repair` where the text needs mending.
 """
 
 from dataclasses import dataclass

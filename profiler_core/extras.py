@@ -1,0 +1,36 @@
+"""What an extra of the installation brings, and the sentence for who lacks it."""
+
+from importlib.util import find_spec
+
+from profiler_core.errors import BadInput
+
+# Extra -> the modules by whose absence it is known; requirements.txt says what each is for.
+_MODULES = {
+    "dashboard": ("streamlit", "pandas"),
+    "ranks": ("hta", "pandas"),
+}
+
+
+def require(extra: str, purpose: str) -> None:
+    """Raise unless the modules of the extra can be found; they are not imported.
+
+    Args:
+        extra: of the installation, "dashboard".
+        purpose: what needs it, "The dashboard".
+
+    Raises:
+        BadInput: one is not installed.
+    """
+    missing = [module for module in _MODULES[extra] if find_spec(module) is None]
+    if missing:
+        raise BadInput(
+            f"{purpose} needs {' and '.join(missing)}, not installed here.", remedy=how_to(extra)
+        )
+
+
+def how_to(extra: str) -> str:
+    """The remedy for a missing extra."""
+    return (
+        f"Install Fusionscope with its extra [{extra}]: "
+        f'pip install ".[{extra}]" in the checkout, or "path/to/fusionscope-….whl[{extra}]".'
+    )
