@@ -30,6 +30,7 @@ from profiler_core.analysis.step_time import (
     compare_profiled,
     compare_unprofiled,
     jitter,
+    only_baseline,
     step_time_ns,
 )
 from profiler_core.analysis.summary import Summary
@@ -259,6 +260,9 @@ def _step_time(baseline: Side, candidate: Side, *, interleaved: bool) -> StepTim
         if unprofiled is not None:
             return unprofiled
     before_step, after_step = baseline.per_step, candidate.per_step
+    if after_step is None and candidate.run.record.status == "failed":
+        # Beside nothing the baseline is said on its own clock, and a profiled time is none.
+        return only_baseline(before) or compare_profiled(None, None, (0, 0))
     if on_different_devices(baseline, candidate):
         # A host with and without a GPU's work: no ratio of these means anything.
         before_step = after_step = None

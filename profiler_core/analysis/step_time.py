@@ -97,6 +97,24 @@ def compare_unprofiled(
     )
 
 
+def only_baseline(baseline: Measurement | None) -> StepTime | None:
+    """The step time of a baseline whose candidate has none; None where it was not timed either."""
+    time_ns, rounds = step_time_ns(baseline), _rounds(baseline)
+    if time_ns is None:
+        return None
+    return StepTime(
+        baseline_ns=round(time_ns),
+        candidate_ns=None,
+        ratio=None,
+        interval=None,
+        significant=None,
+        clock="unprofiled",
+        n_rounds=(len(rounds), 0),
+        n_steps=(sum(r.n_steps for r in rounds), 0),
+        paired=False,
+    )
+
+
 def compare_profiled(
     baseline_ns: float | None, candidate_ns: float | None, n_steps: tuple[int, int]
 ) -> StepTime:

@@ -20,8 +20,8 @@ from profiler_core.answers.explanation import (
     fusion_answer,
     waterfall_answer,
 )
-from profiler_core.answers.record import COMPILED_BY_SCRIPT, Answer, means
-from profiler_core.model.run import Numerics
+from profiler_core.answers.record import COMPILE_FAILURE, COMPILED_BY_SCRIPT, Answer, means
+from profiler_core.model.run import CompileDiagnosis, Numerics
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.pair import Pair
 
@@ -57,6 +57,7 @@ class SideAnswer(Answer, frozen=True):
     environment: Annotated[Mapping[str, Any], _OF_RECORD]
     telemetry: Annotated[RunTelemetry | None, _TELEMETRY]
     compiled_by_script: Annotated[ScriptCompilation | None, COMPILED_BY_SCRIPT]
+    compile_failure: Annotated[CompileDiagnosis | None, COMPILE_FAILURE]
 
 
 class VerdictAnswer(Answer, frozen=True):
@@ -140,6 +141,7 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
     environment: Annotated[Mapping[str, Any], _OF_RECORD]
     telemetry: Annotated[RunTelemetry | None, _TELEMETRY]
     compiled_by_script: Annotated[ScriptCompilation | None, COMPILED_BY_SCRIPT]
+    compile_failure: Annotated[CompileDiagnosis | None, COMPILE_FAILURE]
     baseline_label: Annotated[str, means("the label of the baseline")]
     n_memcpy: Annotated[TwoNumbers, _COUNTS]
     n_memset: Annotated[TwoNumbers, _COUNTS]
@@ -264,4 +266,5 @@ def _side(side: Side) -> dict[str, Any]:
         "environment": record.environment,
         "telemetry": side.telemetry,
         "compiled_by_script": side.compiled_by_script,
+        "compile_failure": record.compile_failure,
     }

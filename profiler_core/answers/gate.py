@@ -16,7 +16,7 @@ class CheckAnswer(Answer, frozen=True):
         str,
         means(
             "`step_time`, `kernels`, `launches`, `graph_breaks`, `recompiles`, `compile_time`, "
-            "`peak_memory`, `energy`, `cudagraph_coverage`, `results`"
+            "`peak_memory`, `energy`, `cudagraph_coverage`, `results`, `compiles`"
         ),
     ]
     outcome: str
@@ -34,9 +34,12 @@ class GateAnswer(Answer, frozen=True):
 
     baseline: Annotated[str, _LABELS]
     candidate: Annotated[str, _LABELS]
-    outcome: Annotated[str, means("`pass`, `regression` or `cannot judge`, of all checks together")]
+    outcome: Annotated[
+        str, means("`pass`, `regression`, `cannot judge` or `not compiled`, of all checks together")
+    ]
     checks: Annotated[
-        tuple[CheckAnswer, ...], means("one for each limit, and one for wrong results: {keys}")
+        tuple[CheckAnswer, ...],
+        means("one for each limit, for wrong results and for a failed compilation: {keys}"),
     ]
     noise: Annotated[
         Noise | None,

@@ -39,6 +39,17 @@ COMPILED_BY_SCRIPT = means(
 )
 
 
+COMPILE_FAILURE = means(
+    "why torch.compile failed, by its own error; null where it did not: {keys}",
+    error="the class of the error",
+    reason="torch's words",
+    hints="torch's own",
+    file="with `line`, `function` and `code`: the innermost line of the user's code",
+    defined_in_file="with `defined_in_line`: where the custom operator is defined that lacks "
+    "something",
+)
+
+
 class Answer(msgspec.Struct, frozen=True):
     """A record of an answer. A key of another name than its attribute is named in the field."""
 

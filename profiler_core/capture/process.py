@@ -23,10 +23,20 @@ _EXIT_GRACE_S = 5.0
 
 
 class ChildFailure(Exception):
-    """The child failed at a command, or died. kind: stated, memory, compile, user, killed."""
+    """The child failed at a command, or died. kind: stated, memory, compile, user, killed.
 
-    def __init__(self, kind: str, problem: str, remedy: str) -> None:
+    compile_failure: of the kind "compile", the keys of `model.run.CompileDiagnosis`.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        problem: str,
+        remedy: str,
+        compile_failure: dict[str, Any] | None = None,
+    ) -> None:
         super().__init__(f"{problem} {remedy}")
+        self.compile_failure = compile_failure
         self.kind = kind
         self.sentence = f"{problem} {remedy}".strip()
 
@@ -137,7 +147,9 @@ class Child:
                 result: dict[str, Any] = event["result"]
                 return result
             if event["event"] == "failed":
-                raise ChildFailure(event["kind"], event["problem"], event["remedy"])
+                raise ChildFailure(
+                    event["kind"], event["problem"], event["remedy"], event.get("compile_failure")
+                )
             if progress is not None:
                 progress(event)
         return None

@@ -77,7 +77,10 @@ class RankGroup:
                     result = child.poll(_POLL_S, progress if rank == 0 else None)
                 except ChildFailure as failure:
                     raise ChildFailure(
-                        failure.kind, f"Rank {rank}: {failure.sentence}", ""
+                        failure.kind,
+                        f"Rank {rank}: {failure.sentence}",
+                        "",
+                        failure.compile_failure,
                     ) from None
                 if result is not None:
                     results[rank] = result

@@ -29,6 +29,7 @@ class RunWriter:
             "status": "running",
             "error": None,
             "error_kind": None,
+            "compile_failure": None,
             "sweep": record.get("sweep"),
             "environment": {},
             "measurement": {

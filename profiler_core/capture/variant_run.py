@@ -262,6 +262,7 @@ class VariantRun:
         """Stop here, with the sentence in run.json."""
         self.failure = failure
         self.kill()
+        self.writer.record["compile_failure"] = failure.compile_failure
         self.writer.end("failed", failure.sentence, failure.kind)
         self._say("failed", f"{self.label} failed: {failure.sentence}")
 
@@ -286,7 +287,7 @@ class VariantRun:
         record = self.writer.record
         kept_keys = ("pid", "host", "process_started_at", "first_call_ns", "phase_seconds")
         record["measurement"] = {k: v for k, v in record["measurement"].items() if k in kept_keys}
-        record.update(status="running", error=None, error_kind=None)
+        record.update(status="running", error=None, error_kind=None, compile_failure=None)
         if "first_call_ns" not in record["measurement"]:
             shutil.rmtree(self._cache(), ignore_errors=True)  # a failed compilation filled it
         for name in (names.TORCH_LOGS, names.STDOUT, names.NVML, names.HOST):

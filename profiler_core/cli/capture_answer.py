@@ -8,10 +8,11 @@ from typing import Annotated, Any
 from profiler_core.analysis.compilation.by_script import ScriptCompilation, of_record
 from profiler_core.analysis.memory.peak import PeakMemory
 from profiler_core.analysis.wording.script_compilation import name_with
-from profiler_core.answers.record import COMPILED_BY_SCRIPT, Answer, means
+from profiler_core.answers.record import COMPILE_FAILURE, COMPILED_BY_SCRIPT, Answer, means
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.table import table
 from profiler_core.errors import CaptureFailed, FusionscopeError
+from profiler_core.model.run import CompileDiagnosis
 from profiler_core.session.run import Run
 from profiler_core.units import format_bytes, format_duration
 
@@ -48,6 +49,7 @@ class CapturedRun(Answer, frozen=True):
     ]
     phase_seconds: Mapping[str, float]
     compiled_by_script: Annotated[ScriptCompilation | None, COMPILED_BY_SCRIPT]
+    compile_failure: Annotated[CompileDiagnosis | None, COMPILE_FAILURE]
 
 
 class CaptureAnswer(Answer, frozen=True):
@@ -77,6 +79,7 @@ def _captured(run: FinishedRun) -> CapturedRun:
         counters=measurement.get("counters"),
         phase_seconds=measurement.get("phase_seconds", {}),
         compiled_by_script=of_record(_opened(run).record),
+        compile_failure=_opened(run).record.compile_failure,
     )
 
 

@@ -21,7 +21,7 @@ from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.model.run import Measurement
 from profiler_core.session.run import Run
 
-_EXIT = {"pass": 0, "regression": 1, "cannot judge": 3}
+_EXIT = {"pass": 0, "regression": 1, "cannot judge": 3, "not compiled": 4}
 _IN_HELP = DEFAULT.replace("%", "%%")  # argparse fills in %(...)s in its help
 
 
@@ -32,7 +32,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="is a candidate within its limits",
         epilog="A limit with a sign is a change against the baseline (+3%, +100us, +2), one "
         "without a sign bounds the candidate (5ms, 1.2GB). Exit status: 0 pass, 1 regression, "
-        "2 usage, 3 cannot judge.",
+        "2 usage, 3 cannot judge, 4 the candidate does not compile.",
     )
     parser.add_argument(
         "baseline", metavar="BASELINE", help="a run, or the name of a kept baseline"

@@ -140,9 +140,12 @@ class CompileFailure:
     reason: str
     suppressed: bool | None  # None: the source does not tell
     function: str | None = None
-    file: str | None = None
+    file: str | None = None  # the innermost line of the user's code; suppressed: the frame's first
     line: int | None = None
     gb_id: str | None = None
+    code: str = ""  # that line
+    hints: tuple[str, ...] = ()  # torch's own
+    remedy: str = ""
     n: int = 1
 
 

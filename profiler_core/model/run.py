@@ -59,6 +59,21 @@ class CompiledByScript(msgspec.Struct, frozen=True, kw_only=True):
     is_whole: bool = False  # the model, or the step, as a whole
 
 
+class CompileDiagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """Why torch.compile failed, by its own error; None: that does not say it."""
+
+    error: str  # its class
+    reason: str  # torch's words, one line
+    hints: tuple[str, ...] = ()  # torch's own
+    file: str | None = None  # the innermost line of the user's code
+    line: int | None = None
+    function: str | None = None
+    code: str = ""
+    remedy: str = ""
+    defined_in_file: str | None = None  # of a custom operator that lacks something
+    defined_in_line: int | None = None
+
+
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """What the capture timed, without the profiler."""
 
@@ -134,6 +149,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     status: Status = "finished"
     error: str | None = None
     error_kind: str | None = None  # "memory", "compile", "user", "stated", "killed"
+    compile_failure: CompileDiagnosis | None = None  # of the kind "compile"
     rank: int = 0
     world_size: int = 1
     sweep: SweepPlace | None = None

@@ -53,6 +53,7 @@ class Session:
         self._settings = InductorSettings()
         self._logs = logs
         self.is_over = False
+        self._error_kind: Optional[str] = None
         with contextlib.ExitStack() as undo:  # a failure half-way leaves nothing switched on
             self._heartbeat.__enter__()
             undo.callback(self._heartbeat.__exit__)
@@ -107,7 +108,7 @@ class Session:
             self._note("The recording did not end cleanly: {}".format(problem))
         self._spent(stage)
         # A reader may ask whether anything was measured: the sentence says until where.
-        _problem_of(lambda: self._writer.end(status, sentence))
+        _problem_of(lambda: self._writer.end(status, sentence, self._error_kind))
         self._heartbeat.__exit__()
 
     def end_sentence(self, happened: str) -> str:
@@ -121,11 +122,13 @@ class Session:
         return "{} after {}, in {}. {} kept.".format(happened, steps, doing, rounds_kept)
 
     def describe(self, error: BaseException, user_file: Optional[str]) -> str:
-        """A sentence about the exception that the user's code raised."""
+        """A sentence about the exception that the user's code raised; its kind goes to run.json."""
         doing = self._stage.doing if self._stage is not None else "the first step"
         stage = "step {} ({})".format(self.n_steps + 1, doing)
         answer = failures.describe(error, stage, user_file, self._did_compile() is True)
-        remedy = answer["remedy"] if answer["kind"] in ("memory", "stated") else ""
+        self._error_kind = answer["kind"]
+        self.record["compile_failure"] = answer.get("compile_failure")
+        remedy = answer["remedy"] if answer["kind"] in ("memory", "stated", "compile") else ""
         return "{} {}".format(answer["problem"], remedy).strip()
 
     # -- the stages -----------------------------------------------------------------------------

@@ -7,31 +7,36 @@ from profiler_core.analysis.gate.judgement import Check, Gate
 from profiler_core.analysis.gate.limits import value_text
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
-_MARK = {"pass": "✅", "regression": "❌", "cannot judge": "❔"}
+_MARK = {"pass": "✅", "regression": "❌", "cannot judge": "❔", "not compiled": "❌"}
+_FAILURES = ("regression", "not compiled")
 _ACTIVE = re.compile(r"[\\`*_{}\[\]|~@#<>&]")
 _TITLE = {
     "pass": "The gate is passed",
     "regression": "Regression",
     "cannot judge": "The gate cannot judge",
+    "not compiled": "The candidate does not compile",
 }
 
 
 def junit_xml(gate: Gate, name: str) -> str:
-    """One test case a limit; what cannot be judged is an error, a regression a failure."""
+    """One test case a limit; what cannot be judged is an error, a regression a failure.
+
+    So is a candidate that does not compile, as a test case of its own.
+    """
     outcomes = [check.outcome for check in gate.checks]
     suite = ET.Element(
         "testsuite",
         name=_xml(f"fusionscope gate {name}"),
         tests=str(len(outcomes)),
-        failures=str(outcomes.count("regression")),
+        failures=str(sum(outcome in _FAILURES for outcome in outcomes)),
         errors=str(outcomes.count("cannot judge")),
         skipped="0",
     )
     for check in gate.checks:
         title = f"{check.quantity.label} {check.limit}".strip()
         case = ET.SubElement(suite, "testcase", classname=_xml(name), name=_xml(title))
-        if check.outcome == "regression":
-            ET.SubElement(case, "failure", message=_xml(check.sentence))
+        if check.outcome in _FAILURES:
+            ET.SubElement(case, "failure", message=_xml(check.sentence), type=check.outcome)
         elif check.outcome == "cannot judge":
             ET.SubElement(case, "error", message=_xml(check.sentence), type="cannot judge")
         else:
@@ -66,7 +71,7 @@ def annotations(gate: Gate) -> list[str]:
     for check in gate.checks:
         if check.outcome == "pass":
             continue
-        kind = "error" if check.outcome == "regression" else "warning"
+        kind = "error" if check.outcome in _FAILURES else "warning"
         title = _escaped(f"{check.quantity.label}: {check.outcome}", ":,")
         commands.append(f"::{kind} title={title}::{_escaped(check.sentence)}")
     return commands

@@ -19,13 +19,15 @@ from profiler_core.analysis.gate.noise import MIN_ROUNDS, Noise, noise_floor
 from profiler_core.analysis.wording.script_compilation import not_eager
 from profiler_core.model.run import Measurement
 
-Outcome = Literal["pass", "regression", "cannot judge"]
+Outcome = Literal["pass", "regression", "cannot judge", "not compiled"]
 
 # Properties of run.json that make it another question, so that no number may be held against
 # another one. Other software (torch, the driver) is what a gate is there to judge.
 _SAME_QUESTION = ("gpu", "gpu_memory_bytes", "power_limit_w", "workload")
 _CANNOT: Outcome = "cannot judge"
+_NOT_COMPILED: Outcome = "not compiled"
 _RESULTS = Quantity("results", "Results", "count", "")
+_COMPILES = Quantity("compiles", "Compiles", "count", "")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Gate:
-    """The answer. A regression outweighs what cannot be judged, and that outweighs a pass."""
+    """The answer. What does not compile outweighs a regression, that what cannot be judged."""
 
     checks: tuple[Check, ...]
     noise: Noise | None
@@ -62,9 +64,9 @@ class Gate:
     def outcome(self) -> Outcome:
         """Of all checks together."""
         outcomes = {check.outcome for check in self.checks}
-        if "regression" in outcomes:
-            return "regression"
-        return "cannot judge" if "cannot judge" in outcomes or not outcomes else "pass"
+        worst_first: tuple[Outcome, ...] = (_NOT_COMPILED, "regression", _CANNOT)
+        worst = next((outcome for outcome in worst_first if outcome in outcomes), None)
+        return worst or ("pass" if outcomes else _CANNOT)
 
 
 def gate(
@@ -94,7 +96,7 @@ def gate(
             repeats=repeats,
         )
     obstacle = _obstacle(comparison, sides)
-    checks = []
+    checks = _compiles(sides[1])
     for limit in limits:
         key = limit.quantity.key
         values = (numbers[0].values[key], numbers[1].values[key])
@@ -110,6 +112,14 @@ def gate(
             Check(_RESULTS, "regression", None, None, "", "The candidate's results are wrong.")
         )
     return Gate(tuple(checks), noise, bool(comparison.interleaved), _notes(comparison))
+
+
+def _compiles(candidate: Side) -> list[Check]:
+    """A check that failed where the candidate's compilation did; none where it did not."""
+    record = candidate.run.record
+    if record.status != "failed" or record.error_kind != "compile":
+        return []
+    return [Check(_COMPILES, _NOT_COMPILED, None, None, "", record.error or "It does not compile.")]
 
 
 def _obstacle(comparison: CandidateComparison, sides: tuple[Side, Side]) -> str | None:

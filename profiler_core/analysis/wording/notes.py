@@ -86,6 +86,8 @@ def _step_time(pair: CandidateComparison) -> list[str]:
         ]
     if time.clock is None:
         return ["Step times cannot be compared: at least one run has neither rounds nor steps."]
+    if time.candidate_ns is None:  # its run failed, which the verdict says
+        return []
     if time.interval is None:
         return ["There are too few rounds for an interval, so the ratio carries no verdict."]
     return [] if pair.interleaved else [not_in_turns("The two runs")]

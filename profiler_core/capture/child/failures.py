@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import traceback
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
+
+from .compile_errors import definition, diagnose
 
 _TORCH_COMPILE_MODULES = ("torch._dynamo", "torch._inductor", "torch._functorch", "torch.fx")
 # "busy or unavailable": the device takes one process at a time (exclusive mode), which calls
@@ -18,8 +20,6 @@ _MEMORY_WORDS = (
 )
 _LONGEST = 400
 
-_NO_COMPILER = "No working C++ compiler found"  # torch/_inductor/exc.py, 2.1 to 2.15
-
 
 class CannotRunError(Exception):
     """A failure that the child itself detected, with problem and remedy."""
@@ -32,7 +32,7 @@ class CannotRunError(Exception):
 
 def describe(
     error: BaseException, stage: str, user_file: Optional[str], compiled: bool
-) -> Dict[str, str]:
+) -> Dict[str, Any]:
     """Sort the exception into a kind: stated, memory, compile, user.
 
     Args:
@@ -42,7 +42,8 @@ def describe(
         compiled: the variant goes through a compiler.
 
     Returns:
-        kind, problem, remedy.
+        kind, problem, remedy; and where it is of the kind "compile" also compile_failure, with
+        the keys of `model.run.CompileDiagnosis`.
     """
     if isinstance(error, CannotRunError):
         return _answer("stated", error.problem, error.remedy)
@@ -61,16 +62,9 @@ def describe(
             "The code called exit({}) in {}.".format(error.code, position),
             "Let the function return instead.",
         )
-    if compiled and any(_from_compiler(link) for link in chain):
-        return _answer(
-            "compile",
-            "torch.compile failed in {}: {}: {}".format(
-                position, type(error).__name__, _sentence(text)
-            ),
-            "Install g++, or name a C++ compiler in CXX: Inductor compiles for the CPU with it."
-            if _NO_COMPILER in text
-            else "See the end of torch_logs.txt for the compiler's own words.",
-        )
+    of_compiler = next((link for link in chain if _from_compiler(link)), None)
+    if compiled and of_compiler is not None:
+        return _compile_failure(of_compiler, stage, position)
     if isinstance(error, FileNotFoundError) and not Path(str(error.filename or "/")).is_absolute():
         return _answer(
             "user",
@@ -84,7 +78,35 @@ def describe(
     )
 
 
-def _answer(kind: str, problem: str, remedy: str) -> Dict[str, str]:
+def _compile_failure(error: BaseException, stage: str, position: str) -> Dict[str, Any]:
+    text = str(error)
+    diagnosis = diagnose(type(error).__name__, text)
+    if diagnosis.file is not None:
+        position = "{} ({}, line {}, in {}{})".format(
+            stage,
+            Path(diagnosis.file).name,
+            diagnosis.line,
+            diagnosis.function,
+            ": `{}`".format(diagnosis.code) if diagnosis.code else "",
+        )
+    remedy = diagnosis.remedy
+    defined = definition(text)
+    if defined is not None:
+        name, line = Path(defined[0]).name, defined[1]
+        remedy = "{} It is defined at {}, line {}.".format(remedy, name, line)
+    problem = "torch.compile failed in {}: {}: {}".format(
+        position, diagnosis.error, _sentence(diagnosis.reason)
+    )
+    keys = dict(
+        diagnosis._asdict(),
+        remedy=remedy,
+        defined_in_file=defined[0] if defined is not None else None,
+        defined_in_line=defined[1] if defined is not None else None,
+    )
+    return dict(_answer("compile", problem, remedy), compile_failure=keys)
+
+
+def _answer(kind: str, problem: str, remedy: str) -> Dict[str, Any]:
     return {"kind": kind, "problem": problem, "remedy": remedy}
 
 

@@ -70,7 +70,7 @@ class Worker:
         if ".py" in spec["workload"]:
             self._user_file = str(Path(spec["workload"].rpartition(":")[0]).absolute())
 
-    def describe(self, error: BaseException, stage: str) -> Dict[str, str]:
+    def describe(self, error: BaseException, stage: str) -> Dict[str, Any]:
         """The sentence for an exception of one of the commands."""
         answer = failures.describe(error, stage, self._user_file, self._compiled)
         hint = engines.remedy(self._spec["variant"]["backend"], self._spec["training"])

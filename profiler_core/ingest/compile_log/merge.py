@@ -164,8 +164,16 @@ def _failures(
         )
         if twin is not None:
             remaining.remove(twin)
-            reason = failure.reason or twin.reason
-            merged.append(replace(failure, suppressed=twin.suppressed, reason=reason))
+            merged.append(
+                replace(
+                    failure,
+                    suppressed=twin.suppressed,
+                    reason=failure.reason or twin.reason,
+                    code=failure.code or twin.code,
+                    hints=failure.hints or twin.hints,
+                    remedy=twin.remedy if twin.hints and not failure.hints else failure.remedy,
+                )
+            )
         else:
             merged.append(failure)
     return tuple(merged + remaining)

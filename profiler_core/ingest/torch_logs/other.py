@@ -1,10 +1,11 @@
 """The text of CUDA-graph, fusion and error records -> records of the model."""
 
+import itertools
 import re
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import NamedTuple
 
+from profiler_core.capture.child.compile_errors import Diagnosis, diagnose
 from profiler_core.ingest.torch_logs.breaks import GB_LINK, frames, one_line
 from profiler_core.ingest.torch_logs.recompiles import ADDRESS
 from profiler_core.model.compilation import CompileFailure, CudaGraphEvent
@@ -21,7 +22,7 @@ NOT_ASKED = "partition includes all ops when cudagraphs is disabled"
 CANNOT_FUSE = re.compile(r"cannot fuse (?P<first>\S+) with (?P<second>\S+?): (?P<reason>.*)")
 
 WONT_CONVERT = re.compile(r"WON'T CONVERT (?P<function>.+?) (?P<file>\S.*?) line (?P<line>\d+)")
-EXCEPTION = re.compile(r"(?:torch\._dynamo\.exc\.)(?P<error>\w+): ?(?P<reason>.*)")
+EXCEPTION = re.compile(r"torch\._(?:dynamo|inductor)\.exc\.(?P<error>\w+): ?(?P<reason>.*)")
 
 
 class FusionRefusal(NamedTuple):
@@ -76,18 +77,17 @@ def parse_fusion(text: str) -> FusionRefusal | None:
 
 
 def parse_failure(lines: Sequence[str], *, suppressed: bool) -> CompileFailure | None:
-    """A suppressed error (`WON'T CONVERT`) or an uncaught torch._dynamo.exc traceback.
+    """A suppressed error (`WON'T CONVERT`) or an uncaught traceback of the compiler.
 
-    Returns None where the text holds no error of Dynamo.
+    Returns None where the text holds no error of Dynamo or Inductor.
     """
     head = WONT_CONVERT.match(lines[0]) if suppressed else None
-    error = _exception(lines)
-    if error is None and head is None:
+    diagnosis = _diagnosis(lines)
+    if diagnosis is None and head is None:
         return None
-    name, reason = error or ("error", "")
-    function, file, line = _user_line(lines)
+    name, reason, hints, file, line, function, code, remedy = diagnosis or diagnose("error", "")
     if head is not None:
-        function, file, line = head["function"], head["file"], int(head["line"])
+        function, file, line, code = head["function"], head["file"], int(head["line"]), ""
     link = GB_LINK.search("\n".join(lines[:60]))
     return CompileFailure(
         error=name,
@@ -97,25 +97,19 @@ def parse_failure(lines: Sequence[str], *, suppressed: bool) -> CompileFailure |
         file=file,
         line=line,
         gb_id=f"GB{link[1]}" if link else None,
+        code=code,
+        hints=hints,
+        remedy=remedy,
     )
 
 
-def _exception(lines: Sequence[str]) -> tuple[str, str] | None:
-    """Name and reason of Dynamo's exception; a reason that ends in "raised:" has one more line."""
-    for text, after in zip_longest(lines, lines[1:], fillvalue=""):
+def _diagnosis(lines: Sequence[str]) -> Diagnosis | None:
+    """Of the first error of the compiler in these lines, to the end of its message."""
+    for index, text in enumerate(lines):
         if error := EXCEPTION.match(text.strip()):
-            reason = error["reason"]
-            if reason.endswith("raised:"):
-                reason = f"{reason} {after.strip()}"
-            return error["error"], reason
+            below = itertools.takewhile(lambda t: not t.startswith("Traceback"), lines[index + 1 :])
+            return diagnose(error["error"], "\n".join([error["reason"], *below]))
     return None
-
-
-def _user_line(lines: Sequence[str]) -> tuple[str | None, str | None, int | None]:
-    """Function, file and line of the innermost frame below "from user code:"."""
-    start = next((n for n, text in enumerate(lines) if text.startswith("from user code:")), None)
-    user = frames(lines[start + 1 : start + 60]) if start is not None else ()
-    return (user[-1].function, user[-1].file, user[-1].line) if user else (None, None, None)
 
 
 class _Place(NamedTuple):

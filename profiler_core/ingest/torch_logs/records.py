@@ -22,7 +22,7 @@ Kind = Literal[
     "perf_hint",
     "fusion",
     "wont_convert",
-    "exception",  # an uncaught torch._dynamo.exc error, no prefix
+    "exception",  # an uncaught error of Dynamo or Inductor, no prefix
     "warning",  # a Python warning that changes how the run must be read
 ]
 # The longest record met is a suppressed error with two tracebacks, 170 lines. Both limits bound
@@ -196,7 +196,7 @@ def _classify(prefix: Prefix, body: str) -> Kind | None:
 
 
 def _classify_program(body: str) -> Kind | None:
-    if body.startswith("torch._dynamo.exc."):
+    if body.startswith(("torch._dynamo.exc.", "torch._inductor.exc.")):
         return "exception"
     if body.startswith(("skipping cudagraph", "CUDAGraph supports dynamic")):
         return "cudagraph"  # up to 2.10 without TORCH_LOGS: Python's handler of last resort

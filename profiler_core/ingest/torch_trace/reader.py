@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from profiler_core.capture.child.compile_errors import diagnose
 from profiler_core.errors import BadInput
 from profiler_core.ingest.compile_log.builder import MAX_EVENTS, CompileLogBuilder, Version
 from profiler_core.ingest.compile_log.visibility import structured_bounds, version_of
@@ -338,14 +339,19 @@ def _guards(text: str) -> tuple[GuardFailure, ...]:
 
 
 def _failure(ended: Compilation, body: dict[str, Any]) -> CompileFailure:
-    link = GB_LINK.search(ended.fail_reason or "")
+    text = ended.fail_reason or ""
+    link = GB_LINK.search(text)
     file, line = body.get("fail_user_frame_filename"), body.get("fail_user_frame_lineno")
+    diagnosis = diagnose((ended.fail_type or "").rpartition(".")[2], text)
     return CompileFailure(
         error=ended.fail_type or "",
-        reason=one_line((ended.fail_reason or "").partition("\n  ")[0]),
+        reason=one_line(diagnosis.reason),
         suppressed=None,
-        function=ended.function,
-        file=file if isinstance(file, str) else ended.file,
-        line=line if isinstance(line, int) else ended.line,
+        function=diagnosis.function or ended.function,
+        file=diagnosis.file or (file if isinstance(file, str) else ended.file),
+        line=diagnosis.line or (line if isinstance(line, int) else ended.line),
         gb_id=f"GB{link[1]}" if link else None,
+        code=diagnosis.code,
+        hints=diagnosis.hints,
+        remedy=diagnosis.remedy,
     )
