@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 
 from profiler_core.analysis.compilation.by_script import of_record
@@ -13,6 +14,7 @@ from profiler_core.model.run import RunRecord
 
 _LONG_LABEL = 28  # characters: longer ones lose what all of them share
 _LONGEST_LABEL = 60  # characters; several stand side by side above tables
+_TARGET = re.compile(r"\+target=[^+]*")
 _SEPARATORS = "_-. /"
 _WORDS = re.compile(r"[^_\-. /]+[_\-. /]*|[_\-. /]+")
 
@@ -48,11 +50,42 @@ def own_name(record: RunRecord, path: Path) -> str:
 
 def variant_name(record: RunRecord) -> str:
     """The run's variant as `own_name` says it; "" where the record has none."""
-    return name_with(record.variant, of_record(record)) if record.variant else ""
+    variant = _with_compiled(_plain_variant(record), record)
+    return name_with(variant, of_record(record)) if record.variant else ""
 
 
 def _given_name(record: RunRecord, path: Path) -> str:
-    return record.variant or record.name or path.name
+    return _with_compiled(_plain_variant(record) or record.name or path.name, record)
+
+
+def _plain_variant(record: RunRecord) -> str:
+    """The variant without its compile target, where it is known what that was."""
+    return _TARGET.sub("", record.variant) if _compiled(record) else record.variant
+
+
+def _with_compiled(label: str, record: RunRecord) -> str:
+    return ", ".join(filter(None, (label, _compiled(record))))
+
+
+def _compiled(record: RunRecord) -> str:
+    """What of the model was compiled: "12 blocks and optimizer"; "" for the model and for eager."""
+    compiled = record.measurement.compiled if record.measurement else None
+    if compiled is None:
+        return ""
+    n = len(compiled.modules)
+    of_place = {
+        "modules": f"{n} blocks" if "blocks" in compiled.target else f"{n} modules",
+        "loss": "forward and loss",
+        "step": "whole step",
+        "as-is": "" if compiled.target else "where its function says",
+        "whole": "whole model" if "whole" in compiled.target else "",
+    }
+    phrase = of_place.get(compiled.where, "")
+    if compiled.where == "modules" and n == 1:
+        phrase = compiled.modules[0]
+    if compiled.optimizer:
+        phrase = f"{phrase.replace(' and ', ', ') or 'model'} and optimizer"
+    return phrase
 
 
 def run_labels(runs: Sequence[Labelled]) -> tuple[str, ...]:
@@ -70,10 +103,11 @@ def run_labels(runs: Sequence[Labelled]) -> tuple[str, ...]:
 
 
 def _longer_and_longer(runs: Sequence[Labelled]) -> Iterator[Sequence[str]]:
-    variants = short_variants([run.variant for run in runs])
+    records = [run.record for run in runs]
+    variants = short_variants([_plain_variant(run.record) or run.variant for run in runs])
     if max(map(len, variants), default=0) > _LONG_LABEL:
         variants = telling_parts(variants)
-    records = [run.record for run in runs]
+    variants = tuple(starmap(_with_compiled, zip(variants, records, strict=True)))
     workloads = {record.workload for record in records}
     # A variant's name alone would hide that two runs are of different workloads.
     if len(workloads) == 1 or "" in workloads:

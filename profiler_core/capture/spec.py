@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from profiler_core.capture.compile_target import TARGETS, parse_targets
 from profiler_core.capture.option import BadOption, Group, declared, option
 from profiler_core.capture.round_plan import (
     DEFAULT_ROUND_SECONDS,
@@ -27,6 +28,7 @@ from profiler_core.capture.variant_spec import (
     Mode,
     Precision,
     VariantSpec,
+    aimed,
     modifier_words,
     parse_variant,
     parse_variants,
@@ -142,8 +144,9 @@ class CaptureSpec:
         (VariantSpec(), VariantSpec(compile=True, mode="default", backend="inductor")),
         help="comma-separated, the first is the baseline: "
         f"{', '.join((*BASES, *COMMON_BACKENDS))} or backend:NAME, each with "
-        f"{', '.join(f'+{word}' for word in modifier_words())}, and "
-        "+KEY=VALUE for an option of the backend (docs/backends.md)",
+        f"{', '.join(f'+{word}' for word in modifier_words())}, +target=… for what of it is "
+        "compiled (as --compile-target, colons for commas), and +KEY=VALUE for an option of the "
+        "backend (docs/backends.md)",
         parse=parse_variants,
         write=lambda variants: ",".join(variant.label for variant in variants),
         always=True,
@@ -173,6 +176,19 @@ class CaptureSpec:
         group=_WHAT,
         label="One step is",
         help="training, where a step is forward, loss, backward and optimizer",
+    )
+    compile_target: tuple[str, ...] = option(
+        (),
+        group=_WHAT,
+        metavar="TARGET,…",
+        label="What is compiled",
+        help="what each compiled variant compiles that has no +target= of its own: "
+        + "; ".join(f"{name}, {meaning}" for name, meaning in TARGETS.items())
+        + "; or paths of modules such as model.layers.* (default: what your function compiles by "
+        "its argument compile, else the whole model)",
+        parse=parse_targets,
+        write=",".join,
+        placeholder="blocks, or model.layers.*",
     )
     ranks: int | None = option(
         None,
@@ -309,13 +325,19 @@ class CaptureSpec:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be measured, before any process is started."""
+        """Refuse what cannot be measured, and give each variant its compile target."""
         if not self.workload.strip():
             raise BadInput("No workload is given.", remedy="Name one, for example customcnn.")
         if not self.variants:
             raise BadInput("No variant is given.", remedy="Pass --variants eager,default.")
         for name, entry in declared(CaptureSpec).items():
             entry.check(getattr(self, name))
+        if self.compile_target:
+            # As if each variant had been written so: it reads back to an equal spec.
+            try:
+                object.__setattr__(self, "variants", aimed(self.variants, self.compile_target))
+            except BadInput as bad:
+                raise BadOption("compile_target", bad.problem, remedy=bad.remedy) from None
         if self.batch_size is not None and self.shapes:
             raise BadOption(
                 "shapes",

@@ -84,6 +84,7 @@ def _start(
             "training": spec.trains,
             "seed": spec.seed,
             "variant": variant.to_dict(),
+            "as_is_beside": any(other.is_as_is for other in spec.variants),
         },
         {
             **activated(

@@ -90,6 +90,8 @@ class VariantRun:
             # Measured again with a warm cache, when the variants do not fit together: keep cold.
             self.writer.measurement.setdefault("first_call_ns", first["first_call_ns"])
             self.writer.record["environment"].update(first["settings"])
+            self.writer.measurement.update(first["facts"])
+            self.writer.record["spec"]["training"] = first["trains"]
             if first.get("engine"):
                 self.writer.measurement["engine"] = first["engine"]
         if not self.is_alive:

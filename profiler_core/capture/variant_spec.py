@@ -4,15 +4,18 @@ Written as `base+modifier+modifier`, for example `default+bf16-autocast+channels
 `eager`, `torchscript`, a mode of torch.compile, or `backend:NAME`; a backend's usual name may stand
 alone (`aot_eager`), only dynamo's own `eager` backend needs the prefix. `+KEY=VALUE` is an option
 of the backend (see backend_options): `openvino+config.INFERENCE_PRECISION_HINT=f32`.
+`+target=…` says what is compiled (see compile_target), several targets separated by colons;
+`as-is` is `default+target=as-is`.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from profiler_core.capture import backend_options as options_of
-from profiler_core.capture.child.backends import BACKENDS
+from profiler_core.capture.child.backends import BACKENDS, BY_NAME
+from profiler_core.capture.compile_target import parse_targets
 from profiler_core.errors import BadInput
 
 Mode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
@@ -31,6 +34,8 @@ BASES: dict[str, str] = {
     "which compiles for minutes",
     "max-autotune-no-cudagraphs": "does that without CUDA graphs",
     "torchscript": "traces the model with torch.jit.trace",
+    "as-is": "compiles what the script compiles itself; every other variant of the capture then "
+    "leaves the script's own torch.compile out",
 }
 
 # Names that people write without "backend:". Whether they are there is the target interpreter's
@@ -95,12 +100,17 @@ class VariantSpec:
         words=dict.fromkeys(("channels_last", "channels-last", "cl"), True),
     )
     backend_options: options_of.Options = ()  # in the order in which they were given
+    # What is compiled, in the words of compile_target; empty: what the workload's function compiles
+    # by its argument `compile`, else the whole model.
+    target: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
         """The canonical text: `parse_variant(label)` gives an equal variant."""
         if self.torchscript:
             base = "torchscript"
+        elif self.is_as_is and self.mode == "default":
+            base = "as-is"
         elif not self.compile:
             base = "eager"
         elif self.mode is not None:
@@ -109,7 +119,14 @@ class VariantSpec:
             base = self.backend if self.backend in COMMON_BACKENDS else f"backend:{self.backend}"
         parts = [str(base), *(f"{key}={value}" for key, value in self.backend_options)]
         parts += filter(None, (modifier_word(name, getattr(self, name)) for name in MODIFIERS))
+        if self.target and base != "as-is":
+            parts.append(_TARGET + ":".join(self.target))
         return "+".join(parts)
+
+    @property
+    def is_as_is(self) -> bool:
+        """Whether only the script itself compiles."""
+        return "as-is" in self.target
 
     @property
     def slug(self) -> str:
@@ -121,6 +138,8 @@ class VariantSpec:
         options = options_of.nested(str(self.backend), self.backend_options)
         return {**asdict(self), "backend_options": options}
 
+
+_TARGET = "target="
 
 # In the order in which a label has them.
 MODIFIERS: dict[str, Modifier] = {
@@ -153,6 +172,11 @@ def parse_variant(text: str) -> VariantSpec:
     """
     base, *modifiers = (word.strip() for word in text.strip().split("+"))
     fields = _base_fields(base, text)
+    for word in [word for word in modifiers if word.startswith(_TARGET)]:
+        if fields.get("target"):
+            raise BadInput(f"Variant '{text}' sets target twice.", remedy="Separate by colons.")
+        fields["target"] = parse_targets(word[len(_TARGET) :], ":")
+        modifiers.remove(word)
     options = tuple(options_of.parse_word(word, text) for word in modifiers if "=" in word)
     for word in modifiers:
         if "=" in word:
@@ -168,6 +192,7 @@ def parse_variant(text: str) -> VariantSpec:
             remedy="Give them to a mode of torch.compile or to a backend such as openvino.",
         )
     options_of.check(str(variant.backend), options, text)
+    _check_target(variant, text)
     for name, modifier in MODIFIERS.items():
         word = modifier_word(name, getattr(variant, name))
         if modifier.only_compiled and word and not variant.compile:
@@ -176,6 +201,34 @@ def parse_variant(text: str) -> VariantSpec:
                 remedy="Use this word with a mode such as default.",
             )
     return variant
+
+
+def _check_target(variant: VariantSpec, text: str) -> None:
+    if variant.target and not variant.compile:
+        raise BadInput(
+            f"Variant '{text}' has a compile target, and {variant.label.partition('+')[0]} "
+            + ("traces the whole model." if variant.torchscript else "compiles nothing."),
+            remedy="Give the target to a mode of torch.compile or to a backend.",
+        )
+    backend = BY_NAME.get(str(variant.backend))
+    if "optimizer" in variant.target and backend is not None and backend.package is not None:
+        raise BadInput(
+            f"Variant '{text}' compiles the optimizer's step by {backend.name}, which compiles "
+            "models only.",
+            remedy="Leave optimizer out of the target.",
+        )
+
+
+def aimed(variants: tuple[VariantSpec, ...], targets: tuple[str, ...]) -> tuple[VariantSpec, ...]:
+    """The variants with these compile targets, where one compiles and has none of its own.
+
+    Raises:
+        BadInput: two of them are the same then, or a backend cannot compile it.
+    """
+    labels = [
+        (replace(v, target=targets) if v.compile and not v.target else v).label for v in variants
+    ]
+    return parse_variants(",".join(labels))
 
 
 def parse_variants(text: str) -> tuple[VariantSpec, ...]:
@@ -195,6 +248,8 @@ def _base_fields(base: str, text: str) -> dict[str, Any]:
         return {}
     if base == "torchscript":
         return {"torchscript": True}
+    if base == "as-is":
+        return {**_base_fields("default", text), "target": ("as-is",)}
     if base == "inductor":
         base = "default"
     if base in MODES:

@@ -74,6 +74,16 @@ class CompileDiagnosis(msgspec.Struct, frozen=True, kw_only=True):
     defined_in_line: int | None = None
 
 
+class Compiled(msgspec.Struct, frozen=True, kw_only=True):
+    """What of the model the variant compiled, as it was found there."""
+
+    target: tuple[str, ...] = ()  # as it was asked for; empty: nobody asked
+    where: str = "whole"  # "modules", "loss" (forward and loss), "step" (a callable), "as-is"
+    modules: tuple[str, ...] = ()  # their paths, where `where` says so
+    classes: dict[str, int] = {}  # of these modules
+    optimizer: bool = False  # its step too
+
+
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """What the capture timed, without the profiler."""
 
@@ -103,7 +113,10 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     compiled_by_script: CompiledByScript | None = None  # None: nothing, or it was not looked for
     engine: Engine | None = None  # None: eager, TorchScript, or a backend of torch itself
     counters: CountersPass | None = None  # None: not asked for
-    notes: tuple[str, ...] = ()  # what a reader has to know, sentences (Recorder)
+    notes: tuple[str, ...] = ()  # what a reader has to know, sentences
+    compiled: Compiled | None = None  # None: eager, TorchScript, or a run of an older capture
+    tokens_per_step: int | None = None  # that a decoding step makes, over its whole batch
+    batches_per_step: int = 1  # above 1: gradients are accumulated over so many
     phase_seconds: dict[str, float] = {}  # how long each phase of the capture took
 
 

@@ -1,7 +1,15 @@
+from pathlib import Path
+
 import pytest
 
-from profiler_core.analysis.run_labels import run_facts, short_variants
-from profiler_core.model.run import RunRecord
+from profiler_core.analysis.run_labels import (
+    Labelled,
+    own_name,
+    run_facts,
+    run_labels,
+    short_variants,
+)
+from profiler_core.model.run import Compiled, Measurement, RunRecord
 
 
 @pytest.mark.parametrize(
@@ -36,3 +44,44 @@ def test_the_facts_name_each_option_once():
 
 def test_a_plus_in_the_name_of_an_upload_is_no_option():
     assert run_facts(RunRecord(name="a", variant="mine+yours")) == ["a"]
+
+
+def compiled_run(variant, **compiled):
+    measurement = Measurement(compiled=Compiled(**compiled) if compiled else None)
+    return RunRecord(variant=variant, workload="net", spec={"mode": 1}, measurement=measurement)
+
+
+@pytest.mark.parametrize(
+    ("variant", "compiled", "label"),
+    [
+        ("default", {"where": "whole"}, "default"),
+        ("default+target=blocks", {"target": ("blocks",), "where": "modules",
+         "modules": ("a.0", "a.1")}, "default, 2 blocks"),
+        ("default+bf16+target=a.*", {"target": ("a.*",), "where": "modules",
+         "modules": ("a.0", "a.1")}, "default+bf16, 2 modules"),
+        ("default+target=head", {"target": ("head",), "where": "modules", "modules": ("head",)},
+         "default, head"),
+        ("default+target=loss:optimizer", {"target": ("loss", "optimizer"), "where": "loss",
+         "optimizer": True}, "default, forward, loss and optimizer"),
+        ("default+target=optimizer", {"target": ("optimizer",), "optimizer": True},
+         "default, model and optimizer"),
+        ("default", {"where": "step"}, "default, whole step"),
+        ("default", {"where": "as-is"}, "default, where its function says"),
+        ("as-is", {"target": ("as-is",), "where": "as-is"}, "as-is"),
+        ("default+target=blocks", {}, "default+target=blocks"),
+        ("eager", {}, "eager"),
+    ],
+)  # fmt: skip
+def test_a_run_says_what_it_compiled(variant, compiled, label):
+    assert own_name(compiled_run(variant, **compiled), Path("x")) == label
+
+
+def test_labels_beside_each_other_say_what_each_compiled():
+    blocks = {"target": ("blocks",), "where": "modules", "modules": ("a.0", "a.1")}
+    runs = [
+        compiled_run("eager+bf16"),
+        compiled_run("default+bf16", where="whole"),
+        compiled_run("default+bf16+target=blocks", **blocks),
+    ]
+    labelled = [Labelled(run, Path("x"), str(n)) for n, run in enumerate(runs)]
+    assert run_labels(labelled) == ("eager", "default", "default, 2 blocks")

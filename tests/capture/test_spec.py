@@ -125,3 +125,53 @@ def test_shapes_and_options_are_read():
 def test_a_training_loop_trains_unasked():
     assert CaptureSpec("simplecnn").trains
     assert not CaptureSpec("customcnn").trains
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "target"),
+    [
+        ("default+target=blocks", "default+target=blocks", ("blocks",)),
+        ("default+target=a.*:b+amp", "default+bf16-autocast+target=a.*:b", ("a.*", "b")),
+        ("as-is", "as-is", ("as-is",)),
+        ("default+target=as-is", "as-is", ("as-is",)),
+        ("reduce-overhead+target=as-is", "reduce-overhead+target=as-is", ("as-is",)),
+        ("openvino+device=CPU+target=blocks", "openvino+device=CPU+target=blocks", ("blocks",)),
+    ],
+)
+def test_a_variant_says_what_it_compiles(text, label, target):
+    variant = parse_variant(text)
+    assert (variant.label, variant.target) == (label, target)
+    assert parse_variant(variant.label) == variant
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("eager+target=blocks", "eager compiles nothing"),
+        ("torchscript+target=blocks", "torchscript traces the whole model"),
+        ("default+target=blocks:whole", "'whole' and 'blocks' cannot both be|'blocks' and 'whole'"),
+        ("default+target=blocks:loss", "'blocks' and 'loss' cannot both be"),
+        ("default+target=a.*:blocks", "cannot both be"),
+        ("default+target=as-is:optimizer", "leaves no optimizer"),
+        ("default+target=a b", "cannot be read"),
+        ("default+target=a+target=b", "sets target twice"),
+        ("openvino+target=optimizer", "compiles models only"),
+    ],
+)
+def test_a_target_that_makes_no_sense_is_refused(text, said):
+    with pytest.raises(BadInput, match=said):
+        parse_variant(text)
+
+
+def test_one_target_for_all_compiled_variants_that_have_none():
+    variants = parse_variants("eager,torchscript,default,reduce-overhead+target=whole")
+    spec = CaptureSpec("bert", variants, compile_target=("blocks", "optimizer"))
+    assert [variant.label for variant in spec.variants] == [
+        "eager", "torchscript", "default+target=blocks:optimizer", "reduce-overhead+target=whole",
+    ]  # fmt: skip
+    parser = argparse.ArgumentParser()
+    add_spec_arguments(parser)
+    assert spec_from_namespace(parser.parse_args(spec.to_argv())) == spec
+    with pytest.raises(BadInput, match="given twice"):
+        variants = parse_variants("default,default+target=whole")
+        CaptureSpec("bert", variants, compile_target=("whole",))

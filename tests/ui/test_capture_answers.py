@@ -55,6 +55,12 @@ def test_every_wrong_field_is_said_at_once() -> None:
         (Answers(bases=("eager",)), "bases", "One variant alone"),
         (Answers(bases=("eager", "eager")), "bases", "given twice"),
         (Answers(further_variants="fastest"), "bases", "begins with 'fastest'"),
+        (Answers(compile_target="a b"), "compile_target", "'a b' cannot be read"),
+        (
+            Answers(compile_target="whole", further_variants="default+target=whole"),
+            "compile_target",
+            "given twice",
+        ),
         (Answers(batch_size=4, shapes="8x3"), "shapes", "Both a batch size and whole input shapes"),
         (Answers(device="shape"), "measuring", "Device 'shape' is unknown"),
         (Answers(measuring=(("rounds", 0),)), "measuring", "--rounds is 0."),

@@ -15,11 +15,14 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from . import engines
 from .draws import Draw, DrawsInsideError, generator_states, recorded, replayed
+from .protocols import modules_of
 from .step import GRADIENT_OF, UPDATE_OF, Step
+from .steps import step_of
+from .targets import LOSS
 from .tf32 import may_round_like_tf32, without_tf32
 from .tolerance import NOT_COMPARABLE, RIGHT, WRONG, Judgement, Named, judge, largest_error, same
-from .variants import Variant, apply_inductor, place
-from .workloads import Request, build, seed_everything
+from .variants import Variant, apply_inductor, build
+from .workloads import Inputs, Request, seed_everything
 
 # A CUDA graph is recorded at the second call and replayed from the third on: look at these too.
 N_PASSES = 3
@@ -46,25 +49,26 @@ class Bench(NamedTuple):
 
     def step(self, variant: Variant) -> Step:
         """A fresh model in the variant's precision and layout, compiled if it says so."""
-        built = place(build(self.request), variant, self.device)
-        return Step(built, variant, self.device, self.request.training)
+        built = build(self.request, variant, self.device)
+        return step_of(built, variant, self.device, self.request.training)
 
     def fp64_step(self, variant: Variant) -> Step:
         """A fresh eager model in double precision."""
         import torch
 
         plain = variant.eager()._replace(precision="fp32", channels_last=False)
-        built = place(build(self.request), plain, self.device)
-        if built.step is not None:
+        built = build(self.request, plain, self.device)
+        if built.model is None:
             raise TypeError("a step callable keeps its own precision")
-        inputs = [
-            (tuple(_double(v) for v in args), {k: _double(v) for k, v in kwargs.items()})
-            for args, kwargs in built.inputs
-        ]
-        model = built.model.to(torch.float64)
-        return Step(
-            built._replace(model=model, inputs=inputs), plain, self.device, self.request.training
-        )
+        if built.loop is None:
+            built = built._replace(model=built.model.to(torch.float64))
+        else:
+            for module in modules_of(built.loop):
+                module.to(torch.float64)
+        inputs = [_double_call(call) for call in built.inputs]
+        moved = built.moved
+        built = built._replace(inputs=inputs, moved=lambda call: _double_call(moved(call)))
+        return step_of(built, plain, self.device, self.request.training)
 
 
 def make_reference(bench: Bench, variant: Variant, path: str) -> Dict[str, Any]:
@@ -109,7 +113,7 @@ def _reference(bench: Bench, variant: Variant) -> Dict[str, Any]:
         plain = own_variant._replace(precision="fp32", channels_last=False)
         reference = baseline if plain == own_variant else _seen(bench, bench.step(plain), state)
     return {
-        "steepness": _steepness(bench, own_variant, state, reference, kind),
+        "steepness": _steepness(bench, own_variant, state, reference, kind, step.trains),
         "reference": [dict(answer) for answer in reference],
         "baseline": [dict(answer) for answer in baseline],
         "kind": kind,
@@ -124,10 +128,10 @@ def _reference(bench: Bench, variant: Variant) -> Dict[str, Any]:
 
 
 def _steepness(
-    bench: Bench, variant: Variant, state: State, reference: List[Named], kind: str
+    bench: Bench, variant: Variant, state: State, reference: List[Named], kind: str, trains: bool
 ) -> float:
     """The largest error of a gradient or update in eager runs from slightly other weights."""
-    if not bench.request.training:
+    if not trains:
         return 0.0
     errors = [0.0]
     for number in range(N_NUDGED):
@@ -207,13 +211,7 @@ def _comparison(
     if stored["tf32"] and variant.precision == "fp32":
         step = None  # it may hold a recorded graph, or a template, that rounds like TF32
         notes.append("compared with TF32 switched off")
-    if (
-        step is None
-        or stored["draws"]
-        or state.changing
-        or not stored["repeatable"]
-        or bench.request.training
-    ):
+    if step is None or stored["draws"] or state.changing or not stored["repeatable"] or step.trains:
         step = _compiled_step(bench, variant, stored["draws"])
     judgements = _judgements(bench, step, stored, variant.precision, reference, baseline)
     if not judgements:
@@ -259,15 +257,18 @@ def _judgements(
 
     A model that changes between calls has one pass.
     """
+    # Forward and loss as one graph have no output that could be looked at.
+    hides_output = step.target.where == LOSS
 
     def judged(position: int, answer: Named) -> Judgement:
-        steep = {
-            name: stored["steepness"]
-            for name, _ in reference[position]
-            if name.startswith(_DERIVED)
-        }
+        expected = [
+            (name, tensor)
+            for name, tensor in reference[position]
+            if not (hides_output and name.startswith("output "))
+        ]
+        steep = {name: stored["steepness"] for name, _ in expected if name.startswith(_DERIVED)}
         return judge(
-            reference[position], baseline[position], answer, precision, stored["kind"],
+            expected, baseline[position], answer, precision, stored["kind"],
             stored["compared"], steep,
         )  # fmt: skip
 
@@ -348,6 +349,11 @@ def _is_double(answer: Named) -> bool:
 
     floating = [t for _, t in answer if t.is_floating_point()]
     return bool(floating) and all(t.dtype == torch.float64 for t in floating)
+
+
+def _double_call(call: Inputs) -> Inputs:
+    args, kwargs = call
+    return tuple(_double(v) for v in args), {k: _double(v) for k, v in kwargs.items()}
 
 
 def _double(value: Any) -> Any:

@@ -109,6 +109,7 @@ def profile(
     running.start()
     try:
         for index in range(sum(whole_cycles.values())):
+            step.ready()
             step(index)
             running.stepped()
     except BaseException:
@@ -133,6 +134,7 @@ def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:
     torch.cuda.empty_cache()
     reset_peaks(device)
     for index in range(max(3, step.n_shapes)):
+        step.ready()
         step(index)
     clock.synchronize()
     return peaks_since(device)
@@ -187,6 +189,7 @@ def snapshot(step: Step, clock: Clock, path: str) -> Dict[str, Any]:
     history = AllocationHistory(path)
     try:
         for index in range(step.n_shapes):
+            step.ready()
             step(index)
         clock.synchronize()
         history.write()
@@ -203,6 +206,7 @@ def counted(step: Step, clock: Clock) -> Dict[str, Any]:
     profiler.start()
     try:
         for index in range(step.n_shapes):
+            step.ready()
             step(index)
         clock.synchronize()
     finally:

@@ -76,6 +76,15 @@ class Worker:
         hint = engines.remedy(self._spec["variant"]["backend"], self._spec["training"])
         if hint is not None and answer["kind"] == "compile":
             answer["remedy"] = hint
+        step = self.__dict__.get("_step")
+        if answer["kind"] == "user" and step is not None and step.may_fill_up:
+            answer["remedy"] = (
+                "The first {} calls went well: where the step keeps state that fills up, such as "
+                "a KV cache or a schedule, return Decode(model, step=…, reset=…, reset_every=…) or "
+                "Training(…, reset=…); reset is called outside of what is timed.".format(
+                    step.n_done
+                )
+            )
         return answer
 
     def do_load(self) -> Dict[str, Any]:
@@ -105,6 +114,8 @@ class Worker:
                 options=dict(self._spec["options"]),
                 training=self._spec["training"],
                 seed=self._spec["seed"],
+                device=str(self._device),
+                as_is_beside=self._spec.get("as_is_beside", False),
             ),
             self._device,
         )
@@ -118,33 +129,43 @@ class Worker:
 
     def do_build(self) -> Dict[str, Any]:
         """Build model and inputs on the device; nothing is compiled yet."""
-        from . import parallel, variants, workloads
+        from . import parallel, variants
 
-        built = workloads.build(self._bench.request)
-        placed = variants.place(built, self._variant, self._device)
-        model = parallel.wrap(placed.model, placed.parallel, self._device)
-        self._built = placed._replace(model=model)
+        built = variants.build(self._bench.request, self._variant, self._device)
+        model = parallel.wrap(built.model, built.parallel, self._device)
+        self._built = built._replace(model=model)
         variants.show_cpp_kernels(self._device)  # the user's code may have loaded Inductor
         self._n_frames_built = compiled_parts.n_frames()
         self._clock.synchronize()
-        return {"n_shapes": len(built.inputs), "labels": built.labels}
+        return {"n_shapes": len(built.labels), "labels": built.labels}
 
     def do_first_call(self) -> Dict[str, Any]:
         """Compile and run the first step; the time of both."""
         from . import environment, workloads
         from .step import Step
+        from .steps import step_of
 
         workloads.seed_everything(self._spec["seed"])
 
         def first() -> Step:
-            step = Step(self._built, self._variant, self._device, self._spec["training"])
+            step = step_of(self._built, self._variant, self._device, self._spec["training"])
+            self._step = step
+            step.ready()
             step(0)
             return step
 
         self._step, first_call_ns = self._clock.once(first)
         engines.check_ran()
+        step = self._step
         return {
             "first_call_ns": first_call_ns,
+            "trains": step.trains,
+            "facts": {
+                "compiled": step.target.facts() if self._variant.compile else None,
+                "tokens_per_step": step.tokens,
+                "batches_per_step": step.batches_per_step,
+                "notes": step.notes,
+            },
             "settings": environment.settings(),
             "engine": engines.facts(),
         }
@@ -161,6 +182,11 @@ class Worker:
                 self._channel.progress("{} warm-up steps".format(n_steps), n_steps, None)
 
         n = self._step.n_shapes
+
+        def ready() -> None:
+            self._step.ready()
+            self._clock.synchronize()
+
         result = warm_up(
             lambda index: self._clock.once(lambda: self._step(index)),
             time.perf_counter_ns,
@@ -168,6 +194,7 @@ class Worker:
             Limits(floor_steps, ceiling_steps, int(ceiling_seconds * 1e9)),
             cycle=n,
             progress=progress,
+            ready=ready,
         )
         last = result.step_ns[-5 * n :]
         return {

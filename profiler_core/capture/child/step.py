@@ -1,137 +1,117 @@
-"""One step of a workload under a variant: inference, a whole training step, or the user's own."""
+"""One step of a workload under a variant: a model's inference, or a callable of the user's own."""
 
 from __future__ import annotations
 
 import contextlib
 from typing import Any, Callable, ContextManager, Dict, List, Optional, Tuple
 
-from . import engines
+from . import engines, targets
 from .failures import CannotRunError
 from .variants import Variant, compiler
-from .workloads import Built, Inputs
+from .workloads import Built
 
 Named = List[Tuple[str, Any]]  # names and tensors, in a fixed order
 
 GRADIENT_OF, UPDATE_OF = "gradient of ", "update of "  # what these tensors are called
 _SAMPLE = 65_536  # values of a parameter, or of an output in training
-_LEAST_MOVE = 1e-4  # fp32 rounds a parameter by 6e-8 of its size
 
 
 class Step:
     """Runs step i (input shapes cycle) and, for the numerics, answers with named tensors.
 
-    The model is compiled, or traced, when the object is made; torch.compile itself only works at
-    the first call.
+    What the variant compiles is prepared when the object is made; torch.compile itself only works
+    at the first call. This class runs a model's inference; others make other steps (`steps`).
     """
 
-    def __init__(self, built: Built, variant: Variant, device: Any, training: bool) -> None:
+    kind = "outputs"
+    trains = False
+    batches_per_step = 1
+    tokens: Optional[int] = None  # that one step makes; None: nobody said
+    reset_every: Optional[int] = None  # steps that may follow each other; None: any number
+    _takes: Tuple[str, ...] = ()  # targets beside the model and its modules
+    _answer_name = "output"
+
+    def __init__(self, built: Built, variant: Variant, device: Any) -> None:
         import torch
 
         device = engines.device_for(variant.backend, device)
         self.labels = built.labels
-        self.n_shapes = len(built.inputs)
+        self.n_shapes = len(built.labels)
         self._inputs = built.inputs
-        self._loss = built.loss or (lambda output, _: default_loss(output))
         self._autocast = _autocast(variant, device)
         self._no_grad = torch.no_grad
         self._mark = _step_marker(variant, device)
         self._model = built.model
-        self._end = engines.end_of_step(variant.backend, training)
-        wrap = compiler(variant)
-        if built.step is not None:
-            self.kind = "returned tensors"
-            self._user_step = wrap(built.step, built.inputs[0])
-            self._run: Callable[[int], Any] = self._run_user_step
-            return
-        if hasattr(built.model, "train"):
-            built.model.train(training)
-        if not training:
-            self.kind = "outputs"
-            with torch.no_grad():
-                self._callable = wrap(built.model, built.inputs[0])
-            self._run = self._run_inference
-            return
-        self.kind = "loss and gradients"
-        self._parameters = self._trainable()
-        self._optimizer = torch.optim.SGD(self._parameters, lr=1e-3, momentum=0.9)
-        self._scaler = _scaler(variant, device)
-        self._callable = wrap(built.model, built.inputs[0])
-        self._run = self._run_training
+        self._is_users_own = built.step is not None or built.loop is not None
+        self._end = engines.end_of_step(variant.backend, self.trains)
+        self._wrap = compiler(variant)
+        self._variant, self._device = variant, device
+        self._is_compiled = variant.is_compiled
+        self.target = targets.target_of(
+            variant.target,
+            built.model,
+            built.compiles_itself,
+            targets.STEP if built.model is None else targets.WHOLE,
+            self._takes,
+        )
+        self.n_done = 0
+        self._n_since_reset: Optional[int] = None  # never
+        self._prepare(built)
 
     def __call__(self, index: int) -> Any:
         """Run step `index`, without waiting for the GPU."""
         answer = self._run(index)
         self._end()
+        self.n_done += 1
+        self._n_since_reset = (self._n_since_reset or 0) + 1
         return answer
+
+    def refresh(self) -> None:
+        """Call the user's own `reset`, outside of what is timed; nothing where there is none."""
+        self._n_since_reset = 0
+
+    def ready(self) -> None:
+        """Refresh before a step, where as many steps followed each other as may."""
+        n = self._n_since_reset
+        if self.reset_every is not None and (n is None or n >= self.reset_every):
+            self.refresh()
+
+    @property
+    def may_fill_up(self) -> bool:
+        """Whether it has run, and keeps state of the user's own that nothing resets."""
+        return self._is_users_own and self.n_done > 1 and self.reset_every is None
+
+    @property
+    def notes(self) -> List[str]:
+        """Sentences that a reader of the run has to know."""
+        return []
 
     def answer(self, shape: int) -> Named:
         """Run one call without optimizer and copy what it answers to the host.
 
         Copied at once: the next replay of a CUDA graph overwrites its outputs.
         """
-        if self.kind != "loss and gradients":
-            return [
-                ("{} {}".format("output" if self.kind == "outputs" else "returned tensor", n), t)
-                for n, t in enumerate(_copies(self._run(shape)))
-            ]
-        output, loss = self._forward_backward(self._inputs[shape], scale=False)
-        tensors = [("loss", loss.detach().clone().cpu())]
-        # A loss may not tell: a mean square is blind to the sign of what it is of.
-        tensors += [("output {}".format(n), _sample(t)) for n, t in enumerate(flatten(output))]
-        for name, parameter in self._model.named_parameters():
-            if parameter.grad is not None:
-                tensors.append((GRADIENT_OF + name, parameter.grad.detach().clone().cpu()))
-        self._optimizer.zero_grad(set_to_none=True)
-        return tensors
+        tensors = enumerate(_copies(self._run(shape)))
+        return [("{} {}".format(self._answer_name, n), tensor) for n, tensor in tensors]
 
     def buffers(self) -> Dict[str, Any]:
         """The model's buffers by "buffer NAME", copied to the host; of a step callable none."""
         named = getattr(self._model, "named_buffers", None)
         return {
-            "buffer {}".format(name): buffer.detach().clone().cpu()
+            "buffer {}".format(plain(name)): buffer.detach().clone().cpu()
             for name, buffer in (named() if named else ())
         }
 
     def updates(self, n_steps: int, names: Optional[List[str]]) -> Named:
-        """What `n_steps` whole training steps add to the parameters, on the host.
-
-        Of a large parameter a sample of at most _SAMPLE values, evenly spread. Empty without
-        training, and where parameters are kept in 16 bits or the loss is scaled: an update may be
-        less than their rounding unit then, or be skipped.
+        """What `n_steps` whole training steps add to the parameters; nothing without training.
 
         Args:
             n_steps: how many.
-            names: of the parameters; None: those that move by more than _LEAST_MOVE of their size,
-                of which `moving` has the names afterwards. What moves less is lost in rounding.
+            names: of the parameters, or None: those that move, of which `moving` has the names
+                afterwards.
         """
-        import torch
-
         self.moving: List[str] = []
-        if self.kind != "loss and gradients" or self._scaler is not None:
-            return []
-        wide = (torch.float32, torch.float64)
-        parameters = {
-            name: parameter
-            for name, parameter in self._model.named_parameters()
-            if parameter.requires_grad and (names is None or name in names)
-        }
-        if any(parameter.dtype not in wide for parameter in parameters.values()):
-            return []
-        before = {name: _sample(parameter) for name, parameter in parameters.items()}
-        for index in range(n_steps):
-            self(index)
-        updates = {
-            name: _sample(parameter) - before[name] for name, parameter in parameters.items()
-        }
-        self.moving = [
-            name
-            for name, update in updates.items()
-            if names is not None or bool(update.norm() > _LEAST_MOVE * before[name].norm())
-        ]
-        return [
-            ("{}{} by {} steps".format(UPDATE_OF, name, n_steps), updates[name])
-            for name in self.moving
-        ]
+        return []
 
     def nudge(self, size: float, seed: int) -> None:
         """Multiply each value of the model's parameters by 1 plus a random number of this size."""
@@ -143,56 +123,65 @@ class Step:
                 noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float32)
                 parameter.mul_((1.0 + size * noise).to(parameter.device, parameter.dtype))
 
-    def _trainable(self) -> List[Any]:
-        parameters = getattr(self._model, "parameters", None)
-        trainable = [p for p in parameters() if p.requires_grad] if parameters else []
-        if not trainable:
-            raise CannotRunError(
-                "The model has no parameters to train.", "Leave --training out, or return a model."
-            )
-        return trainable
+    def _prepare(self, built: Built) -> None:
+        if hasattr(built.model, "train"):
+            built.model.train(False)
+        with self._no_grad():
+            self._callable = self._compiled(built.model, built.inputs[0])
 
-    def _run_user_step(self, _: int) -> Any:
-        self._mark()
-        with self._autocast():
-            return self._user_step()
+    def _compiled(self, model: Any, call: Any) -> Any:
+        """The model as it is called; modules that are the target are compiled where they stand."""
+        for _, module in self.target.modules:
+            targets.compile_in_place(module, self._wrap)
+        return self._wrap(model, call) if self.target.where == targets.WHOLE else model
 
-    def _run_inference(self, index: int) -> Any:
+    def _run(self, index: int) -> Any:
         args, kwargs = self._inputs[index % self.n_shapes]
         self._mark()
         with self._no_grad(), self._autocast():
             return self._callable(*args, **kwargs)
 
-    def _run_training(self, index: int) -> Any:
-        _, loss = self._forward_backward(self._inputs[index % self.n_shapes], scale=True)
-        if self._scaler is None:
-            self._optimizer.step()
-        else:
-            self._scaler.step(self._optimizer)
-            self._scaler.update()
-        return loss
 
-    def _forward_backward(self, call: Inputs, scale: bool) -> Tuple[Any, Any]:
-        """The model's output and its loss, with gradients on the parameters."""
-        # The gradients of the last step may lie in a CUDA graph's memory: let go of them before
-        # the next step is marked.
-        self._optimizer.zero_grad(set_to_none=True)
+class UserStep(Step):
+    """A callable that makes one whole step, and its model where it was returned too."""
+
+    kind = "returned tensors"
+    _takes = (targets.STEP,)
+    _answer_name = "returned tensor"
+
+    @property
+    def notes(self) -> List[str]:
+        """A callable that nobody asked to be compiled whole is, for want of a model."""
+        if not self._is_compiled or self.target.where != targets.STEP or self.target.words:
+            return []
+        return [
+            "The step callable was compiled whole, with the backward pass and the optimizer that "
+            "it may hold. Return Training(model, batches, loss, optimizer), or (step, model), and "
+            "only the model is."
+        ]
+
+    def _prepare(self, built: Built) -> None:
+        self._user_step: Any = built.step
+        if self.target.where == targets.STEP:
+            self._user_step = self._wrap(self._user_step, built.inputs[0])
+        elif self._is_compiled:
+            targets.compile_where_it_stands(self.target, built.model, self._wrap)
+
+    def _run(self, index: int) -> Any:
         self._mark()
-        args, kwargs = call
         with self._autocast():
-            output = self._callable(*args, **kwargs)
-            loss = self._loss(output, call)
-        if scale and self._scaler is not None:
-            self._scaler.scale(loss).backward()
-        else:
-            loss.backward()
-        return output, loss
+            return self._user_step()
 
 
-def _sample(tensor: Any) -> Any:
+def sample(tensor: Any) -> Any:
     """At most _SAMPLE values of it, evenly spread, on the host."""
     flat = tensor.detach().reshape(-1)
     return flat[:: max(1, -(-flat.numel() // _SAMPLE))].clone().cpu()
+
+
+def plain(name: str) -> str:
+    """The name of a parameter or buffer without what torch.compile puts into it."""
+    return name.replace("_orig_mod.", "")
 
 
 def default_loss(output: Any) -> Any:
@@ -243,16 +232,6 @@ def _autocast(variant: Variant, device: Any) -> Callable[[], ContextManager[Any]
         return contextlib.nullcontext
     dtype = torch.bfloat16 if variant.precision.startswith("bf16") else torch.float16
     return lambda: torch.autocast(device.type, dtype=dtype)
-
-
-def _scaler(variant: Variant, device: Any) -> Any:
-    import torch
-
-    if variant.precision != "fp16-autocast" or device.type != "cuda":
-        return None
-    if hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler"):  # 2.3 on
-        return torch.amp.GradScaler("cuda")
-    return torch.cuda.amp.GradScaler()
 
 
 def _step_marker(variant: Variant, device: Any) -> Callable[[], Any]:

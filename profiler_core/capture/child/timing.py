@@ -36,6 +36,8 @@ class Clock:
     def round(self, step: Step, first: int, n_steps: int) -> Dict[str, Any]:
         """One round: wall time of all its steps, and each step's own time.
 
+        A step's `reset` is called between parts of the round, outside of what is timed.
+
         Returns:
             started_ns (epoch), wall_ns, and step_ns: between CUDA events on a GPU, by the host's
             clock on a CPU.
@@ -44,11 +46,18 @@ class Clock:
         was_enabled = gc.isenabled()
         gc.disable()  # as timeit does: a collection would hit one variant and not the other
         try:
-            return (
-                self._cuda_round(step, first, n_steps)
-                if self._is_cuda
-                else _cpu_round(step, first, n_steps)
-            )
+            most = step.reset_every or n_steps
+            parts = []
+            for start in range(first, first + n_steps, most):
+                step.refresh()
+                n = min(most, first + n_steps - start)
+                timed = self._cuda_round if self._is_cuda else _cpu_round
+                parts.append(timed(step, start, n))
+            return {
+                "started_ns": parts[0]["started_ns"],
+                "wall_ns": sum(part["wall_ns"] for part in parts),
+                "step_ns": [step_ns for part in parts for step_ns in part["step_ns"]],
+            }
         finally:
             if was_enabled:
                 gc.enable()
@@ -77,6 +86,7 @@ class Clock:
         started_ns, before = time.time_ns(), time.perf_counter_ns()
         while time.perf_counter_ns() - before < seconds * 1e9:
             for index in range(batch):
+                step.ready()
                 step(index)
             n_steps += batch
             self.synchronize()

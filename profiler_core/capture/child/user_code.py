@@ -1,21 +1,26 @@
 """The user's own `path/to/file.py:function` -> model and inputs, or a step callable.
 
-The function may take any of the keyword arguments batch_size, shape, training, seed, and whatever
-`--option` names; it returns (model, example_inputs), (model, example_inputs, loss) with
-loss(output), or a callable that makes one whole step.
+The function may take any of the keyword arguments batch_size, shape, training, seed, device,
+compile, and whatever `--option` names; it returns (model, example_inputs), (model, example_inputs,
+loss) with loss(output), a training loop or decoding (`protocols`), or a callable that makes one
+whole step, alone or as (step, model).
 """
 
 from __future__ import annotations
 
 import inspect
+from math import gcd
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Mapping
 
-from . import project
+from . import project, protocols
 from .failures import CannotRunError
 from .workloads import Built, Inputs, Request, label_of
 
-_RETURNS = "Return (model, example_inputs), (model, example_inputs, loss), or a step callable."
+_RETURNS = (
+    "Return (model, example_inputs), (model, example_inputs, loss), an object with the names of "
+    "Training or Decode, a step callable, or (step, model)."
+)
 
 
 def split(workload: str) -> List[str]:
@@ -28,16 +33,18 @@ def split(workload: str) -> List[str]:
     return [str(Path(path).absolute()), name]
 
 
-def build(request: Request) -> Built:
+def build(request: Request, compile_function: Callable[..., Any]) -> Built:
     """Import the file and call the function, once for each shape of the cycle."""
     path, name = split(request.workload)
     function = _load(path, name)
     if not request.shapes:
-        return _built(function, request, {})
-    parts = [_built(function, request, {"shape": shape}) for shape in request.shapes]
-    if any(part.step is not None for part in parts):
+        return _built(function, request, {}, compile_function)
+    parts = [
+        _built(function, request, {"shape": shape}, compile_function) for shape in request.shapes
+    ]
+    if any(part.step is not None or part.loop is not None for part in parts):
         raise CannotRunError(
-            "{} returns a step callable, which brings its own inputs.".format(name),
+            "{} returns a step or a loop, which brings its own inputs.".format(name),
             "Leave --shapes out, or return (model, example_inputs).",
         )
     return parts[0]._replace(
@@ -63,14 +70,41 @@ def _load(path: str, name: str) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
-def _built(function: Callable[..., Any], request: Request, shape_argument: Dict[str, Any]) -> Built:
-    offered: Dict[str, Any] = {"training": request.training, "seed": request.seed, **shape_argument}
+def _built(
+    function: Callable[..., Any],
+    request: Request,
+    shape_argument: Dict[str, Any],
+    compile_function: Callable[..., Any],
+) -> Built:
+    offered: Dict[str, Any] = {
+        "training": request.training, "seed": request.seed, "device": request.device,
+        **shape_argument,
+    }  # fmt: skip
     if request.batch_size is not None:
         offered["batch_size"] = request.batch_size
-    returned = function(
-        **_accepted(function, offered, request.options, required=list(shape_argument))
+    arguments = _accepted(function, offered, request.options, required=list(shape_argument))
+    # Only where it is named: **kwargs may go to a model, which knows no such argument.
+    compiles_itself = (
+        "compile" in inspect.signature(function).parameters and "compile" not in arguments
     )
+    if compiles_itself:
+        arguments["compile"] = compile_function
+    built = _understood(function(**arguments), request)
+    return built._replace(compiles_itself=compiles_itself)
+
+
+def _understood(returned: Any, request: Request) -> Built:
+    training = protocols.training_of(returned)
+    if training is not None:
+        return _training(training)
+    decode = protocols.decode_of(returned)
+    if decode is not None:
+        inputs = _as_inputs(decode.inputs)
+        label = label_of([*inputs[0], *inputs[1].values()])
+        return Built(decode.model, [inputs], [label], loop=decode)
     if isinstance(returned, tuple) and len(returned) in (2, 3) and callable(returned[0]):
+        if len(returned) == 2 and hasattr(returned[1], "named_parameters"):
+            return Built(returned[1], [((), {})], [""], step=returned[0])
         inputs = _as_inputs(returned[1])
         label = label_of([*inputs[0], *inputs[1].values()])
         return Built(returned[0], [inputs], [label], _as_loss(returned))
@@ -82,6 +116,28 @@ def _built(function: Callable[..., Any], request: Request, shape_argument: Dict[
         ),
         _RETURNS,
     )
+
+
+def _training(training: protocols.Training) -> Built:
+    """The loop with its batches, or with the first one where they are fetched step by step."""
+    batches = training.batches
+    if not isinstance(batches, (list, tuple)):
+        batches = [next(protocols.iterator_of(batches))]
+    sizes = [_label_of_batch(batch) for batch in batches]
+    n_cycle = len(batches) // gcd(len(batches), training.accumulate)
+    # Batches of one shape need no cycle: each step is as long as any other.
+    labels = [sizes[i * training.accumulate % len(sizes)] for i in range(n_cycle)]
+    return Built(
+        training.model,
+        [((batch,), {}) for batch in batches],
+        labels if len(set(sizes)) > 1 else sizes[:1],
+        loop=training._replace(batches=None if batches is training.batches else training.batches),
+    )
+
+
+def _label_of_batch(batch: Any) -> str:
+    call = _as_inputs(batch)
+    return label_of([*call[0], *call[1].values()])
 
 
 def _accepted(
@@ -121,8 +177,8 @@ def _typed(text: str, default: Any) -> Any:
 
 
 def _as_inputs(value: Any) -> Inputs:
-    if isinstance(value, dict):
-        return (), value
+    if isinstance(value, Mapping):
+        return (), dict(value)
     return (tuple(value) if isinstance(value, (tuple, list)) else (value,)), {}
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from functools import partial
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence
 
-from . import engines, installed
+from . import engines, installed, protocols, script_compile, targets, workloads
 from .failures import CannotRunError
-from .workloads import Built, Inputs
+from .workloads import Built, Inputs, Request
 
 _HALF = {"bf16": "bfloat16", "fp16": "float16"}
 _CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
@@ -27,12 +28,13 @@ class Variant(NamedTuple):
     precision: str
     channels_last: bool
     backend_options: Optional[Dict[str, Any]] = None
+    target: Sequence[str] = ()
 
     def eager(self) -> Variant:
         """The same precision and layout, not compiled."""
         return self._replace(
             compile=False, mode=None, backend=None, torchscript=False, dynamic=None,
-            fullgraph=False, backend_options=None,
+            fullgraph=False, backend_options=None, target=(),
         )  # fmt: skip
 
     @property
@@ -51,13 +53,23 @@ def variant_from(fields: Dict[str, Any]) -> Variant:
     return Variant(**{name: fields[name] for name in Variant._fields if name in fields})
 
 
+def build(request: Request, variant: Variant, device: Any) -> Built:
+    """Build the workload for the variant, with model and inputs where they belong."""
+    as_is = targets.AS_IS in variant.target
+    script_compile.obey(as_is or not request.as_is_beside)
+    itself = variant.compile and (as_is or not variant.target)
+    wrap = _own_compile(variant) if itself else script_compile.identity
+    built = workloads.build(request, wrap)
+    return place(built._replace(compiles_itself=built.compiles_itself and itself), variant, device)
+
+
 def place(built: Built, variant: Variant, device: Any) -> Built:
     """Model and inputs on the device, in the variant's weights' precision and memory layout."""
     import torch
 
     device = engines.device_for(variant.backend, device)
     dtype = getattr(torch, _HALF[variant.precision]) if variant.precision in _HALF else None
-    if built.step is not None:
+    if built.step is not None and built.model is None:
         if dtype is not None or variant.channels_last:
             raise CannotRunError(
                 "A step callable keeps its own weights and layout, which this variant changes.",
@@ -66,13 +78,14 @@ def place(built: Built, variant: Variant, device: Any) -> Built:
         return built
     layout = torch.channels_last if variant.channels_last else None
     model = built.model
-    if hasattr(model, "to"):
-        model = model.to(device=device, dtype=dtype) if dtype else model.to(device)
-        if layout is not None:
-            model = model.to(memory_format=layout)
-    return built._replace(
-        model=model, inputs=[_place_call(call, device, dtype, layout) for call in built.inputs]
-    )
+    for module in [model] if built.loop is None else protocols.modules_of(built.loop):
+        if hasattr(module, "to"):
+            moved = module.to(device=device, dtype=dtype) if dtype else module.to(device)
+            if layout is not None:
+                moved = moved.to(memory_format=layout)
+            model = moved if module is model else model
+    put = partial(_place_call, device=device, dtype=dtype, layout=layout)
+    return built._replace(model=model, inputs=[put(call) for call in built.inputs], moved=put)
 
 
 def apply_precision(variant: Variant) -> None:
@@ -115,12 +128,21 @@ def compiler(variant: Variant) -> Callable[[Any, Inputs], Any]:
     installed.check_backend(variant.backend)
     arguments = _arguments(variant)
 
-    def compile_it(target: Any, _: Inputs) -> Any:
-        import torch
+    return lambda target, _: script_compile.original()(target, **arguments)
 
-        return torch.compile(target, **arguments)
 
-    return compile_it
+def _own_compile(variant: Variant) -> Callable[..., Any]:
+    """torch.compile with the variant's arguments, which those of the call override."""
+    installed.check_backend(variant.backend)
+    arguments = _arguments(variant)
+
+    def compile_as_asked(target: Any = None, **more: Any) -> Any:
+        chosen = {**arguments, **more}
+        if "mode" in more:  # torch.compile takes one of the two
+            chosen.pop("options", None)
+        return script_compile.original()(target, **chosen)
+
+    return compile_as_asked
 
 
 def _arguments(variant: Variant) -> Dict[str, Any]:
@@ -174,6 +196,6 @@ def _place_value(value: Any, device: Any, dtype: Any, layout: Any) -> Any:
         return value
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
         return type(value)(_place_value(item, device, dtype, layout) for item in value)
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):  # also a BatchEncoding of transformers
         return {key: _place_value(item, device, dtype, layout) for key, item in value.items()}
     return value

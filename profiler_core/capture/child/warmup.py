@@ -73,6 +73,7 @@ def warm_up(
     limits: Limits,
     cycle: int = 1,
     progress: Callable[[int], Any] = int,
+    ready: Callable[[], Any] = int,
 ) -> WarmUp:
     """Run whole cycles of steps until they are steady or a ceiling is met.
 
@@ -83,10 +84,12 @@ def warm_up(
         limits: floor and ceilings; the floor wins over the time ceiling.
         cycle: length of the cycle of input shapes; steps are compared shape by shape.
         progress: told the number of steps after each cycle.
+        ready: called before each step, outside of its time.
     """
     watch = Watch(limits, cycle, clock_ns(), compilations())
     while True:
         for _ in range(cycle):
+            ready()
             before = clock_ns()
             step(len(watch.step_ns))
             watch.add(clock_ns() - before, clock_ns, compilations())

@@ -26,12 +26,19 @@ class Request(NamedTuple):
     options: Dict[str, str]
     training: bool
     seed: int
+    device: str = "cpu"
+    as_is_beside: bool = False  # a variant of the capture runs as the script compiles it
 
 
 class Built(NamedTuple):
     """A model with its inputs, one entry for each shape of the cycle, or a step callable.
 
-    loss takes (output, inputs) and gives a scalar; None: see `step.default_loss`.
+    inputs: of a training loop its batches, as the one argument of a call each.
+    loss: (output, inputs) -> a scalar; None: see `step.default_loss`.
+    step: a callable that makes one whole step; its model is None where nobody knows it.
+    loop: the user's own training loop or decoding (`protocols`).
+    moved: gives a batch that was fetched later the place and precision of the inputs.
+    compiles_itself: the function was handed torch.compile, and decides what it compiles.
     """
 
     model: Any
@@ -39,6 +46,9 @@ class Built(NamedTuple):
     labels: List[str]
     loss: Optional[Callable[[Any, Inputs], Any]] = None
     step: Optional[Callable[[], Any]] = None
+    loop: Any = None
+    moved: Callable[[Inputs], Inputs] = lambda call: call
+    compiles_itself: bool = False
     parallel: Optional[str] = None  # "ddp", "fsdp" or "tp": see `parallel.wrap`
 
 
@@ -55,13 +65,18 @@ def seed_everything(seed: int) -> None:
     numpy.random.seed(seed % 2**32)
 
 
-def build(request: Request) -> Built:
-    """Build the named workload, or load the user's function, under the seed."""
+def build(request: Request, compile_function: Callable[..., Any]) -> Built:
+    """Build the named workload, or load the user's function, under the seed.
+
+    Args:
+        request: what was asked for.
+        compile_function: what a user's function gets as its argument `compile`.
+    """
     seed_everything(request.seed)
     if ".py:" in request.workload or request.workload.endswith(".py"):
         from . import user_code
 
-        return user_code.build(request)
+        return user_code.build(request, compile_function)
     options = Options(request)
     builder = _BUILDERS.get(request.workload)
     built = builder(request, options) if builder else _torchvision(request, options)

@@ -25,7 +25,9 @@ Dynamic = Literal["Automatic", "Dynamic", "Static"]
 _T = TypeVar("_T")
 _OPTIONS = declared(CaptureSpec)
 # Fields of the form that are read as those of the spec are declared.
-_PLAIN = ("device", "python", "directory", "batch_size", "shapes", "options", "name")
+_PLAIN = (
+    "compile_target", "device", "python", "directory", "batch_size", "shapes", "options", "name",
+)  # fmt: skip
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DYNAMIC: tuple[Dynamic, ...] = get_args(Dynamic)
@@ -50,6 +52,7 @@ class Answers:
     training: bool = False
     batch_size: int | None = None
     shapes: str = ""
+    compile_target: str = ""
     options: str = ""  # one KEY=VALUE on each line
     device: str = "auto"
     python: str = ""
@@ -101,7 +104,8 @@ def check(answers: Answers) -> Checked:
             **read,
         )
     except BadOption as problem:
-        return Checked(None, {"shapes" if problem.option == "shapes" else "measuring": problem})
+        at = problem.option if problem.option in ("shapes", "compile_target") else "measuring"
+        return Checked(None, {at: problem})
     try:
         points_of(spec)
     except BadInput as problem:

@@ -38,7 +38,9 @@ _TORCHVISION = (
     "regnet_y_400mf",
 )
 _CHIPS = ("eager", *MODES)
-_FURTHER = ("torchscript", *COMMON_BACKENDS)
+_FURTHER = (*(base for base in BASES if base not in _CHIPS), *COMMON_BACKENDS)
+
+_PLAIN_FIELDS = ("compile_target", "directory", "name", "options")
 
 # What each word does.
 _BASE_HELP = (
@@ -111,6 +113,7 @@ def capture_form(machine: Machine | None) -> Checked:
         ("python", python_problem),
         ("workload", workload_problem),
         ("bases", bases_problem),
+        ("compile_target", options_problem),
         ("shapes", shapes_problem),
         ("sweep", sweep_problem),
         ("options", options_problem),
@@ -278,7 +281,7 @@ def _more(machine: Machine | None) -> tuple[dict[str, Any], dict[str, Any]]:
                 help=OPTIONS["device"].sentence,
                 persist_state="session",
             ),
-            **{name: option_field(name) for name in ("directory", "name", "options")},
+            **{name: option_field(name) for name in _PLAIN_FIELDS},
         }
     with right:
         measuring = choose_measuring(machine)

@@ -1,0 +1,258 @@
+"""A whole training step: forward, loss, backward, optimizer, and what the user's own loop adds.
+
+Only the forward is compiled, unless the target says otherwise: the backward pass is compiled with
+it by AOTAutograd, and the optimizer's step stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+
+from . import targets
+from .failures import CannotRunError
+from .protocols import Training, iterator_of
+from .step import GRADIENT_OF, UPDATE_OF, Named, Step, default_loss, flatten, plain, sample
+from .variants import Variant
+from .workloads import Built, Inputs
+
+_LEAST_MOVE = 1e-4  # fp32 rounds a parameter by 6e-8 of its size
+
+
+class TrainingStep(Step):
+    """One step of the optimizer, over `accumulate` batches."""
+
+    kind = "loss and gradients"
+    trains = True
+    _takes = (targets.LOSS, targets.OPTIMIZER)
+
+    def refresh(self) -> None:
+        """Call the user's own `reset`."""
+        super().refresh()
+        if self._loop.reset is not None:
+            self._loop.reset()
+
+    def answer(self, shape: int) -> Named:
+        """Loss, output and gradients of one batch, without a step of the optimizer."""
+        self._zero_gradients()
+        output, loss = self._forward_backward(self._inputs[self._first_batch(shape)], scale=False)
+        tensors = [("loss", loss.detach().clone().cpu())]
+        # A loss may not tell: a mean square is blind to the sign of what it is of.
+        tensors += [("output {}".format(n), sample(t)) for n, t in enumerate(flatten(output))]
+        for name, parameter in self._model.named_parameters():
+            if parameter.grad is not None:
+                gradient = parameter.grad.detach().clone().cpu()
+                tensors.append((GRADIENT_OF + plain(name), gradient))
+        self._zero_gradients()
+        return tensors
+
+    def updates(self, n_steps: int, names: Optional[List[str]]) -> Named:
+        """What `n_steps` whole training steps add to the parameters, on the host.
+
+        Of a large parameter a sample, evenly spread. Empty where parameters are kept in 16 bits or
+        the loss is scaled: an update may be less than their rounding unit then, or be skipped.
+
+        Args:
+            n_steps: how many.
+            names: of the parameters; None: those that move by more than _LEAST_MOVE of their size,
+                of which `moving` has the names afterwards. What moves less is lost in rounding.
+        """
+        import torch
+
+        self.moving: List[str] = []
+        if self._scaler is not None:
+            return []
+        wide = (torch.float32, torch.float64)
+        parameters = {
+            plain(name): parameter
+            for name, parameter in self._model.named_parameters()
+            if parameter.requires_grad and (names is None or plain(name) in names)
+        }
+        if any(parameter.dtype not in wide for parameter in parameters.values()):
+            return []
+        before = {name: sample(parameter) for name, parameter in parameters.items()}
+        for index in range(n_steps):
+            self(index)
+        updates = {name: sample(parameter) - before[name] for name, parameter in parameters.items()}
+        self.moving = [
+            name
+            for name, update in updates.items()
+            if names is not None or bool(update.norm() > _LEAST_MOVE * before[name].norm())
+        ]
+        return [
+            ("{}{} by {} steps".format(UPDATE_OF, name, n_steps), updates[name])
+            for name in self.moving
+        ]
+
+    def _prepare(self, built: Built) -> None:
+        if hasattr(built.model, "train"):
+            built.model.train(True)
+        self._loop = built.loop or Training(built.model, None)
+        self.batches_per_step = self._loop.accumulate
+        self._own_loss = built.loss
+        self._moved = built.moved
+        self._fetched: Optional[Iterator[Any]] = None
+        self._scaler = _scaler(self._variant, self._device)
+        self._parameters = self._trainable()
+        # A CUDA graph's gradients are overwritten by its next replay: let each be added to memory
+        # of its own where several batches make a step.
+        self._keeps_gradients = self._variant.uses_cuda_graphs and self._loop.accumulate > 1
+        self._compile(built)
+        self._optimizer, self._scheduler = self._made_optimizer()
+
+    def _compile(self, built: Built) -> None:
+        self._callable = built.model
+        self._loss_of = self._forward_and_loss
+        if not self._is_compiled:
+            return
+        if self.target.where == targets.LOSS:
+            self._loss_of = self._wrap(self._only_loss, _NO_CALL)
+        elif self.target.modules or self._loop.training_step is not None:
+            targets.compile_where_it_stands(self.target, built.model, self._wrap)
+        elif self.target.where == targets.WHOLE:
+            self._callable = self._wrap(built.model, self._call(built.inputs[0]))
+
+    def _made_optimizer(self) -> Tuple[Any, Any]:
+        import torch
+
+        optimizer = self._loop.optimizer
+        if optimizer is None:
+            optimizer = torch.optim.SGD(self._parameters, lr=1e-3, momentum=0.9)
+        elif not hasattr(optimizer, "step"):
+            optimizer = optimizer(self._parameters)
+        scheduler = self._loop.scheduler
+        if scheduler is not None and not hasattr(scheduler, "step"):
+            scheduler = scheduler(optimizer)
+        if self.target.optimizer and self._is_compiled:
+            optimizer.step = self._wrap(optimizer.step, _NO_CALL)  # after: a scheduler wraps it too
+        return optimizer, scheduler
+
+    def _trainable(self) -> List[Any]:
+        parameters = getattr(self._model, "parameters", None)
+        trainable = [p for p in parameters() if p.requires_grad] if parameters else []
+        if not trainable:
+            raise CannotRunError(
+                "The model has no parameters to train.", "Leave --training out, or return a model."
+            )
+        return trainable
+
+    def _run(self, index: int) -> Any:
+        # The gradients of the last step may lie in a CUDA graph's memory: let go of them before
+        # the next step is marked.
+        self._zero_gradients()
+        first, loss = self._first_batch(index), None
+        for number in range(self._loop.accumulate):
+            _, loss = self._forward_backward(self._batch(first + number), scale=True)
+        self._clip()
+        if self._scaler is None:
+            self._optimizer.step()
+        else:
+            self._scaler.step(self._optimizer)
+            self._scaler.update()
+        if self._scheduler is not None:
+            self._scheduler.step()
+        for after in (self._loop.after_step, _update_of(self._loop.ema)):
+            if after is not None:
+                after(self._model)
+        return loss
+
+    def _first_batch(self, index: int) -> int:
+        return index * self._loop.accumulate % len(self._inputs)
+
+    def _batch(self, number: int) -> Inputs:
+        """A batch of the list, or the next one of the iterator, which starts over at its end."""
+        batches = self._loop.batches
+        if batches is None:
+            return self._inputs[number % len(self._inputs)]
+        for _ in range(2):
+            if self._fetched is None:
+                self._fetched = iterator_of(batches)
+            batch = next(self._fetched, _END)
+            if batch is not _END:
+                return self._moved(((batch,), {}))
+            self._fetched = None
+        raise CannotRunError("batches gives no batch.", "Let it give at least one.")
+
+    def _zero_gradients(self) -> None:
+        import torch
+
+        self._optimizer.zero_grad(set_to_none=not self._keeps_gradients)
+        if self._keeps_gradients:
+            for parameter in self._parameters:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+
+    def _clip(self) -> None:
+        import torch
+
+        if self._loop.clip is None:
+            return
+        if self._scaler is not None:
+            self._scaler.unscale_(self._optimizer)
+        if callable(self._loop.clip):
+            self._loop.clip(self._parameters)
+        else:
+            torch.nn.utils.clip_grad_norm_(self._parameters, self._loop.clip)
+
+    def _forward_backward(self, call: Inputs, scale: bool) -> Tuple[Any, Any]:
+        """The model's output, if there is one, and its loss, with gradients on the parameters."""
+        self._mark()
+        with self._autocast():
+            output, loss = self._loss_of(call)
+        share = loss / self._loop.accumulate if self._loop.accumulate > 1 else loss
+        if scale and self._scaler is not None:
+            self._scaler.scale(share).backward()
+        else:
+            share.backward()
+        return output, loss
+
+    def _only_loss(self, call: Inputs) -> Tuple[Any, Any]:
+        """Forward and loss as one graph is compiled: an output that left it would be written."""
+        return None, self._forward_and_loss(call)[1]
+
+    def _forward_and_loss(self, call: Inputs) -> Tuple[Any, Any]:
+        if self._loop.training_step is not None:
+            answer = self._loop.training_step(call[0][0])
+            # Lightning's may return {"loss": …}.
+            return None, answer["loss"] if isinstance(answer, Mapping) else answer
+        args, kwargs = self._call(call)
+        output = self._callable(*args, **kwargs)
+        if self._own_loss is not None:
+            return output, self._own_loss(output, call)
+        if not self._is_users_own:
+            return output, default_loss(output)
+        if self._loop.loss is not None:
+            return output, self._loop.loss(output, call[0][0])
+        loss = getattr(output, "loss", None)
+        return output, default_loss(output) if loss is None else loss
+
+    def _call(self, call: Inputs) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+        """What the model is called with, of a batch."""
+        if not self._is_users_own:
+            return call
+        batch = call[0][0]
+        if self._loop.inputs is not None:
+            batch = self._loop.inputs(batch)
+            if isinstance(batch, (tuple, list)):
+                return tuple(batch), {}
+        if isinstance(batch, Mapping):
+            return (), dict(batch)
+        return (batch[0] if isinstance(batch, (tuple, list)) else batch,), {}
+
+
+_END = object()
+_NO_CALL: Inputs = ((), {})
+
+
+def _update_of(ema: Any) -> Any:
+    """The method by which an average of the weights follows: torch's, or timm's."""
+    return getattr(ema, "update_parameters", None) or getattr(ema, "update", None)
+
+
+def _scaler(variant: Variant, device: Any) -> Any:
+    import torch
+
+    if variant.precision != "fp16-autocast" or device.type != "cuda":
+        return None
+    if hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler"):  # 2.3 on
+        return torch.amp.GradScaler("cuda")
+    return torch.cuda.amp.GradScaler()
