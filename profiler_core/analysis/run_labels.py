@@ -104,10 +104,7 @@ def run_labels(runs: Sequence[Labelled]) -> tuple[str, ...]:
 
 def _longer_and_longer(runs: Sequence[Labelled]) -> Iterator[Sequence[str]]:
     records = [run.record for run in runs]
-    variants = short_variants([_plain_variant(run.record) or run.variant for run in runs])
-    if max(map(len, variants), default=0) > _LONG_LABEL:
-        variants = telling_parts(variants)
-    variants = tuple(starmap(_with_compiled, zip(variants, records, strict=True)))
+    variants = _distinct_variants(runs)
     workloads = {record.workload for record in records}
     # A variant's name alone would hide that two runs are of different workloads.
     if len(workloads) == 1 or "" in workloads:
@@ -123,6 +120,14 @@ def _longer_and_longer(runs: Sequence[Labelled]) -> Iterator[Sequence[str]]:
         yield _joined("/", folders, [run.path.name for run in runs])
     moments = [minute(record.created_at) if record.created_at else "" for record in records]
     yield _joined(" · ", moments, variants)
+
+
+def _distinct_variants(runs: Sequence[Labelled]) -> tuple[str, ...]:
+    """The variants without what all of them share, each with what of the model it compiled."""
+    variants = short_variants([_plain_variant(run.record) or run.variant for run in runs])
+    if max(map(len, variants), default=0) > _LONG_LABEL:
+        variants = telling_parts(variants)
+    return tuple(starmap(_with_compiled, zip(variants, [run.record for run in runs], strict=True)))
 
 
 def _joined(separator: str, first: Sequence[str], second: Sequence[str]) -> list[str]:
