@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from profiler_core.analysis.categories import category_of_kernel
 from profiler_core.analysis.ledger.exchange import exchange_of
@@ -17,10 +18,12 @@ from profiler_core.analysis.ledger.operators import (
 )
 from profiler_core.analysis.ledger.ownership import Ownership
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
+from profiler_core.analysis.ledger.split_reductions import first_halves
 from profiler_core.analysis.ledger.work_units import HostStep, Unit
 
 # The operator that a library kernel of this category computes.
 _BY_CATEGORY = {"gemm": "matmul", "conv": "convolution", "attention": "attention"}
+_INTEGERS = ("long int", "int")  # as the trace names the types of an index
 _COPY = frozenset(("clone",))  # what a view is that starts a kernel
 
 
@@ -137,6 +140,7 @@ def program(
         placed = [entry for entry in placed if entry[3].units or entry[3].node]
     segments = _segments(placed)
     for segment in segments:
+        _join_halves(segment, layout.ties)
         _mark_fresh(segment.items)
     busy = [(number, unit) for number, unit in enumerate(step.units) if unit.events]
     return Program(
@@ -171,6 +175,16 @@ def _is_zero_tangent(unit: Unit) -> bool:
         and unit.backward == "CompiledFunctionBackward"
         and unit.common in ("zeros", "zero", "fill")
     )
+
+
+def _join_halves(segment: Segment, ties: list[tuple[int, int]]) -> None:
+    """Second halves of split reductions belong to the first ones: they are no items."""
+    firsts = first_halves(segment.items)
+    ties.extend(
+        (segment.items[first].units[0], segment.items[second].units[0])
+        for second, first in firsts.items()
+    )
+    segment.items = [item for number, item in enumerate(segment.items) if number not in firsts]
 
 
 def _mark_fresh(items: Sequence[Item]) -> None:
@@ -239,6 +253,11 @@ def _unit_item(step: HostStep, number: int, kernel_names: Mapping[int, str]) -> 
         units=(number,) if unit.events else (),
         shapes=shapes,
         dtypes=unit.dtypes,
+        index_sizes=frozenset(
+            prod(shape)
+            for shape, dtype in zip(unit.shapes, unit.dtypes, strict=False)
+            if shape is not None and dtype in _INTEGERS
+        ),
         layouts=frozenset(
             layout for event in unit.events if (layout := layout_of(kernel_names[event]))
         )

@@ -37,6 +37,7 @@ class Item:
     labels: frozenset[str] = frozenset()  # source lines "file:line"; empty: not known
     shapes: tuple[Shape, ...] = ()
     dtypes: tuple[str, ...] = ()  # of an operator's arguments, as the trace names them
+    index_sizes: frozenset[int] = frozenset()  # elements of its integer tensors: rows to take
     node: str = ""  # name in its graph; "" for an eager operator
     unit: int | None = None  # of an eager operator, busy or not
     run: int | None = None

@@ -11,7 +11,7 @@ from profiler_core.analysis.ledger.program import Item, Phase
 VIEW = 2
 ONLY_THE_LINE = 3
 OTHER_LIBRARY = 3
-MISSHAPEN = 1  # the name has the operator, but no tensor of its size
+MISSHAPEN = 1  # the name has the operator, but no tensor of its size, or of its index's
 NAMED_IN_KERNEL = 4
 NEWLY_NAMED = 2  # and no generated kernel just before has it in its name
 OF_ITS_SIZE = 2  # and a tensor as large as the operator's
@@ -68,7 +68,7 @@ def _worth_of_names(a: Item, b: Item) -> int:
         return 0
     sizes = {prod(shape) for shape in name.shapes}
     size = max((prod(shape) for shape in plain.shapes), default=0)
-    if sizes and size and size not in sizes:
+    if sizes and size and not {size, *plain.index_sizes} <= sizes:
         return MISSHAPEN
     of_its_size = OF_ITS_SIZE if sizes and size else 0
     return NAMED_IN_KERNEL + of_its_size + (NEWLY_NAMED if plain.op in name.fresh else 0)
