@@ -8,7 +8,7 @@ other.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import prod
 
@@ -27,6 +27,8 @@ _SIZED_BY = {
     "attention": 3,  # query, key, value
     "attention_backward": 4,  # gradient, query, key, value
 }
+
+_WRITING = frozenset(("clone",))  # `copy_` in a kernel's name: the result goes into an argument
 
 _NEAR = 8  # pairs: what moved across more than these moved for a reason of its own
 
@@ -152,6 +154,43 @@ def parts_by_name(
     return sorted(pairs)
 
 
+def kernels_by_size(
+    a: Sequence[Item], b: Sequence[Item], taken: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Generated kernels of a single operator with the operators of their size: the n-th is the n-th.
+
+    The casts of all gradients to the parameters' type, or the counters of all batch norms, come
+    where the scheduler puts them: together, at the end. Only where no other kernel names the
+    operator at that size, and both sides have equally many.
+
+    Args:
+        a: items of the baseline.
+        b: of the candidate.
+        taken: what faces each other already.
+    """
+    pairs: list[tuple[int, int]] = []
+    for way in both_ways(a, b, taken):
+        tied, others_tied = {own for own, _ in way.facing}, {other for _, other in way.facing}
+        kernels: dict[Hashable, list[int]] = defaultdict(list)
+        fused: set[Hashable] = set()
+        for number, item in enumerate(way.others):
+            if item.by_kernel_name and item.size is not None and number not in others_tied:
+                named = item.inner - _WRITING if len(item.inner) > 1 else item.inner
+                if len(named) == 1:
+                    kernels[(*named, item.size, item.dtypes[:1])].append(number)
+                else:
+                    sizes = {prod(shape) for shape in item.shapes}
+                    fused.update((op, size) for op in named for size in sizes)
+        operators: dict[Hashable, list[int]] = defaultdict(list)
+        for number, item in enumerate(way.items):
+            if item.units and not item.by_kernel_name and number not in tied:
+                operators[item.op, item.size, item.dtypes[:1]].append(number)
+        for key, numbers in kernels.items():
+            if len(numbers) == len(operators.get(key, ())) and key[:2] not in fused:
+                pairs.extend(map(way.pair, operators[key], numbers))
+    return sorted(pairs)
+
+
 def _copies_before(items: Sequence[Item], number: int) -> Iterator[int]:
     """Generated kernels that only arrange memory for the item of this number."""
     for before in range(number - 1, -1, -1):
@@ -206,6 +245,19 @@ def rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         chain.append(pairs[number])
         number = before[number]
     return chain[::-1]
+
+
+def between(
+    frame: Sequence[tuple[int, int]], pairs: Iterable[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The frame, rising in both, with those of the pairs that cross none of it nor each other."""
+    wider = list(frame)
+    for i, j in pairs:
+        at = bisect_left(wider, (i, j))
+        before = wider[at - 1] if at else (-1, -1)
+        if before[0] < i and before[1] < j and (at == len(wider) or wider[at][1] > j):
+            wider.insert(at, (i, j))
+    return wider
 
 
 def _by_size(items: Sequence[Item]) -> dict[Hashable, list[int]]:

@@ -16,7 +16,9 @@ import numpy as np
 from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.alignment import align_codes, alternatives
 from profiler_core.analysis.ledger.anchors import (
+    between,
     in_doubt,
+    kernels_by_size,
     pairs_by_size,
     parts_by_name,
     parts_by_size,
@@ -161,9 +163,11 @@ def _frame(
     for (i, j), (k, m) in in_doubt(a, pairs):
         doubt(match, a[i], b[j], ([a[k]], [b[m]]))
         doubt(match, a[k], b[m], ([a[i]], [b[j]]))
-    ends = {i for i, _ in frame}, {j for _, j in frame}
     named = parts_by_name(a, b, [*pairs, *parts])
-    crossing = sorted({*pairs, *parts, *named}.difference(frame))
+    alone = kernels_by_size(a, b, [*pairs, *parts, *named])
+    frame = between(frame, alone)
+    ends = {i for i, _ in frame}, {j for _, j in frame}
+    crossing = sorted({*pairs, *parts, *named, *alone}.difference(frame))
     for i, j in crossing:
         evidence = _evidence(a[i], b[j])
         tie_items(

@@ -7,6 +7,7 @@ them are one sequence, and any two runs can be aligned.
 """
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Literal
 
 from profiler_core.analysis.ledger.extents import Extent, Shape
@@ -55,6 +56,13 @@ class Item:
     def is_anchor(self) -> bool:
         """Does a library compute it, whatever the compiler does around it?"""
         return self.op in ANCHORS
+
+    @property
+    def size(self) -> int | None:
+        """Elements of its largest tensor; None where the trace has no arguments."""
+        if not self.shapes and not self.dtypes:
+            return None
+        return max(map(prod, self.shapes), default=1)
 
     @property
     def only_copies(self) -> bool:

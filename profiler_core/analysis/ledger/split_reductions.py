@@ -7,6 +7,7 @@ in the program has, such as 128 x 157 for 157 chunks.
 """
 
 from collections.abc import Sequence
+from itertools import dropwhile
 from math import prod
 
 from profiler_core.analysis.ledger.extents import Shape
@@ -36,12 +37,15 @@ def first_halves(items: Sequence[Item]) -> dict[int, int]:
 
 
 def _chunks(item: Item) -> Shape | None:
-    """What a second half is handed alone: one dimension more than all that it writes."""
-    if not item.by_kernel_name or not item.op.startswith(_REDUCTIONS) or len(item.shapes) < 2:
+    """What a second half is handed, once or for several sums: one axis more than its results."""
+    if not item.by_kernel_name or not item.op.startswith(_REDUCTIONS) or not item.shapes:
         return None
-    given, *results = item.shapes
+    given = item.shapes[0]
+    results = list(dropwhile(lambda shape: shape == given, item.shapes))
     sizes = {prod(given[:axis] + given[axis + 1 :]) for axis in range(len(given))}
-    return given if len(given) > 1 and all(prod(shape) in sizes for shape in results) else None
+    # A result without axes has no shape in the trace.
+    written = {prod(shape) for shape in results} or {1}
+    return given if written <= sizes else None
 
 
 def _writes(item: Item, chunks: Shape) -> bool:
