@@ -8,16 +8,14 @@ other.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
-from profiler_core.analysis.ledger.extents import Extent
 from profiler_core.analysis.ledger.moved import both_ways
-from profiler_core.analysis.ledger.operators import SOFTMAX
 from profiler_core.analysis.ledger.program import Item
 
 # Tensors that say how large an operator is: what comes behind them is optional or a result.
@@ -55,13 +53,16 @@ def in_doubt(
 
     To exchange two of one size would cross each other once, and twice each pair between them. Where
     the compiler is seen to have moved a pair across as many others as that, the order decides
-    nothing: products of one size for query, key and value are an example.
+    nothing: products of one size for query, key and value are an example. Nor does it where pairs
+    cross within a run of gradients that layers of one size may all have asked for: they change
+    places two by two.
 
     Args:
         items: of the baseline.
         pairs: of equal sizes, in order of i.
     """
     crossed = _crossed(pairs)
+    shuffled = _shuffled_runs(items, pairs)
     by_size: dict[Hashable, list[int]] = defaultdict(list)
     for number, (i, _) in enumerate(pairs):
         by_size[size_of(items[i])].append(number)
@@ -72,9 +73,38 @@ def in_doubt(
                 continue
             first, last = sorted((pairs[number][1], pairs[following][1]))
             between = sum(first < pairs[n][1] < last for n in range(number + 1, following))
-            if crossed[number : following + 1].max() >= 1 + 2 * between:
+            of_one_run = number in shuffled and shuffled[number] == shuffled.get(following)
+            if of_one_run or crossed[number : following + 1].max() >= 1 + 2 * between:
                 doubtful.append((pairs[number], pairs[following]))
     return doubtful
+
+
+def _shuffled_runs(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Number of a pair -> its run, in runs of products of one linear layer's size that cross.
+
+    Of a layer with `rows`, `in` and `out` the product and both gradients have these extents in
+    some order. That both gradients of one layer change places is no doubt: only that those of one
+    stand beyond those of the next.
+    """
+    runs: list[list[int]] = []
+    previous: Hashable = None
+    for number, (i, _) in enumerate(pairs):
+        extent = items[i].extent
+        family = tuple(sorted(extent)) if extent is not None and extent[0] == 1 else None
+        if family is None or family != previous:
+            runs.append([])
+        runs[-1].append(number)
+        previous = family
+    shuffled: dict[int, int] = {}
+    for run, numbers in enumerate(runs):
+        by_extent: dict[Hashable, list[int]] = defaultdict(list)
+        for number in numbers:
+            i, j = pairs[number]
+            by_extent[items[i].extent].append(j)
+        layers = list(zip(*by_extent.values(), strict=False))
+        if any(max(layer) > min(following) for layer, following in pairwise(layers)):
+            shuffled.update(dict.fromkeys(numbers, run))
+    return shuffled
 
 
 def _crossed(pairs: Sequence[tuple[int, int]]) -> npt.NDArray[np.int64]:
@@ -91,73 +121,10 @@ def _crossed(pairs: Sequence[tuple[int, int]]) -> npt.NDArray[np.int64]:
     return crossed
 
 
-def parts_by_size(
-    a: Sequence[Item], b: Sequence[Item], taken: Sequence[tuple[int, int]]
-) -> list[tuple[int, int]]:
-    """Attention of one side with the products that the other side computes in its place.
-
-    Args:
-        a: items of the baseline.
-        b: of the candidate.
-        taken: what faces each other already.
-    """
-    pairs: list[tuple[int, int]] = []
-    for way in both_ways(a, b, taken):
-        tied, others_tied = {own for own, _ in way.facing}, {other for _, other in way.facing}
-        products: dict[Extent, list[int]] = defaultdict(list)
-        for number, item in enumerate(way.others):
-            if item.extent is not None and item.units and number not in others_tied:
-                products[item.extent].append(number)
-        attentions: dict[Extent, list[int]] = defaultdict(list)
-        for number, item in enumerate(way.items):
-            if item.units and number not in tied:
-                for extent in products_of(item):
-                    attentions[extent].append(number)
-        for extent, numbers in attentions.items():
-            if len(numbers) == len(products[extent]):
-                pairs.extend(map(way.pair, numbers, products[extent]))
-    return sorted(pairs)
-
-
-def parts_by_name(
-    a: Sequence[Item], b: Sequence[Item], taken: Sequence[tuple[int, int]]
-) -> list[tuple[int, int]]:
-    """Attention with the other side's softmax kernels, and the replayed products beside these.
-
-    Two products and a softmax stand around other products, such as that of the values, so their
-    place says little; but each attention has one softmax. Beside it, a product whose factors lie as
-    in no product of the program is attention's: a linear layer's weight is handed over transposed.
-
-    Args:
-        a: items of the baseline.
-        b: of the candidate.
-        taken: what faces each other already.
-    """
-    pairs: list[tuple[int, int]] = []
-    for way in both_ways(a, b, taken):
-        tied, others_tied = {own for own, _ in way.facing}, {other for _, other in way.facing}
-        parts = way.others
-        attentions = [n for n, x in enumerate(way.items) if x.op == "attention" and x.units]
-        named = [n for n, y in enumerate(parts) if y.by_kernel_name and y.inner & SOFTMAX]
-        if tied.intersection(attentions) or len(attentions) != len(named):
-            continue
-        layouts = frozenset[str]().union(*(x.layouts for x in way.items))
-        for attention, softmax in zip(attentions, named, strict=True):
-            facing = [softmax]
-            for near in (range(softmax - 1, -1, -1), range(softmax + 1, len(parts))):
-                products = [
-                    n for n in near[:_NEAR] if parts[n].op == "matmul" and n not in others_tied
-                ]
-                for product in [n for n in products if _is_foreign(parts[n], layouts)][:1]:
-                    facing += [product, *_copies_before(parts, product)]
-            pairs.extend(way.pair(attention, n) for n in facing)
-    return sorted(pairs)
-
-
 def kernels_by_size(
     a: Sequence[Item], b: Sequence[Item], taken: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Generated kernels of a single operator with the operators of their size: the n-th is the n-th.
+    """Generated kernels of one operator with the operators of their size: the n-th is the n-th.
 
     The casts of all gradients to the parameters' type, or the counters of all batch norms, come
     where the scheduler puts them: together, at the end. Only where no other kernel names the
@@ -189,41 +156,6 @@ def kernels_by_size(
             if len(numbers) == len(operators.get(key, ())) and key[:2] not in fused:
                 pairs.extend(map(way.pair, operators[key], numbers))
     return sorted(pairs)
-
-
-def _copies_before(items: Sequence[Item], number: int) -> Iterator[int]:
-    """Generated kernels that only arrange memory for the item of this number."""
-    for before in range(number - 1, -1, -1):
-        if not items[before].only_copies:
-            return
-        yield before
-
-
-def _is_foreign(product: Item, layouts: frozenset[str]) -> bool:
-    return bool(product.library_kernel and product.layouts and layouts) and not (
-        product.layouts & layouts
-    )
-
-
-def products_of(item: Item) -> list[Extent]:
-    """Extents of the products that an attention is made of; of its backward, the gradients' too."""
-    shapes = item.shapes[1:4] if item.op == "attention_backward" else item.shapes[:3]
-    if item.op not in ("attention", "attention_backward") or len(shapes) < 3:
-        return []
-    query, key, value = shapes
-    if min(map(len, shapes)) < 3:
-        return []
-    batch = prod(query[:-2])
-    rows, columns = query[-2], key[-2]
-    extents = [(batch, rows, columns, query[-1]), (batch, rows, value[-1], columns)]
-    if item.op == "attention_backward":
-        extents = [
-            (batch, rows, columns, value[-1]),
-            (batch, columns, value[-1], rows),
-            (batch, rows, query[-1], columns),
-            (batch, columns, query[-1], rows),
-        ]
-    return extents
 
 
 def rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -20,10 +20,9 @@ from profiler_core.analysis.ledger.anchors import (
     in_doubt,
     kernels_by_size,
     pairs_by_size,
-    parts_by_name,
-    parts_by_size,
     rising,
 )
+from profiler_core.analysis.ledger.attention_parts import parts_by_name, parts_by_size
 from profiler_core.analysis.ledger.filling import fill
 from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.match import (

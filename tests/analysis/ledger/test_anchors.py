@@ -2,10 +2,9 @@
 
 from profiler_core.analysis.ledger.anchors import (
     pairs_by_size,
-    parts_by_size,
-    products_of,
     rising,
 )
+from profiler_core.analysis.ledger.attention_parts import parts_by_size, products_of
 from profiler_core.analysis.ledger.extents import product_extent
 from profiler_core.analysis.ledger.program import Item
 
