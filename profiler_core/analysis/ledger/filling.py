@@ -14,7 +14,7 @@ from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.match import doubt
 from profiler_core.analysis.ledger.operators import KERNEL_FREE
 from profiler_core.analysis.ledger.program import Item
-from profiler_core.analysis.ledger.worth import worth
+from profiler_core.analysis.ledger.worth import worth, worth_of_names
 
 # cuDNN's parts of a convolution by FFT or Winograd; the product among them is of complex numbers.
 _OF_CONVOLUTION = re.compile(r"fft|flip_filter|gemm_cf32|winograd|cudnn|reduced_divisor", re.I)
@@ -114,7 +114,8 @@ def names_candidate(gap: Gap) -> None:
 
 
 def _named(operator: Item, kernel: Item) -> bool:
-    return operator.op in kernel.inner or bool(operator.inner & kernel.inner)
+    named = operator.op in kernel.inner or bool(operator.inner & kernel.inner)
+    return named and worth_of_names(operator, kernel) > 0
 
 
 def copy_for_what_follows(gap: Gap) -> None:

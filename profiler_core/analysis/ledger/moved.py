@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.ledger.match import Evidence, Labels, Match, label_items, tie_items
 from profiler_core.analysis.ledger.program import Item
+from profiler_core.analysis.ledger.worth import NAMED_IN_KERNEL, worth_of_names
 
 _REACH_LINES = 400  # nodes to look ahead and back for one source line in a backward
 _REACH = 8  # items to look ahead and back for a kernel's name
@@ -131,14 +132,19 @@ class Way:
         return whole if whole is not None and whole.units else None
 
     def named_near(self, item: Item, at: int) -> Item | None:
-        """The nearest that names it, or that it names."""
+        """The nearest that names it, or that it names; only then one of another size."""
         centre = self.centre(at)
         near = sorted(
             range(max(0, centre - _REACH), min(len(self.others), centre + _REACH)),
             key=lambda number: (abs(number - centre), -number),
         )
-        others = (self.others[number] for number in near)
-        return next((o for o in others if o.units and not o.is_anchor and _named_in(item, o)), None)
+        others = [self.others[number] for number in near]
+        named = [o for o in others if o.units and not o.is_anchor and _named_in(item, o)]
+        return max(
+            named,
+            key=lambda other: min(worth_of_names(item, other), NAMED_IN_KERNEL),
+            default=None,
+        )
 
     def tie(
         self, match: Match, item: Item, other: Item, evidence: Evidence, labels: Labels | None
@@ -163,7 +169,4 @@ def _done(match: Match, side: int) -> set[int]:
 
 
 def _named_in(x: Item, y: Item) -> bool:
-    if x.by_kernel_name and y.by_kernel_name:
-        return 2 * len(x.inner & y.inner) >= min(len(x.inner), len(y.inner)) > 0
-    name, plain = (x, y) if x.by_kernel_name else (y, x)
-    return name.by_kernel_name and (plain.op in name.inner or bool(plain.inner & name.inner))
+    return (x.by_kernel_name or y.by_kernel_name) and worth_of_names(x, y) > 0

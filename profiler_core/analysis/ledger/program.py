@@ -59,8 +59,8 @@ class Item:
 
     @property
     def size(self) -> int | None:
-        """Elements of its largest tensor; None where the trace has no arguments."""
-        if not self.shapes and not self.dtypes:
+        """Elements of its largest tensor; None where the trace does not have all arguments."""
+        if not self.dtypes or any(dtype.endswith("List") for dtype in self.dtypes):
             return None
         return max(map(prod, self.shapes), default=1)
 

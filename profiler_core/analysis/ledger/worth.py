@@ -25,7 +25,7 @@ OPERATOR_OF_THE_LINE = 20
 def worth(a: Item, b: Item, phase: Phase) -> int:
     """How sure it is that two items are one operator; 0: they are not."""
     if a.by_kernel_name or b.by_kernel_name:
-        return _worth_of_names(a, b)
+        return worth_of_names(a, b)
     if a.extent and b.extent and a.extent != b.extent:
         return 0  # two products of different sizes, whatever stands between them
     if (
@@ -54,7 +54,7 @@ def related(a: Item, b: Item) -> bool:
     return (bool(a.op) and a.op == b.op) or a.op in b.inner or b.op in a.inner
 
 
-def _worth_of_names(a: Item, b: Item) -> int:
+def worth_of_names(a: Item, b: Item) -> int:
     """Kernels known by name only: equal ones, or an operator that the name mentions."""
     if a.op == b.op:
         return SAME_KERNEL
@@ -69,7 +69,8 @@ def _worth_of_names(a: Item, b: Item) -> int:
     sizes = {prod(shape) for shape in name.shapes}
     size = max((prod(shape) for shape in plain.shapes), default=0)
     if sizes and size and not {size, *plain.index_sizes} <= sizes:
-        return MISSHAPEN
+        of_its_table = bool(plain.index_sizes) and plain.shapes[0] in name.shapes
+        return MISSHAPEN + of_its_table  # the rows' numbers may be computed in it
     of_its_size = OF_ITS_SIZE if sizes and size else 0
     return NAMED_IN_KERNEL + of_its_size + (NEWLY_NAMED if plain.op in name.fresh else 0)
 
