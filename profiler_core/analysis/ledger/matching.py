@@ -176,7 +176,12 @@ def _frame(
             "operator and shapes" if evidence == "operator in order" else evidence,
         )
         label_items(a[i], b[j], labels_of)
-    gone = {i for i, _ in crossing} - ends[0], {j for _, j in crossing} - ends[1]
+    # A softmax's kernel may have the mask before it in it too.
+    fused = {i for i, _ in named if _is_fused(a[i])}, {j for _, j in named if _is_fused(b[j])}
+    gone = (
+        {i for i, _ in crossing} - ends[0] - fused[0],
+        {j for _, j in crossing} - ends[1] - fused[1],
+    )
     kept = [[n for n in range(len(items)) if n not in away]
             for items, away in zip((a, b), gone, strict=True)]  # fmt: skip
     places = [{n: position for position, n in enumerate(numbers)} for numbers in kept]
@@ -185,6 +190,10 @@ def _frame(
         [b[j] for j in kept[1]],
         [(places[0][i], places[1][j]) for i, j in frame],
     )
+
+
+def _is_fused(item: Item) -> bool:
+    return item.by_kernel_name and bool(item.inner & SOFTMAX)
 
 
 def _align_within(
