@@ -20,6 +20,7 @@ from profiler_core.analysis.ledger.worth import worth, worth_of_names
 _OF_CONVOLUTION = re.compile(r"fft|flip_filter|gemm_cf32|winograd|cudnn|reduced_divisor", re.I)
 # Items between two matches that may be one thing together: a loss is some ten operators, a block
 # of a network far more.
+_ARRANGING = frozenset(("cat", "clone", "cast"))  # operators that only arrange memory
 MOST_AT_A_PLACE = 12
 
 
@@ -125,6 +126,12 @@ def copy_for_what_follows(gap: Gap) -> None:
         for y in gap.untied(gap.candidate):
             if y.only_copies and not _arranges_another(y, gap.around[-1]):
                 gap.tie(target, y, "position")
+    if gap.around and gap.around[-1][0].is_anchor and gap.around[-1][1].units:
+        target = gap.around[-1][1]
+        for x in gap.untied(gap.baseline):
+            sizes = {prod(shape) for shape in gap.around[-1][0].shapes}
+            if x.op in _ARRANGING and (x.size is None or x.size in sizes):
+                gap.tie(x, target, "position")
 
 
 def _arranges_another(copy: Item, items: tuple[Item, ...]) -> bool:

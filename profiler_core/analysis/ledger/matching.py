@@ -164,7 +164,8 @@ def _frame(
         doubt(match, a[k], b[m], ([a[i]], [b[j]]))
     named = parts_by_name(a, b, [*pairs, *parts])
     alone = kernels_by_size(a, b, [*pairs, *parts, *named])
-    frame = between(frame, alone)
+    whole = [pair for pair in named if _is_attention(a[pair[0]], b[pair[1]])]
+    frame = between(frame, sorted([*alone, *whole]))
     ends = {i for i, _ in frame}, {j for _, j in frame}
     crossing = sorted({*pairs, *parts, *named, *alone}.difference(frame))
     for i, j in crossing:
@@ -190,6 +191,12 @@ def _frame(
         [b[j] for j in kept[1]],
         [(places[0][i], places[1][j]) for i, j in frame],
     )
+
+
+def _is_attention(a: Item, b: Item) -> bool:
+    """One function on both sides, or the softmax of what it was decomposed into."""
+    sides = (a, b)
+    return all(item.shapes and (item.op == "attention" or _is_fused(item)) for item in sides)
 
 
 def _is_fused(item: Item) -> bool:
