@@ -62,7 +62,9 @@ def in_doubt(
         pairs: of equal sizes, in order of i.
     """
     crossed = _crossed(pairs)
-    shuffled = _shuffled_runs(items, pairs)
+    shuffled = {
+        pair: number for number, run in enumerate(shuffled_runs(items, pairs)) for pair in run
+    }
     by_size: dict[Hashable, list[int]] = defaultdict(list)
     for number, (i, _) in enumerate(pairs):
         by_size[size_of(items[i])].append(number)
@@ -73,38 +75,44 @@ def in_doubt(
                 continue
             first, last = sorted((pairs[number][1], pairs[following][1]))
             between = sum(first < pairs[n][1] < last for n in range(number + 1, following))
-            of_one_run = number in shuffled and shuffled[number] == shuffled.get(following)
+            runs = shuffled.get(pairs[number]), shuffled.get(pairs[following])
+            of_one_run = runs[0] is not None and runs[0] == runs[1]
             if of_one_run or crossed[number : following + 1].max() >= 1 + 2 * between:
                 doubtful.append((pairs[number], pairs[following]))
     return doubtful
 
 
-def _shuffled_runs(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Number of a pair -> its run, in runs of products of one linear layer's size that cross.
+def shuffled_runs(
+    items: Sequence[Item], pairs: Sequence[tuple[int, int]]
+) -> list[list[tuple[int, int]]]:
+    """Runs of pairs of one linear layer's size that cross from layer to layer.
 
     Of a layer with `rows`, `in` and `out` the product and both gradients have these extents in
     some order. That both gradients of one layer change places is no doubt: only that those of one
     stand beyond those of the next.
+
+    Args:
+        items: of the baseline.
+        pairs: of equal sizes, in order of i.
     """
-    runs: list[list[int]] = []
+    runs: list[list[tuple[int, int]]] = []
     previous: Hashable = None
-    for number, (i, _) in enumerate(pairs):
+    for i, j in pairs:
         extent = items[i].extent
         family = tuple(sorted(extent)) if extent is not None and extent[0] == 1 else None
         if family is None or family != previous:
             runs.append([])
-        runs[-1].append(number)
+        runs[-1].append((i, j))
         previous = family
-    shuffled: dict[int, int] = {}
-    for run, numbers in enumerate(runs):
-        by_extent: dict[Hashable, list[int]] = defaultdict(list)
-        for number in numbers:
-            i, j = pairs[number]
-            by_extent[items[i].extent].append(j)
-        layers = list(zip(*by_extent.values(), strict=False))
-        if any(max(layer) > min(following) for layer, following in pairwise(layers)):
-            shuffled.update(dict.fromkeys(numbers, run))
-    return shuffled
+    return [run for run in runs if _is_shuffled(items, run)]
+
+
+def _is_shuffled(items: Sequence[Item], run: Sequence[tuple[int, int]]) -> bool:
+    by_extent: dict[Hashable, list[int]] = defaultdict(list)
+    for i, j in run:
+        by_extent[items[i].extent].append(j)
+    layers = zip(*by_extent.values(), strict=False)
+    return any(max(layer) > min(following) for layer, following in pairwise(layers))
 
 
 def _crossed(pairs: Sequence[tuple[int, int]]) -> npt.NDArray[np.int64]:

@@ -4,7 +4,6 @@ Inductor decomposes what has no fast kernel, such as attention with a bias of it
 leaves the rest as it is: of one model some may be one, some the other.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import prod
 
@@ -14,34 +13,6 @@ from profiler_core.analysis.ledger.operators import SOFTMAX
 from profiler_core.analysis.ledger.program import Item
 
 _NEAR = 8  # items from a softmax to its products
-
-
-def parts_by_size(
-    a: Sequence[Item], b: Sequence[Item], taken: Sequence[tuple[int, int]]
-) -> list[tuple[int, int]]:
-    """Attention of one side with the products that the other side computes in its place.
-
-    Args:
-        a: items of the baseline.
-        b: of the candidate.
-        taken: what faces each other already.
-    """
-    pairs: list[tuple[int, int]] = []
-    for way in both_ways(a, b, taken):
-        tied, others_tied = {own for own, _ in way.facing}, {other for _, other in way.facing}
-        products: dict[Extent, list[int]] = defaultdict(list)
-        for number, item in enumerate(way.others):
-            if item.extent is not None and item.units and number not in others_tied:
-                products[item.extent].append(number)
-        attentions: dict[Extent, list[int]] = defaultdict(list)
-        for number, item in enumerate(way.items):
-            if item.units and number not in tied:
-                for extent in products_of(item):
-                    attentions[extent].append(number)
-        for extent, numbers in attentions.items():
-            if len(numbers) == len(products[extent]):
-                pairs.extend(map(way.pair, numbers, products[extent]))
-    return sorted(pairs)
 
 
 def parts_by_name(
@@ -128,22 +99,11 @@ def _is_foreign(product: Item, layouts: frozenset[str]) -> bool:
     )
 
 
-def products_of(item: Item) -> list[Extent]:
-    """Extents of the products that an attention is made of; of its backward, the gradients' too."""
-    shapes = item.shapes[1:4] if item.op == "attention_backward" else item.shapes[:3]
-    if item.op not in ("attention", "attention_backward") or len(shapes) < 3:
+def products_of(attention: Item) -> list[Extent]:
+    """Extents of the two products that an attention is made of; empty where its shapes are not."""
+    if len(attention.shapes) < 3 or min(map(len, attention.shapes[:3])) < 3:
         return []
-    query, key, value = shapes
-    if min(map(len, shapes)) < 3:
-        return []
+    query, key, value = attention.shapes[:3]
     batch = prod(query[:-2])
     rows, columns = query[-2], key[-2]
-    extents = [(batch, rows, columns, query[-1]), (batch, rows, value[-1], columns)]
-    if item.op == "attention_backward":
-        extents = [
-            (batch, rows, columns, value[-1]),
-            (batch, columns, value[-1], rows),
-            (batch, rows, query[-1], columns),
-            (batch, columns, query[-1], rows),
-        ]
-    return extents
+    return [(batch, rows, columns, query[-1]), (batch, rows, value[-1], columns)]

@@ -21,8 +21,9 @@ from profiler_core.analysis.ledger.anchors import (
     kernels_by_size,
     pairs_by_size,
     rising,
+    shuffled_runs,
 )
-from profiler_core.analysis.ledger.attention_parts import parts_by_name, parts_by_size
+from profiler_core.analysis.ledger.attention_parts import parts_by_name
 from profiler_core.analysis.ledger.filling import fill
 from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.match import (
@@ -124,7 +125,9 @@ def _match_segment(
     labels_of: Labels,
 ) -> None:
     a, b = left.items, right.items
+    shuffled: list[tuple[list[Item], list[Item]]] = []
     if any(item.by_kernel_name or item.library_kernel for item in (*a, *b)):
+        shuffled = _shuffled(a, b)
         a, b, frame = _frame(a, b, match, labels_of)
     else:
         frame = []
@@ -140,6 +143,31 @@ def _match_segment(
     reach(a, b, pairs, match, labels_of)
     if left.phase == "backward":
         reach_lines(a, b, pairs, match, labels_of)
+    for operators, kernels in shuffled:
+        _doubt_names(operators, kernels, left.phase, match)
+
+
+def _shuffled(a: Sequence[Item], b: Sequence[Item]) -> list[tuple[list[Item], list[Item]]]:
+    """What stands between products of one size whose layers changed places, on either side."""
+    between_products = []
+    for run in shuffled_runs(a, pairs_by_size(a, b)):
+        ends = sorted(i for i, _ in run), sorted(j for _, j in run)
+        operators, kernels = a[ends[0][0] : ends[0][-1]], b[ends[1][0] : ends[1][-1]]
+        between_products.append((list(operators), [y for y in kernels if y.by_kernel_name]))
+    return between_products
+
+
+def _doubt_names(
+    operators: Sequence[Item], kernels: Sequence[Item], phase: Phase, match: Match
+) -> None:
+    """Among layers that changed places a name is no certainty where another fits as well."""
+    tied = {(tie.baseline, tie.candidate) for tie in match.ties if tie.evidence == "kernel name"}
+    for x in operators:
+        for y in kernels:
+            if (x.units, y.units) in tied:
+                value = worth(x, y, phase)
+                others = [z for z in kernels if z is not y and worth(x, z, phase) == value]
+                doubt(match, x, y, ([], others))
 
 
 def _evidence(a: Item, b: Item) -> Evidence:
@@ -157,17 +185,16 @@ def _frame(
         The items of both sides without those that were tied across the frame, and the frame.
     """
     pairs = pairs_by_size(a, b)
-    parts = parts_by_size(a, b, pairs)
-    frame = rising(sorted([*pairs, *parts]))
+    frame = rising(pairs)
     for (i, j), (k, m) in in_doubt(a, pairs):
         doubt(match, a[i], b[j], ([a[k]], [b[m]]))
         doubt(match, a[k], b[m], ([a[i]], [b[j]]))
-    named = parts_by_name(a, b, [*pairs, *parts])
-    alone = kernels_by_size(a, b, [*pairs, *parts, *named])
+    named = parts_by_name(a, b, pairs)
+    alone = kernels_by_size(a, b, [*pairs, *named])
     whole = [pair for pair in named if _is_attention(a[pair[0]], b[pair[1]])]
     frame = between(frame, sorted([*alone, *whole]))
     ends = {i for i, _ in frame}, {j for _, j in frame}
-    crossing = sorted({*pairs, *parts, *named, *alone}.difference(frame))
+    crossing = sorted({*pairs, *named, *alone}.difference(frame))
     for i, j in crossing:
         evidence = _evidence(a[i], b[j])
         tie_items(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from profiler_core.analysis.ledger.alignment import align_codes, alternatives
-from profiler_core.analysis.ledger.anchors import in_doubt
+from profiler_core.analysis.ledger.anchors import in_doubt, shuffled_runs
 from profiler_core.answers.explanation import fusion_answer
 from profiler_core.ui.fusion.words import how_ledger_knows
 from tests.analysis.ledger.judge.ablation import without
@@ -33,6 +33,18 @@ def test_products_of_one_size_are_in_doubt_only_where_the_order_changed():
     assert in_doubt([data, weight] * 3, mixed)
 
 
+def test_layers_of_one_size_that_changed_places_are_all_in_doubt():
+    """Query, key and value of one size: which of three gradients is whose is not to be known."""
+    square = [product((64, 8), (8, 8)), product((8, 64), (64, 8))]
+    swapped = [(0, 1), (1, 0), (2, 3), (3, 2)]
+    assert shuffled_runs(square * 2, swapped) == []
+    moved = [(0, 0), (1, 1), (2, 4), (3, 2), (4, 5), (5, 3)]
+    assert shuffled_runs(square * 3, moved) == [moved]
+    assert {pair for both in in_doubt(square * 3, moved) for pair in both} == set(moved)
+    wide = product((64, 8), (8, 99))
+    assert shuffled_runs([*square, wide, *square], [(0, 1), (1, 0), (2, 2), (3, 3), (4, 4)]) == []
+
+
 @pytest.fixture(scope="module")
 def of_t5():
     return ledger_of(T5 / "eager", T5 / "default", logs=False)
@@ -53,7 +65,7 @@ def test_undecidable_time_is_said_and_never_sure(of_t5):
 def test_the_ledger_knows_where_it_would_be_wrong(of_t5):
     """The same pair with every doubt taken away has far more time in a wrong group."""
     said = judged(T5 / "eager", T5 / "default", logs=False)
-    with without("in_doubt"):
+    with without("in_doubt"), without("_doubt_names"):
         unsaid = judged(T5 / "eager", T5 / "default", logs=False)
     for with_doubts, sure in zip(said, unsaid, strict=True):
         assert with_doubts.left_open > 0 == sure.left_open
