@@ -146,13 +146,13 @@ def kernels_by_size(
     pairs: list[tuple[int, int]] = []
     for way in both_ways(a, b, taken):
         tied, others_tied = {own for own, _ in way.facing}, {other for _, other in way.facing}
-        kernels: dict[Hashable, list[int]] = defaultdict(list)
+        kernels: dict[tuple[str, int, tuple[str, ...]], list[int]] = defaultdict(list)
         fused: set[Hashable] = set()
         for number, item in enumerate(way.others):
             if item.by_kernel_name and item.size is not None and number not in others_tied:
                 named = item.inner - _WRITING if len(item.inner) > 1 else item.inner
                 if len(named) == 1:
-                    kernels[(*named, item.size, item.dtypes[:1])].append(number)
+                    kernels[min(named), item.size, item.dtypes[:1]].append(number)
                 else:
                     sizes = {prod(shape) for shape in item.shapes}
                     fused.update((op, size) for op in named for size in sizes)
