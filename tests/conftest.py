@@ -19,25 +19,68 @@ from tests import quick_python as quick
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
 
-# These start processes, by the marks of their tests; all others together take less than a minute.
+TESTS = Path(__file__).resolve().parent
+
+# These start processes, by the marks of their tests; all others together take some three minutes.
 HEAVY = ("browser", "torch")
+
+# What takes more than 20 seconds of a core, the longest first: none of it is left for last.
+LONGEST = (
+    "browser/test_pages.py",
+    "browser/test_capture_page.py",
+    "browser/test_sign_in.py",
+    "capture/test_full_capture.py",
+    "browser/test_tutorial.py",
+    "browser/test_runs_page.py",
+    "browser/test_report.py",
+    "capture/test_script.py",
+    "test_pages.py",
+    "browser/test_timeline.py",
+    "browser/test_fusion_page.py",
+    "capture/test_capture_cli.py",
+    "record/test_recorder.py",
+    "capture/counters/test_pass.py",
+    "browser/test_compilation_page.py",
+    "browser/test_perfetto.py",
+    "browser/test_review_page.py",
+    "ui/test_ranks_page.py",
+)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _home_of_the_session(tmp_path_factory: pytest.TempPathFactory):
+def _home_of_the_session(tmp_path_factory: pytest.TempPathFactory, columns: Path):
     """No test reads or writes the home of whoever runs it; many have one of their own."""
+    home = tmp_path_factory.mktemp("session-home")
+    (home / "cache").symlink_to(columns)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FUSIONSCOPE_HOME", str(tmp_path_factory.mktemp("session-home")))
+        patch.setenv("FUSIONSCOPE_HOME", str(home))
         yield
+
+
+@pytest.fixture(scope="session")
+def columns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder for `cache` of a home to link to: each content is read once, for all workers.
+
+    Not for a test of how something is read for the first time, or of what the cache holds.
+    """
+    folder, _ = _of_all_workers(tmp_path_factory)
+    (folder / "columns").mkdir(exist_ok=True)
+    return folder / "columns"
 
 
 @pytest.fixture(scope="session")
 def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An interpreter for captures that has imported torch already; one for all workers."""
-    folder, owner = tmp_path_factory.getbasetemp(), os.getpid()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder, owner = folder.parent, os.getppid()
+    folder, owner = _of_all_workers(tmp_path_factory)
     return quick.written(folder / "quick-python", owner)
+
+
+def _of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """A folder that all workers of this run have in common, and the process above them."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return folder.parent, os.getppid()
+    return folder, os.getpid()
 
 
 @pytest.fixture(autouse=True)
@@ -53,12 +96,13 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On workers: files with browsers and with torch first and in turns, the longest ones first."""
+    """On workers: the longest files first, then those with browsers and with torch in turns."""
     if not hasattr(config, "workerinput"):
         return
     files: dict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
         files[item.path].append(item)
+    longest = [files.pop(TESTS / name, []) for name in LONGEST]
     by_mark: dict[str, list[list[pytest.Item]]] = defaultdict(list)
     for tests in files.values():
         marks = {mark.name for item in tests for mark in item.iter_markers()}
@@ -66,4 +110,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for mark in HEAVY:
         by_mark[mark].sort(key=len, reverse=True)
     in_turns = chain.from_iterable(zip_longest(*(by_mark[mark] for mark in HEAVY), fillvalue=[]))
-    items[:] = chain.from_iterable(chain(in_turns, by_mark[""]))
+    items[:] = chain.from_iterable(chain(longest, in_turns, by_mark[""]))

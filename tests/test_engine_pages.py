@@ -16,8 +16,9 @@ PAIRS = {
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(tmp_path_factory, columns):
     place = tmp_path_factory.mktemp("engines")
+    (place / "cache").symlink_to(columns)
     for engine, capture in PAIRS.items():
         for run in ("eager", engine):
             shutil.copytree(CAPTURES / f"{capture}.{run}", place / "runs" / engine / run)

@@ -27,17 +27,11 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 COMPARISON = {"baseline": "run/cnn/eager", "candidate": ["run/cnn/reduce-overhead"]}
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """Columns of the traces, read once for all tests."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def home(tmp_path, cache, monkeypatch):
+def home(tmp_path, columns, monkeypatch):
     """A home with one GPU pair, one CPU pair, and no samples."""
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
-    (tmp_path / "cache").symlink_to(cache)
+    (tmp_path / "cache").symlink_to(columns)
     monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
     for capture, runs in (
         ("cnn", ("customcnn_b1.eager", "customcnn_b1.reduce-overhead")),

@@ -28,9 +28,11 @@ WITHOUT_LOG = ROOT / "tests" / "fixtures" / "captures" / "breaky.eager"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def home(tmp_path_factory):
+def home(tmp_path_factory, columns):
+    home = tmp_path_factory.mktemp("home")
+    (home / "cache").symlink_to(columns)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FUSIONSCOPE_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("FUSIONSCOPE_HOME", str(home))
         yield
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import msgspec
@@ -63,11 +64,12 @@ ASKED = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def home(tmp_path_factory):
+def home(tmp_path_factory, quick_python):
     folder = tmp_path_factory.mktemp("records")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUSIONSCOPE_HOME", str(folder / "home"))
         patch.chdir(folder)
+        patch.setattr(sys, "executable", str(quick_python))  # asked by doctor
         for index, name in enumerate(("older", "newer")):  # what retention may take
             run = folder / "home" / "runs" / name / "eager"
             shutil.copytree(FIXTURES / "captures" / "breaky.eager", run)

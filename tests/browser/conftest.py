@@ -104,9 +104,10 @@ expect.set_options(timeout=40_000)
 
 
 @pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory, columns: Path) -> Path:
     """FUSIONSCOPE_HOME of the server, with every fixture capture as a run of this user."""
     home = tmp_path_factory.mktemp("home")
+    (home / "cache").symlink_to(columns)
     for capture in sorted(CAPTURES.iterdir()):
         if capture.is_dir():
             shutil.copytree(capture, home / "runs" / capture.name)
@@ -129,8 +130,15 @@ def capture_of(server: Server, name: str) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+def without_uploads(server: Server) -> None:
+    """Forget what was uploaded to the shared dashboard."""
+    shutil.rmtree(server.home / "uploads", ignore_errors=True)
+
+
 @contextmanager
-def running_server(home: Path, log: Path, app: Path = ROOT / "app.py") -> Iterator[Server]:
+def running_server(
+    home: Path, log: Path, app: Path = ROOT / "app.py", **environment: str
+) -> Iterator[Server]:
     """A dashboard over `home`; tests that write into a home start one of their own."""
     port = _port_of_a_dashboard()
     let_the_browser_in(home)
@@ -143,7 +151,12 @@ def running_server(home: Path, log: Path, app: Path = ROOT / "app.py") -> Iterat
             ],
             # Not the checkout: the app must not depend on where it is started from.
             cwd=log.parent,
-            env={**os.environ, **QUICK_COMPILER, "FUSIONSCOPE_HOME": str(home)},
+            env={
+                **os.environ,
+                **QUICK_COMPILER,
+                **environment,
+                "FUSIONSCOPE_HOME": str(home),
+            },
             stdout=output,
             stderr=subprocess.STDOUT,
         )
@@ -176,10 +189,19 @@ def _let_in() -> StorageState:
         return signed_in_state(Path(home))
 
 
+@pytest.fixture(scope="session")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the browser keeps the scripts that it has compiled: four seconds of a core.
+
+    A worker comes back to this package after files of others, with a new browser each time.
+    """
+    return tmp_path_factory.mktemp("profile")
+
+
 # Not scope="session": Playwright keeps an event loop running in this thread as long as it lives,
 # and the tests of other packages start their own.
 @pytest.fixture(scope="package")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser(profile: Path) -> Iterator[Browser]:
     """Chrome or Chromium. None on this machine is a failure, never a skip.
 
     Each of its windows is let into every dashboard of these tests; tests/attack has the door.
@@ -189,9 +211,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     except chromium.NoBrowser as error:
         pytest.fail(str(error))
     with sync_playwright() as playwright:
-        # With a profile on disk: there Chromium keeps the scripts that it has compiled.
         kept = playwright.chromium.launch_persistent_context(
-            tmp_path_factory.mktemp("profile"),
+            profile,
             executable_path=path,
             args=[
                 # /dev/shm is small in containers; one colour profile makes pixels comparable.
@@ -202,6 +223,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         browser = kept.browser
         assert browser is not None
         browser.new_context = partial(browser.new_context, storage_state=_let_in())
+        kept.clear_cookies()  # of a test that failed
         yield browser
         kept.close()
 
@@ -220,7 +242,7 @@ def dark_page(browser: Browser) -> Iterator[Page]:
 
 def watched_page(browser: Browser, color_scheme: str = "light") -> Iterator[Page]:
     """Open a tab; after the test, fail if its scripts complained."""
-    with _empty_tab(browser) as page:
+    with empty_tab(browser) as page:
         page.context.set_default_timeout(PAGE_TIMEOUT_MS)
         page.emulate_media(color_scheme=color_scheme)
         complaints: list[str] = []
@@ -242,7 +264,7 @@ def watched_page(browser: Browser, color_scheme: str = "light") -> Iterator[Page
 
 
 @contextmanager
-def _empty_tab(browser: Browser) -> Iterator[Page]:
+def empty_tab(browser: Browser) -> Iterator[Page]:
     """The tab of the context with the profile, as if it were new.
 
     It is the same one again and again: its process has Streamlit's client compiled, which a new

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Server, at_rest, ready, running_server, watched_page
+from tests.browser.conftest import Server, at_rest, ready, running_server
+from tests.quick_python import variables
 
 pytestmark = [pytest.mark.browser, pytest.mark.torch, pytest.mark.timeout(900)]
 
@@ -33,10 +34,15 @@ TINY = """
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with a home of its own: what is captured here is nothing to other tests."""
+def own_server(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> Iterator[Server]:
+    """A server with a home of its own: what is captured here is nothing to other tests.
+
+    Its children are forked from a process that has imported torch, unless a test names an
+    interpreter.
+    """
     home = tmp_path_factory.mktemp("capture-home")
-    with running_server(home, tmp_path_factory.mktemp("capture-server") / "log.txt") as server:
+    log = tmp_path_factory.mktemp("capture-server") / "log.txt"
+    with running_server(home, log, **variables(quick_python)) as server:
         yield server
 
 
@@ -53,6 +59,7 @@ def fill(page: Page, label: str, text: str) -> None:
     field.press("Tab")
     # The run that this causes begins a moment later, and a text typed meanwhile would be lost.
     at_rest(page)
+    expect(field).to_have_value(text)
 
 
 def choose_own_code(page: Page, server: Server, code: str) -> None:
@@ -91,7 +98,7 @@ def expect_state(page: Page, name: str, timeout_ms: int) -> None:
 
 
 def test_a_capture_runs_survives_a_reload_and_ends_in_its_comparison(
-    page: Page, browser: Browser, own_server: Server, model: Path
+    page: Page, own_server: Server, model: Path
 ) -> None:
     choose_own_code(page, own_server, f"{model}:build")
     shorten(page)
@@ -104,11 +111,12 @@ def test_a_capture_runs_survives_a_reload_and_ends_in_its_comparison(
     expect(page.locator(".fs-job-head")).to_contain_text("tiny.py:build")
 
     # Somebody else, on the bare page, sees it in the list and opens it from there.
-    for other in watched_page(browser):
-        other.goto(own_server.link("capture"), wait_until="commit")
-        ready(other)
-        other.get_by_role("button", name="tiny.py:build").click()
-        expect(other.locator(".fs-job-head")).to_contain_text("tiny.py:build")
+    other = page.context.new_page()
+    other.goto(own_server.link("capture"), wait_until="commit")
+    ready(other)
+    other.get_by_role("button", name="tiny.py:build").click()
+    expect(other.locator(".fs-job-head")).to_contain_text("tiny.py:build")
+    other.close()
 
     expect_state(page, "finished", CAPTURE_TIMEOUT_MS)
     phases = page.locator(".fs-phases")
@@ -122,6 +130,8 @@ def test_a_capture_runs_survives_a_reload_and_ends_in_its_comparison(
 
 def test_cancel_stops_it_and_leaves_no_process(page: Page, own_server: Server, model: Path) -> None:
     choose_own_code(page, own_server, f"{model}:build")
+    # A forked process has another command line than the one that is looked for below.
+    fill(page, "Python environment", sys.prefix)
     start(page)
     expect(page.locator(".fs-phases")).to_contain_text("starting", timeout=CAPTURE_TIMEOUT_MS)
     page.get_by_role("button", name="Cancel").click()
@@ -161,12 +171,27 @@ def test_a_wrong_path_is_said_beside_the_field(
     expect(page.get_by_role("button", name="Start capture")).to_be_disabled()
 
 
+def test_the_form_writes_the_command_of_a_sweep(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("capture"))
+    at_rest(page)  # what the interpreter offers comes later and draws the page once more
+    page.get_by_role("combobox", name="Repeat for several values").click()
+    page.get_by_role("option", name="batch size").click()
+    values = page.get_by_role("textbox", name="Values")
+    values.fill("1,x")
+    values.press("Enter")
+    expect(page.get_by_role("alert").get_by_text("'x' is not a batch size")).to_be_visible()
+    at_rest(page)
+    values.fill("1, 8")
+    values.press("Enter")
+    expect(page.get_by_text("--sweep=batch-size=1,8")).to_be_visible()
+
+
 def test_an_environment_that_cannot_be_used_is_said_before_anything_starts(
     page: Page, own_server: Server, tmp_path: Path
 ) -> None:
     venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
     page.goto(own_server.link("capture"))
-    ready(page)
+    at_rest(page)
     for named, sentence in (
         (tmp_path / "venv", "torch is not installed. Name the folder of an environment"),
         (tmp_path / "none", f"The interpreter {tmp_path}/none does not exist."),
@@ -182,7 +207,7 @@ def test_an_environment_that_cannot_be_used_is_said_before_anything_starts(
 
 def test_an_environment_says_what_it_offers(page: Page, own_server: Server) -> None:
     page.goto(own_server.link("capture"))
-    ready(page)
+    at_rest(page)
     fill(page, "Python environment", sys.prefix)
     main = page.get_by_test_id("stMain")
     expect(main).to_contain_text("offers torch.compile, trace", timeout=CAPTURE_TIMEOUT_MS)

@@ -1,18 +1,23 @@
 """The page about compiling in a real browser: breaks, recompiles, code, skips, odd logs."""
 
 import gzip
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, Server, at_rest, ready, running_server, watched_page
+from profiler_core.store import incoming, uploads
+from tests.browser.conftest import (
+    ROOT,
+    Server,
+    at_rest,
+    capture_of,
+    ready,
+    watched_page,
+    without_uploads,
+)
 from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
@@ -37,76 +42,60 @@ HOSTILE_LOG = "".join(
 
 
 @pytest.fixture(scope="module")
-def own_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("compilation-home")
-    loop = home / "runs" / "loop" / "default"
-    loop.mkdir(parents=True)
-    shutil.copy(SAMPLES / "breaky" / "default" / "run.json", loop)
-    shutil.copy(SAMPLES / "breaky" / "eager" / "trace.json.gz", loop)
-    shutil.copy(
-        LOGS / "2.15.0" / "b2_break_places" / "torch_logs.rg.txt.gz", loop / "torch_logs.txt.gz"
-    )
-    plain = home / "runs" / "plain" / "eager"
-    plain.mkdir(parents=True)
-    for name in ("run.json", "trace.json.gz"):
-        shutil.copy(SAMPLES / "breaky" / "eager" / name, plain)
-    return home
+def own_server(server: Server) -> Iterator[Server]:
+    """The shared dashboard, with a run that has breaks in a loop and one without logs."""
+    eager = SAMPLES / "breaky" / "eager"
+    with capture_of(server, "loop") as loop, capture_of(server, "plain") as plain:
+        for folder in (loop / "default", plain / "eager"):
+            folder.mkdir()
+            shutil.copy(eager / "trace.json.gz", folder)
+        shutil.copy(SAMPLES / "breaky" / "default" / "run.json", loop / "default")
+        shutil.copy(
+            LOGS / "2.15.0" / "b2_break_places" / "torch_logs.rg.txt.gz",
+            loop / "default" / "torch_logs.txt.gz",
+        )
+        shutil.copy(eager / "run.json", plain / "eager")
+        yield server
 
 
 @pytest.fixture(scope="module")
-def uploaded(own_home: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def uploaded(own_server: Server) -> Iterator[dict[str, str]]:
     """The keys of uploaded logs: one alone, one full of markup."""
     text = gzip.decompress((LOGS / "2.15.0/b2_break_places/torch_logs.rg.txt.gz").read_bytes())
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from profiler_core.store import incoming, uploads\n"
-        "one = incoming.new_upload_id(); place = incoming.part_path(one, 0)\n"
-        "place.write_bytes(Path(sys.argv[1]).read_bytes()); incoming.keep(place, 'stderr.txt')\n"
-        "print(uploads.accept(one, (0,), lambda *_: None).keys[0])\n"
-    )
     keys = {}
-    for name, content in (("alone", text), ("hostile", HOSTILE_LOG.encode())):
-        path = tmp_path_factory.mktemp("logs") / name
-        path.write_bytes(content)
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(path)],
-            cwd=ROOT, env={**os.environ, "FUSIONSCOPE_HOME": str(own_home)},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        keys[name] = done.stdout.split()[-1]
-    return keys
-
-
-@pytest.fixture(scope="module")
-def own_server(
-    own_home: Path, uploaded: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    del uploaded  # there before the server looks
-    with running_server(own_home, tmp_path_factory.mktemp("c-server") / "log.txt") as server:
-        yield server
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUSIONSCOPE_HOME", str(own_server.home))
+        for name, content in (("alone", text), ("hostile", HOSTILE_LOG.encode())):
+            upload_id = incoming.new_upload_id()
+            part = incoming.part_path(upload_id, 0)
+            part.write_bytes(content)
+            incoming.keep(part, "stderr.txt")
+            keys[name] = uploads.accept(upload_id, (0,), lambda *_: None).keys[0]
+    yield keys
+    without_uploads(own_server)
 
 
 def sample(name: str, candidate: str) -> dict[str, str]:
     return {"baseline": f"sample/{name}/eager", "candidate": f"sample/{name}/{candidate}"}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_break_shows_its_price_its_line_and_its_remedy(
-    browser: Browser, own_server: Server, scheme: str
-) -> None:
-    for page in watched_page(browser, color_scheme=scheme):
-        page.goto(own_server.link("compilation", **sample("breaky", "default")))
-        ready(page)
-        expect(page.locator("h1.fs-verdict")).to_contain_text("graph breaks", timeout=FIRST_MS)
-        first = page.get_by_test_id("stExpander").first
-        expect(first).to_contain_text(re.compile(r"child/models\.py:\d+ · [\d.]+ µs per step"))
-        expect(first.locator("pre.fs-code b").first).to_contain_text("x.sum().item()")
-        link = first.get_by_role("link").first
-        expect(link).to_have_attribute("href", re.compile(r"compile-graph-break-site/gb/gb\d{4}"))
-        for heading in ("Recompiles", "Where compile time went", "Guards and wrappers"):
-            expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
-        # Recompiles over the steps, and the icicle of the phases.
-        expect(page.locator(".js-plotly-plot")).to_have_count(2)
+def expect_the_break(page: Page) -> None:
+    expect(page.locator("h1.fs-verdict")).to_contain_text("graph breaks", timeout=FIRST_MS)
+    first = page.get_by_test_id("stExpander").first
+    expect(first).to_contain_text(re.compile(r"child/models\.py:\d+ · [\d.]+ µs per step"))
+    expect(first.locator("pre.fs-code b").first).to_contain_text("x.sum().item()")
+    link = first.get_by_role("link").first
+    expect(link).to_have_attribute("href", re.compile(r"compile-graph-break-site/gb/gb\d{4}"))
+    for heading in ("Recompiles", "Where compile time went", "Guards and wrappers"):
+        expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+    # Recompiles over the steps, and the icicle of the phases.
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+
+
+def test_a_break_shows_its_price_its_line_and_its_remedy(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("compilation", **sample("breaky", "default")))
+    ready(page)
+    expect_the_break(page)
 
 
 def test_generated_code_is_searched_and_stands_beside_its_graph(
@@ -182,11 +171,13 @@ def test_a_run_without_logs_says_how_to_get_them(browser: Browser, own_server: S
         expect(heading).to_contain_text("say nothing about compiling")
 
 
-def test_the_page_is_never_wider_than_its_window(browser: Browser, own_server: Server) -> None:
-    for page in watched_page(browser):
-        for width in widths(page, own_server.link("compilation", **sample("breaky", "default"))):
-            expect(page.locator("h1.fs-verdict")).to_be_visible(timeout=FIRST_MS)
-            expect_to_fit(page, width, of="[data-testid=stMain]")
+def test_in_the_dark_the_page_is_never_wider_than_its_window(
+    dark_page: Page, own_server: Server
+) -> None:
+    for width in widths(dark_page, own_server.link("compilation", **sample("breaky", "default"))):
+        expect(dark_page.locator("h1.fs-verdict")).to_be_visible(timeout=FIRST_MS)
+        expect_to_fit(dark_page, width, of="[data-testid=stMain]")
+    expect_the_break(dark_page)
 
 
 def test_run_and_search_stay_in_the_address_though_sections_move(

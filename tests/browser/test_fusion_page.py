@@ -38,16 +38,16 @@ def _tallest(points: Locator) -> Locator:
     return points.nth(heights.index(max(heights)))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_opens_cold_with_all_candidates(
-    browser: Browser, server: Server, scheme: str
-) -> None:
-    for page in watched_page(browser, color_scheme=scheme):
-        page.goto(server.link("fusion", **TWO))
-        ready(page)
-        expect(page.get_by_role("heading", name="Fusion", exact=True)).to_be_visible()
-        expect(_targets(page, "fusion_map")).to_have_count(2)
-        expect(page.get_by_text("Beside each other")).to_be_visible()
+def _expect_all_candidates(page: Page) -> None:
+    expect(page.get_by_role("heading", name="Fusion", exact=True)).to_be_visible()
+    expect(_targets(page, "fusion_map")).to_have_count(2)
+    expect(page.get_by_text("Beside each other")).to_be_visible()
+
+
+def test_the_page_opens_cold_with_all_candidates(dark_page: Page, server: Server) -> None:
+    dark_page.goto(server.link("fusion", **TWO))
+    ready(dark_page)
+    _expect_all_candidates(dark_page)
 
 
 def test_a_click_on_a_ribbon_opens_its_group_and_the_link_keeps_it(
@@ -55,6 +55,7 @@ def test_a_click_on_a_ribbon_opens_its_group_and_the_link_keeps_it(
 ) -> None:
     page.goto(server.link("fusion", **TWO))
     ready(page)
+    _expect_all_candidates(page)
     ribbons = _targets(page, "fusion_map")
     expect(ribbons).to_have_count(2)
     _click(page, _tallest(ribbons.nth(1).locator(".point path")))

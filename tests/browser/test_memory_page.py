@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT, Server, capture_of, ready, watched_page
+from tests.browser.conftest import ROOT, Server, capture_of, ready
 from tests.browser.waiting import expect_to_fit, widths
 from tests.ingest.memory_snapshot.snapshots import a_snapshot, pickled
 
@@ -30,24 +30,24 @@ def own_server(server: Server) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_opens_cold_and_says_where_the_memory_went(
-    browser: Browser, own_server: Server, scheme: str
-) -> None:
-    for page in watched_page(browser, color_scheme=scheme):
-        page.goto(own_server.link("memory", **PAIR))
-        ready(page)
-        expect(page.get_by_role("heading", level=1)).to_contain_text("549 MB against 566 MB")
-        expect(page.get_by_role("rowheader", name="12 × gelu")).to_be_visible()
-        # The curve, two icicles, two pictures of segments.
-        expect(page.locator(".js-plotly-plot")).to_have_count(5)
-        expect_to_fit(page, 1440)
+def expect_the_page(page: Page) -> None:
+    expect(page.get_by_role("heading", level=1)).to_contain_text("549 MB against 566 MB")
+    expect(page.get_by_role("rowheader", name="12 × gelu")).to_be_visible()
+    # The curve, two icicles, two pictures of segments.
+    expect(page.locator(".js-plotly-plot")).to_have_count(5)
 
 
-def test_it_is_not_wider_than_its_window(browser: Browser, own_server: Server) -> None:
-    for page in watched_page(browser):
-        for width in widths(page, own_server.link("memory", **PAIR)):
-            expect_to_fit(page, width)
+def test_it_opens_cold_and_says_where_the_memory_went(page: Page, own_server: Server) -> None:
+    page.goto(own_server.link("memory", **PAIR))
+    ready(page)
+    expect_the_page(page)
+    expect_to_fit(page, 1440)
+
+
+def test_in_the_dark_it_is_not_wider_than_its_window(dark_page: Page, own_server: Server) -> None:
+    for width in widths(dark_page, own_server.link("memory", **PAIR)):
+        expect_to_fit(dark_page, width)
+    expect_the_page(dark_page)
 
 
 def test_what_is_drawn_is_in_the_address(page: Page, own_server: Server) -> None:

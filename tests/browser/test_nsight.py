@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Server, at_rest, ready, running_server
+from tests.browser.conftest import Server, at_rest, ready, without_uploads
 from tests.ingest.nsight_systems.build import a_loop
 
 pytestmark = pytest.mark.browser
@@ -16,10 +16,9 @@ READING_TIMEOUT_MS = 60_000
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("nsight-home")
-    with running_server(home, tmp_path_factory.mktemp("nsight-server") / "log.txt") as server:
-        yield server
+def own_server(server: Server) -> Iterator[Server]:
+    yield server
+    without_uploads(server)
 
 
 def choose(page: Page, server: Server, *files: Path) -> None:

@@ -4,10 +4,11 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, expect
 
 from profiler_core.page_specs import page_specs
 from tests.browser.conftest import (
@@ -19,7 +20,8 @@ from tests.browser.conftest import (
     running_server,
     watched_page,
 )
-from tests.browser.waiting import expect_to_fit, widths
+from tests.browser.waiting import content_width, widths
+from tests.quick_python import variables
 from tests.test_page_specs import MADE_UP
 
 pytestmark = pytest.mark.browser
@@ -30,9 +32,10 @@ COMPARISON = {"baseline": "run/cnn/eager", "candidate": "run/cnn/reduce-overhead
 
 
 @pytest.fixture(scope="module")
-def own_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def own_home(tmp_path_factory: pytest.TempPathFactory, columns: Path) -> Path:
     """One comparison of a name that is HTML, and two bare traces as an upload leaves them."""
     home = tmp_path_factory.mktemp("pages-home")
+    (home / "cache").symlink_to(columns)
     for variant in ("eager", "reduce-overhead"):
         folder = home / "runs" / "cnn" / variant
         shutil.copytree(CAPTURES / f"customcnn_b1.{variant}", folder)
@@ -46,34 +49,99 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def own_server(own_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(own_home, tmp_path_factory.mktemp("pages-server") / "log.txt") as server:
+def own_server(
+    own_home: Path, tmp_path_factory: pytest.TempPathFactory, quick_python: Path
+) -> Iterator[Server]:
+    log = tmp_path_factory.mktemp("pages-server") / "log.txt"
+    with running_server(own_home, log, **variables(quick_python)) as server:
         yield server
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_opens_cold_from_a_link(
-    browser: Browser, own_server: Server, name: str, scheme: str
-) -> None:
-    for page in watched_page(browser, color_scheme=scheme):
-        page.goto(own_server.link(name, **COMPARISON))
+@dataclass(frozen=True)
+class Look:
+    """What was seen of a page that a link opened cold; a second of a core, so seen once."""
+
+    ground: str
+    n_hostile_images: int
+    requests: tuple[str, ...]
+    resources: tuple[str, ...]  # also what the browser had in its memory
+    on_a_phone: bool = False  # its heading, beside the menu
+    width_at: dict[int, int] = field(default_factory=dict)  # window's width -> content's
+
+
+def look_at(page: Page, address: str, *, at_all_widths: bool = False) -> Look:
+    requests: list[str] = []
+
+    def note(request: Request) -> None:
+        requests.append(request.url)
+
+    page.on("request", note)
+    heading = page.get_by_role("heading", level=1).first
+    on_a_phone, width_at = False, {}
+    if at_all_widths:
+        for width in widths(page, address):
+            width_at[width] = content_width(page, width)
+            if width == 390:
+                expect(heading).to_be_in_viewport()
+                on_a_phone = True
+    else:
+        page.goto(address)
         ready(page)
-        expect(page.get_by_role("heading", level=1).first).to_be_visible()
-        ground = page.evaluate(
+    expect(heading).to_be_visible()
+    page.remove_listener("request", note)
+    return Look(
+        page.evaluate(
             "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
-        )
-        assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(17, 19, 24)")
-        assert page.locator("img[onerror]").count() == 0
+        ),
+        page.locator("img[onerror]").count(),
+        tuple(requests),
+        tuple(page.evaluate("performance.getEntriesByType('resource').map((e) => e.name)")),
+        on_a_phone,
+        width_at,
+    )
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_no_page_is_wider_than_its_window(browser: Browser, own_server: Server, name: str) -> None:
-    for page in watched_page(browser):
-        for width in widths(page, own_server.link(name, **COMPARISON)):
-            expect_to_fit(page, width)
-            if width == 390:  # a phone sees the page, not the menu over it
-                expect(page.get_by_role("heading", level=1).first).to_be_in_viewport()
+@pytest.fixture(scope="module", params=PAGES)
+def in_light(request: pytest.FixtureRequest, browser: Browser, own_server: Server) -> Look:
+    """A page in a large window in light mode."""
+    (look,) = [
+        look_at(page, own_server.link(request.param, **COMPARISON))
+        for page in watched_page(browser)
+    ]
+    return look
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def in_the_dark(request: pytest.FixtureRequest, browser: Browser, own_server: Server) -> Look:
+    """A page in dark mode, on a phone first and in larger windows then."""
+    (look,) = [
+        look_at(page, own_server.link(request.param, **COMPARISON), at_all_widths=True)
+        for page in watched_page(browser, color_scheme="dark")
+    ]
+    return look
+
+
+def test_a_page_opens_cold_from_a_link(in_light: Look) -> None:
+    assert in_light.ground == "rgb(255, 255, 255)"
+    assert in_light.n_hostile_images == 0
+
+
+def test_nothing_is_fetched_from_elsewhere(in_light: Look, own_server: Server) -> None:
+    ours = (own_server.url, "data:", "blob:")
+    assert in_light.requests
+    assert [url for url in in_light.requests if not url.startswith(ours)] == []
+    assert any("app/static/fonts/inter" in name for name in in_light.resources)
+
+
+def test_a_page_opens_cold_in_the_dark(in_the_dark: Look) -> None:
+    assert in_the_dark.ground == "rgb(17, 19, 24)"
+    assert in_the_dark.n_hostile_images == 0
+
+
+def test_no_page_is_wider_than_its_window(in_the_dark: Look) -> None:
+    assert in_the_dark.on_a_phone
+    assert {width: at for width, at in in_the_dark.width_at.items() if at > width} == {}
+    assert len(in_the_dark.width_at) == 3
 
 
 def test_two_bare_traces_are_compared(page: Page, own_server: Server) -> None:
@@ -125,22 +193,6 @@ def test_a_comparison_opens_from_the_list(page: Page, own_server: Server) -> Non
     ready(page)
     expect(page.get_by_text("Side by side")).to_be_visible()
     expect(page).to_have_url(re.compile("run%2Fcnn%2Feager"))
-
-
-def test_nothing_is_fetched_from_elsewhere(page: Page, own_server: Server) -> None:
-    foreign: list[str] = []
-    page.on(
-        "request",
-        lambda request: (
-            foreign.append(request.url)
-            if not request.url.startswith((own_server.url, "data:", "blob:"))
-            else None
-        ),
-    )
-    for name in PAGES:
-        page.goto(own_server.link(name, **COMPARISON))
-        ready(page)
-    assert foreign == []
 
 
 def test_the_overview_answers_to_its_name_too(page: Page, own_server: Server) -> None:

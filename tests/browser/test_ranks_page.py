@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT, Server, at_rest, ready, running_server, watched_page
+from tests.browser.conftest import ROOT, Server, at_rest, ready, without_uploads
 from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
@@ -24,44 +24,37 @@ SAMPLE = ROOT / "sample_traces" / "ddp"
 
 
 @pytest.fixture(scope="module")
-def ranks_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Everything was read and asked before: a busy machine takes a minute for the first time."""
-    home = tmp_path_factory.mktemp("ranks-home")
-    places = [str(SAMPLE / variant) for variant in ("eager", "default")]
-    for words in (
-        ["profiler_core.ranks", places[0]],
-        ["profiler_core.ranks", places[1]],
-        ["profiler_core", "ranks", *places, "--hta", "--json"],
-    ):
-        subprocess.run(
-            [sys.executable, "-m", *words],
-            cwd=ROOT, env={**os.environ, "FUSIONSCOPE_HOME": str(home)},
-            stdout=subprocess.DEVNULL, check=True, timeout=240,
-        )  # fmt: skip
-    with running_server(home, tmp_path_factory.mktemp("ranks-server") / "log.txt") as server:
-        yield server
+def ranks_server(server: Server) -> Iterator[Server]:
+    """The shared dashboard; everything was read and asked before, which takes long."""
+    folders = [str(SAMPLE / variant) for variant in ("eager", "default")]
+    subprocess.run(
+        [sys.executable, "-m", "profiler_core", "ranks", *folders, "--hta", "--json"],
+        cwd=ROOT, env={**os.environ, "FUSIONSCOPE_HOME": str(server.home)},
+        stdout=subprocess.DEVNULL, check=True, timeout=240,
+    )  # fmt: skip
+    yield server
+    without_uploads(server)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_opens_cold_and_names_the_slow_rank(
-    browser: Browser, ranks_server: Server, scheme: str
-) -> None:
-    for page in watched_page(browser, color_scheme=scheme):
-        page.goto(ranks_server.link("ranks", **PAIR))
-        ready(page)
-        expect(page.get_by_role("heading", level=1).first).to_contain_text(
-            "Rank 0 waits for rank 1"
-        )
-        bars = page.locator(".js-plotly-plot").first
-        expect(bars).to_contain_text("one step, ms")
-        expect(bars).to_contain_text("rank 1")
-        expect(page.get_by_role("rowheader", name="Bus bandwidth, all-reduce")).to_be_visible()
+def expect_the_slow_rank(page: Page) -> None:
+    heading = page.get_by_role("heading", level=1).first
+    expect(heading).to_contain_text("Rank 0 waits for rank 1")
+    bars = page.locator(".js-plotly-plot").first
+    expect(bars).to_contain_text("one step, ms")
+    expect(bars).to_contain_text("rank 1")
+    expect(page.get_by_role("rowheader", name="Bus bandwidth, all-reduce")).to_be_visible()
 
 
-def test_it_is_not_wider_than_its_window(browser: Browser, ranks_server: Server) -> None:
-    for page in watched_page(browser):
-        for width in widths(page, ranks_server.link("ranks", **PAIR)):
-            expect_to_fit(page, width)
+def test_it_opens_cold_and_names_the_slow_rank(page: Page, ranks_server: Server) -> None:
+    page.goto(ranks_server.link("ranks", **PAIR))
+    ready(page)
+    expect_the_slow_rank(page)
+
+
+def test_in_the_dark_it_is_not_wider_than_its_window(dark_page: Page, ranks_server: Server) -> None:
+    for width in widths(dark_page, ranks_server.link("ranks", **PAIR)):
+        expect_to_fit(dark_page, width)
+    expect_the_slow_rank(dark_page)
 
 
 def test_rank_traces_are_dropped_and_compared(

@@ -11,8 +11,8 @@ from tests.browser.conftest import (
     CAPTURES,
     Server,
     at_rest,
+    capture_of,
     ready,
-    running_server,
     watched_page,
 )
 from tests.browser.waiting import expect_to_fit
@@ -24,12 +24,11 @@ HOSTILE = "<img src=x onerror=alert(1)> **bold**"
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("review-home")
-    for variant in ("eager", "reduce-overhead"):
-        shutil.copytree(CAPTURES / f"customcnn_b1.{variant}", home / "runs" / "cnn" / variant)
-    log = tmp_path_factory.mktemp("review-server") / "log.txt"
-    with running_server(home, log) as server:
+def own_server(server: Server) -> Iterator[Server]:
+    """The shared dashboard, where nobody else reviews."""
+    with capture_of(server, "cnn") as folder:
+        for variant in ("eager", "reduce-overhead"):
+            shutil.copytree(CAPTURES / f"customcnn_b1.{variant}", folder / variant)
         yield server
 
 

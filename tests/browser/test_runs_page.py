@@ -22,8 +22,9 @@ RECORDING_TIMEOUT_MS = 120_000
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def own_server(tmp_path_factory: pytest.TempPathFactory, columns: Path) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("trend-home")
+    (home / "cache").symlink_to(columns)
     for n in range(3):
         for variant in ("eager", "default"):
             redated_copy(

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, WebSocket, expect
 from profiler_core.ui.routes.token import sign
 from tests.browser.conftest import CAPTURES, ROOT, Server, ready, running_server, watched_page
 from tests.browser.provider import running_provider, secrets_toml
+from tests.quick_python import variables
 
 pytestmark = pytest.mark.browser
 
@@ -41,8 +42,9 @@ PEOPLE = {
 
 
 @pytest.fixture(scope="module")
-def team_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def team_home(tmp_path_factory: pytest.TempPathFactory, columns: Path) -> Path:
     home = tmp_path_factory.mktemp("team-home")
+    (home / "cache").symlink_to(columns)
     for variant in ("eager", "reduce-overhead"):
         folder = home / "runs" / "cnn" / variant
         shutil.copytree(CAPTURES / f"customcnn_b1.{variant}", folder)
@@ -54,26 +56,47 @@ def team_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def team(team_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def team(
+    team_home: Path, tmp_path_factory: pytest.TempPathFactory, quick_python: Path
+) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("team-server")
     (folder / ".streamlit").mkdir()
     with running_provider(PEOPLE) as provider:
         (folder / ".streamlit" / "secrets.toml").write_text(secrets_toml(provider))
-        with running_server(team_home, folder / "log.txt") as server:
+        with running_server(team_home, folder / "log.txt", **variables(quick_python)) as server:
             yield server
 
 
 def sign_in(page: Page, team: Server, subject: str, link: str = "") -> None:
     """From the card to the provider and back."""
-    # The provider's own page wants a style sheet from elsewhere; here nothing is fetched.
-    page.context.route("https://cdn.jsdelivr.net/**", lambda route: route.fulfill(body=""))
     page.goto(link or team.link())
     ready(page)
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_placeholder("sub").fill(subject)
+    with at_the_provider(page):
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_placeholder("sub").fill(subject)
     page.get_by_role("button", name="Authorize", exact=True).click()
     page.wait_for_url(f"{team.url}/**")
     ready(page)
+
+
+def sign_out(page: Page, name: str) -> None:
+    """From the menu to the provider, which says goodbye."""
+    page.get_by_role("button", name=name).click()
+    with at_the_provider(page):
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url("**/oauth2/end_session?**")
+
+
+@contextmanager
+def at_the_provider(page: Page) -> Iterator[None]:
+    """Its own pages want a style sheet from elsewhere; here nothing is fetched.
+
+    No longer than for them: with a route the browser keeps no script that it has compiled.
+    """
+    elsewhere = "https://cdn.jsdelivr.net/**"
+    page.route(elsewhere, lambda route: route.fulfill(body=""))
+    yield
+    page.unroute(elsewhere)
 
 
 @contextmanager
@@ -180,24 +203,21 @@ def test_signing_out_ends_it_in_every_tab_and_for_a_copied_cookie(
         ready(other)
         expect(other.get_by_text(SECRET_NAME).first).to_be_visible()
 
-        page.get_by_role("button", name="Ada Admin").click()
-        page.get_by_role("button", name="Sign out").click()
-        page.wait_for_url("**/oauth2/end_session?**")
+        sign_out(page, "Ada Admin")
         # The other tab still has its connection; its next click finds the door closed.
         other.get_by_text("Trends", exact=True).click()
         expect(other.get_by_role("button", name="Sign in")).to_be_visible()
         ready(other)  # what was there before stays until the run has ended
         assert SECRET_NAME not in other.content()
 
-        # The cookie as it was, in another browser: well signed, but over.
-        thief = browser.new_context()
-        thief.add_cookies([{**cookie} for cookie in cookies])  # type: ignore[typeddict-item]
-        stolen = thief.new_page()
+        # The cookie as it was, in a browser that has no other: well signed, but over.
+        page.context.clear_cookies()
+        page.context.add_cookies([{**cookie} for cookie in cookies])  # type: ignore[typeddict-item]
+        stolen = page.context.new_page()
         stolen.goto(team.link("runs"))
         ready(stolen)
         expect(stolen.get_by_role("button", name="Sign in")).to_be_visible()
         assert SECRET_NAME not in stolen.content()
-        thief.close()
 
 
 def test_our_routes_refuse_whoever_is_not_signed_in(
@@ -223,9 +243,7 @@ def test_our_routes_refuse_whoever_is_not_signed_in(
         assert page.request.get(view).status == 200
         assert status(view) == 401  # the same token in other hands
         cookies = _cookie_header(page.context)
-        page.get_by_role("button", name="Vera Viewer").click()
-        page.get_by_role("button", name="Sign out").click()
-        page.wait_for_url("**/oauth2/end_session?**")
+        sign_out(page, "Vera Viewer")
         assert page.request.get(view).status == 401
         assert status(view, cookies) == 401  # token and cookie of before
 

@@ -3,12 +3,13 @@
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Server, at_rest, ready, running_server, watched_page
+from tests.browser.conftest import Server, at_rest, capture_of, ready, watched_page
 from tests.browser.waiting import expect_to_fit
 
 pytestmark = pytest.mark.browser
@@ -19,10 +20,12 @@ HEADLINE = "default pays at batch size 4 only."
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("sweep-home")
-    shutil.copytree(SWEEP, home / "runs")
-    with running_server(home, tmp_path_factory.mktemp("sweep-server") / "log.txt") as server:
+def own_server(server: Server) -> Iterator[Server]:
+    """The shared dashboard with the runs of a sweep."""
+    with ExitStack() as folders:
+        for point in SWEEP.iterdir():
+            folder = folders.enter_context(capture_of(server, point.name))
+            shutil.copytree(point, folder, dirs_exist_ok=True)
         yield server
 
 
@@ -55,21 +58,6 @@ def test_from_the_runs_to_the_sweep_to_a_point_and_back(page: Page, own_server: 
     page.get_by_role("link", name="The whole sweep").click()
     ready(page)
     expect(page.get_by_role("heading", name=HEADLINE)).to_be_visible()
-
-
-def test_the_form_writes_the_command_of_a_sweep(page: Page, own_server: Server) -> None:
-    page.goto(own_server.link("capture"))
-    at_rest(page)  # what the interpreter offers comes later and draws the page once more
-    page.get_by_role("combobox", name="Repeat for several values").click()
-    page.get_by_role("option", name="batch size").click()
-    values = page.get_by_role("textbox", name="Values")
-    values.fill("1,x")
-    values.press("Enter")
-    expect(page.get_by_role("alert").get_by_text("'x' is not a batch size")).to_be_visible()
-    at_rest(page)
-    values.fill("1, 8")
-    values.press("Enter")
-    expect(page.get_by_text("--sweep=batch-size=1,8")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [390, 1280])

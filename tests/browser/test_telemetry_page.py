@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT, Server, capture_of, ready, watched_page
+from tests.browser.conftest import ROOT, Server, capture_of, ready
 from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
@@ -28,27 +28,29 @@ def telemetry_server(server: Server) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_opens_cold_and_draws_every_quantity(
-    browser: Browser, telemetry_server: Server, scheme: str
+def expect_every_quantity(page: Page) -> None:
+    expect(page.get_by_role("heading", level=1).first).to_contain_text("A fair comparison")
+    expect(page.get_by_role("rowheader", name="Energy per step")).to_be_visible()
+    chart = page.locator(".js-plotly-plot").first
+    for title in ("SM clock, MHz", "Power, W", "GPU busy (NVML), %", "Temperature, °C"):
+        expect(chart.get_by_text(title, exact=True)).to_be_visible()
+
+
+def test_it_opens_cold_and_draws_every_quantity(page: Page, telemetry_server: Server) -> None:
+    page.goto(telemetry_server.link("telemetry", **PAIR))
+    ready(page)
+    expect_every_quantity(page)
+
+
+def test_in_the_dark_it_is_not_wider_than_its_window(
+    dark_page: Page, telemetry_server: Server
 ) -> None:
-    for page in watched_page(browser, color_scheme=scheme):
-        page.goto(telemetry_server.link("telemetry", **PAIR))
-        ready(page)
-        expect(page.get_by_role("heading", level=1).first).to_contain_text("A fair comparison")
-        expect(page.get_by_role("rowheader", name="Energy per step")).to_be_visible()
-        chart = page.locator(".js-plotly-plot").first
-        for title in ("SM clock, MHz", "Power, W", "GPU busy (NVML), %", "Temperature, °C"):
-            expect(chart.get_by_text(title, exact=True)).to_be_visible()
-
-
-def test_it_is_not_wider_than_its_window(browser: Browser, telemetry_server: Server) -> None:
-    for page in watched_page(browser):
-        for width in widths(page, telemetry_server.link("telemetry", **PAIR)):
-            expect_to_fit(page, width)
-            name = page.get_by_role("rowheader", name="Energy per step")
-            # A phone has no room for a long name on one line beside the values of three runs.
-            expect(name).to_have_css("white-space", "normal" if width == 390 else "nowrap")
+    for width in widths(dark_page, telemetry_server.link("telemetry", **PAIR)):
+        expect_to_fit(dark_page, width)
+        name = dark_page.get_by_role("rowheader", name="Energy per step")
+        # A phone has no room for a long name on one line beside the values of three runs.
+        expect(name).to_have_css("white-space", "normal" if width == 390 else "nowrap")
+    expect_every_quantity(dark_page)
 
 
 def test_the_axis_is_in_the_address_and_the_trace_has_one(

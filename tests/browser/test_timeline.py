@@ -6,19 +6,18 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, Request, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import (
     CAPTURES,
     PAGE_TIMEOUT_MS,
     Server,
     at_rest,
+    capture_of,
     ready,
-    running_server,
 )
 
 pytestmark = pytest.mark.browser
@@ -27,18 +26,13 @@ EAGER, COMPILED = "run/customcnn_b1/eager", "run/customcnn_b1/reduce-overhead"
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server whose home also has a run on the CPU and one whose trace is no trace."""
-    home = tmp_path_factory.mktemp("timeline-home")
-    shutil.copytree(CAPTURES / "customcnn_b1", home / "runs" / "customcnn_b1")
-    for variant in ("eager", "default"):
-        shutil.copytree(
-            CAPTURES / f"smallcnn_cpu.{variant}", home / "runs" / "smallcnn_cpu" / variant
-        )
-    broken = home / "runs" / "broken"
-    shutil.copytree(CAPTURES / "customcnn_b1", broken)
-    (broken / "reduce-overhead" / "trace.json.gz").write_bytes(b"this is no trace")
-    with running_server(home, tmp_path_factory.mktemp("timeline-server") / "log.txt") as server:
+def own_server(server: Server) -> Iterator[Server]:
+    """The shared dashboard, with a run on the CPU too and one whose trace is no trace."""
+    with capture_of(server, "smallcnn_cpu") as cpu, capture_of(server, "broken") as broken:
+        for variant in ("eager", "default"):
+            shutil.copytree(CAPTURES / f"smallcnn_cpu.{variant}", cpu / variant)
+        shutil.copytree(CAPTURES / "customcnn_b1", broken, dirs_exist_ok=True)
+        (broken / "reduce-overhead" / "trace.json.gz").write_bytes(b"this is no trace")
         yield server
 
 
@@ -247,32 +241,13 @@ def test_dark_mode_is_dark(dark_page: Page, own_server: Server) -> None:
     assert max(corner[:3]) < 60
 
 
-def test_nothing_is_fetched_from_outside(page: Page, own_server: Server) -> None:
-    outside: list[str] = []
-
-    def note(request: Request) -> None:
-        if not request.url.startswith((own_server.url, "data:", "blob:")):
-            outside.append(request.url)
-
-    page.on("request", note)
-    for path in ("", "timeline", "kernels", "capture", "runs"):
-        page.goto(own_server.link(path))
-        ready(page)
-        # Also what the browser had in its memory.
-        names = page.evaluate("performance.getEntriesByType('resource').map((e) => e.name)")
-        assert any("app/static/fonts/inter" in name for name in names)
-    page.remove_listener("request", note)
-    assert not outside
-
-
 def test_a_trace_without_a_trace_file_says_so(page: Page, own_server: Server) -> None:
-    run: Path = own_server.home / "runs" / "broken" / "eager"
-    lonely = own_server.home / "runs" / "lonely" / "eager"
-    lonely.mkdir(parents=True)
-    shutil.copy(run / "run.json", lonely / "run.json")
-    page.goto(own_server.link("timeline", baseline="run/lonely/eager"))
-    ready(page)
-    expect(page.get_by_test_id("stMain")).to_contain_text("has no trace")
+    with capture_of(own_server, "lonely") as lonely:
+        (lonely / "eager").mkdir()
+        shutil.copy(CAPTURES / "customcnn_b1" / "eager" / "run.json", lonely / "eager")
+        page.goto(own_server.link("timeline", baseline="run/lonely/eager"))
+        ready(page)
+        expect(page.get_by_test_id("stMain")).to_contain_text("has no trace")
 
 
 def test_the_page_hands_out_one_trace_for_perfetto(page, own_server, tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import CAPTURES, Server, ready, running_server
+from tests.browser.conftest import CAPTURES, Server, ready, without_uploads
 
 pytestmark = pytest.mark.browser
 
@@ -19,11 +19,10 @@ READING_TIMEOUT_MS = 60_000
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with a home of its own: what is uploaded here is nothing to other tests."""
-    home = tmp_path_factory.mktemp("upload-home")
-    with running_server(home, tmp_path_factory.mktemp("upload-server") / "log.txt") as server:
-        yield server
+def own_server(server: Server) -> Iterator[Server]:
+    """The shared dashboard; what is uploaded here is nothing to other tests."""
+    yield server
+    without_uploads(server)
 
 
 def open_runs(page: Page, server: Server) -> None:

@@ -22,9 +22,14 @@ def widths(page: Page, address: str) -> Iterator[int]:
         yield width
 
 
+def content_width(page: Page, width: int, of: str = "html") -> int:
+    """How wide the element `of` is, as soon as it is laid out within `width` pixels, or in vain."""
+    wide = f"document.querySelector('{of}').scrollWidth"
+    with suppress(NotInTime):  # the number says it
+        page.wait_for_function(f"{wide} <= {width}")
+    return int(page.evaluate(wide))
+
+
 def expect_to_fit(page: Page, width: int, of: str = "html") -> None:
     """Nothing of the element `of` lies beyond `width` pixels, as soon as all of it is laid out."""
-    wide = f"document.querySelector('{of}').scrollWidth"
-    with suppress(NotInTime):  # the line below says how wide it is
-        page.wait_for_function(f"{wide} <= {width}")
-    assert page.evaluate(wide) <= width
+    assert content_width(page, width, of) <= width

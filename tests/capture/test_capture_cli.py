@@ -33,11 +33,11 @@ def run(home, *words, **variables):
     return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_a_capture_prints_its_result_as_json_and_lies_in_the_library(tmp_path):
+def test_a_capture_prints_its_result_as_json_and_lies_in_the_library(tmp_path, quick_python):
     progress = tmp_path / "deep" / "progress.jsonl"
     done = run(
         tmp_path, "capture", f"{TINY}:model", "--variants=eager", *QUICK,
-        "--progress", str(progress), "--json",
+        "--progress", str(progress), "--json", **variables(quick_python),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -89,12 +89,17 @@ def test_what_no_variant_could_run_is_refused_before_a_folder_is_made(
 
 
 @pytest.fixture
-def timing(tmp_path):
-    """A capture that is in the middle of its timing: (process, its home)."""
+def timing(tmp_path, request):
+    """A capture that is in the middle of its timing: (process, its home).
+
+    Its children are as users have them, or forked from a process that has imported torch.
+    """
+    is_quick = getattr(request, "param", False)
+    quick = variables(request.getfixturevalue("quick_python")) if is_quick else {}
     progress = tmp_path / "progress.jsonl"
     argv, environment = command(
         tmp_path, "capture", f"{TINY}:slow", "--variants=eager,eager+bf16-autocast",
-        *QUICK, "--rounds=100000", "--progress", str(progress),
+        *QUICK, "--rounds=100000", "--progress", str(progress), **quick,
     )  # fmt: skip
     process = subprocess.Popen(
         argv, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -109,7 +114,9 @@ def timing(tmp_path):
     process.wait()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("timing", "number"), [(True, signal.SIGINT), (False, signal.SIGTERM)], indirect=["timing"]
+)
 def test_a_signal_cancels_and_leaves_nothing(timing, number):
     process, home = timing
     process.send_signal(number)
@@ -129,8 +136,8 @@ def test_children_follow_a_launcher_that_was_killed(timing):
         time.sleep(0.05)
 
 
-def test_doctor_says_what_can_be_captured(tmp_path):
-    done = run(tmp_path, "doctor", "--json")
+def test_doctor_says_what_can_be_captured(tmp_path, quick_python):
+    done = run(tmp_path, "doctor", "--json", **variables(quick_python))
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["can_capture"] is True

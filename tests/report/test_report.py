@@ -32,9 +32,11 @@ _LIBRARY = re.compile(r"<script>/\*\*.*?</script>", re.DOTALL)  # plotly.js itse
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _own_home(tmp_path_factory):
+def _own_home(tmp_path_factory, columns):
+    home = tmp_path_factory.mktemp("home")
+    (home / "cache").symlink_to(columns)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FUSIONSCOPE_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("FUSIONSCOPE_HOME", str(home))
         yield
 
 

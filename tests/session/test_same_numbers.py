@@ -52,9 +52,10 @@ class Surfaces:
 
 
 @pytest.fixture(scope="module", params=CASES)
-def case(request, tmp_path_factory):
+def case(request, tmp_path_factory, columns):
     """Both runs in a home of their own, so that the library, and with it the pages, have them."""
     home = tmp_path_factory.mktemp("home")
+    (home / "cache").symlink_to(columns)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUSIONSCOPE_HOME", str(home))
         patch.setattr(library, "sample_traces_directory", lambda: home / "samples")

@@ -21,8 +21,9 @@ LOG = FIXTURES / "torch_logs" / "2.15.0" / "b2_break_places" / "torch_logs.rg.tx
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
+def home(tmp_path, columns, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
     monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
     shutil.copytree(BREAKY, tmp_path / "runs" / "breaky" / "default")
     return tmp_path

@@ -15,9 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
     ("candidate", "warned"), [("sample/dynshape/default", True), ("sample/breaky/default", False)]
 )
 def test_a_map_of_different_workloads_claims_nothing(
-    tmp_path, monkeypatch, name, candidate, warned
+    tmp_path, columns, monkeypatch, name, candidate, warned
 ):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
     app = AppTest.from_file(str(ROOT / "pages" / f"{name}.py"), default_timeout=120)
     app.query_params["baseline"] = "sample/breaky/eager"
     app.query_params["candidate"] = [candidate]

@@ -10,15 +10,16 @@ from tests.apps import opened
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
 
 
-def test_no_column_is_wider_than_the_kernel_s_name(tmp_path, monkeypatch):
+def test_no_column_is_wider_than_the_kernel_s_name(tmp_path, columns, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
     monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
     for variant in ("eager", "reduce-overhead"):
         run = CAPTURES / f"customcnn_b1.{variant}"
         shutil.copytree(run, tmp_path / "runs" / "cnn" / variant)
     app = opened("kernels", baseline="run/cnn/eager", candidate=["run/cnn/reduce-overhead"])
-    columns = json.loads(app.dataframe[0].proto.columns)
-    widths = {c["label"]: c["width"] for c in columns.values() if "label" in c and "width" in c}
+    described = json.loads(app.dataframe[0].proto.columns)
+    widths = {c["label"]: c["width"] for c in described.values() if "label" in c and "width" in c}
     assert max(widths, key=lambda label: widths[label]) == "kernel"
     # A phone of 390 px still has room for the baseline's times: 16 px a margin, 33 for the box.
     assert widths["kernel"] + widths["eager, µs"] <= 390 - 2 * 16 - 33

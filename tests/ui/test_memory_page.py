@@ -15,15 +15,10 @@ SAMPLES = ROOT / "sample_traces"
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def home(tmp_path, cache, monkeypatch):
+def home(tmp_path, columns, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
-    (tmp_path / "cache").symlink_to(cache)
+    (tmp_path / "cache").symlink_to(columns)
     monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
     for variant in ("eager", "default", "reduce-overhead"):
         shutil.copytree(SAMPLES / "bert" / variant, tmp_path / "runs" / "bert" / variant)

@@ -17,8 +17,9 @@ HW_THERMAL = 0x40  # NVML: nvmlClocksEventReasonHwThermalSlowdown
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
+def home(tmp_path, columns, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
     monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
     for variant in ("eager", "default"):
         shutil.copytree(SAMPLES / variant, tmp_path / "runs" / "c" / variant)

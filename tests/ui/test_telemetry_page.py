@@ -25,9 +25,10 @@ opened = partial(apps.opened, "telemetry")
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
+def home(tmp_path, columns, monkeypatch):
     """Two runs of a sample capture, with no more than this page reads."""
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
     monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
     for variant in ("eager", "default"):
         folder = tmp_path / "runs" / "r" / variant
