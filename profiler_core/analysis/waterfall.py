@@ -5,6 +5,9 @@ what overlapping streams take back is a bar of its own; idle time is divided by 
 (docs/columns.md, Waterfall and fusion). On the unprofiled clock device work and the pace from
 kernel to kernel are as measured in the trace, a gap that ended with a late launch costs that pace
 too, and the rest of the idle time is shared out in the profiled proportions.
+
+On a CPU the profiler slows the operators themselves, so that there all parts of the profiled step
+are brought to the unprofiled one by one factor a side.
 """
 
 from collections.abc import Mapping
@@ -139,7 +142,10 @@ def waterfall(
         step_shares(summary, total, clock) for summary, total in zip(summaries, totals, strict=True)
     ]
     whole_ns = [apportion(side, total) for side, total in zip(sides, totals, strict=True)]
-    parts = _parts(ledger) if ledger is not None else {}
+    scales = tuple(
+        _scale(summary, total, clock) for summary, total in zip(summaries, totals, strict=True)
+    )
+    parts = _parts(ledger, scales) if ledger is not None else {}
     order = [*WORK_CLASSES, OVERLAP, CLOCKS, *(f"idle_{cause}" for cause in CAUSES), IDLE]
     labels = {**WORK_CLASSES, **OTHER_LABELS}
     rows = tuple(
@@ -148,13 +154,15 @@ def waterfall(
             label=labels[key],
             baseline_ns=whole_ns[0].get(key, 0),
             candidate_ns=whole_ns[1].get(key, 0),
-            estimated=clock == "unprofiled" and key.startswith("idle_") and key != _OWN_PACE,
+            estimated=scales != (1.0, 1.0)
+            or (clock == "unprofiled" and key.startswith("idle_") and key != _OWN_PACE),
             groups=tuple(parts.get(key, ())),
         )
         for key in order
         if whole_ns[0].get(key) or whole_ns[1].get(key)
     )
-    return Waterfall(rows, totals[0], totals[1], clock, _notes(rows, summaries, clock))
+    notes = _notes(rows, summaries, clock, scales)
+    return Waterfall(rows, totals[0], totals[1], clock, notes)
 
 
 _OWN_PACE = "idle_between_kernels"
@@ -187,13 +195,13 @@ def open_bar(row: WaterfallRow) -> tuple[BarPart, ...]:
 
 def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     """Parts of one step, ns; they sum to `total` up to rounding."""
-    n = summary.n_steps
+    n, scale = summary.n_steps, _scale(summary, total, clock)
     parts: dict[str, float] = {}
     for category, sums in summary.by_category.items():
         key = class_of(category)
-        parts[key] = parts.get(key, 0.0) + sums.time_ns / n
-    busy = summary.busy_ns / n
-    parts[OVERLAP] = busy - summary.device_time_ns / n
+        parts[key] = parts.get(key, 0.0) + scale * sums.time_ns / n
+    busy = scale * summary.busy_ns / n
+    parts[OVERLAP] = busy - scale * summary.device_time_ns / n
     idle = total - busy
     if idle < 0:  # the clock of the device drifted between the two measurements
         parts[CLOCKS] = idle
@@ -220,13 +228,20 @@ def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     }
 
 
-def _parts(ledger: FusionLedger) -> dict[str, list[GroupPart]]:
+def _scale(summary: Summary, total: int, clock: Clock) -> float:
+    """What a duration of this trace takes without the profiler; 1 for the work of a GPU."""
+    if clock == "profiled" or summary.device_kind == "gpu" or not summary.window_ns:
+        return 1.0
+    return total * summary.n_steps / summary.window_ns
+
+
+def _parts(ledger: FusionLedger, scales: tuple[float, ...]) -> dict[str, list[GroupPart]]:
     parts: dict[str, list[GroupPart]] = {}
     for number, group in enumerate(ledger.groups):
         left, right = _by_class(group.baseline), _by_class(group.candidate)
         for key in {**left, **right}:
             sides = (group.per_step(left.get(key, 0), 0), group.per_step(right.get(key, 0), 1))
-            part = GroupPart(number, *sides)
+            part = GroupPart(number, sides[0] * scales[0], sides[1] * scales[1])
             parts.setdefault(key, []).append(part)
     for every in parts.values():
         every.sort(key=lambda part: -abs(part.candidate_ns - part.baseline_ns))
@@ -245,12 +260,19 @@ def _notes(
     rows: tuple[WaterfallRow, ...],
     summaries: tuple[Summary, Summary],
     clock: Literal["unprofiled", "profiled"],
+    scales: tuple[float, ...],
 ) -> tuple[str, ...]:
     present: Mapping[str, WaterfallRow] = {row.key: row for row in rows}
     notes = []
     if clock == "profiled":
         notes.append(
             "On the profiler's clock, which slows the host: idle time is larger than true."
+        )
+    elif scales != (1.0, 1.0):
+        notes.append(
+            "The profiler slows a CPU's operators too: the bars are their times in the trace, "
+            f"brought to the unprofiled step by × {scales[0]:.2f} in the baseline and "
+            f"× {scales[1]:.2f} in the candidate (≈)."
         )
     elif any(row.estimated for row in rows):
         notes.append(

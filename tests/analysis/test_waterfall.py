@@ -1,5 +1,7 @@
 """The waterfall adds up exactly, on either clock, and opens into the fusion groups."""
 
+from pathlib import Path
+
 import pytest
 
 from profiler_core.analysis.apportion import apportion
@@ -25,6 +27,8 @@ from tests.analysis.ledger.pairs import (
     side,
 )
 from tests.builders import a_trace, kernel, launch, step
+
+CPU_CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
 
 
 def test_apportion_keeps_the_sum():
@@ -159,3 +163,22 @@ def test_a_bar_with_work_that_the_ledger_lacks_says_so():
     assert open_bar(row)[-1] == BarPart(None, 1000, 0)
     assert sum(part.baseline_ns for part in open_bar(row)) == 1021
     assert open_bar(WaterfallRow("idle", "idle", 5, 6)) == ()
+
+
+def test_on_a_cpu_the_bars_are_the_profiled_times_brought_to_the_unprofiled_step():
+    """The profiler slows operators there: their sum may be longer than a whole unprofiled step."""
+    names = ("smallcnn_cpu.eager", "smallcnn_cpu.default")
+    summaries = tuple(summarise(side(CPU_CAPTURES / name).trace) for name in names)
+    profiled = [summary.window_ns / summary.n_steps for summary in summaries]
+    times = (profiled[0] / 4, profiled[1] / 2)
+    result = waterfall(summaries, times, ledger(*(CPU_CAPTURES / name for name in names)))
+    check(result)
+    rows = {row.key: row for row in result.rows}
+    assert "clocks" not in rows
+    convolutions = summaries[0].by_category["conv"].time_ns / summaries[0].n_steps
+    assert rows["gemm_conv"].baseline_ns >= round(convolutions / 4)
+    assert rows["idle"].baseline_ns == pytest.approx(
+        summaries[0].idle_ns / summaries[0].n_steps / 4, abs=2
+    )
+    assert all(row.estimated for row in result.rows)
+    assert "× 0.25 in the baseline and × 0.50 in the candidate" in " ".join(result.notes)

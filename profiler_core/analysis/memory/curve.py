@@ -75,13 +75,35 @@ def device_events(trace: Trace) -> pl.DataFrame:
 
     Without ProfilerStep annotations all of them count.
     """
-    events = trace.memory.drop_nulls(["total_allocated_bytes", "device_type"]).with_columns(
-        pl.col("bytes").fill_null(0), pl.col("device_id").fill_null(-1)
+    events = _without_shared(
+        trace.memory.drop_nulls(["total_allocated_bytes", "device_type"]).with_columns(
+            pl.col("bytes").fill_null(0), pl.col("device_id").fill_null(-1)
+        )
     )
     steps = host_steps(trace)
     if steps.height == 0:
         return events
     return events.filter(pl.col("ts_ns").is_between(steps["ts_ns"][0], steps["end_ns"].max()))
+
+
+def _without_shared(events: pl.DataFrame) -> pl.DataFrame:
+    """Without the shared memory through which a data loader's workers hand over their batches.
+
+    It is mapped, not allocated: its events say 0 for what the allocator holds, and those that map
+    it say their own size for what is reserved (ATen/MapAllocator.cpp). The CPU's allocator reserves
+    nothing, and where it holds nothing any more, its last free was of all that it held.
+    """
+    of_cpu = pl.col("device_type") == _CPU
+    is_mapping = of_cpu & (pl.col("total_reserved_bytes").fill_null(0) > 0)
+    is_empty = of_cpu & (pl.col("total_allocated_bytes") == 0) & (pl.col("bytes") != 0)
+    held_before = (
+        pl.when(~is_mapping & ~is_empty & of_cpu)
+        .then("total_allocated_bytes")
+        .forward_fill()
+        .shift(1)
+    )
+    is_unmapping = is_empty & (held_before.fill_null(0) + pl.col("bytes") != 0)
+    return events.filter(~(is_mapping | is_unmapping))
 
 
 def decimated(curve: MemoryCurve, n_most: int = 3000) -> MemoryCurve:

@@ -169,3 +169,26 @@ def test_decimating_keeps_every_extreme():
     assert (np.diff(small.ts_ns) > 0).all()
     assert (small.ts_ns[0], small.ts_ns[-1]) == (0, n - 1)
     assert decimated(small, 5000) is small
+
+
+def test_shared_memory_of_data_loaders_is_no_memory_of_the_allocator():
+    """Events as torch 2.15 writes them for a batch that a worker hands over: never allocated."""
+    cpu = {"device": (0, -1)}
+    events = [
+        event(1, 4096, 0, 10, reserved=4096, **cpu),  # mapped
+        event(2, -4096, 0, 20, reserved=0, **cpu),  # the batch before, unmapped
+        event(3, 64, 64, 30, reserved=0, **cpu),
+        event(4, 256, 320, 40, reserved=0, **cpu),
+        event(5, -64, 0, 50, reserved=0, **cpu),
+        event(6, -256, 64, 40, reserved=0, **cpu),
+        event(7, -64, 0, 30, reserved=0, **cpu),  # the allocator's own last one
+    ]
+    (curve,) = memory_curves(a_trace(memory=events))
+    assert curve.reserved_bytes is None
+    assert curve.peak_allocated_bytes == 320
+    assert curve.allocated_bytes.tolist() == [0, 64, 320, 64, 0]
+
+
+def test_a_trace_of_shared_memory_alone_has_no_curve():
+    events = [event(1, -16384, 0, 10, reserved=0, device=(0, -1))]
+    assert memory_curves(a_trace(memory=events)) == ()
