@@ -15,6 +15,12 @@ def minute(iso: str) -> str:
     return iso[:40] if moment is None else f"{moment.day} {moment:%b %Y, %H:%M} UTC"
 
 
+def second(iso: str) -> str:
+    """`2026-11-21T09:30:05Z` -> "21 Nov 2026, 09:30:05 UTC"; as `day` for what is no date."""
+    moment = _parse(iso)
+    return iso[:40] if moment is None else f"{moment.day} {moment:%b %Y, %H:%M:%S} UTC"
+
+
 def short(iso: str, *, now: datetime | None = None) -> str:
     """For narrow places: "21 Nov, 09:30" within this year (UTC), else as `day`."""
     moment = _parse(iso)

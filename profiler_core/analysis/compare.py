@@ -19,6 +19,7 @@ from profiler_core.analysis.compilation.cost import (
     with_break_even,
 )
 from profiler_core.analysis.environment import Difference, differences, is_another_workload
+from profiler_core.analysis.host_load import busiest
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
 from profiler_core.analysis.per_step import PerStep, per_step
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
@@ -37,7 +38,7 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.fairness import Fairness, fairness
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.verdict_kind import VerdictKind, judge
-from profiler_core.model.run import Numerics, RunFiles
+from profiler_core.model.run import HostLoad, Measurement, Numerics, RunFiles
 
 TwoNumbers = tuple[float | None, float | None]  # (baseline, candidate); None: not available
 
@@ -110,6 +111,7 @@ class CandidateComparison:
     device_kinds: tuple[str | None, str | None]  # "gpu" or "cpu"; None: no trace
     # Replayed by CUDA graphs, and counted in the category that their operators have elsewhere.
     n_refiled_kernels: tuple[int, int]
+    busy_host: HostLoad | None = None  # what was seen of other work; None: the host was not busy
     fairness: Fairness | None = None  # None: no GPU was sampled
     energy_per_step_j: TwoNumbers = (None, None)
     baseline_compiled: ScriptCompilation | None = None  # by the script, though it is called eager
@@ -180,7 +182,7 @@ def compare(baseline: Side, candidates: Sequence[Side]) -> ComparedNumbers:
 
 def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> CandidateComparison:
     interleaved = _interleaved(baseline, candidate)
-    step_time = _step_time(baseline, candidate, interleaved=bool(interleaved))
+    step_time = compared_step_time(baseline, candidate)
     record = candidate.run.record
     differs = differences(
         baseline.run.record,
@@ -231,12 +233,18 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         n_profiled_steps=(before.n_steps if before else None, after.n_steps if after else None),
         device_kinds=_device_kinds(baseline, candidate),
         n_refiled_kernels=refiled,
+        busy_host=busiest(_host_load(side) for side in (baseline, candidate)),
         fairness=fairness(
             baseline.telemetry, candidate.telemetry, (baseline.label, candidate.label)
         ),
         energy_per_step_j=(_energy(baseline), _energy(candidate)),
         baseline_compiled=None if candidate.compiled_by_script else baseline.compiled_by_script,
     )
+
+
+def _host_load(side: Side) -> HostLoad | None:
+    measurement = side.run.record.measurement
+    return measurement.host_load if measurement else None
 
 
 def _energy(side: Side) -> float | None:
@@ -253,10 +261,25 @@ def _interleaved(baseline: Side, candidate: Side) -> bool | None:
     return same_capture and all(in_turns)
 
 
-def _step_time(baseline: Side, candidate: Side, *, interleaved: bool) -> StepTime:
+def compared_step_time(
+    baseline: Side, candidate: Side, *, repeats: Sequence[Measurement] = ()
+) -> StepTime:
+    """The step times of both, on the best clock that both have.
+
+    Args:
+        baseline: with or without rounds.
+        candidate: the same.
+        repeats: further runs of the baseline's code.
+    """
     before, after = baseline.run.record.measurement, candidate.run.record.measurement
     if before is not None and after is not None:
-        unprofiled = compare_unprofiled(before, after, interleaved=interleaved)
+        unprofiled = compare_unprofiled(
+            before,
+            after,
+            interleaved=bool(_interleaved(baseline, candidate)),
+            on_gpu=all(s.run.record.environment.get("gpu") for s in (baseline, candidate)),
+            repeats=repeats,
+        )
         if unprofiled is not None:
             return unprofiled
     before_step, after_step = baseline.per_step, candidate.per_step

@@ -9,7 +9,7 @@ from profiler_core.analysis.compilation.cost import CompileCost, baseline_cost
 from profiler_core.analysis.per_step import PerStep
 from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.analysis.step_time import Clock, step_time_ns
-from profiler_core.analysis.verdict_kind import cannot_be_told
+from profiler_core.analysis.verdict_kind import VerdictKind, judge
 from profiler_core.units import format_share
 
 Unit = Literal["ns", "bytes", "count", "share", "ratio"]
@@ -139,7 +139,7 @@ def _times(
         Measure(
             "Speed",
             "Step time of the baseline over that of the candidate: above 1 the candidate is "
-            "faster. Coloured only where the 95 % interval over interleaved rounds leaves 1 out.",
+            "faster. Coloured only where its 95 % interval leaves 1 out.",
             "ratio",
             (1.0 if any(speed) else None, *speed),
             judged,
@@ -285,12 +285,9 @@ def _judge(
 
 
 def _by_verdict(candidate: CandidateComparison) -> Judgement:
-    """Times are coloured by the verdict alone, never by their size."""
-    ratio, significant = candidate.step_time.ratio, candidate.step_time.significant
-    if ratio is None or significant is None:
-        return "unjudged"
-    if cannot_be_told(candidate.verdict, candidate.step_time.interval):
-        return "unjudged"
-    if not significant or round(ratio, 2) == 1.0:
-        return "same"
-    return "better" if ratio > 1 else "worse"
+    """Times are coloured by the interval alone, never by their size; wrong results have one too."""
+    kind = judge(candidate.step_time, None, workloads_differ=candidate.workloads_differ)
+    judgements: dict[VerdictKind, Judgement] = {
+        "faster": "better", "slower": "worse", "no_difference": "same",
+    }  # fmt: skip
+    return judgements.get(kind, "unjudged")

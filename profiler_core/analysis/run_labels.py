@@ -9,7 +9,7 @@ from pathlib import Path
 from profiler_core.analysis.compilation.by_script import of_record
 from profiler_core.analysis.wording.script_compilation import name_with
 from profiler_core.analysis.wording.sentence import clipped
-from profiler_core.dates import minute
+from profiler_core.dates import minute, second
 from profiler_core.model.run import RunRecord
 
 _LONG_LABEL = 28  # characters: longer ones lose what all of them share
@@ -92,7 +92,8 @@ def run_labels(runs: Sequence[Labelled]) -> tuple[str, ...]:
     """The shortest names that tell the runs apart: variants, with more where these repeat.
 
     Options that all of them share are left out (`short_variants`). What is added, the first that
-    tells them apart: the workload, the name that somebody gave, the folder, the time, the key.
+    tells them apart: the workload, the name that somebody gave, the commit, torch, the seed, the
+    folder, the time, the key.
     """
     compiled = [of_record(run.record) for run in runs]
     for parts in _longer_and_longer(runs):
@@ -115,11 +116,30 @@ def _longer_and_longer(runs: Sequence[Labelled]) -> Iterator[Sequence[str]]:
     folders = [run.path.parent.name for run in runs]
     if all(run.is_unnamed for run in runs):
         yield folders  # bert.eager/trace.json.gz
+    for facts in _telling_facts(records):
+        yield _joined(", ", variants, facts)
     if not any(run.record.capture_id == folder for run, folder in zip(runs, folders, strict=True)):
         yield _joined("/", folders, variants)
-        yield _joined("/", folders, [run.path.name for run in runs])
-    moments = [minute(record.created_at) if record.created_at else "" for record in records]
-    yield _joined(" · ", moments, variants)
+    for moment in (minute, second):
+        moments = [moment(record.created_at) if record.created_at else "" for record in records]
+        yield _joined(", ", variants, moments)
+    yield _joined("/", folders, [run.path.name for run in runs])
+
+
+def _telling_facts(records: Sequence[RunRecord]) -> Iterator[Sequence[str]]:
+    """What tells runs of one variant apart, where each run has it: code, torch, seed."""
+    commits = [str(record.environment.get("git_commit") or "")[:7] for record in records]
+    if all(commits):
+        yield [
+            f"commit {commit}{' with changes' if record.environment.get('git_dirty') else ''}"
+            for commit, record in zip(commits, records, strict=True)
+        ]
+    versions = [str(record.environment.get("torch") or "") for record in records]
+    if all(versions):
+        yield [f"torch {version[:20]}" for version in versions]
+    seeds = [record.spec.get("seed") for record in records]
+    if None not in seeds:
+        yield [f"seed {str(seed)[:20]}" for seed in seeds]
 
 
 def _distinct_variants(runs: Sequence[Labelled]) -> tuple[str, ...]:

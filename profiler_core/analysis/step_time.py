@@ -1,27 +1,21 @@
 """How long a step takes, and whether two runs differ in it.
 
 Step time is the wall time of a round over its steps, the median over the rounds. The ratio
-baseline / candidate carries a bootstrap interval where there are rounds to draw from; CUDA-event
-times of single steps within one round share its clocks, caches and temperature, so they show the
-jitter and are no repeats.
+baseline / candidate carries an interval where there are rounds to make it of (`noise`);
+CUDA-event times of single steps within one round share its clocks, caches and temperature, so
+they show the jitter and are no repeats.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from profiler_core.model.run import Measurement, Round
+from profiler_core.analysis.noise import Noise, noisy_ratio, per_step, rounds_of
+from profiler_core.model.run import Measurement
 
 Clock = Literal["unprofiled", "profiled"]
-
-# Below this many rounds resampling cannot show the spread: the interval of two or three values
-# is those values. Captures make 20 rounds and never fewer than 10.
-MIN_ROUNDS = 5
-_N_RESAMPLES = 2000
-_CONFIDENCE = 0.95
-_SEED = 0  # the same files give the same interval
 
 
 @dataclass(frozen=True)
@@ -41,6 +35,7 @@ class StepTime:
     n_rounds: tuple[int, int]
     n_steps: tuple[int, int]  # timed (or, on the profiled clock, recorded) steps
     paired: bool  # the interval draws the same interleaved rounds on both sides
+    noise: Noise | None = None  # what makes the interval as wide as it is; None: there is none
 
 
 @dataclass(frozen=True)
@@ -56,8 +51,8 @@ class Jitter:
 
 def step_time_ns(measurement: Measurement | None) -> float | None:
     """Median over the rounds of wall time per step, unprofiled; None without rounds."""
-    per_step = [_per_step(r) for r in _rounds(measurement)]
-    return float(np.median(per_step)) if per_step else None
+    times = [per_step(r) for r in rounds_of(measurement)]
+    return float(np.median(times)) if times else None
 
 
 def jitter(measurement: Measurement | None) -> Jitter | None:
@@ -70,7 +65,12 @@ def jitter(measurement: Measurement | None) -> Jitter | None:
 
 
 def compare_unprofiled(
-    baseline: Measurement, candidate: Measurement, *, interleaved: bool
+    baseline: Measurement,
+    candidate: Measurement,
+    *,
+    interleaved: bool,
+    on_gpu: bool = False,
+    repeats: Sequence[Measurement] = (),
 ) -> StepTime | None:
     """Both step times from their rounds; None where one of the runs has none.
 
@@ -78,22 +78,27 @@ def compare_unprofiled(
         baseline: as recorded.
         candidate: as recorded.
         interleaved: the two were timed in turns, so rounds of one index share their conditions.
+        on_gpu: both computed on a GPU.
+        repeats: further runs of the baseline's code, which say what sessions differ by.
     """
-    baseline_rounds, candidate_rounds = _rounds(baseline), _rounds(candidate)
-    if not baseline_rounds or not candidate_rounds:
+    runs = rounds_of(baseline), rounds_of(candidate)
+    before, after = step_time_ns(baseline), step_time_ns(candidate)
+    if before is None or after is None:
         return None
-    ratio = _median_ratio(baseline_rounds, candidate_rounds)
-    interval, paired = _interval(baseline_rounds, candidate_rounds, interleaved=interleaved)
+    judged = noisy_ratio(
+        baseline, candidate, interleaved=interleaved, on_gpu=on_gpu, repeats=repeats
+    )
     return StepTime(
-        baseline_ns=round(float(np.median([_per_step(r) for r in baseline_rounds]))),
-        candidate_ns=round(float(np.median([_per_step(r) for r in candidate_rounds]))),
-        ratio=ratio,
-        interval=interval,
-        significant=None if interval is None else not interval[0] <= 1 <= interval[1],
+        baseline_ns=round(before),
+        candidate_ns=round(after),
+        ratio=before / after,
+        interval=judged.interval if judged else None,
+        significant=None if judged is None else not judged.interval[0] <= 1 <= judged.interval[1],
         clock="unprofiled",
-        n_rounds=(len(baseline_rounds), len(candidate_rounds)),
-        n_steps=(sum(r.n_steps for r in baseline_rounds), sum(r.n_steps for r in candidate_rounds)),
-        paired=paired,
+        n_rounds=(len(runs[0]), len(runs[1])),
+        n_steps=(sum(r.n_steps for r in runs[0]), sum(r.n_steps for r in runs[1])),
+        paired=judged is not None and judged.paired,
+        noise=judged.noise if judged else None,
     )
 
 
@@ -131,50 +136,3 @@ def compare_profiled(
         n_steps=n_steps,
         paired=False,
     )
-
-
-def _rounds(measurement: Measurement | None) -> list[Round]:
-    rounds = measurement.rounds if measurement else ()
-    return [r for r in rounds if r.n_steps > 0 and r.wall_ns > 0]
-
-
-def _per_step(measured_round: Round) -> float:
-    return measured_round.wall_ns / measured_round.n_steps
-
-
-def _median_ratio(baseline_rounds: list[Round], candidate_rounds: list[Round]) -> float:
-    return float(
-        np.median([_per_step(r) for r in baseline_rounds])
-        / np.median([_per_step(r) for r in candidate_rounds])
-    )
-
-
-def _interval(
-    baseline_rounds: list[Round], candidate_rounds: list[Round], *, interleaved: bool
-) -> tuple[tuple[float, float] | None, bool]:
-    """(95 % percentile bootstrap interval of the ratio of medians, whether it was paired)."""
-    by_index = {r.index: _per_step(r) for r in candidate_rounds}
-    pairs = [(_per_step(r), by_index[r.index]) for r in baseline_rounds if r.index in by_index]
-    random = np.random.default_rng(_SEED)
-    if interleaved and len(pairs) >= MIN_ROUNDS:
-        # A drift of the clock hits both sides of a turn alike, so turns are drawn whole.
-        paired_times = np.array(pairs)
-        draws = random.integers(0, len(paired_times), (_N_RESAMPLES, len(paired_times)))
-        ratios = np.median(paired_times[draws, 0], axis=1) / np.median(
-            paired_times[draws, 1], axis=1
-        )
-        return _percentiles(ratios), True
-    if min(len(baseline_rounds), len(candidate_rounds)) < MIN_ROUNDS:
-        return None, False
-    sides = []
-    for rounds in (baseline_rounds, candidate_rounds):
-        times = np.array([_per_step(r) for r in rounds])
-        draws = random.integers(0, len(times), (_N_RESAMPLES, len(times)))
-        sides.append(np.median(times[draws], axis=1))
-    return _percentiles(sides[0] / sides[1]), False
-
-
-def _percentiles(ratios: npt.NDArray[np.float64]) -> tuple[float, float]:
-    tail = (1 - _CONFIDENCE) / 2 * 100
-    low, high = np.percentile(ratios, [tail, 100 - tail])
-    return float(low), float(high)

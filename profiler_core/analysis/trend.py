@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from profiler_core.analysis.environment import QUESTION_KEYS, differences
+from profiler_core.analysis.noise import MIN_ROUNDS
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.step_time import MIN_ROUNDS
+from profiler_core.analysis.step_time import compare_unprofiled
 from profiler_core.model.history import METRICS, RecordedRun
+from profiler_core.model.run import Measurement
 
 # The middle 90 % of a run's rounds: what it wandered by while nothing was changed.
 _BAND_PERCENTILES = (5.0, 95.0)
@@ -68,7 +70,7 @@ class TrendPoint:
     high: float | None
     before: RecordedRun | None  # the point before it on the line
     ratio: float | None  # value over the value before
-    is_beyond_noise: bool | None  # its band and the band before do not meet; None: no bands
+    is_beyond_noise: bool | None  # more than two recordings of one code differ by; None: unknown
     changes: tuple[Change, ...]
 
 
@@ -169,11 +171,22 @@ def _points(variant_runs: Sequence[RecordedRun], metric: str) -> tuple[TrendPoin
         ratio = beyond = None
         if last is not None:
             ratio = value / last.value if last.value else None
-            if low is not None and high is not None and last.low is not None:
-                beyond = low > (last.high or 0.0) or high < last.low
+            if metric == "step_time_ns":
+                beyond = _is_beyond_noise(last.run, run)
         changes = _changes(before, run) if before is not None else ()
         points.append(TrendPoint(run, value, low, high, before, ratio, beyond, changes))
     return tuple(points)
+
+
+def _is_beyond_noise(before: RecordedRun, run: RecordedRun) -> bool | None:
+    """Does the step time differ by more than two recordings of one code do? None: few rounds."""
+    time = compare_unprofiled(
+        Measurement(rounds=before.rounds),
+        Measurement(rounds=run.rounds),
+        interleaved=False,
+        on_gpu=bool(before.environment.get("gpu") and run.environment.get("gpu")),
+    )
+    return time.significant if time is not None else None
 
 
 def _band(run: RecordedRun) -> tuple[float | None, float | None]:

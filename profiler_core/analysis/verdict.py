@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
-from profiler_core.analysis.verdict_kind import VerdictKind, cannot_be_told
+from profiler_core.analysis.verdict_kind import VerdictKind
 
 
 class Claim(StrEnum):
@@ -83,11 +83,9 @@ def leading(comparison: ComparedNumbers) -> CandidateComparison | None:
 def _claim(c: CandidateComparison) -> Claim:
     if c.verdict == "no_verdict":
         return _without_verdict(c)
-    if c.verdict == "no_difference":
-        uncertain = cannot_be_told(c.verdict, c.step_time.interval)
-        return Claim.UNCERTAIN if uncertain else Claim.NO_DIFFERENCE
     return {
         "wrong_numerics": Claim.WRONG, "slower": Claim.SLOWER, "faster": Claim.FASTER,
+        "no_difference": Claim.NO_DIFFERENCE, "cannot_be_told": Claim.UNCERTAIN,
     }[c.verdict]  # fmt: skip
 
 

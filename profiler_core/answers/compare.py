@@ -21,7 +21,7 @@ from profiler_core.answers.explanation import (
     waterfall_answer,
 )
 from profiler_core.answers.record import COMPILE_FAILURE, COMPILED_BY_SCRIPT, Answer, means
-from profiler_core.model.run import CompileDiagnosis, Numerics
+from profiler_core.model.run import CompileDiagnosis, HostLoad, Numerics
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.pair import Pair
 
@@ -64,7 +64,10 @@ class VerdictAnswer(Answer, frozen=True):
     """Is the candidate worth it, in words."""
 
     kind: Annotated[
-        str, means("`wrong_numerics`, `slower`, `no_difference`, `faster`, `no_verdict`")
+        str,
+        means(
+            "`wrong_numerics`, `slower`, `no_difference`, `cannot_be_told`, `faster`, `no_verdict`"
+        ),
     ]
     headline: str
     details: tuple[str, ...]
@@ -89,6 +92,10 @@ class CandidateNumbers(Answer, frozen=True):
     error: Annotated[str | None, _OF_RECORD]
     verdict: Annotated[VerdictAnswer, means("{keys}")]
     step_time: Annotated[StepTime, means("{keys}")]
+    busy_host: Annotated[
+        HostLoad | None,
+        means("other work while the rounds were timed: {keys}; null where the host was not busy"),
+    ]
     n_kernels: Annotated[TwoNumbers, _COUNTS]
     n_launches: Annotated[TwoNumbers, _COUNTS]
     n_graph_launches: Annotated[TwoNumbers, _COUNTS]

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from profiler_core.analysis.gate.judgement import Gate
-from profiler_core.analysis.gate.noise import Noise
+from profiler_core.analysis.noise import Noise
 from profiler_core.answers.record import Answer, means
 
 _LABELS = means("what the two runs are called")
@@ -45,8 +45,9 @@ class GateAnswer(Answer, frozen=True):
         Noise | None,
         means(
             "of the step time, as fractions: {keys}; null where a run has too few rounds",
-            floor="what the same code differs by",
+            floor="what the same code differs by, all together",
             drift="null for runs timed in turns",
+            of_load="null for runs timed in turns, or whose steps did not wait for a CPU",
             of_repeats="null without `--same`",
         ),
     ]

@@ -209,6 +209,9 @@ class LogsAnswer(Answer, frozen=True):
     ]
     recompile_cost_ns: Annotated[int | None, means("all recompiles together", "ns")]
     break_even_steps: Annotated[int | None, means("with `--baseline RUN`", "count")]
+    no_break_even: Annotated[
+        str | None, means("why there are none, as in [compare](#compare); null without a baseline")
+    ]
     runs_eager_only: Annotated[
         bool | None, means("frames were skipped and no compiled region is left in the trace")
     ]

@@ -5,6 +5,7 @@ others go on. Whatever happens to the capture, no child is left.
 """
 
 import contextlib
+import os
 import re
 import secrets
 import tempfile
@@ -26,6 +27,7 @@ from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
 from profiler_core.capture.run_writer import Heartbeat, RunWriter, write_json
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS, TIMING_CAP_SECONDS, CaptureSpec
 from profiler_core.capture.sweep.points import Point
+from profiler_core.capture.telemetry.host_load import HostLoadWatch
 from profiler_core.capture.telemetry.sampler import WHILE_TIMED_PERIOD_S
 from profiler_core.capture.telemetry.sampling import telemetry_of
 from profiler_core.capture.variant_run import VariantRun
@@ -252,8 +254,11 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
 
     if runs:
         sampled = [run.sampled() for run in runs]
+        watches = [HostLoadWatch(os.getpid(), target.pid) for target in sampled]
         with context.telemetry.sampling(sampled, WHILE_TIMED_PERIOD_S):
             interleave(runs, plan, time.monotonic, turn_done)
+        for run, watch in zip(runs, watches, strict=True):
+            run.writer.measurement["host_load"] = watch.seen()
     for run in runs:
         run.writer.write()
 

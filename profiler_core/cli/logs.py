@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from profiler_core.analysis.compilation.causes import Cause
+from profiler_core.analysis.compilation.cost import NoBreakEven
 from profiler_core.analysis.compilation.report import (
     CompilationReport,
     compilation_report,
@@ -123,6 +124,8 @@ def _headline(report: CompilationReport) -> str:
         lines.append(f"Compiling took {format_duration(compile_time.seconds * 1e9)}{again}.")
     if report.break_even_steps is not None:
         lines.append(f"It has paid for itself after {format_count(report.break_even_steps)} steps.")
+    elif report.no_break_even == NoBreakEven.CANNOT_BE_TOLD:
+        lines.append("Whether it pays for itself cannot be told: see compare.")
     cost = report.break_cost
     if cost and report.breaks:
         low, high = (format_duration(ns) for ns in cost.range_ns)

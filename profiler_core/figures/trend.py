@@ -113,7 +113,7 @@ def _name_shifts(
     factor: float,
     palette: Palette,
 ) -> None:
-    """Label points with their change where it is larger than the variation of their rounds."""
+    """Label points with their change where it is larger than the noise."""
     for line in chart.lines:
         for point in line.points:
             moved = abs((point.ratio or 1.0) - 1)
@@ -274,7 +274,7 @@ def _hover(line: TrendLine, point: TrendPoint, metric: str) -> str:
         low, high = format_metric(metric, point.low), format_metric(metric, point.high)
         rows.append(f"90 % of its rounds: {low} to {high}")
     if point.ratio is not None:
-        beyond = {True: ", more than the rounds vary", False: ", within the noise", None: ""}
+        beyond = {True: ", beyond the noise", False: ", within the noise", None: ""}
         rows.append(
             f"{format_change(point.ratio)} against the run before" + beyond[point.is_beyond_noise]
         )

@@ -84,6 +84,15 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
     optimizer: bool = False  # its step too
 
 
+class HostLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """What else ran on the host while the rounds were timed; None: not known there."""
+
+    n_cpus: int | None = None
+    others_cpus: float | None = None  # that processes of nobody here kept busy, on average
+    waited_share: float | None = None  # of the time the run's threads could have run
+    load_average: float | None = None  # of the last minute, when the rounds ended
+
+
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """What the capture timed, without the profiler."""
 
@@ -105,6 +114,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     process_started_at: float | None = None
     child_pid: int | None = None  # who computed: its own entry in process_memory_bytes
     n_compilations_while_timed: int | None = None  # above 0: the rounds hold compile time
+    host_load: HostLoad | None = None  # while the rounds were timed
     telemetry: Telemetry | None = None
     profiled: Telemetry | None = None  # all steps of the profiled pass; n_steps: the active ones
     telemetry_source: str | None = None  # "nvml" or "amdsmi"

@@ -147,7 +147,7 @@ class Comparison:
         log = self._runs[index].compile_log
         if log is None:
             return None
-        steps = self.numbers.candidates[index - 1].compile.break_even_steps if index else None
+        cost = self.numbers.candidates[index - 1].compile if index else None
         other_runs: tuple[Other, ...] = ()
         if log.frame_skips:  # nobody else asks what was lost
             runs = [
@@ -155,7 +155,7 @@ class Comparison:
                 for label, run in zip(self.labels, self._runs, strict=True)
             ]
             other_runs = others_of(runs, index)
-        return self._runs[index].compilation_beside(other_runs, steps)
+        return self._runs[index].compilation_beside(other_runs, cost)
 
     def check(self) -> "Comparison":
         """The same, where every run has at least something to compare.

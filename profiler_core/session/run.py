@@ -14,6 +14,7 @@ from pathlib import Path
 from profiler_core.analysis.compare import Side, make_side
 from profiler_core.analysis.compilation.by_script import ScriptCompilation, script_compilation
 from profiler_core.analysis.compilation.compile_time import CompileTime, compile_time
+from profiler_core.analysis.compilation.cost import CompileCost
 from profiler_core.analysis.compilation.report import (
     CompilationReport,
     compilation_report,
@@ -139,24 +140,24 @@ class Run(RunParts):
         return self.compilation_beside((), None)
 
     def compilation_beside(
-        self, other_runs: Sequence[Other], break_even_steps: int | None
+        self, other_runs: Sequence[Other], compile_cost: CompileCost | None
     ) -> CompilationReport | None:
         """The same beside other runs; None without logs.
 
         Args:
             other_runs: runs of the same workload, to tell what skipped frames lost.
-            break_even_steps: of the comparison with the baseline; None: none is known.
+            compile_cost: of the comparison with the baseline, with its break-even.
         """
         log, trace = self.compile_log, self.trace
         if log is None:
             return None
         return self._answer(
-            ("compilation", tuple(other_runs), break_even_steps),
+            ("compilation", tuple(other_runs), compile_cost),
             lambda: compilation_report(
                 log,
                 trace=trace,
                 measurement=self.record.measurement,
-                break_even_steps=break_even_steps,
+                compile_cost=compile_cost,
                 others=other_runs,
             ),
         )

@@ -34,9 +34,11 @@ def by_label(comparison):
 
 def test_every_run_has_a_value_and_every_candidate_a_judgement():
     sides = [
-        a_side(a_run(*[5_000] * 20, peak_reserved_bytes=100), 500, 100),
-        a_side(a_run(*[2_500] * 20, variant="default", peak_reserved_bytes=300), 200),
-        a_side(a_run(*[5_000] * 20, variant="max-autotune"), 500, 100),
+        a_side(a_run(*[5_000] * 20, peak_reserved_bytes=100, interleaved=True), 500, 100),
+        a_side(
+            a_run(*[2_500] * 20, variant="default", peak_reserved_bytes=300, interleaved=True), 200
+        ),
+        a_side(a_run(*[5_000] * 20, variant="max-autotune", interleaved=True), 500, 100),
     ]
     found = by_label(compare(sides[0], sides[1:]))
     assert found["Step time"].values == (500, 250, 500)

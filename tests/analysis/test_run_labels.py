@@ -85,3 +85,39 @@ def test_labels_beside_each_other_say_what_each_compiled():
     ]
     labelled = [Labelled(run, Path("x"), str(n)) for n, run in enumerate(runs)]
     assert run_labels(labelled) == ("eager", "default", "default, 2 blocks")
+
+
+def two(folders=("a", "b"), names=("eager", "eager"), **differing):
+    """Labels of two runs of one variant that differ in this alone."""
+    runs = []
+    for number in (0, 1):
+        record = {"variant": "eager", "workload": "mlp", "name": "mlp eager"}
+        record |= {key: values[number] for key, values in differing.items()}
+        path = Path("/x", folders[number], names[number])
+        runs.append(Labelled(RunRecord(**record), path, str(path)))
+    return run_labels(runs)
+
+
+SAME = ("runs", "runs")
+
+
+def test_one_variant_twice_is_named_by_what_differs():
+    commits = tuple({"git_commit": c * 40, "git_dirty": c == "b"} for c in "ab")
+    assert two(environment=commits) == (
+        "eager, commit aaaaaaa", "eager, commit bbbbbbb with changes",
+    )  # fmt: skip
+    versions = ({"torch": "2.11.0"}, {"torch": "2.15.0"})
+    assert two(environment=versions) == ("eager, torch 2.11.0", "eager, torch 2.15.0")
+    assert two(spec=({"seed": 0}, {"seed": 1})) == ("eager, seed 0", "eager, seed 1")
+    assert two(("before", "after")) == ("before/eager", "after/eager")
+    made = ("2026-11-22T15:39:01Z", "2026-11-22T15:41:00Z")
+    assert two(SAME, ("1539-mlp", "1541-mlp"), created_at=made) == (
+        "eager, 22 Nov 2026, 15:39 UTC", "eager, 22 Nov 2026, 15:41 UTC",
+    )  # fmt: skip
+
+
+def test_two_runs_are_never_called_the_same():
+    made = ("2026-11-22T15:39:01Z", "2026-11-22T15:39:40Z")
+    assert two(SAME, created_at=made)[0] == "eager, 22 Nov 2026, 15:39:01 UTC"
+    assert two(SAME, ("1", "2")) == ("runs/1", "runs/2")
+    assert len(set(two(("x/runs", "y/runs")))) == 2

@@ -102,7 +102,7 @@ def test_a_click_on_a_point_opens_its_run(page: Page, own_server: Server) -> Non
     expect(page.locator(".hoverlayer .hovertext")).to_contain_text("against the run before")
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     main = page.get_by_test_id("stMain")
-    expect(main).to_contain_text("+8 % against the run before, more than the rounds vary")
+    expect(main).to_contain_text("+8 % against the run before, beyond the noise")
     expect(page).to_have_url(re.compile(r"point=redated-bert-2\.default"))
     page.get_by_role("link", name="Compare with the run before").click()
     expect(page).to_have_url(

@@ -29,6 +29,7 @@ _COST = ("compilation/test_costs.py", "test_compare.py", "compilation/test_repor
 _EARNED = ("test_verdict.py", "test_measures.py", "test_compare.py")
 _MEMORY = ("memory/test_curve.py", "test_compare.py", "test_summary.py")
 _TELEMETRY = ("telemetry/test_run.py",)
+_NOISE = ("test_noise.py",)
 _GATE = ("gate/test_gate.py",)
 
 MUTANTS = (
@@ -81,16 +82,42 @@ MUTANTS = (
     # step_time.py
     Mutant(
         "step_time.py", "an interval that holds 1 is not significant",
-        "not interval[0] <= 1 <= interval[1]", "not interval[0] <= 1", ("test_step_time.py",),
-    ),
-    Mutant(
-        "step_time.py", "rounds timed in turns are drawn in pairs",
-        "if interleaved and len(pairs) >= MIN_ROUNDS:", "if False:", ("test_step_time.py",),
-    ),
-    Mutant(
-        "step_time.py", "too few rounds give no interval",
-        "if min(len(baseline_rounds), len(candidate_rounds)) < MIN_ROUNDS:", "if False:",
+        "not judged.interval[0] <= 1 <= judged.interval[1]", "not judged.interval[0] <= 1",
         ("test_step_time.py",),
+    ),
+    # noise.py
+    Mutant(
+        "noise.py", "rounds timed in turns are drawn in pairs",
+        "turns = _turns(*runs) if interleaved else None", "turns = None", _NOISE,
+    ),
+    Mutant(
+        "noise.py", "too few rounds give no interval",
+        "if min(map(len, runs)) < MIN_ROUNDS:", "if False:", _NOISE,
+    ),
+    Mutant(
+        "noise.py", "rounds that depend on their neighbours are drawn in blocks",
+        "    if correlation <= 0:", "    if True:", _NOISE,
+    ),
+    Mutant(
+        "noise.py", "few rounds move the quantiles out",
+        "normal.cdf(-t * math.sqrt((freedom + 1) / freedom))", "normal.cdf(-z)", _NOISE,
+    ),
+    Mutant(
+        "noise.py", "drift counts where runs were not timed in turns",
+        "drift = _drift(*runs)", "drift = 0.0", _NOISE,
+    ),
+    Mutant(
+        "noise.py", "a drift is carried on over the time between the runs",
+        "min(_LONGEST_DRIFT, max(1.0, 2 * _distance(baseline, candidate)))", "1.0", _NOISE,
+    ),
+    Mutant(
+        "noise.py", "a run that waited for a CPU may be as fast as its fastest steps",
+        "if not waited_too_long(measurement.host_load) and slow / fast <= _SCATTERED:",
+        "if slow / fast <= _SCATTERED:", _NOISE,
+    ),
+    Mutant(
+        "noise.py", "two processes of one code differ",
+        "beside = math.hypot(processes, drift or 0.0)", "beside = drift or 0.0", _NOISE,
     ),
     # steps.py
     Mutant(
@@ -256,10 +283,6 @@ MUTANTS = (
     Mutant(
         "gate/judgement.py", "rounds with a compilation judge nothing",
         "n = measurement.n_compilations_while_timed if measurement else None", "n = 0", _GATE,
-    ),
-    Mutant(
-        "gate/noise.py", "drift counts where runs were not timed in turns",
-        "drift = None if interleaved else max(_drift(run) for run in runs)", "drift = None", _GATE,
     ),
     # telemetry
     Mutant(

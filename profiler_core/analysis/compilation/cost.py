@@ -7,7 +7,7 @@ from typing import Literal
 
 from profiler_core.analysis.compilation.compile_time import CompileTime
 from profiler_core.analysis.step_time import StepTime
-from profiler_core.analysis.verdict_kind import VerdictKind, cannot_be_told
+from profiler_core.analysis.verdict_kind import VerdictKind
 from profiler_core.model.run import RunRecord
 
 
@@ -115,7 +115,7 @@ def with_break_even(
         cost, seconds = replace(cost, beyond_baseline_seconds=beyond), beyond
         if beyond <= 0:
             return replace(cost, no_break_even=NoBreakEven.NOT_DEARER)
-    if cannot_be_told(verdict, time.interval):
+    if verdict == "cannot_be_told":
         return replace(cost, no_break_even=NoBreakEven.CANNOT_BE_TOLD)
     saved_ns = (time.baseline_ns or 0) - (time.candidate_ns or 0)
     if verdict in ("slower", "no_difference"):

@@ -14,6 +14,7 @@ from profiler_core.analysis.compilation.causes import (
 )
 from profiler_core.analysis.compilation.compile_time import CompileTime, compile_time
 from profiler_core.analysis.compilation.compiled_calls import RegionTax, region_taxes
+from profiler_core.analysis.compilation.cost import CompileCost, NoBreakEven
 from profiler_core.analysis.compilation.cudagraph_coverage import (
     CudaGraphCoverage,
     cudagraph_coverage,
@@ -87,7 +88,7 @@ class CompilationReport:
     recompiles: tuple[RecompileReport, ...]
     compile_time: CompileTime | None
     recompile_ns: int | None  # all recompiles together
-    break_even_steps: int | None
+    cost: CompileCost | None  # of the run beside a baseline; None: there is none
     break_cost: BreakCost | None
     cudagraphs: tuple[tuple[CudaGraphEvent, Cause], ...]  # all but what was simply recorded
     coverage: CudaGraphCoverage | None
@@ -96,13 +97,23 @@ class CompilationReport:
     engine: str | None  # compiles when it is first called, of which the log says nothing
     eager_only: bool | None  # frames were skipped and no compiled region is left in the trace
 
+    @property
+    def break_even_steps(self) -> int | None:
+        """After how many steps compiling has paid for itself; None: see `no_break_even`."""
+        return self.cost.break_even_steps if self.cost else None
+
+    @property
+    def no_break_even(self) -> NoBreakEven | None:
+        """Why no number of steps does; None beside steps, and without a baseline."""
+        return self.cost.no_break_even if self.cost else None
+
 
 def compilation_report(
     log: CompileLog,
     *,
     trace: Trace | None = None,
     measurement: Measurement | None = None,
-    break_even_steps: int | None = None,
+    compile_cost: CompileCost | None = None,
     others: Sequence[Other] = (),
 ) -> CompilationReport:
     """Judge one run's logs.
@@ -111,8 +122,7 @@ def compilation_report(
         log: what the compiler said.
         trace: of the same run, for costs.
         measurement: of the same run: its unprofiled step time puts costs on that clock.
-        break_even_steps: of the comparison with its baseline (`compile_cost` decides it); None:
-            nothing is saved, or there is none.
+        compile_cost: of the comparison with its baseline, with its break-even; None: there is none.
         others: runs of the same workload, to tell what skipped frames lost.
     """
     step_ns = step_time_ns(measurement)
@@ -129,7 +139,7 @@ def compilation_report(
         recompiles=recompiles,
         compile_time=total_time,
         recompile_ns=sum(recompile_costs) if recompile_costs else None,
-        break_even_steps=break_even_steps,
+        cost=compile_cost,
         engine=engine,
         break_cost=cost,
         cudagraphs=tuple(

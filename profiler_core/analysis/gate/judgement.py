@@ -1,10 +1,10 @@
 """Pass, regression, or cannot judge: one answer for each limit, then one for all.
 
-Counts, memory and shares are held against their limit as they are. Step time is judged with its
-noise: the interval of the change is the bootstrap interval of the comparison, at least as wide as
-the noise floor (`noise.py`). It is a regression when the whole interval lies beyond the limit; it
-passes when the change keeps the limit and the interval does not reach beyond twice of it; all
-else cannot be judged from these rounds.
+Counts, memory and shares are held against their limit as they are. Step time is judged by the
+interval of the comparison (`analysis/noise.py`), with further runs of the baseline's code where
+there are any. It is a regression when the whole interval lies beyond the limit; it passes when the
+change keeps the limit and the interval does not reach beyond twice of it; all else cannot be judged
+from these rounds.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
-from profiler_core.analysis.compare import CandidateComparison, Side
+from profiler_core.analysis.compare import CandidateComparison, Side, compared_step_time
 from profiler_core.analysis.gate.evidence import Evidence
 from profiler_core.analysis.gate.limits import Limit, Quantity, value_text
-from profiler_core.analysis.gate.noise import MIN_ROUNDS, Noise, noise_floor
+from profiler_core.analysis.noise import MIN_ROUNDS, Noise
+from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.wording.script_compilation import not_eager
 from profiler_core.model.run import Measurement
 
@@ -87,14 +88,7 @@ def gate(
         repeats: further runs of the baseline's code, for the noise floor.
     """
     measurements = [side.run.record.measurement for side in sides]
-    noise = None
-    if measurements[0] is not None and measurements[1] is not None:
-        noise = noise_floor(
-            measurements[0],
-            measurements[1],
-            interleaved=bool(comparison.interleaved),
-            repeats=repeats,
-        )
+    time = compared_step_time(*sides, repeats=repeats) if repeats else comparison.step_time
     obstacle = _obstacle(comparison, sides)
     checks = _compiles(sides[1])
     for limit in limits:
@@ -103,7 +97,7 @@ def gate(
         if obstacle is not None:
             outcome, sentence = _CANNOT, obstacle
         elif key == "step_time":
-            outcome, sentence = _step_time(limit, comparison, measurements, noise)
+            outcome, sentence = _step_time(limit, comparison, measurements, time)
         else:
             outcome, sentence = _plain(limit, values, numbers)
         checks.append(Check(limit.quantity, outcome, *values, limit.text, sentence))
@@ -111,7 +105,7 @@ def gate(
         checks.append(
             Check(_RESULTS, "regression", None, None, "", "The candidate's results are wrong.")
         )
-    return Gate(tuple(checks), noise, bool(comparison.interleaved), _notes(comparison))
+    return Gate(tuple(checks), time.noise, bool(comparison.interleaved), _notes(comparison))
 
 
 def _compiles(candidate: Side) -> list[Check]:
@@ -160,9 +154,8 @@ def _step_time(
     limit: Limit,
     comparison: CandidateComparison,
     measurements: Sequence[Measurement | None],
-    noise: Noise | None,
+    time: StepTime,
 ) -> tuple[Outcome, str]:
-    time = comparison.step_time
     if time.clock != "unprofiled" or time.baseline_ns is None or time.candidate_ns is None:
         return "cannot judge", "At least one run was not timed without the profiler."
     for role, measurement in zip(("baseline", "candidate"), measurements, strict=True):
@@ -171,14 +164,12 @@ def _step_time(
             return "cannot judge", (
                 f"The timed rounds of the {role} hold {n} compilation{'s' if n > 1 else ''}."
             )
-    if noise is None or time.interval is None:
+    if time.interval is None:
         return "cannot judge", (
             f"There are {min(time.n_rounds)} rounds, and at least {MIN_ROUNDS} are needed."
         )
     change = time.candidate_ns / time.baseline_ns - 1
-    ratio = 1 + change  # the floor is a factor both ways: 3 is three times as long, or a third
-    low = min(1 / time.interval[1], ratio / (1 + noise.floor)) - 1
-    high = max(1 / time.interval[0], ratio * (1 + noise.floor)) - 1
+    low, high = 1 / time.interval[1] - 1, 1 / time.interval[0] - 1
     largest_change = (limit.bound(time.baseline_ns) or 0.0) / time.baseline_ns - 1
     about = f"{_percent(change)} (between {_percent(low)} and {_percent(high)} with its noise)"
     if low > largest_change:
@@ -239,8 +230,8 @@ def _notes(comparison: CandidateComparison) -> tuple[str, ...]:
         notes.append(not_eager(comparison.baseline_label, comparison.baseline_compiled))
     if comparison.interleaved is False:
         notes.append(
-            "The runs were not timed in turns, so the noise floor holds the drift within each "
-            "run; a difference between the two sessions is not in it."
+            "The runs were not timed in turns, so the noise holds what two sessions of one code "
+            "usually differ by, and the drift within each run."
         )
     notes += [
         f"{d.key} differs: {d.baseline} in the baseline, {d.candidate} in the candidate."

@@ -2,7 +2,7 @@
 
 A value *pays* where the verdict on its point is "faster": the whole interval of the speed-up lies
 above 1, and the answers are right. Everything here is about points that were judged; one that
-failed, or has too few rounds, is neither for nor against.
+failed, has too few rounds or cannot be told from its baseline is neither for nor against.
 """
 
 import math
@@ -58,7 +58,7 @@ def crossing(points: Sequence[Judged]) -> Crossing:
 
     Words have no "from" and "until": of them some pay and some do not ("mixed").
     """
-    judged = [p for p in points if p.verdict != "no_verdict"]
+    judged = [p for p in points if p.verdict not in ("no_verdict", "cannot_be_told")]
     paying = tuple(p.index for p in judged if p.pays)
     not_paying = tuple(p.index for p in judged if not p.pays)
     if not judged:

@@ -8,7 +8,10 @@ from profiler_core.analysis.compare import (
     on_different_devices,
 )
 from profiler_core.analysis.compilation.cost import is_compiled
+from profiler_core.analysis.step_time import StepTime
+from profiler_core.analysis.wording.sentence import listed
 from profiler_core.model.run import RunRecord
+from profiler_core.units import format_share
 
 
 def pair_notes(comparison: ComparedNumbers, number: int) -> tuple[str, ...]:
@@ -90,12 +93,26 @@ def _step_time(pair: CandidateComparison) -> list[str]:
         return []
     if time.interval is None:
         return ["There are too few rounds for an interval, so the ratio carries no verdict."]
-    return [] if pair.interleaved else [not_in_turns("The two runs")]
+    return [] if pair.interleaved else [not_in_turns("The two runs", time)]
 
 
-def not_in_turns(subject: str) -> str:
-    """What it means that runs were timed one after the other."""
-    return f"{subject} were not timed in turns: a drift of the clocks may be in the ratio."
+def not_in_turns(subject: str, time: StepTime) -> str:
+    """What it means for the interval that runs were timed one after the other.
+
+    Args:
+        subject: what they are called.
+        time: of both, with its interval.
+    """
+    sentence = f"{subject} were not timed in turns"
+    noise = time.noise
+    if noise is None:
+        return f"{sentence}."
+    parts = [f"what two sessions of one code differ by (±{format_share(noise.of_processes)})"]
+    if noise.drift:
+        parts.append(f"the drift within each (±{format_share(noise.drift)})")
+    if noise.of_load:
+        parts.append(f"steps that other work made longer (up to {format_share(noise.of_load)})")
+    return f"{sentence}, so the interval holds {listed(parts)}."
 
 
 def _cost(record: RunRecord, pair: CandidateComparison) -> list[str]:

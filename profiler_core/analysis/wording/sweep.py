@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from profiler_core.analysis.step_time import MIN_ROUNDS
+from profiler_core.analysis.noise import MIN_ROUNDS
 from profiler_core.analysis.sweep.crossing import Crossing
 from profiler_core.analysis.sweep.series import Sweep, SweepPoint, SweepSeries, VariantAtPoint
-from profiler_core.analysis.verdict_kind import cannot_be_told
 from profiler_core.analysis.wording.sentence import Phrase, Strong, listed
 from profiler_core.units import format_count
 
@@ -13,8 +12,8 @@ _WHY = {
     "slower": "is slower",
     "no_difference": "makes no difference",
     "wrong_numerics": "gives wrong results",
+    "cannot_be_told": "could be faster or slower",  # the interval is wide
 }
-_UNTOLD = "could be faster or slower"  # the interval is wide
 
 
 def headline(sweep: Sweep, series: SweepSeries) -> Phrase:
@@ -200,14 +199,10 @@ def place_text(x: float, name: str) -> str:
 def _elsewhere(sweep: Sweep, series: SweepSeries) -> str:
     """What it is where it does not pay: "It is slower at 1 and 2, and … at 4."."""
     reasons: dict[str, list[str]] = {}
-    for index in series.crossing.not_paying:
-        variant = next(v for v in sweep.point(index).variants[1:] if v.series == series.label)
-        reason = (
-            _UNTOLD
-            if cannot_be_told(variant.verdict, variant.interval)
-            else _WHY[variant.verdict or ""]
-        )
-        reasons.setdefault(reason, []).append(_value(sweep, index))
+    for point in sweep.points:
+        for variant in point.variants[1:]:
+            if variant.series == series.label and variant.verdict in _WHY:
+                reasons.setdefault(_WHY[variant.verdict], []).append(value_text(point))
     clauses = [f"{reason_text} at {listed(values)}" for reason_text, values in reasons.items()]
     return f"It {', and '.join(clauses)}." if clauses else ""
 

@@ -11,7 +11,14 @@ from profiler_core.analysis.wording.notes import not_in_turns
 from profiler_core.analysis.wording.script_compilation import not_eager
 from profiler_core.analysis.wording.sentence import Phrase, Statement, Strong, ended, listed
 from profiler_core.analysis.wording.telemetry import fairness_statement
-from profiler_core.units import format_bytes, format_count, format_duration, format_energy
+from profiler_core.model.run import HostLoad
+from profiler_core.units import (
+    format_bytes,
+    format_count,
+    format_duration,
+    format_energy,
+    format_share,
+)
 
 _ENVIRONMENT = 3  # differences that are named; the report has all
 
@@ -86,35 +93,55 @@ def _wrong(c: CandidateComparison) -> Statement:
 
 def _slower(c: CandidateComparison) -> Statement:
     return Statement(
-        (Strong(c.label), f" is slower than {c.baseline_label}"),
+        (*_subject(c), f" is slower than {c.baseline_label}"),
         f"a step takes {1 / (c.step_time.ratio or 1.0):.2f} times as long, {_times(c.step_time)} "
-        f"({_interval(c.step_time, inverse=True)}).",
+        f"({_interval(c.step_time, 'slowdown', inverse=True)}).",
     )
 
 
 def _faster(c: CandidateComparison) -> Statement:
     factor = Strong(f"{c.step_time.ratio:.2f} times")
     return Statement(
-        (Strong(c.label), " is ", factor, f" as fast as {c.baseline_label}"),
-        f"a step takes {_times(c.step_time)} ({_interval(c.step_time)}).",
+        (*_subject(c), " is ", factor, f" as fast as {c.baseline_label}"),
+        f"a step takes {_times(c.step_time)} ({_interval(c.step_time, 'speed-up')}).",
     )
 
 
 def _no_difference(c: CandidateComparison) -> Statement:
-    holds_1 = not c.step_time.significant
-    reason = "the interval of the ratio holds 1" if holds_1 else "the ratio rounds to 1.00"
     return Statement(
-        (Strong(c.label), f" makes no difference against {c.baseline_label}"),
-        f"a step takes {_times(c.step_time)}, and {reason} ({_interval(c.step_time)}).",
+        (*_subject(c), f" makes no difference against {c.baseline_label}"),
+        f"a step takes {_times(c.step_time)}, and the interval of the speed-up holds 1 "
+        f"({_interval(c.step_time)}).",
     )
 
 
 def _uncertain(c: CandidateComparison) -> Statement:
+    question = f"hether {c.label} is faster or slower than {c.baseline_label} cannot be told"
     return Statement(
-        (f"Whether {c.label} is faster or slower than {c.baseline_label} cannot be told",),
-        f"a step takes {_times(c.step_time)}, and the interval of the ratio holds 1 and is too "
+        (f"{_on_busy_host(c)}w{question}" if c.busy_host else f"W{question}",),
+        f"a step takes {_times(c.step_time)}, and the interval of the speed-up holds 1 and is too "
         f"wide ({_interval(c.step_time)}).",
     )
+
+
+def _subject(c: CandidateComparison) -> Phrase:
+    """The candidate's name, after the load of a busy host: that stands before every number."""
+    return (_on_busy_host(c), Strong(c.label)) if c.busy_host else (Strong(c.label),)
+
+
+def _on_busy_host(c: CandidateComparison) -> str:
+    return "" if c.busy_host is None else f"On a busy host ({load_seen(c.busy_host)}), "
+
+
+def load_seen(load: HostLoad) -> str:
+    """What other work did to a run, as a part of a sentence."""
+    parts = []
+    if load.others_cpus is not None:
+        of_all = f" of {load.n_cpus}" if load.n_cpus else ""
+        parts.append(f"other processes kept {load.others_cpus:.1f}{of_all} CPUs busy")
+    if load.waited_share:
+        parts.append(f"its threads waited for one {format_share(load.waited_share)} of the time")
+    return ", ".join(parts)
 
 
 def _other_workload(c: CandidateComparison) -> Statement:
@@ -276,8 +303,8 @@ def _energy(c: CandidateComparison) -> str:
     return f"Energy per step {_change(*map(format_energy, c.energy_per_step_j))}{clocks}."
 
 
-def _not_in_turns(_: CandidateComparison) -> str:
-    return not_in_turns("The runs")
+def _not_in_turns(c: CandidateComparison) -> str:
+    return not_in_turns("The runs", c.step_time)
 
 
 def _environment(c: CandidateComparison) -> str:
@@ -314,7 +341,8 @@ def _times(time: StepTime) -> str:
     return f"{format_duration(time.baseline_ns)} → {format_duration(time.candidate_ns)}"
 
 
-def _interval(time: StepTime, *, inverse: bool = False) -> str:
+def _interval(time: StepTime, of: str = "", *, inverse: bool = False) -> str:
+    """The interval, what it is of ("" where the sentence says it before), and its rounds."""
     if time.interval is None:
         return "no interval"
     low, high = time.interval
@@ -322,7 +350,6 @@ def _interval(time: StepTime, *, inverse: bool = False) -> str:
         low, high = 1 / high, 1 / low
     rounds = f"{min(time.n_rounds)} {'interleaved ' if time.paired else ''}rounds"
     # As many digits as tell the ends apart: "1.25 to 1.25" would look like a mistake.
-    digits = next((n for n in (2, 3) if f"{low:.{n}f}" != f"{high:.{n}f}"), None)
-    if digits is None:
-        return f"95 % interval narrower than 0.001, {rounds}"
-    return f"95 % interval {low:.{digits}f} to {high:.{digits}f}, {rounds}"
+    digits = 2 if f"{low:.2f}" != f"{high:.2f}" else 3
+    of = of and f" of the {of}"
+    return f"95 % interval{of} {low:.{digits}f} to {high:.{digits}f}, {rounds}"

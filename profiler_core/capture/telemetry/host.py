@@ -64,12 +64,12 @@ class HostReader:
     def _family(self) -> list[int]:
         """The process, then its descendants as far as the kernel lists children."""
         pids = [self._pid]
-        for pid in pids:
-            try:
-                listed = (self._proc / f"{pid}/task/{pid}/children").read_text("ascii")
-            except OSError:
-                continue
-            pids.extend(int(child_pid) for child_pid in listed.split())
+        for pid in pids:  # each thread lists those that it started itself
+            for listed in (self._proc / f"{pid}/task").glob("*/children"):
+                try:
+                    pids.extend(int(child_pid) for child_pid in listed.read_text("ascii").split())
+                except OSError:
+                    continue
         return pids
 
     def _busiest(self, pids: list[int]) -> int | None:

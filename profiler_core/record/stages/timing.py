@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any, ContextManager, List, Optional
 
 from profiler_core.capture.child.compiled_parts import n_compilations
 from profiler_core.capture.round_plan import RoundPlan, steps_per_round
+from profiler_core.capture.telemetry.host_load import HostLoadWatch
 from profiler_core.record.stages.stage import Recording, Stage
 
 
@@ -48,6 +50,7 @@ class Timing(Stage):
             self._sampling = recording.sampling(self._period_s)
             self._sampling.__enter__()
         self._started = time.monotonic()
+        self._load = HostLoadWatch(os.getpid(), os.getpid())
         self._begin_round()
         return True
 
@@ -92,6 +95,7 @@ class Timing(Stage):
         measurement["step_event_ns"] += step_ns
         measurement["n_compilations_while_timed"] = n_compilations() - self._compilations
         if self._plan.is_enough(len(rounds), 1, time.monotonic() - self._started):
+            measurement["host_load"] = self._load.seen()
             self.abandon()
             return True
         self._recording.save()

@@ -47,7 +47,7 @@ def _facts(point: TrendPoint, metric: str) -> str:
     if point.ratio is not None:
         change = f"{format_change(point.ratio)} against the run before"
         if point.is_beyond_noise is not None:
-            change += ", more than the rounds vary" if point.is_beyond_noise else ", within noise"
+            change += ", beyond the noise" if point.is_beyond_noise else ", within the noise"
         facts.append(change)
     about = [minute(run.created_at)]
     about += [f"torch {run.torch}"] if run.torch else []

@@ -54,7 +54,7 @@ def test_where_compiling_starts_to_pay():
     assert plain(headline(made, one(made))) == "default pays from batch size 32 on."
     said = evidence(made, one(made))
     assert "between 0.50 (at 1) and 2.29 (at 128)" in said
-    assert "It passes 1 between 8 and 32, at about 9.5 by interpolation." in said
+    assert "It passes 1 between 8 and 32, at about 9.8 by interpolation." in said
     assert "It is slower at 1 and 8." in said
 
 

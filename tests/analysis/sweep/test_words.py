@@ -11,7 +11,9 @@ def with_interval(made: Sweep, index: int, interval: tuple[float, float]) -> Swe
     """The same, with another interval for the only candidate of one point."""
     points = list(made.points)
     base, one = points[index].variants
-    points[index] = replace(points[index], variants=(base, replace(one, interval=interval)))
+    points[index] = replace(
+        points[index], variants=(base, replace(one, interval=interval, verdict="cannot_be_told"))
+    )
     return replace(made, points=tuple(points))
 
 
