@@ -104,7 +104,7 @@ def compare_unprofiled(
 
 def only_baseline(baseline: Measurement | None) -> StepTime | None:
     """The step time of a baseline whose candidate has none; None where it was not timed either."""
-    time_ns, rounds = step_time_ns(baseline), _rounds(baseline)
+    time_ns, rounds = step_time_ns(baseline), rounds_of(baseline)
     if time_ns is None:
         return None
     return StepTime(
