@@ -113,9 +113,14 @@ def _longer_and_longer(runs: Sequence[Labelled]) -> Iterator[Sequence[str]]:
     yield _joined(" · ", [record.workload for record in records], variants)
     if all(record.variant and record.name for record in records):
         yield [record.name for record in records]
-    folders = [run.path.parent.name for run in runs]
     if all(run.is_unnamed for run in runs):
-        yield folders  # bert.eager/trace.json.gz
+        yield [run.path.parent.name for run in runs]  # bert.eager/trace.json.gz
+    yield from _by_what_differs(runs, variants)
+
+
+def _by_what_differs(runs: Sequence[Labelled], variants: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Runs of one variant by their code, folder or time, the most telling first."""
+    records, folders = [run.record for run in runs], [run.path.parent.name for run in runs]
     for facts in _telling_facts(records):
         yield _joined(", ", variants, facts)
     if not any(run.record.capture_id == folder for run, folder in zip(runs, folders, strict=True)):
