@@ -5,12 +5,15 @@ is looked up. Caches are not considered: bytes over time is an effective bandwid
 the memory's (docs/counters.md). None where a shape is not known, never 0.
 """
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 from math import prod
 
-from profiler_core.analysis.ledger.operators import KERNEL_FREE, operators_of_kernel
+from profiler_core.analysis.ledger.fragments import pointer_roles
+from profiler_core.analysis.ledger.operators import (
+    KERNEL_FREE,
+    operator,
+    operators_of_kernel,
+)
 from profiler_core.analysis.ledger.work_units import Unit
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
@@ -25,8 +28,7 @@ ITEM_BYTES = {
     "f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1,
     "b8": 1, "c64": 8, "f8e4m3fn": 1, "f8e5m2": 1,
 }  # fmt: skip
-_SIGNATURE = re.compile(r"'signature': \{(?P<items>[^}]*)\}")
-_POINTER = re.compile(r"'(?P<name>\w+)': '\*")
+_OVERWRITES = frozenset(("clone", "fill", "zero"))  # in place they read nothing of their result
 _LOOKUPS = frozenset(("embedding", "gather", "index", "index_select", "embedding_bag"))
 
 
@@ -46,10 +48,10 @@ def bytes_of(
     if call is not None and call.kind != "library":
         return _of_kernel(unit, call, graph)
     if call is not None and graph is not None:
-        output = graph.buffers.get(call.result, output)
         tensors = _tensors(unit)
         if not tensors:
             return _of_buffers(call, graph)
+        output = graph.buffers.get(call.result, output)
         if not call.result and len(tensors) > 1:  # handed its result as the last tensor, `out=`
             sizes = [prod(shape) * item for shape, item in tensors]
             return sum(sizes[:-1]), sizes[-1]
@@ -60,7 +62,7 @@ def _of_kernel(unit: Unit, call: GeneratedCall, graph: CompiledGraph | None) -> 
     definition = graph.kernels.get(call.name) if graph is not None else None
     if definition is None or graph is None:
         return None
-    roles = _pointers(definition.source)
+    roles = pointer_roles(definition.source)
     sizes: list[tuple[Shape, int]] = []
     given = _tensors(unit)
     if given is None or len(given) < len(roles):
@@ -74,25 +76,18 @@ def _of_kernel(unit: Unit, call: GeneratedCall, graph: CompiledGraph | None) -> 
     if not roles or len(sizes) < len(roles):
         return None
     largest_written = max(
-        (prod(shape) for role, (shape, _) in zip(roles, sizes, strict=True) if "out" in role),
+        (prod(shape) for role, (shape, _) in zip(roles, sizes, strict=True) if role != "read"),
         default=0,
     )
     looks_up = bool(operators_of_kernel(call.name) & _LOOKUPS)
     read = written = 0
     for role, (shape, item) in zip(roles, sizes, strict=True):
         count = prod(shape)
-        if "out" in role:
+        if role != "read":
             written += count * item
-        if role.startswith("in"):
+        if role != "written":
             read += (min(count, largest_written) if looks_up else count) * item
     return read, written
-
-
-@lru_cache(maxsize=4096)
-def _pointers(source: str) -> tuple[str, ...]:
-    """`in_ptr0`, `in_out_ptr0`, `out_ptr1`, … in the order in which the kernel is handed them."""
-    found = _SIGNATURE.search(source)
-    return tuple(m["name"] for m in _POINTER.finditer(found["items"])) if found else ()
 
 
 def _tensors(unit: Unit) -> list[tuple[Shape, int]] | None:
@@ -109,9 +104,8 @@ def _tensors(unit: Unit) -> list[tuple[Shape, int]] | None:
 
 def _of_buffers(call: GeneratedCall, graph: CompiledGraph) -> Moved | None:
     """A library call in a replay: the buffers that it is handed; the last one is the result."""
-    entries = [
-        graph.buffers[name] for name in dict.fromkeys(call.arguments) if name in graph.buffers
-    ]
+    names = dict.fromkeys((*call.arguments, call.result))
+    entries = [graph.buffers[name] for name in names if name in graph.buffers]
     sizes = [prod(shape) * ITEM_BYTES[dtype] for shape, dtype in entries if dtype in ITEM_BYTES]
     return (sum(sizes[:-1]), sizes[-1]) if len(sizes) >= 2 else None
 
@@ -123,6 +117,9 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     common = unit.common
     if common in KERNEL_FREE:
         return 0, 0
+    if operator(unit.name) in _OVERWRITES and unit.name.endswith("_"):  # handed its result first
+        first, *others = [prod(shape) * item for shape, item in tensors]
+        return sum(others), first
     written: int | None
     if output is not None and output[1] in ITEM_BYTES:
         written = prod(output[0]) * ITEM_BYTES[output[1]]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 _RETURN = re.compile(r"^#   return (%\w+(?:,\s*%\w+)*)\s*$", re.MULTILINE)
 _PRINTED = re.compile(
@@ -17,6 +18,9 @@ _PRINTED = re.compile(
 _NAME = re.compile(r"%(\w+)")
 _TRITON = re.compile(r"^def (\w+)\(([^)]*)\)", re.MULTILINE)
 _STORED = re.compile(r"tl\.(store|atomic_\w+)\(\s*\(?\s*(\w+)")
+_LOADED = re.compile(r"tl\.load\(\s*\(?\s*(\w+)")
+_SIGNATURE = re.compile(r"'signature': \{(?P<items>[^}]*)\}")
+_SIGNED_POINTER = re.compile(r"'(?P<name>\w+)': '\*")
 _CPP_TYPES = re.compile(r"async_compile\.cpp_pybinding\(\[(.*?)\]")
 _CPP_PARAMETERS = re.compile(r"\bkernel\(([^)]*)\)")
 _CPP_ADDED = re.compile(r"atomic_add\w*\(&?(\w+)")
@@ -70,6 +74,39 @@ def definition_of(source: str) -> Definition:
     written, added = _pointers(source)
     names = tuple(name.strip(" %") for name in returned[1].split(",")) if returned else ()
     return Definition(written, added, nodes, names)
+
+
+PointerRole = Literal["read", "written", "both"]
+
+
+@lru_cache(maxsize=4096)
+def pointer_roles(source: str) -> tuple[PointerRole, ...]:
+    """What a Triton kernel does with each pointer that it is handed, in order; () if unknown.
+
+    Inductor says it by the name (`in_ptr0`, `in_out_ptr0`, `out_ptr0`; a template's operands are
+    `arg_A`, `arg_B`, …), a kernel of the user's by what it loads and stores.
+    """
+    if signature := _SIGNATURE.search(source):
+        names = [match["name"] for match in _SIGNED_POINTER.finditer(signature["items"])]
+    else:
+        definition = next((d for d in _TRITON.finditer(source) if d[1].startswith("triton_")), None)
+        parameters = definition[2].split(",") if definition is not None else ()
+        names = [n for n in (p.split(":")[0].strip() for p in parameters) if "ptr" in n]
+    stored = {name for _, name in _STORED.findall(source)}
+    loaded = set(_LOADED.findall(source))
+
+    def role(name: str) -> PointerRole:
+        if name.startswith("in_out_ptr"):
+            return "both"
+        if name.startswith(("in_ptr", "arg_")):
+            return "read"
+        if name.startswith("out_ptr"):
+            return "written"
+        if name in stored or (name not in loaded and name.startswith("out")):
+            return "both" if name in loaded else "written"
+        return "read"
+
+    return tuple(map(role, names))
 
 
 def _pointers(source: str) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -13,10 +13,9 @@ from math import prod
 
 from profiler_core.analysis.ledger.bytes_moved import ITEM_BYTES
 from profiler_core.analysis.ledger.dataflow import NO_BUFFER, Memory, memory_of
+from profiler_core.analysis.ledger.fragments import pointer_roles
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
-_DEFINITION = re.compile(r"^def triton_\w+\((.*?)\)", re.MULTILINE | re.DOTALL)
-_POINTER = re.compile(r"\b(in_out_ptr|in_ptr|out_ptr)\d+")
 _RETURNED = re.compile(r"^\s+return \((.*)\)\s*$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -116,7 +115,7 @@ def _uses(call: GeneratedCall, graph: CompiledGraph, memory: Memory) -> Iterator
     pointers = pointer_roles(definition.source) if definition is not None else ()
     if pointers:
         for name, role in zip(names, pointers, strict=False):
-            yield _Use(name, reads=role != "out_ptr", writes=role != "in_ptr")
+            yield _Use(name, reads=role != "written", writes=role != "read")
         return
     result = _out_argument(call)
     for name in tensors:
@@ -126,15 +125,6 @@ def _uses(call: GeneratedCall, graph: CompiledGraph, memory: Memory) -> Iterator
             yield _Use(name, reads=True, writes=in_place)
     if call.result or result:
         yield _Use(call.result or result, reads=False, writes=True)
-
-
-def pointer_roles(source: str) -> tuple[str, ...]:
-    """`in_ptr`, `out_ptr` or `in_out_ptr` for each pointer of a kernel, in order; () if unknown."""
-    for definition in _DEFINITION.finditer(source):
-        roles = tuple(match[1] for match in _POINTER.finditer(definition[1]))
-        if roles:
-            return roles
-    return ()
 
 
 def _out_argument(call: GeneratedCall) -> str:

@@ -162,7 +162,7 @@ def _call(
     else:
         return None
     arguments = tuple(re.findall(r"\b[A-Za-z_]\w*\b", match["arguments"])) if match else ()
-    result = re.match(r"\s*(\w+) = ", row)
+    result = re.match(r"\s*(\w+)(?: = |\.copy_\()", row)
     return GeneratedCall(
         index=0, name=name, kind=kind, line=number, handle=handle,
         source_nodes=comment[0], original_aten=comment[1],

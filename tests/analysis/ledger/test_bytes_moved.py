@@ -1,8 +1,13 @@
 """Bytes from shapes, counted by hand."""
 
+import pytest
+
 from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.ledger.bytes_moved import bytes_of
+from profiler_core.analysis.ledger.fragments import pointer_roles
 from profiler_core.analysis.ledger.work_units import Unit
+from profiler_core.ingest.inductor.code import read_calls
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall, KernelDefinition
 from tests.analysis.ledger.pairs import small
 
 
@@ -55,3 +60,87 @@ def test_peaks_by_the_longest_prefix():
     assert peaks_of("NVIDIA GeForce RTX 4090").fp32_flops == 82.6e12
     assert peaks_of("Fantasy GPU") is None
     assert peaks_of(None) is None
+
+
+def kernel_call(name, source, arguments, buffers):
+    """A unit of a replay, which has no shapes, and the graph that its call is of."""
+    generated = GeneratedCall(
+        index=0, name=name, kind="template", line=1, arguments=tuple(arguments.split())
+    )
+    graph = CompiledGraph(
+        compile_id="0/0",
+        direction="inference",
+        calls=(generated,),
+        kernels={name: KernelDefinition(name=name, source=source)},
+        buffers=buffers,
+    )
+    return Unit(name, 0, 1, (1, 1), None, None, False, call=0), graph
+
+
+TEMPLATE = """'signature': {'arg_A': '*fp32', 'arg_B': '*fp32', 'in_ptr2': '*fp32', \
+'out_ptr0': '*fp32'}, 'device'
+def triton_tem_fused_addmm_0(arg_A, arg_B, in_ptr2, out_ptr0):
+    tl.store(out_ptr0 + (tl.broadcast_to(xindex, acc.shape)), tmp0, mask)
+"""
+
+
+def test_a_template_reads_its_operands():
+    """A product of one row: 200 columns are written, a matrix of 200 x 1024 is read."""
+    buffers = {
+        "arg0_1": ((1, 1024), "f32"), "arg1_1": ((1024, 200), "f32"), "arg2_1": ((200,), "f32"),
+        "buf0": ((1, 200), "f32"),
+    }  # fmt: skip
+    product = kernel_call("triton_tem_fused_addmm_0", TEMPLATE, "arg0_1 arg1_1 arg2_1 buf0", buffers)
+    assert bytes_of(*product) == (4 * (1024 + 1024 * 200 + 200), 800)
+
+
+def test_a_kernel_of_the_users_reads_what_it_loads_and_writes_what_it_stores():
+    source = """'signature': {'gate': '*fp32', 'up': '*fp32', 'result': '*fp32', 'n': 'i32'}
+def gated(gate, up, result, n, BLOCK: tl.constexpr):
+    y = tl.load(gate + at, mask=at < n) * tl.load(up + at, mask=at < n)
+    tl.store(result + at, y, mask=at < n)
+"""
+    buffers = dict.fromkeys(("buf0", "buf1", "buf2"), ((64,), "f32"))
+    assert bytes_of(*kernel_call("gated_0", source, "buf0 buf1 buf2", buffers)) == (512, 256)
+
+
+def test_what_is_overwritten_is_not_read():
+    """A copy is handed its result first: it was counted as read too."""
+    assert bytes_of(unit("aten::copy_", ((8, 4), (8, 4))), None) == (128, 128)
+    assert bytes_of(unit("aten::zero_", ((8, 4),)), None) == (0, 128)
+    assert bytes_of(unit("aten::fill_", ((8, 4), ())), None) == (4, 128)
+    assert bytes_of(unit("aten::add_", ((8, 4), (8, 4))), None) == (256, 128)
+
+
+def test_a_copy_of_generated_code_reads_one_buffer_and_writes_the_other():
+    code = "def call(self, args):\n    arg0_1.copy_(buf3)\n"
+    (copy,) = read_calls(code)
+    assert (copy.arguments, copy.result) == (("buf3",), "arg0_1")
+    graph = CompiledGraph(
+        compile_id="0/0",
+        direction="inference",
+        calls=(copy,),
+        buffers={"buf3": ((8, 4), "f32"), "arg0_1": ((8, 4), "f16")},
+    )
+    replayed = Unit("copy", 0, 1, (1, 1), None, None, False, call=0)
+    assert bytes_of(replayed, graph) == (128, 64)
+    recorded = Unit(
+        "aten::copy_", 0, 1, (1, 1), None, None, False, call=0,
+        shapes=((8, 4), (8, 4)), dtypes=("c10::Half", "float"),
+    )  # fmt: skip
+    assert bytes_of(recorded, graph) == (128, 64)
+
+
+@pytest.mark.parametrize(
+    ("source", "roles"),
+    [
+        (
+            "def triton_poi_fused_add_0(in_out_ptr0, in_ptr0, out_ptr1, xnumel, XBLOCK):",
+            ("both", "read", "written"),
+        ),
+        (TEMPLATE, ("read", "read", "read", "written")),
+        ("import triton", ()),
+    ],
+)
+def test_roles_of_pointers(source, roles):
+    assert pointer_roles(source) == roles

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.analysis.unfused.handovers import between, handovers, pointer_roles
+from profiler_core.analysis.unfused.handovers import between, handovers
 from profiler_core.ingest.inductor.reader import read_inductor
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
@@ -132,11 +132,3 @@ def test_another_reader_of_the_same_code_finds_the_same_pairs(sample):
     theirs = {(writer[1], reader[1]) for writer, reader in pairs}
     assert theirs
     assert ours == theirs
-
-
-def test_roles_of_pointers():
-    source = (
-        "@triton.jit\ndef triton_poi_fused_add_0(in_out_ptr0, in_ptr0, out_ptr1, xnumel, XBLOCK):"
-    )
-    assert pointer_roles(source) == ("in_out_ptr", "in_ptr", "out_ptr")
-    assert pointer_roles("import triton") == ()
