@@ -180,3 +180,28 @@ def test_the_most_similar_graph_is_found_and_the_last_of_equals():
     assert most_similar([mm, add, mm], mm) == 2
     assert most_similar([add, ""], mm) is None
     assert most_similar([], mm) is None
+
+
+BOTH_WAYS = """
+def call(self, args):
+    # Topologically Sorted Source Nodes: [], Original ATen: [aten.native_layer_norm_backward]
+    # [Provenance debug handles] triton_per_fused_native_layer_norm_backward_0:1
+    triton_per_fused_native_layer_norm_backward_0.run(buf0, buf1, workspace_0, 8192, 768, stream=s)
+    buf2 = workspace_0[0 * (64) * (768) : (0 + 1) * (64) * (768)].view(64, 768).sum(dim=0)
+    buf4 = workspace_0[1 * (64) * (768) : (1 + 1) * (64) * (768)].view(((s0 + 63) // 64), 768)\
+.sum(dim=0).view([1, 768]).to(torch.bfloat16)
+    buf7.copy_(workspace_0[2 * (64) * (768) : (2 + 1) * (64) * (768)].view(64, 768).sum(dim=0))
+    del workspace_0
+    buf8 = buf7.view(64, 12)
+    return (buf2, buf4, )
+"""
+
+
+def test_sums_that_the_wrapper_writes_out_are_calls():
+    """A kernel that reduces both ways leaves parts in a workspace: torch adds them up by itself."""
+    calls = read_calls(BOTH_WAYS)
+    assert [(call.name, call.kind, call.arguments, call.result) for call in calls[1:]] == [
+        ("aten.sum", "library", ("workspace_0",), "buf2"),
+        ("aten.sum", "library", ("workspace_0",), "buf4"),
+        ("aten.sum", "library", ("workspace_0",), "buf7"),
+    ]

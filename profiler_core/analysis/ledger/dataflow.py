@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.ledger.fragments import Definition, definition_of, translated
+from profiler_core.analysis.ledger.operators import operator
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
 _REUSED = re.compile(r"^\s*(?P<new>\w+) = (?P<old>\w+); del \w+\s*# reuse")
@@ -99,6 +100,8 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
         buffers = [memory.name(a) for a in call.arguments if a not in NO_BUFFER]
         if call.kind not in ("triton", "cpp"):
             made = frozenset((library[call.index],) if call.index in library else ())
+            if ended := _ended(call, buffers, memory, nodes):
+                made, computed[call.index] = frozenset(ended), ended
             result = memory.name(call.result) if call.result else buffers[-1] if buffers else ""
             memory.held[result] = made | memory.held.get(result, frozenset())
             continue
@@ -134,6 +137,29 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
         for buffer in written:
             memory.held[buffer] = memory.content(buffer) | stored
     return computed | filling
+
+
+def ends_reduction(call: GeneratedCall) -> bool:
+    """Does it only add up what a kernel left in parts?"""
+    return bool(call.arguments) and call.arguments[0].startswith("workspace")
+
+
+def _ended(
+    call: GeneratedCall, buffers: Sequence[str], memory: Memory, nodes: _Nodes
+) -> tuple[str, ...]:
+    """The reductions that a kernel left in parts in a workspace, which this library call ends.
+
+    Such a call has no comment of its own, and ends one of them: which, nothing says.
+    """
+    if not ends_reduction(call):
+        return ()
+    wanted = operator(call.name)
+    ended = [
+        n
+        for n in memory.content(buffers[0])
+        if operator(nodes.targets.get(n, "")) == wanted
+    ]  # fmt: skip
+    return tuple(sorted(ended, key=nodes.place.__getitem__))
 
 
 def _sums(

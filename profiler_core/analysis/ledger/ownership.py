@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from profiler_core.analysis.ledger.dataflow import computed_nodes
+from profiler_core.analysis.ledger.dataflow import computed_nodes, ends_reduction
 from profiler_core.analysis.ledger.operators import ANCHORS, KERNEL_FREE, operator
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
@@ -119,7 +119,7 @@ def _own_nodes(graph: CompiledGraph) -> dict[int, str]:
     taken: set[str] = set()
     nameless = []
     for call in graph.calls:
-        if not _is_heavy(call):
+        if not _is_heavy(call) or ends_reduction(call):
             continue
         name = operator(call.name)
         wanted = ANCHORS if call.kind == "template" else (name,)

@@ -33,6 +33,12 @@ _LIBRARY = re.compile(
 )
 _CPP = re.compile(r"^\s*(?P<name>(?:graph_\d+_)?(?:cpp_\w+|kernel_cpp_\w+))\((?P<arguments>.*)\)")
 _COPY = re.compile(r"^\s*(?P<target>\w+)\.copy_\((?P<arguments>.*)\)")
+# What ends a kernel that reduces both ways (2.10+): `buf3 = workspace_0[…].view(64, 768).sum(dim=0)`,
+# or into a part of a larger buffer, `buf3.copy_(workspace_0[…].view(64, 768).sum(dim=0))`.
+_ENDING = re.compile(
+    r"^\s*(?P<target>\w+)(?: = |\.copy_\()(?P<arguments>\w+)(?:\[[^\]]*\])?(?:\.view\(.*?\))?"
+    r"\.(?P<operator>sum|prod|amax|amin|max|min|any)\(dim=0\)"
+)
 _EMPTY = re.compile(
     r"(?P<name>\w+) = empty_strided(?:_cuda|_cpu|_xpu|_mtia)?\(\((?P<shape>[^)]*)\), \([^)]*\),? ?"
     r"(?:device='\w+', dtype=)?(?P<dtype>torch\.\w+)?"
@@ -155,6 +161,8 @@ def _call(
         kind, name = "library", match["name"]
         if _NO_KERNEL.search(name.rsplit(".", 1)[-1]) or _NO_KERNEL.search(name.split(".")[-2]):
             return None
+    elif match := _ENDING.match(row):
+        kind, name = "library", f"aten.{match['operator']}"
     elif match := _COPY.match(row):
         kind, name = "library", "aten.copy_"
     elif handle is not None and "(" in row and not _PREPARES.match(row):

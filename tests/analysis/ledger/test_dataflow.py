@@ -3,10 +3,12 @@
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from profiler_core.analysis.ledger.dataflow import computed_nodes
 from profiler_core.analysis.ledger.operators import ANCHORS, KERNEL_FREE, operator
 from profiler_core.analysis.ledger.ownership import _own_nodes, ownership
+from profiler_core.ingest.inductor.code import read_calls
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.model.inductor import (
     CompiledGraph,
@@ -207,3 +209,50 @@ def test_only_what_two_kernels_compute_is_computed_again(name):
             assert not {targets[n] for n in names} & (ANCHORS | KERNEL_FREE), (call, names)
             if graph.direction == "backward":
                 assert all(homes[n] > 1 for n in names), (call, names)
+
+
+def test_a_sum_that_the_wrapper_writes_out_works_for_the_kernel_that_left_it_in_parts():
+    """The kernel reduces both ways; `.sum(dim=0)` has no comment, and ends one of two gradients."""
+    nodes = (
+        node("mul", "mul.Tensor", "x", "dy"),
+        node("row", "sum.dim_IntList", "mul"),
+        node("weight", "sum.dim_IntList", "mul"),
+        node("bias", "sum.dim_IntList", "dy"),
+        node("half", "mul.Tensor", "weight"),
+    )
+    source = (
+        "#   return %row,%weight,%bias\n"
+        "def triton_per(in_ptr0, in_ptr1, out_ptr0, ws_ptr, xnumel):\n"
+        "    tl.store(out_ptr0 + (x0), tmp0, None)\n"
+        "    tl.store(ws_ptr + (tl.program_id(0)) * r0_numel + r0_index, accum0, r0_mask)\n"
+    )
+    kernels = {
+        "triton_per": KernelDefinition(name="triton_per", source=source),
+        "triton_poi": kernel("triton_poi", POINTWISE.format("poi")),
+    }
+    code = (
+        "def call(args):\n"
+        "    triton_per.run(x, dy, buf0, workspace_0, 8, stream=stream0)\n"
+        "    buf1 = workspace_0[0 * (4) * (8) : (0 + 1) * (4) * (8)].view(4, 8).sum(dim=0)\n"
+        "    buf2 = workspace_0[1 * (4) * (8) : (1 + 1) * (4) * (8)].view(4, 8).sum(dim=0)\n"
+        "    triton_poi.run(buf1, buf3, 8, stream=stream0)\n"
+    )
+    listed = {0: "mul row weight bias", 3: "mul weight half"}
+    calls = tuple(
+        replace(generated, post_nodes=tuple(listed.get(generated.index, "").split()))
+        for generated in read_calls(code)
+    )
+    graph = CompiledGraph(
+        compile_id="0/0",
+        direction="backward",
+        calls=calls,
+        post_nodes=nodes,
+        kernels=kernels,
+        buffers=dict.fromkeys(("x", "dy"), ((4,), "f32")),
+        code=code,
+    )
+    owned = ownership(graph)
+    assert owned.owners["weight"] == owned.owners["bias"] == (0,)
+    assert set(owned.follows) == {1, 2}
+    assert {owned.follows[1], owned.follows[2]} <= {"row", "weight", "bias"}
+    assert owned.owners["half"] == (3,)
