@@ -8,6 +8,7 @@ from typing import Literal, TypeVar, cast
 
 import msgspec
 
+from profiler_core.analysis.compilation.compiled_calls import region_ids
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.recording import TORCH, recorded_by
 from profiler_core.analysis.run_labels import own_name
@@ -15,6 +16,7 @@ from profiler_core.errors import BadInput, Cancelled, FusionscopeError
 from profiler_core.ingest.compile_log.belonging import (
     BelongingLogs,
     LogOrigin,
+    TraceOrigin,
     belonging_logs,
     log_origin,
 )
@@ -35,6 +37,7 @@ from profiler_core.session.reading import InProcess, Reading
 Part = Literal["trace", "stacks", "compile log", "generated code", "memory snapshot", "ranks"]
 
 T = TypeVar("T")
+_FIRST_EPOCH_NS = 10**18  # of 2001: what is less does not count from 1970
 
 
 @dataclass(frozen=True)
@@ -125,8 +128,8 @@ class RunParts:
     def logs_of_trace(self) -> BelongingLogs:
         """Its logs that are of the trace's process, and a sentence for each that is not."""
         text, structured = self._log_origins
-        say_who = any(log.processes for log in (*text, *structured))
-        return belonging_logs(text, structured, self._trace_processes() if say_who else ())
+        tells = any(log.processes or log.began for log in (*text, *structured))
+        return belonging_logs(text, structured, self._trace_origin() if tells else None)
 
     @property
     def _log_origins(self) -> tuple[list[LogOrigin], list[LogOrigin]]:
@@ -139,11 +142,20 @@ class RunParts:
             ),
         )
 
-    def _trace_processes(self) -> frozenset[int]:
+    def _trace_origin(self) -> TraceOrigin | None:
         trace = self.trace
         if trace is None or recorded_by(trace) != TORCH:  # other tools may count processes anew
-            return frozenset()
-        return frozenset(trace.ops["pid"].drop_nulls().unique())
+            return None
+        ended = trace.ops["ts_ns"].max()
+        return TraceOrigin(
+            processes=frozenset(trace.ops["pid"].drop_nulls().unique()),
+            ended_ns=(
+                trace.origin_ns + ended
+                if isinstance(ended, int) and trace.origin_ns > _FIRST_EPOCH_NS
+                else None
+            ),
+            compile_ids=region_ids(trace),
+        )
 
     @property
     def compile_log(self) -> CompileLog | None:

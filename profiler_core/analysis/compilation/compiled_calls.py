@@ -69,6 +69,15 @@ class _Range:
     thread: tuple[int, int]
 
 
+def region_ids(trace: Trace) -> frozenset[str]:
+    """Compile ids that the trace names, such as "1/0"; none before torch 2.6."""
+    named = (
+        table["name"].unique().cast(pl.String).str.extract(REGION.pattern, 1).drop_nulls()
+        for table in (trace.ops, trace.annotations)
+    )
+    return frozenset(compile_id for ids in named for compile_id in ids)
+
+
 def compiled_calls(trace: Trace, sample: StepSample | None = None) -> list[CompiledCall]:
     """The calls of compiled graphs in order of time, all threads.
 
