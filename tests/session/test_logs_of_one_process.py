@@ -155,7 +155,9 @@ def test_the_structured_log_of_an_earlier_run_of_that_process_is_left_out(copied
 def test_logs_that_begin_when_the_trace_is_over_are_left_out():
     """The zone comes from the structured log, whose events have both clocks."""
     noon = datetime(2000, 11, 21, 12)
-    trace = TraceOrigin({7}, ended_ns=int(datetime(2026, 11, 21, 10, tzinfo=UTC).timestamp()) * 10**9)
+    trace = TraceOrigin(
+        {7}, ended_ns=int(datetime(2026, 11, 21, 10, tzinfo=UTC).timestamp()) * 10**9
+    )
     log = LogOrigin(Path("a.log"), frozenset((7,)), began=noon, ended=noon, zone=timedelta(hours=1))
     (sentence,) = belonging_logs([], [log], trace).left_out
     assert "begins on 11-21 at 12:00:00, and the trace had ended on 11-21 at 11:00:00" in sentence
@@ -175,7 +177,6 @@ def test_a_log_without_the_compilations_that_the_trace_ran_is_left_out():
     assert belonging_logs([], [replace(log, compile_ids=frozenset())], trace).left_out == ()
     known = replace(log, compile_ids=frozenset(("2/0", "3/0", "0/0")))
     assert belonging_logs([], [known], trace).left_out == ()
-
 
 
 def test_no_log_of_the_samples_and_the_larger_captures_is_left_out():

@@ -11,7 +11,7 @@ what no other node of the call takes. What a kernel adds to by atomics (`index_p
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.ledger.fragments import Definition, definition_of, translated
@@ -23,6 +23,7 @@ _RENAMED = re.compile(
     r"^\s*(?P<new>\w+) = (?:reinterpret_tensor\()?(?P<old>\w+)(?:\[\d+\])?"
     r"(?:,.*\))?(?:;.*)?\s*(?:#.*)?$"
 )
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 NO_BUFFER = frozenset(("reinterpret_tensor", "stream", "stream0", "out"))
 
 
@@ -109,7 +110,9 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
         definition = definition_of(printed.source if printed is not None else "")
         contents = [memory.content(buffer) for buffer in buffers]
         written = [buffers[i] for i in definition.written if i < len(buffers)]
-        listed = [n for n in call.post_nodes if n in nodes.place and n not in of_libraries]
+        is_cpp = call.kind == "cpp"
+        names = _of_cpp_kernel(call, graph, nodes, computed) if is_cpp else call.post_nodes
+        listed = [n for n in names if n in nodes.place and n not in of_libraries]
         listed.sort(key=nodes.place.__getitem__)
         added_to: set[str] = set()
         for place in definition.added:
@@ -120,6 +123,8 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
         able |= added_to
         named = _returned(call.name, definition, listed, contents, nodes, first_calls)
         named |= {taken_as[buffer] for buffer in written if buffer in taken_as} | added_to
+        if is_cpp and len(named) < len(set(written)):  # without a printed fragment
+            named |= {n for n in able - constant if nodes.users.get(n, able) - able}
         stored = _stored(named & able, able, constant, nodes.users, len(set(written)))
         mine = _leading_to(stored, able, ready, nodes.given)
         sums = _added_later(adding, call.index, set(written), mine, nodes.given)
@@ -137,6 +142,42 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
         for buffer in written:
             memory.held[buffer] = memory.content(buffer) | stored
     return computed | filling
+
+
+def _of_cpp_kernel(
+    call: GeneratedCall,
+    graph: CompiledGraph,
+    nodes: _Nodes,
+    computed: Mapping[int, tuple[str, ...]],
+) -> Collection[str]:
+    """The nodes that a C++ kernel may compute, for which no comment lists them all.
+
+    Its list lacks what lies between others, such as the parts of a split. In a backward there is
+    none: there it is what has one of its source lines, and no call before it computes.
+    """
+    if call.post_nodes:
+        behind, before = set(call.post_nodes), set(call.post_nodes)
+        for node in graph.post_nodes:
+            if behind.intersection(nodes.given[node.name]):
+                behind.add(node.name)
+        for node in reversed(graph.post_nodes):
+            if before.intersection(nodes.users.get(node.name, ())):
+                before.add(node.name)
+        return behind & before
+    lines = {innermost_line(stack) for stack in call.stacks}
+    done = {name for names in computed.values() for name in names}
+    listed, source = [], ""
+    for node in graph.post_nodes:
+        source = node.source or source  # a nameless node goes with the last
+        if node.name not in done and (source in lines or not lines):
+            listed.append(node.name)
+    return listed
+
+
+def innermost_line(stack: str) -> str | None:
+    """`file.py:84` of the last frame of a printed stack."""
+    frames = _FRAME.findall(stack)
+    return f"{frames[-1][0].rsplit('/', 1)[-1]}:{frames[-1][1]}" if frames else None
 
 
 def ends_reduction(call: GeneratedCall) -> bool:

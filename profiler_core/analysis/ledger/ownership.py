@@ -5,15 +5,13 @@ layers share ties all twelve. So each post-grad node has one home, and each orig
 or in a backward the graph's own node) belongs to the calls that are home to its nodes.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from profiler_core.analysis.ledger.dataflow import computed_nodes, ends_reduction
+from profiler_core.analysis.ledger.dataflow import computed_nodes, ends_reduction, innermost_line
 from profiler_core.analysis.ledger.operators import ANCHORS, KERNEL_FREE, operator
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _FEW = 2
 OriginsOf = Callable[[str], tuple[str, ...]]
 
@@ -195,7 +193,7 @@ def _homes_by_line(graph: CompiledGraph, own: Mapping[int, str], home: dict[str,
     by_line: dict[str, list[int]] = {}
     for call in nameless:
         for stack in call.stacks:
-            if (line := _innermost(stack)) is not None:
+            if (line := innermost_line(stack)) is not None:
                 by_line.setdefault(line, []).append(call.index)
     source = ""
     for place, node in enumerate(graph.post_nodes):
@@ -203,12 +201,6 @@ def _homes_by_line(graph: CompiledGraph, own: Mapping[int, str], home: dict[str,
         calls = by_line.get(source)
         if calls and node.name not in home and operator(node.target) not in KERNEL_FREE:
             home[node.name] = min(calls, key=lambda index: abs(expected[index] - place))
-
-
-def _innermost(stack: str) -> str | None:
-    """`file.py:84` of the last frame of a printed stack."""
-    frames = _FRAME.findall(stack)
-    return f"{frames[-1][0].rsplit('/', 1)[-1]}:{frames[-1][1]}" if frames else None
 
 
 def _owners(

@@ -33,8 +33,8 @@ _LIBRARY = re.compile(
 )
 _CPP = re.compile(r"^\s*(?P<name>(?:graph_\d+_)?(?:cpp_\w+|kernel_cpp_\w+))\((?P<arguments>.*)\)")
 _COPY = re.compile(r"^\s*(?P<target>\w+)\.copy_\((?P<arguments>.*)\)")
-# What ends a kernel that reduces both ways (2.10+): `buf3 = workspace_0[…].view(64, 768).sum(dim=0)`,
-# or into a part of a larger buffer, `buf3.copy_(workspace_0[…].view(64, 768).sum(dim=0))`.
+# What ends a kernel that reduces both ways (2.10+): `buf3 = workspace_0[…].view(64, 8).sum(dim=0)`,
+# or into a part of a larger buffer, `buf3.copy_(workspace_0[…].view(64, 8).sum(dim=0))`.
 _ENDING = re.compile(
     r"^\s*(?P<target>\w+)(?: = |\.copy_\()(?P<arguments>\w+)(?:\[[^\]]*\])?(?:\.view\(.*?\))?"
     r"\.(?P<operator>sum|prod|amax|amin|max|min|any)\(dim=0\)"
@@ -48,6 +48,7 @@ _RANDOM = re.compile(
 )
 _REUSE = re.compile(r"^\s*(?P<name>\w+) = (?P<old>\w+); del \w+")
 _DEFINITION = re.compile(r"^(?P<name>\w+) = async_compile\.(?P<language>\w+)\(", re.MULTILINE)
+_CLOSING = re.compile(r"\n'''[,)]")  # of a Triton kernel's text, of a C++ kernel's
 _FRAGMENT = re.compile(
     r'^#\s+%(?P<name>\w+) : (?:Tensor|\[num_users).*?"(?P<type>[^"]*)".*PlaceHolder', re.MULTILINE
 )
@@ -115,9 +116,9 @@ def read_kernels(code: str) -> dict[str, KernelDefinition]:
             if "# kernel path" not in head
             else head[head.rfind("# kernel path") :]
         )
-        stop = code.find("\n''', ", definition.end())
-        stop = code.find("\n", stop + 1) if stop >= 0 else definition.end()
-        end = max(stop, definition.end())
+        closing = _CLOSING.search(code, definition.end())
+        end = code.find("\n", closing.end()) if closing else definition.end()
+        end = len(code) if end < 0 else end
         kernels[definition["name"]] = KernelDefinition(
             name=definition["name"],
             source=(head.strip("\n") + "\n" + code[definition.start() : end]).strip("\n"),

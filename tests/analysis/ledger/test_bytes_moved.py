@@ -90,7 +90,9 @@ def test_a_template_reads_its_operands():
         "arg0_1": ((1, 1024), "f32"), "arg1_1": ((1024, 200), "f32"), "arg2_1": ((200,), "f32"),
         "buf0": ((1, 200), "f32"),
     }  # fmt: skip
-    product = kernel_call("triton_tem_fused_addmm_0", TEMPLATE, "arg0_1 arg1_1 arg2_1 buf0", buffers)
+    product = kernel_call(
+        "triton_tem_fused_addmm_0", TEMPLATE, "arg0_1 arg1_1 arg2_1 buf0", buffers
+    )
     assert bytes_of(*product) == (4 * (1024 + 1024 * 200 + 200), 800)
 
 

@@ -44,7 +44,7 @@ def main() -> None:
                 command = [sys.executable, "-m", "tests.analysis.ledger.judge.make_pairs"]
                 subprocess.run([*command, str(target), name], env=env, check=True)
                 for path in Path(logs).glob("*.log"):
-                    _cut(path, target / "torch_trace.log.gz")
+                    cut_log(path, target / "torch_trace.log.gz")
 
 
 def _record(name: str, target: Path, compiled: bool) -> None:
@@ -74,7 +74,7 @@ def _record(name: str, target: Path, compiled: bool) -> None:
         out.write(json.dumps(kept, separators=(",", ":")).encode())
 
 
-def _cut(source: Path, target: Path) -> None:
+def cut_log(source: Path, target: Path) -> None:
     """The records that the ledger reads, in their order."""
     keep = False
     with source.open() as lines, gzip.GzipFile(target, "wb", mtime=0) as out:
