@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.groups import Members
-from profiler_core.analysis.ledger.modules import holding, module_of_all
+from profiler_core.analysis.ledger.modules import holding, lies_in, module_of_all
 from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.ledger.work_units import HostStep, forward_units
@@ -15,8 +15,9 @@ def group_modules(
 ) -> list[tuple[str | None, str]]:
     """For each group its module and a note about it, "" mostly; None: no file says it.
 
-    The candidate's names go first: graphs print paths, traces only classes. An eager backward
-    names no module; its sequence numbers lead to the forward operator, and so to that group.
+    In the forward the candidate's names go first: graphs print paths, traces only classes. In the
+    backward an operator's sequence number leads to the forward operator, and so to that group; a
+    compiled backward knows lines alone, and a line may call several modules.
     """
     modules = [_named(group, programs, steps) for group in members]
     of_unit: tuple[dict[int, str], dict[int, str]] = ({}, {})
@@ -25,15 +26,18 @@ def group_modules(
             of_unit[side].update((unit, module) for unit in units if module is not None)
     drawn_by = tuple(forward_units(step) for step in steps)
     for number, group in enumerate(members):
-        if modules[number][0] is None:
-            modules[number] = module_of_all(
-                of_unit[side][drawn_by[side][sequence]]
-                for side, units in enumerate((group.baseline, group.candidate))
-                for unit in units
-                if steps[side].units[unit].backward is not None
-                for sequence in steps[side].units[unit].sequence_numbers
-                if drawn_by[side].get(sequence) in of_unit[side]
-            )
+        drawn = [
+            of_unit[side][drawn_by[side][sequence]]
+            for side, units in enumerate((group.baseline, group.candidate))
+            for unit in units
+            if steps[side].units[unit].backward is not None
+            for sequence in steps[side].units[unit].sequence_numbers
+            if drawn_by[side].get(sequence) in of_unit[side]
+        ]
+        by_line = modules[number][0]
+        holder = holding(drawn)
+        if holder is not None and not (by_line is not None and lies_in(by_line, holder)):
+            modules[number] = module_of_all(drawn)
     return modules
 
 

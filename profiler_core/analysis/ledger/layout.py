@@ -51,9 +51,13 @@ class _Layout:
         units_of = execution.units_of_call
         self.dealt.update(unit for units in units_of.values() for unit in units)
         items = graph_items(execution, execution.graph, owned, self.ties, self.notes)
+        views: dict[int, list[str]] = {}
         for item in items:
+            modules = views if item.op in KERNEL_FREE else self.modules  # its caller's, mostly
             for unit in item.units if item.node in module_of else ():
-                self.modules.setdefault(unit, []).append(module_of[item.node])
+                modules.setdefault(unit, []).append(module_of[item.node])
+        for unit, names in views.items():
+            self.modules.setdefault(unit, names)
         self.nameless.update(
             unit
             for call, units in units_of.items()

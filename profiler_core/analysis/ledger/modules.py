@@ -31,6 +31,8 @@ _PARAMETER = re.compile(
 )
 _MEMBERS = re.compile(r"\b[A-Za-z_]\w*\.([A-Za-z_][\w.]*)")  # self is not always called so
 _ONE_CALL = re.compile(r"^(?:[\w, ]+ = |return )?self\.([A-Za-z_]\w*)\([^()]*\)$")
+_CALLED = re.compile(r"\bself\.([A-Za-z_][\w.]*)(?:\[[^\]]*\])?\(")
+_FARTHEST = 256  # known lines looked back for a call's own
 _MODULE_RANGE = "nn.Module: "
 
 
@@ -49,7 +51,11 @@ def node_modules(graph: CompiledGraph) -> dict[str, str]:
     """Dynamo node -> path of its module; {} where the graph has no parameters with a path."""
     nodes = graph.dynamo_nodes
     spelled = {_key(name): name for name in graph.placeholders}
-    own = {node.name: path for node in nodes if (path := _own_module(node, spelled)) is not None}
+    own = {
+        node.name: path
+        for node in nodes
+        if (path := _own_module(node, spelled)) is not None and not _is_tied(node, *path)
+    }
     if not own:
         return {}
     visits = [
@@ -115,6 +121,13 @@ def _own_module(node: GraphNode, spelled: Mapping[str, str]) -> tuple[Path, str]
     return None
 
 
+def _is_tied(node: GraphNode, path: Path, leaf: str) -> bool:
+    """Is the parameter another module's too? The line calls a member, and none that has it."""
+    called = _CALLED.findall(node.code)
+    names = {part for member in called for part in member.split(".")}
+    return bool(called) and not names.intersection(path) and f".{leaf}" not in node.code
+
+
 def _key(name: str) -> str:
     """In the graph's body `LayerNorm` is written `layer_norm`."""
     return name.replace("_", "").lower()
@@ -140,34 +153,96 @@ def _frames(nodes: Sequence[GraphNode], visits: Sequence[_Visit]) -> list[Path |
     """The frame of every node: its own, that of its function's lines around it, or what holds both.
 
     Lines of one call of a function ascend, so a known line before it that is lower, or one after
-    it that is higher, is of the same call; where both are and differ, the nearer line is.
+    it that is higher, is of the same call; where both are and differ, the nearer line is. Several
+    classes of a file have a `forward`, so a line belongs to none of them that another one's lines
+    stand between, or that is further off than a line of which this is so.
     """
-    by_function: dict[tuple[str, str], list[_Visit]] = {}
-    for visit in visits:
-        by_function.setdefault((visit.file, visit.function), []).append(visit)
-    places = {key: [visit.place for visit in every] for key, every in by_function.items()}
+    lines = _Lines(visits)
+    homeless: dict[tuple[str, str], set[int]] = {}
+    around: list[list[_Visit]] = []
+    for place, node in enumerate(nodes):
+        near = lines.near(place, node)
+        around.append([visit for visit in near if not lines.between(visit, node)])
+        if near and not around[-1]:
+            homeless.setdefault((node.file, node.function), set()).add(node.line)
     all_places = [visit.place for visit in visits]
     at = {visit.place: visit.frame for visit in visits}
     frames: list[Path | None] = []
+    last: dict[tuple[str, str], tuple[int, Path]] = {}  # of a body without a known line
     for place, node in enumerate(nodes):
         if place in at:
             frames.append(at[place])
             continue
         key = (node.file, node.function)
-        same = by_function.get(key, [])
-        number = bisect_right(places.get(key, []), place)
+        strangers = homeless.get(key, ())
         near = [
             visit
-            for visit in (*same[max(0, number - 1) : number], *same[number : number + 1])
-            if (visit.line <= node.line if visit.place < place else visit.line >= node.line)
+            for visit in around[place]
+            if not any(
+                abs(line - node.line) < abs(line - visit.line)
+                and min(visit.line, line) <= node.line <= max(visit.line, line)
+                and abs(line - node.line) < abs(visit.line - node.line)
+                for line in strangers
+            )
         ]
         if near:
             frames.append(min(near, key=lambda visit: abs(visit.line - node.line)).frame)
             continue
+        before = last.get(key)
         number = bisect_right(all_places, place)
-        around = (*visits[max(0, number - 1) : number], *visits[number : number + 1])
-        frames.append(_common([visit.frame for visit in around]) if around else None)
+        beside = (*visits[max(0, number - 1) : number], *visits[number : number + 1])
+        frame = _common([visit.frame for visit in beside]) if beside else None
+        if frame is not None and before is not None and before[0] < node.line:
+            inner = _common([before[1], visits[number - 1].frame]) if number else ()
+            frame = before[1] if inner == before[1] else frame  # further down the same call
+        frames.append(frame)
+        if frame is not None:
+            last[key] = (node.line, frame)
     return frames
+
+
+class _Lines:
+    """Known lines by function: which are near a node, and which stand between two others."""
+
+    def __init__(self, visits: Sequence[_Visit]) -> None:
+        self._visits: dict[tuple[str, str], list[_Visit]] = {}
+        kinds: dict[tuple[str, str], dict[int, Path]] = {}
+        for visit in visits:
+            key = (visit.file, visit.function)
+            self._visits.setdefault(key, []).append(visit)
+            kinds.setdefault(key, {})[visit.line] = _kind(visit.frame)
+        self._places = {key: [v.place for v in every] for key, every in self._visits.items()}
+        self._kinds = {key: sorted(by_line.items()) for key, by_line in kinds.items()}
+
+    def near(self, place: int, node: GraphNode) -> list[_Visit]:
+        """The last known line before a node and the first after it, where they may be its call.
+
+        Before it, calls of members may stand between: their frames lie in the call's own.
+        """
+        key = (node.file, node.function)
+        same = self._visits.get(key, [])
+        number = bisect_right(self._places.get(key, []), place)
+        near = [v for v in same[max(0, number - 1) : number] if v.line <= node.line]
+        passed: Path | None = None
+        for visit in reversed(same[max(0, number - _FARTHEST) : number]):
+            passed = visit.frame if passed is None else _common([passed, visit.frame])
+            if passed == visit.frame and visit.line <= node.line and not self.between(visit, node):
+                near = [visit]
+                break
+        return [*near, *(v for v in same[number : number + 1] if v.line >= node.line)]
+
+    def between(self, visit: _Visit, node: GraphNode) -> bool:
+        """Does a line of another class stand between the two?"""
+        low, high = sorted((visit.line, node.line))
+        kind = _kind(visit.frame)
+        lines = self._kinds[visit.file, visit.function]
+        return any(low < line < high and other != kind for line, other in lines)
+
+
+def _kind(frame: Path) -> Path:
+    """The same for all layers: numbers are left out, and what stands before the last of them."""
+    last = max((place for place, part in enumerate(frame) if part.isdigit()), default=-1)
+    return frame[last + 1 :] if last + 1 < len(frame) else frame[:last]
 
 
 def _common(paths: Sequence[Path]) -> Path:
@@ -204,6 +279,11 @@ def holding(modules: Iterable[str]) -> str | None:
     names = set(modules)
     paths = [() if name == ROOT else tuple(name.split(".")) for name in names]
     return ".".join(_common(paths)) or ROOT if names else None
+
+
+def lies_in(module: str, holder: str) -> bool:
+    """Is it the other one, or a part of it?"""
+    return holder in (ROOT, module) or module.startswith(f"{holder}.")
 
 
 def unit_modules(trace: Trace, steps: Sequence[HostStep]) -> list[dict[int, str]]:

@@ -131,3 +131,42 @@ def test_an_attribution_pass_names_the_modules_of_another_trace():
     assert convolutions[0] == "ResNet_0.Conv2d_0"
     assert convolutions[1] == "ResNet_0.Sequential_0.Bottleneck_0.Conv2d_1"
     assert len(set(convolutions)) == len(convolutions)
+
+
+LAYERS = """
+class GraphModule(torch.nn.Module):
+    def forward(self, L_self_modules_embed_parameters_weight_: "f32[8, 8]", L_x_: "f32[8]", \
+L_self_modules_layers_modules_0_modules_attn_modules_out_parameters_weight_: "f32[8, 8]", \
+L_self_modules_layers_modules_0_modules_norm_parameters_weight_: "f32[8]", \
+L_self_modules_layers_modules_0_modules_mlp_modules_up_parameters_weight_: "f32[8, 8]", \
+L_self_modules_layers_modules_1_modules_attn_modules_out_parameters_weight_: "f32[8, 8]"):
+        # File: /m/net.py:90 in forward, code: h = self.embed(x)
+        e: "f32[8]" = torch.embedding(l_self_modules_embed_parameters_weight_, l_x_)
+        # File: /m/net.py:30 in forward, code: return self.out(x)
+        a: "f32[8]" = torch.mv(l_self_modules_layers_modules_0_modules_attn_modules_out_parameters_weight_, e)
+        # File: /m/net.py:60 in forward, code: h = h + residual
+        r: "f32[8]" = a + e
+        # File: /m/net.py:10 in forward, code: return self.weight * x
+        n: "f32[8]" = l_self_modules_layers_modules_0_modules_norm_parameters_weight_ * r
+        # File: /m/net.py:20 in forward, code: return self.up(x)
+        u: "f32[8]" = torch.mv(l_self_modules_layers_modules_0_modules_mlp_modules_up_parameters_weight_, n)
+        # File: /m/net.py:63 in forward, code: h = h + residual
+        s: "f32[8]" = u + r
+        # File: /m/net.py:30 in forward, code: return self.out(x)
+        b: "f32[8]" = torch.mv(l_self_modules_layers_modules_1_modules_attn_modules_out_parameters_weight_, s)
+        # File: /m/net.py:95 in forward, code: return self.head(h)
+        logits: "f32[8]" = torch.mv(l_self_modules_embed_parameters_weight_, b)
+        return (logits,)
+"""  # noqa: E501, as torch prints it
+
+
+def test_a_layers_own_line_is_not_its_last_members_and_a_tied_weight_is_its_callers():
+    """Residuals between the members of a layer, whose class has no line with a parameter."""
+    graph = CompiledGraph(
+        "0/0", "inference", (), read_graph(LAYERS), placeholders=placeholder_names(LAYERS)
+    )
+    modules = node_modules(graph)
+    assert modules["r"] == "layers.0"  # said layers.0.attn
+    assert modules["s"] == "layers.0"  # said layers.0.mlp
+    assert modules["logits"] == "head"  # said embed, whose weight it is too
+    assert modules["e"] == "embed"
