@@ -134,22 +134,20 @@ def belonging_logs(
         trace: where there is one.
     """
     trace = trace or TraceOrigin()
-    of_structured = frozenset[int]().union(*(log.processes for log in structured))
     of_run, whose = frozenset(trace.processes), "the trace"
     if not of_run:
-        of_run, whose = of_structured, "the structured log"
+        of_run = frozenset[int]().union(*(log.processes for log in structured))
+        whose = "the structured log"
     zone = next((log.zone for log in structured if log.zone is not None), None)
     kept: tuple[list[LogOrigin], list[LogOrigin]] = ([], [])
     left_out = []
     for which, logs in enumerate((text, structured)):
         for log in logs:
-            reason = ""
-            if of_run and log.processes and not log.names_ranks and not log.processes & of_run:
-                reason = (
-                    f"it is of process {_numbers(log.processes)}, and {whose} is of process "
-                    f"{_numbers(of_run)}"
-                )
-            reason = reason or _is_later(log, trace, zone) or _knows_other_graphs(log, trace)
+            reason = (
+                _of_other_process(log, of_run, whose)
+                or _is_later(log, trace, zone)
+                or _knows_other_graphs(log, trace)
+            )
             if reason:
                 left_out.append(_sentence(log, reason))
             else:
@@ -165,6 +163,14 @@ def belonging_logs(
 
 def _sentence(log: LogOrigin, reason: str) -> str:
     return f"{log.path.name} is left out: {reason}. They are of different runs."
+
+
+def _of_other_process(log: LogOrigin, of_run: frozenset[int], whose: str) -> str:
+    if not (of_run and log.processes) or log.names_ranks or log.processes & of_run:
+        return ""
+    return (
+        f"it is of process {_numbers(log.processes)}, and {whose} is of process {_numbers(of_run)}"
+    )
 
 
 def _is_later(log: LogOrigin, trace: TraceOrigin, zone: timedelta | None) -> str:
