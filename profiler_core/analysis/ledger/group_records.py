@@ -31,6 +31,7 @@ _CONFIDENCE: dict[str, Confidence] = {
     "optimizer step": "medium",
     "kernel name": "medium",
     "position": "low",
+    "unlike equal layers": "low",
 }
 _RANK: dict[Confidence, int] = {"high": 0, "medium": 1, "low": 2}
 

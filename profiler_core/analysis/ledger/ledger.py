@@ -14,6 +14,7 @@ from profiler_core.analysis.ledger.group_modules import group_modules, without_m
 from profiler_core.analysis.ledger.group_records import Alike, group_record, share
 from profiler_core.analysis.ledger.groups import connected, undecided
 from profiler_core.analysis.ledger.host_rows import Form
+from profiler_core.analysis.ledger.layers import mark_unlike, unlike_note
 from profiler_core.analysis.ledger.layout import program
 from profiler_core.analysis.ledger.matching import match_programs
 from profiler_core.analysis.ledger.program import Program
@@ -75,7 +76,11 @@ def fusion_ledger(
         candidate_operator=rows[1].operator,
         operators=tuple(operators),
         known_by=_known_by(sides),
-        notes=(*_notes(sides, (baseline, candidate), classes), *without_module(groups)),
+        notes=(
+            *_notes(sides, (baseline, candidate), classes),
+            *unlike_note(groups),
+            *without_module(groups),
+        ),
     )
 
 
@@ -104,7 +109,9 @@ def _class_groups(
     busy = [[n for n, unit in enumerate(step.units) if unit.events] for step in steps]
     place = [{unit: k for k, unit in enumerate(numbers)} for numbers in busy]
     groups: list[FusionGroup] = []
-    every_member = connected((busy[0], busy[1]), (programs[0], programs[1]), match)
+    every_member = mark_unlike(
+        connected((busy[0], busy[1]), (programs[0], programs[1]), match), programs, steps
+    )
     unsure = undecided(every_member, match)
     modules = group_modules(every_member, programs, (steps[0], steps[1]))
     for members, module in zip(every_member, modules, strict=True):

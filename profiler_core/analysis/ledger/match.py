@@ -20,6 +20,7 @@ Evidence = Literal[
     "operator and shapes",
     "optimizer step",
     "exchange between ranks",
+    "unlike equal layers",
 ]
 
 

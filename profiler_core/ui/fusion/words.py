@@ -27,6 +27,7 @@ _EVIDENCE = {
     "optimizer step": "both are the optimizer's step",
     "exchange between ranks": "both are what the ranks exchange in a step",
     "kernel name": "the compiled kernel's name lists these operators",
+    "unlike equal layers": "equal layers of the model have another group at this place",
     "position": "both stand between the same neighbours, and nothing else tells",
 }
 _KINDS = {
