@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from profiler_core.analysis.ledger.groups import Members
+from profiler_core.analysis.ledger.match import Evidence
 from profiler_core.analysis.ledger.operators import operators_of_kernel
 from profiler_core.analysis.ledger.program import Item, Program
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.ledger.work_units import HostStep
 
-UNLIKE = "unlike equal layers"
+UNLIKE: Evidence = "unlike equal layers"
 
 _SMALLEST = 4  # operators of a layer: fewer repeat by chance
 _LARGEST = 600
@@ -100,11 +101,11 @@ def _unlike_within(
         seen: dict[int, tuple[int, Hashable]] = {}
         for copy in range(stretch.copies):
             item = items[stretch.start + copy * stretch.length + place]
-            number = group_of.get(item.units[0])
-            if number is not None:
-                content = _content(groups[number], copy, stretch.length, places, steps, side)
+            group = group_of.get(item.units[0])
+            if group is not None:
+                content = _content(groups[group], copy, stretch.length, places, steps, side)
                 if content is not None:
-                    seen[copy] = number, content
+                    seen[copy] = group, content
         inner = [entry for copy, entry in seen.items() if 0 < copy < stretch.copies - 1]
         counts = Counter(content for _, content in seen.values())
         usual = next((content for content, n in counts.items() if 2 * n > len(seen)), None)
