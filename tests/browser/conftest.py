@@ -61,6 +61,8 @@ HARMLESS: tuple[str, ...] = (
     # On a cold link to /capture Streamlit's client first asks whether /capture is the base path.
     "/_stcore/health",
     "/_stcore/host-config",
+    # The pages of the sign-in's provider have no icon; ours is at another address.
+    "/favicon.ico",
 )
 
 

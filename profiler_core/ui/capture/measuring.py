@@ -10,7 +10,7 @@ from profiler_core.ui.capture.option_field import OPTIONS, option_field
 # Drawn by the form and by the field of a sweep.
 _ELSEWHERE = {
     *("workload", "variants", "device", "python", "directory", "name"),
-    *("training", "batch_size", "shapes", "options", "sweep"),
+    *("training", "compile_target", "batch_size", "shapes", "options", "sweep"),
 }
 _FIRST = (
     *("rounds", "round_steps", "round_seconds", "telemetry_seconds", "steps", "seed"),
