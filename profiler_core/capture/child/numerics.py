@@ -11,18 +11,17 @@ import importlib
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from . import engines
 from .draws import Draw, DrawsInsideError, generator_states, recorded, replayed
 from .protocols import modules_of
 from .step import GRADIENT_OF, UPDATE_OF, Step
 from .steps import step_of
-from .targets import LOSS
 from .tf32 import may_round_like_tf32, without_tf32
 from .tolerance import NOT_COMPARABLE, RIGHT, WRONG, Judgement, Named, judge, largest_error, same
 from .variants import Variant, apply_inductor, build
-from .workloads import Inputs, Request, seed_everything
+from .workloads import Built, Inputs, Request, seed_everything
 
 # A CUDA graph is recorded at the second call and replayed from the third on: look at these too.
 N_PASSES = 3
@@ -42,15 +41,18 @@ class State(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What is needed to build the same model and inputs again."""
+    """What is needed to build the same model and inputs again.
+
+    fed: the tokens with which a decoding model is called (`decoding`).
+    """
 
     request: Request
     device: Any
+    fed: Sequence[Any] = ()
 
     def step(self, variant: Variant) -> Step:
         """A fresh model in the variant's precision and layout, compiled if it says so."""
-        built = build(self.request, variant, self.device)
-        return step_of(built, variant, self.device, self.request.training)
+        return self._step_of(build(self.request, variant, self.device), variant)
 
     def fp64_step(self, variant: Variant) -> Step:
         """A fresh eager model in double precision."""
@@ -68,7 +70,12 @@ class Bench(NamedTuple):
         inputs = [_double_call(call) for call in built.inputs]
         moved = built.moved
         built = built._replace(inputs=inputs, moved=lambda call: _double_call(moved(call)))
-        return step_of(built, plain, self.device, self.request.training)
+        return self._step_of(built, plain)
+
+    def _step_of(self, built: Built, variant: Variant) -> Step:
+        step = step_of(built, variant, self.device, self.request.training)
+        step.fed = list(self.fed)
+        return step
 
 
 def make_reference(bench: Bench, variant: Variant, path: str) -> Dict[str, Any]:
@@ -94,6 +101,7 @@ def _reference(bench: Bench, variant: Variant) -> Dict[str, Any]:
     step = bench.step(own_variant)
     buffers = step.buffers()
     first = _answers(bench, step)
+    bench = bench._replace(fed=step.fed)
     draws = _drew_random_numbers(bench.request.seed + 1)
     state = State(_changed(buffers, step.buffers()), None)
     again = _answers(bench, step)
@@ -123,6 +131,7 @@ def _reference(bench: Bench, variant: Variant) -> Dict[str, Any]:
         "draws": draws,
         "draws_inside": draws_inside,
         "state": tuple(state),
+        "fed": bench.fed,
         "compared": step.kind,
     }
 
@@ -182,6 +191,9 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
     if not Path(path).exists():
         make_reference(bench, variant, path)
     stored = torch.load(path, weights_only=True)
+    bench = bench._replace(fed=stored["fed"])
+    if step is not None:
+        step.fed = stored["fed"]
     base = {
         "reference": stored["kind"], "compared": stored["compared"],
         "rms_error": None, "baseline_rms_error": None, "tolerance": None,
@@ -257,15 +269,10 @@ def _judgements(
 
     A model that changes between calls has one pass.
     """
-    # Forward and loss as one graph have no output that could be looked at.
-    hides_output = step.target.where == LOSS
 
     def judged(position: int, answer: Named) -> Judgement:
-        expected = [
-            (name, tensor)
-            for name, tensor in reference[position]
-            if not (hides_output and name.startswith("output "))
-        ]
+        expected = [(name, tensor) for name, tensor in reference[position] if step.shows(name)]
+        answer = [(name, tensor) for name, tensor in answer if step.shows(name)]
         steep = {name: stored["steepness"] for name, _ in expected if name.startswith(_DERIVED)}
         return judge(
             expected, baseline[position], answer, precision, stored["kind"],

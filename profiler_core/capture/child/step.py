@@ -55,6 +55,7 @@ class Step:
             self._takes,
         )
         self.n_done = 0
+        self.fed: List[Any] = []  # see `decoding`
         self._n_since_reset: Optional[int] = None  # never
         self._prepare(built)
 
@@ -93,6 +94,10 @@ class Step:
         """
         tensors = enumerate(_copies(self._run(shape)))
         return [("{} {}".format(self._answer_name, n), tensor) for n, tensor in tensors]
+
+    def shows(self, name: str) -> bool:
+        """Whether a tensor of that name in the reference is compared with one of its answer."""
+        return True
 
     def buffers(self) -> Dict[str, Any]:
         """The model's buffers by "buffer NAME", copied to the host; of a step callable none."""

@@ -45,6 +45,10 @@ class TrainingStep(Step):
         self._zero_gradients()
         return tensors
 
+    def shows(self, name: str) -> bool:
+        """Forward and loss as one graph have no output that could be looked at."""
+        return self.target.where != targets.LOSS or not name.startswith("output ")
+
     def updates(self, n_steps: int, names: Optional[List[str]]) -> Named:
         """What `n_steps` whole training steps add to the parameters, on the host.
 

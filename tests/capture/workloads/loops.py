@@ -96,13 +96,16 @@ def own_training_step():
 class Decoder(nn.Module):
     """Attends to a cache of 8 places; the ninth step fails."""
 
-    def __init__(self, width=8, length=8):
+    def __init__(self, width=8, length=8, off_by_one=False):
         super().__init__()
+        self.off_by_one = off_by_one
         self.embed = nn.Embedding(16, width)
         self.head = nn.Linear(width, 16)
         self.register_buffer("cache", torch.zeros(2, length, width), persistent=False)
 
     def forward(self, tokens, position):
+        if self.off_by_one and torch.compiler.is_compiling():
+            position = (position - 1).clamp(min=0)
         self.cache[:, position] = self.embed(tokens)
         past = torch.softmax(self.cache @ self.embed(tokens)[..., None], dim=1)
         return self.head((past * self.cache).sum(1))
@@ -130,12 +133,21 @@ class Generation:
         self.position += 1
         return self.token
 
+    def generate(self):
+        return torch.stack([self.step() for _ in range(4)])
 
-def decoding(reset=True, reset_every=4):
-    generation = Generation(Decoder(), reset_every)
+
+def decoding(reset=True, reset_every=4, off_by_one=False):
+    generation = Generation(Decoder(off_by_one=off_by_one), reset_every)
     if reset:
         generation.reset = generation.restart
     return generation
+
+
+def generating(off_by_one=False):
+    generation = Generation(Decoder(off_by_one=off_by_one), 1)
+    return {"model": generation.model, "generate": generation.generate, "tokens": 8,
+            "reset": generation.restart}  # fmt: skip
 
 
 def step_and_model():
