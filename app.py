@@ -15,7 +15,7 @@ from profiler_core.resources import entry_script
 from profiler_core.ui.own_machine.gate import MIDDLEWARE
 from profiler_core.ui.problem_card import show_script_error
 from profiler_core.ui.routes import all_routes
-from profiler_core.ui.server import refuse_public_address
+from profiler_core.ui.server import keep_files_private, refuse_public_address
 from profiler_core.ui.startup import lifespan
 
 app = st.App(
@@ -31,4 +31,5 @@ if __name__ == "__main__":
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", __file__, *sys.argv[1:]])  # noqa: S606
 
 # Only in the server's own process: the settings that count are known there.
+keep_files_private()
 refuse_public_address()

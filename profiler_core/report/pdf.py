@@ -26,6 +26,9 @@ _ELSEWHERE = (
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
     "C:/Program Files (x86)/Microsoft/Edge/Application/msedge.exe",
 )
+# What Chromium says where the system gives it no namespaces.
+_NO_SANDBOX = (b"No usable sandbox", b"Failed to move to new namespace")
+_WITHOUT = "FUSIONSCOPE_PDF_WITHOUT_SANDBOX"
 _TIMEOUT_S = 180.0  # a busy machine of two cores needs about ten seconds
 _DRAWING_MS = 20_000  # of the page's own clock: charts are drawn before it is printed
 
@@ -67,6 +70,12 @@ def pdf(html: str) -> bytes:
                 remedy="Write it as .html and print it from a browser.",
             ) from error
         if not printed.is_file() or not printed.stat().st_size:
+            if any(sign in ended.stderr for sign in _NO_SANDBOX):
+                raise BadInput(
+                    f"{browser} may not build its sandbox here, as in most containers.",
+                    remedy="Allow it user namespaces (docs/deploy.md), or set "
+                    f"{_WITHOUT}=1 where the container is fence enough.",
+                )
             log_lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
             raise BadInput(
                 f"{browser} did not print the report (exit status {ended.returncode}"
@@ -102,4 +111,5 @@ def find_browser() -> str:
 
 def _without_sandbox() -> tuple[str, ...]:
     """Chromium refuses to run as root with its sandbox on, as in most containers."""
-    return ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return ("--no-sandbox",) if is_root or os.environ.get(_WITHOUT) == "1" else ()

@@ -21,6 +21,7 @@ from profiler_core.errors import BadInput
 from profiler_core.home import uploads_directory
 
 MOST_FILES = 200  # a folder of a capture with eight variants has about a hundred
+KEEP_FREE_BYTES = 1_000_000_000  # of the disk: reading a trace writes columns beside it
 _FORGET_AFTER_S = 24 * 3600.0
 _UPLOAD_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 _LONGEST_NAME = 200

@@ -1,12 +1,18 @@
 """Who can reach this server: only this machine, or others too."""
 
 import ipaddress
+import logging
+import os
+import stat
 import sys
 
 from streamlit import config
 
 from profiler_core.errors import BadInput
+from profiler_core.home import home_directory
 from profiler_core.ui.sign_in.needed import is_needed
+
+_log = logging.getLogger(__name__)
 
 _EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - an empty address is one to Streamlit
 
@@ -50,6 +56,23 @@ def refuse_public_address() -> None:
         "nobody is asked to sign in. "
         "Use --server.address=localhost, or set up [team] and sign-in (docs/deploy.md)."
     )
+
+
+def keep_files_private() -> None:
+    """From now on only the server's user reads what it writes; the home is closed to others.
+
+    Uploads and caches hold other people's models. What processes of the server write, captures
+    too, is as private: they inherit it.
+    """
+    os.umask(0o077)
+    home = home_directory()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        mode = stat.S_IMODE(home.stat().st_mode)
+        if mode & 0o077:
+            home.chmod(mode & ~0o077)
+    except OSError as error:  # another user's, or read-only: the pages say what cannot be written
+        _log.warning("%s stays open to others: %s", home, error.strerror)
 
 
 def local_url() -> str:

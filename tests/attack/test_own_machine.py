@@ -22,8 +22,8 @@ SECRET_NAME = "project-nightingale"
 END_TIMEOUT_S = 60
 SENTENCE = "This dashboard belongs to another user or another browser."
 PAGES = [f"/{path.stem}" for path in sorted((ROOT / "pages").glob("*.py"))]
-HEALTH = "/api/health"  # answers anybody: see below
-OURS = [r.path.replace("{place:int}", "0") for r in all_routes() if r.path != HEALTH]
+HEALTH = ("/api/health", "/api/ready")  # answer anybody: see below
+OURS = [r.path.replace("{place:int}", "0") for r in all_routes() if r.path not in HEALTH]
 STREAMLITS = [
     "/_stcore/host-config",
     "/_stcore/upload_file/a/b",

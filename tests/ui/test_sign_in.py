@@ -34,7 +34,7 @@ runners = ["rob@example.org"]
 admins = ["ada@example.org"]
 """
 # What answers without a sign-in, on purpose: it says nothing about runs.
-PUBLIC = ("/api/health", "/app/static")
+PUBLIC = ("/api/health", "/api/ready", "/app/static")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 
 from profiler_core.errors import BadInput
@@ -85,6 +85,16 @@ def writing() -> Iterator[Connection]:
         connection = plain.execution_options(**{_WRITING: True})
         with connection.begin():
             yield connection
+
+
+def ping() -> None:
+    """Ask the database for an answer.
+
+    Raises:
+        HistoryUnavailable: it gives none.
+    """
+    with reading() as connection:
+        connection.execute(text("SELECT 1"))
 
 
 def close_all() -> None:

@@ -22,11 +22,12 @@ from profiler_core.ui.own_machine.cookie import admit, is_admitted
 from profiler_core.ui.own_machine.refused import refused
 from profiler_core.ui.routes.guard import problem
 from profiler_core.ui.routes.origin import foreign, refusal
+from profiler_core.ui.security_headers import SecurityHeaders
 from profiler_core.ui.server import base_path, is_loopback
 from profiler_core.ui.sign_in.needed import is_needed
 
-# For monitors, and for `open` to find this server; neither says anything about runs.
-_HEALTH = ("/_stcore/health", "/api/health")
+# For monitors, and for `open` to find this server; none says anything about runs.
+_HEALTH = ("/_stcore/health", "/api/health", "/api/ready")
 _REFUSED_SOCKET = 1008  # "policy violation"; a server that has not accepted it yet answers 403
 
 
@@ -127,4 +128,4 @@ def _came_over_loopback(scope: Scope) -> bool:
     return is_loopback(host)
 
 
-MIDDLEWARE = (Middleware(OwnMachineGate, on_entry=show_next_link),)
+MIDDLEWARE = (Middleware(SecurityHeaders), Middleware(OwnMachineGate, on_entry=show_next_link))

@@ -9,6 +9,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from profiler_core.ui.routes.files import ROUTES as FILES
 from profiler_core.ui.routes.health import ROUTES as HEALTH
 from profiler_core.ui.routes.merged import ROUTES as MERGED
+from profiler_core.ui.routes.ready import ROUTES as READY
 from profiler_core.ui.routes.run_zip import ROUTES as RUN_ZIP
 from profiler_core.ui.routes.timeline import ROUTES as TIMELINE
 from profiler_core.ui.server import base_path
@@ -19,7 +20,8 @@ def all_routes() -> list[BaseRoute]:
     """Every route of ours, below `server.baseUrlPath` as Streamlit's own are."""
     prefix = base_path()
     return [
-        _below(prefix, route) for route in (*HEALTH, *TIMELINE, *MERGED, *UPLOAD, *RUN_ZIP, *FILES)
+        _below(prefix, route)
+        for route in (*HEALTH, *READY, *TIMELINE, *MERGED, *UPLOAD, *RUN_ZIP, *FILES)
     ]
 
 

@@ -1,14 +1,18 @@
 """What somebody sees who is not let in, and the small menu of somebody who is."""
 
+import logging
 from html import escape
 
 import streamlit as st
 
+from profiler_core.home import home_directory
 from profiler_core.settings import FILE
 from profiler_core.ui.links import plain_label
 from profiler_core.ui.sign_in.ended import end
 from profiler_core.ui.sign_in.needed import is_provider_known
 from profiler_core.ui.sign_in.visitor import Visitor
+
+_log = logging.getLogger(__name__)
 
 _WIDTH_PX = 440
 _MEANING = {
@@ -63,5 +67,11 @@ def signed_in_menu(who: Visitor) -> None:
 
 def _sign_out_button(who: Visitor) -> None:
     if st.button("Sign out", key="fs_sign_out"):
-        end(who.holder)
+        try:
+            end(who.holder)
+        except OSError as error:  # this browser forgets the sign-in all the same
+            _log.error(
+                "A sign-out cannot be written into %s (%s): copies of that sign-in's cookie "
+                "stay good until they expire.", home_directory(), error.strerror,
+            )  # fmt: skip
         st.logout()

@@ -22,7 +22,6 @@ SCOPE = "upload"
 
 _WRITE_BYTES = 1 << 20  # one hop to the writing thread for each MiB, not for each 64 kB chunk
 _LOOK_AT_THE_DISK_EVERY_BYTES = 64 << 20
-_KEEP_FREE_BYTES = 1_000_000_000  # reading a trace writes columns beside it
 
 
 class _RefusedError(Exception):
@@ -108,7 +107,7 @@ def _no_room_left(left: int) -> _RefusedError:
 
 def _check_disk(partial: Path, n_bytes: int) -> None:
     free = shutil.disk_usage(partial.parent).free
-    if free - n_bytes < _KEEP_FREE_BYTES:
+    if free - n_bytes < incoming.KEEP_FREE_BYTES:
         raise _RefusedError(
             507,
             f"The server's disk has only {format_bytes(free)} left.",
