@@ -63,6 +63,7 @@ class JobAnswer(Answer, frozen=True):
     skew_ns: Annotated[float | None, _OF_ALL]
     overlap_share: Annotated[float | None, _OF_ALL]
     straggler: Annotated[Straggler | None, means("{keys}; null where no rank stands out")]
+    on_gpu: Annotated[bool, means("false: operators, and the collectives of gloo's threads")]
     notes: Annotated[
         tuple[str, ...], means("what was guessed, left out or could not be told, sentences")
     ]

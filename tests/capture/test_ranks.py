@@ -49,10 +49,15 @@ def test_the_traces_say_their_rank_and_their_collectives(captured, monkeypatch):
         trace = open_trace(run.directory / file.name)
         assert trace.metadata["distributedInfo"]["rank"] == rank
         assert trace.metadata["distributedInfo"]["backend"] == "gloo"
-    # Without a GPU nothing can be said of waiting: one sentence a rank, and no error.
+    # Without a GPU the collectives are ranges of gloo's own threads.
     job = job_of(find_ranks(str(run.directory)))
-    assert job.ranks == ()
-    assert len([note for note in job.notes if "no GPU events" in note]) == 2
+    assert [row.rank for row in job.ranks] == [0, 1]
+    assert not job.on_gpu
+    assert job.n_steps == 2
+    assert [row.kind for row in job.collectives] == ["all_reduce"]
+    assert all(row.compute_ns > 0 and row.communication_ns > 0 for row in job.ranks)
+    assert job.wait_share is not None
+    assert any("ran on CPUs" in note for note in job.notes)
 
 
 def test_a_rank_that_raises_ends_the_group_with_one_sentence(capture_tiny):

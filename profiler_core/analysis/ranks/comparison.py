@@ -96,7 +96,7 @@ _MEASURES: tuple[tuple[str, str, str, Unit, int, Callable[[Job], float | None]],
         "exposed_copy_ns", "Exposed copies", "Copies and memsets that neither of the two covers.",
         "ns", BETTER_LESS, _mean("exposed_copy_ns"),
     ),
-    ("idle_ns", "Idle", "The GPU did nothing.", "ns", BETTER_LESS, _mean("idle_ns")),
+    ("idle_ns", "Idle", "The device did nothing.", "ns", BETTER_LESS, _mean("idle_ns")),
     (
         "wait_share", "Waiting",
         "Share of all ranks' time spent in collectives before the last rank arrived.",

@@ -6,18 +6,23 @@ clock: durations are compared, never start times of different machines.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
 from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched
-from profiler_core.analysis.ranks.rank_summary import RankSummary
+from profiler_core.analysis.ranks.rank_summary import RankSummary, no_gpu
 from profiler_core.analysis.ranks.rank_time import StepTime
 from profiler_core.analysis.wording.sentence import ended
 
 # Less waiting than this share of the step is nobody's fault.
 _WORTH_SAYING = 0.02
+_ON_CPU = (
+    "The ranks ran on CPUs: compute is the time in which an operator ran, communication that of "
+    "the collectives on threads of their own. What these move is not in such traces, so "
+    "bandwidths cannot be told."
+)
 
 
 @dataclass(frozen=True)
@@ -87,10 +92,15 @@ class Job:
     skew_ns: float | None  # median over collectives: between the first and the last arrival
     straggler: Straggler | None
     notes: tuple[str, ...]
+    on_gpu: bool = True
 
 
 def combine(summaries: Sequence[RankSummary]) -> Job:
     """Reduce the ranks of one job; the order does not matter."""
+    if any(s.on_gpu and s.problem is None for s in summaries):  # a rank of a GPU that lost its work
+        summaries = [
+            s if s.on_gpu or s.problem else replace(s, problem=no_gpu(s.mended)) for s in summaries
+        ]
     usable = sorted((s for s in summaries if s.problem is None), key=lambda s: s.rank)
     world = max((s.world_size for s in summaries if s.world_size), default=None)
     present = {s.rank for s in summaries}
@@ -107,6 +117,9 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     if (missing or left_out) and usable:
         notes.append(_missing_note(missing, left_out, len(usable)))
     notes += _pairing_notes(len(usable), len(names), calls.height)
+    on_gpu = not usable or usable[0].on_gpu
+    if not on_gpu:
+        notes.append(_ON_CPU)
     return Job(
         ranks=rows,
         collectives=_collective_rows(calls, len(names), len(usable)),
@@ -120,6 +133,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         skew_ns=float(spread["wait_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
         straggler=_straggler(rows) if spread.height else None,
         notes=tuple(notes),
+        on_gpu=on_gpu,
     )
 
 

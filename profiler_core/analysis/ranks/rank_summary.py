@@ -1,5 +1,6 @@
 """What is kept of one rank's trace: small enough that thousands fit into one process."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,7 @@ import polars as pl
 
 from profiler_core.analysis.categories import categorise
 from profiler_core.analysis.ranks.collectives import collective_calls
+from profiler_core.analysis.ranks.host_collectives import host_collectives
 from profiler_core.analysis.ranks.rank_time import StepTime, step_times
 from profiler_core.analysis.steps import window_of
 from profiler_core.model.trace import KERNEL, Trace
@@ -29,6 +31,7 @@ class RankSummary:
     calls: pl.DataFrame
     problem: str | None = None  # why there is nothing but the name
     mended: tuple[str, ...] = ()  # what was wrong with a file that could be read
+    on_gpu: bool = True  # False: operators and the collectives of gloo's threads, on a CPU
 
 
 def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) -> RankSummary:
@@ -43,7 +46,11 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
     if work is None:
         work = categorise(trace)
     window = window_of(trace, work)
+    on_host = host_collectives(trace, window, work.schema)
+    work = pl.concat([work, on_host])
     steps = step_times(work, window)
+    # The operator that starts a collective is over long before the collective.
+    joining = work if trace.has_device_events else on_host
     return RankSummary(
         rank=rank,
         world_size=_whole(described.get("world_size")),
@@ -55,16 +62,22 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
         n_skipped=trace.tally.n_skipped,
         n_kernels=work.filter(pl.col("cat") == KERNEL, pl.col("step").is_not_null()).height,
         steps=steps,
-        calls=collective_calls(trace, work, [step.name for step in steps]),
-        problem=None if trace.has_device_events else _nothing(trace),
+        calls=collective_calls(trace, joining, [step.name for step in steps]),
+        problem=None if trace.has_device_events or on_host.height else no_gpu(trace.tally.repairs),
         mended=tuple(trace.tally.repairs),
+        on_gpu=trace.has_device_events,
     )
 
 
-def _nothing(trace: Trace) -> str:
-    if not trace.tally.repairs:
+def no_gpu(repairs: Collection[str]) -> str:
+    """Why a trace without GPU events is left out: part of a sentence.
+
+    Args:
+        repairs: what was wrong with the file.
+    """
+    if not repairs:
         return "no GPU events in this trace"
-    return f"no GPU events in what could be read of it ({'; '.join(trace.tally.repairs)})"
+    return f"no GPU events in what could be read of it ({'; '.join(repairs)})"
 
 
 def distributed_info(trace: Trace) -> dict[str, Any]:

@@ -80,8 +80,9 @@ def _why(job: Job, late: Straggler) -> str:
         )
     if late.idle_more_ns > telling:
         return (
-            f"Rank {late.rank}'s GPU is idle {format_duration(late.idle_more_ns)} longer than "
-            f"{others}, and its compute is not longer: its host is late."
+            f"Rank {late.rank}'s {'GPU' if job.on_gpu else 'CPU'} is idle "
+            f"{format_duration(late.idle_more_ns)} longer than {others}, and its compute is "
+            "not longer: its host is late."
         )
     return (
         f"Neither rank {late.rank}'s compute nor its idle time is longer, so the cause is not in "

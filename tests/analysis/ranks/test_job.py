@@ -5,7 +5,9 @@ import pytest
 from profiler_core.analysis.ranks.collective_kinds import bus_factor, kind_of
 from profiler_core.analysis.ranks.job import combine
 from profiler_core.analysis.ranks.rank_summary import summarise_rank
-from tests.builders import a_trace, kernel, memcpy
+from profiler_core.analysis.wording.ranks import evidence
+from tests.builders import a_trace, kernel, memcpy, op
+from tests.builders import step as a_step
 
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
@@ -168,3 +170,41 @@ def test_bus_factors_of_nccl_tests():
     assert bus_factor("broadcast", 8) == 1
     assert bus_factor("barrier", 8) is None
     assert bus_factor("all_reduce", 1) is None
+
+
+def a_cpu_rank(rank, *, compute, wait, with_gloo=True):
+    """Each step of 100 ns: an operator from 10 on, then an all-reduce of 20 + wait by gloo."""
+    annotations, ops = [], []
+    for number in range(2):
+        at = number * 100
+        annotations.append(a_step(number, at, 99))
+        ops.append(op(at + 10, compute, "aten::addmm"))
+        ops.append(op(at + 10 + compute, 5, "c10d::allreduce_"))
+        if with_gloo:
+            annotations.append(op(at + 12 + compute, 20 + wait, "gloo:all_reduce", tid=77 + rank))
+    info = {"distributedInfo": {"rank": rank, "world_size": 2, "backend": "gloo"}}
+    return summarise_rank(a_trace(ops=ops, annotations=annotations, metadata=info), rank)
+
+
+def test_ranks_on_cpus_are_told_by_the_collectives_of_gloos_threads():
+    job = combine([a_cpu_rank(0, compute=20, wait=20), a_cpu_rank(1, compute=40, wait=0)])
+    assert job.straggler.rank == 1
+    assert [row.waited_ns for row in job.ranks] == [20, 0]
+    assert [row.compute_ns for row in job.ranks] == [20, 40]
+    # From the operator that starts the all-reduce to the end of its range, 2 ns later.
+    assert [row.communication_ns for row in job.ranks] == [42, 22]
+    (collective,) = job.collectives
+    assert (collective.kind, collective.n, collective.bus_bandwidth) == ("all_reduce", 1, None)
+    assert "Rank 1's compute takes 20 ns longer" in evidence(job)
+    assert any("ran on CPUs" in note for note in job.notes)
+
+
+def test_a_cpu_trace_without_collectives_has_nothing_to_tell():
+    alone = a_cpu_rank(0, compute=20, wait=20, with_gloo=False)
+    assert alone.problem == "no GPU events in this trace"
+
+
+def test_a_rank_that_lost_its_gpu_events_is_left_out_beside_ranks_that_have_them():
+    job = combine([a_rank(0, compute=40, wait=0), a_cpu_rank(1, compute=40, wait=0)])
+    assert [row.rank for row in job.ranks] == [0]
+    assert any("Rank 1" in note and "no GPU events" in note for note in job.notes)
