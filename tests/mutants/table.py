@@ -261,7 +261,7 @@ MUTANTS = (
     # gate
     Mutant(
         "gate/judgement.py", "one regression fails the gate",
-        'if "regression" in outcomes:', 'if outcomes == {"regression"}:', _GATE,
+        '(_NOT_COMPILED, "regression", _CANNOT)', '(_NOT_COMPILED, _CANNOT, "regression")', _GATE,
     ),
     Mutant(
         "gate/judgement.py", "wrong results are a regression",
@@ -319,8 +319,25 @@ MUTANTS = (
     # waterfall.py
     Mutant(
         "waterfall.py", "overlapping kernels count once",
-        "parts[OVERLAP] = busy - summary.device_time_ns / n", "parts[OVERLAP] = 0.0",
+        "parts[OVERLAP] = busy - scale * summary.device_time_ns / n", "parts[OVERLAP] = 0.0",
         ("test_waterfall.py",),
+    ),
+    Mutant(
+        "waterfall.py", "a CPU's profiled bars are brought to its unprofiled step",
+        "return total * summary.n_steps / summary.window_ns", "return 1.0", ("test_waterfall.py",),
+    ),
+    Mutant(
+        "memory/curve.py", "shared memory is none of the allocator's",
+        "events.filter(~(is_mapping | is_unmapping))", "events.filter(~is_mapping)",
+        ("memory/test_curve.py",),
+    ),
+    Mutant(
+        "compilation/by_script.py", "a region inside of another counts once",
+        "starts[1:] >= ends[:-1]", "starts[1:] >= 0", ("compilation/test_by_script.py",),
+    ),
+    Mutant(
+        "ranks/host_collectives.py", "a GPU's ranks are told by its kernels",
+        "if trace.has_device_events:", "if False:", ("ranks/test_job.py",),
     ),
     Mutant(
         "waterfall.py", "a device busier than the step is the clocks' difference",

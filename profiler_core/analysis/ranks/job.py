@@ -97,10 +97,7 @@ class Job:
 
 def combine(summaries: Sequence[RankSummary]) -> Job:
     """Reduce the ranks of one job; the order does not matter."""
-    if any(s.on_gpu and s.problem is None for s in summaries):  # a rank of a GPU that lost its work
-        summaries = [
-            s if s.on_gpu or s.problem else replace(s, problem=no_gpu(s.mended)) for s in summaries
-        ]
+    summaries = _of_one_device(summaries)
     usable = sorted((s for s in summaries if s.problem is None), key=lambda s: s.rank)
     world = max((s.world_size for s in summaries if s.world_size), default=None)
     present = {s.rank for s in summaries}
@@ -117,9 +114,8 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     if (missing or left_out) and usable:
         notes.append(_missing_note(missing, left_out, len(usable)))
     notes += _pairing_notes(len(usable), len(names), calls.height)
-    on_gpu = not usable or usable[0].on_gpu
-    if not on_gpu:
-        notes.append(_ON_CPU)
+    on_gpu = all(s.on_gpu for s in usable)
+    notes += [] if on_gpu else [_ON_CPU]
     return Job(
         ranks=rows,
         collectives=_collective_rows(calls, len(names), len(usable)),
@@ -135,6 +131,13 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         notes=tuple(notes),
         on_gpu=on_gpu,
     )
+
+
+def _of_one_device(summaries: Sequence[RankSummary]) -> Sequence[RankSummary]:
+    """The ranks; beside those of GPUs, one without GPU events lost its work and has a problem."""
+    if not any(s.on_gpu and s.problem is None for s in summaries):
+        return summaries
+    return [s if s.on_gpu or s.problem else replace(s, problem=no_gpu(s.mended)) for s in summaries]
 
 
 def _file_notes(summaries: Sequence[RankSummary], usable: Sequence[RankSummary]) -> list[str]:

@@ -208,3 +208,13 @@ def test_a_rank_that_lost_its_gpu_events_is_left_out_beside_ranks_that_have_them
     job = combine([a_rank(0, compute=40, wait=0), a_cpu_rank(1, compute=40, wait=0)])
     assert [row.rank for row in job.ranks] == [0]
     assert any("Rank 1" in note and "no GPU events" in note for note in job.notes)
+
+
+def test_beside_the_kernels_of_a_gpu_a_barrier_of_gloo_does_not_count():
+    trace = a_trace(
+        device=[kernel(10, 20, name=NCCL)],
+        annotations=[a_step(0, 0, 99), op(40, 30, "gloo:barrier", tid=77)],
+    )
+    summary = summarise_rank(trace, 0)
+    assert summary.on_gpu
+    assert summary.calls["kind"].to_list() == ["all_reduce"]
