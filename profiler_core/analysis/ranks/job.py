@@ -113,9 +113,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     left_out = tuple(sorted(present.difference(s.rank for s in usable)))
     if (missing or left_out) and usable:
         notes.append(_missing_note(missing, left_out, len(usable)))
-    notes += _pairing_notes(len(usable), len(names), calls.height)
-    on_gpu = all(s.on_gpu for s in usable)
-    notes += [] if on_gpu else [_ON_CPU]
+    notes += _pairing_notes(usable, len(names), calls.height)
     return Job(
         ranks=rows,
         collectives=_collective_rows(calls, len(names), len(usable)),
@@ -129,7 +127,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         skew_ns=float(spread["wait_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
         straggler=_straggler(rows) if spread.height else None,
         notes=tuple(notes),
-        on_gpu=on_gpu,
+        on_gpu=_on_gpu(usable),
     )
 
 
@@ -152,13 +150,20 @@ def _file_notes(summaries: Sequence[RankSummary], usable: Sequence[RankSummary])
     return unreadable + damaged
 
 
-def _pairing_notes(n_ranks: int, n_shared_steps: int, n_matched_calls: int) -> list[str]:
-    """Why ranks cannot be compared with each other, where they cannot."""
-    if n_ranks and not n_shared_steps:
-        return ["The ranks have no step in common, so nothing can be compared between them."]
-    if n_ranks > 1 and not n_matched_calls:
-        return ["No collective was found on more than one rank: waiting cannot be told."]
-    return []
+def _on_gpu(usable: Sequence[RankSummary]) -> bool:
+    return all(s.on_gpu for s in usable)
+
+
+def _pairing_notes(
+    usable: Sequence[RankSummary], n_shared_steps: int, n_matched_calls: int
+) -> list[str]:
+    """What the times are of where there is no GPU; why ranks cannot be compared, if they cannot."""
+    notes = [] if _on_gpu(usable) else [_ON_CPU]
+    if usable and not n_shared_steps:
+        notes.append("The ranks have no step in common, so nothing can be compared between them.")
+    elif len(usable) > 1 and not n_matched_calls:
+        notes.append("No collective was found on more than one rank: waiting cannot be told.")
+    return notes
 
 
 def _compute_imbalance(rows: Sequence[RankRow]) -> float | None:
