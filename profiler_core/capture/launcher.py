@@ -21,6 +21,7 @@ from profiler_core.capture.context import Context
 from profiler_core.capture.counters.tool import counters_tool
 from profiler_core.capture.device_lock import device_lock, lock_path
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
+from profiler_core.capture.own_code import check_function
 from profiler_core.capture.progress import ProgressLine, ProgressLog
 from profiler_core.capture.provenance import code_version
 from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
@@ -74,7 +75,8 @@ def ask_first(
         `interpreters` for `run_capture`: the interpreter is not asked again.
 
     Raises:
-        CaptureFailed: no such file, interpreter or workload, or no torch there.
+        BadInput: the file has no such function.
+        CaptureFailed: no such file, interpreter, workload or device, or no torch there.
         Cancelled: `is_cancelled` said so meanwhile.
     """
     if spec.sweep is not None and spec.sweep.parameter == "python":
@@ -82,7 +84,10 @@ def ask_first(
     python = spec.python or default_python()
     ProgressLog((), listener).say("starting", f"Checks whether {python} can run {spec.title}")
     interpreters: dict[str | None, Interpreter] = {}
-    _usable_interpreter(spec, _looking(is_cancelled), interpreters)
+    file, colon, function = spec.workload.rpartition(":")
+    if spec.is_user_code and colon:
+        check_function(Path(file).expanduser(), function)
+    _check_device(spec, _usable_interpreter(spec, _looking(is_cancelled), interpreters))
     return interpreters
 
 
@@ -319,6 +324,26 @@ def _usable_interpreter(
         problem, remedy = interpreter.refusal
         raise CaptureFailed(problem, remedy=remedy)
     return interpreter
+
+
+def _check_device(spec: CaptureSpec, interpreter: Interpreter) -> None:
+    """Refuse a GPU that the interpreter's torch does not see.
+
+    Raises:
+        CaptureFailed: there are fewer.
+    """
+    if not spec.device.startswith("cuda"):
+        return
+    number = int(spec.device.partition(":")[2] or 0)
+    n_gpus = len(interpreter.gpus)
+    if number >= n_gpus:
+        raise CaptureFailed(
+            f"Device {spec.device} is asked for, and the torch of {interpreter.executable} sees "
+            f"{n_gpus or 'no'} CUDA {'device' if n_gpus == 1 else 'devices'}.",
+            remedy=f"Use cuda:0 to cuda:{n_gpus - 1}."
+            if n_gpus
+            else "Use --device cpu, or an interpreter whose torch fits the driver.",
+        )
 
 
 def _probed(spec: CaptureSpec, look: Callable[[], None]) -> Interpreter:

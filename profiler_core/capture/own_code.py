@@ -39,13 +39,32 @@ def check_own_code(text: str) -> str:
         raise BadInput(
             f"{path} is not valid Python{line}: {error}.", remedy="Correct it."
         ) from error
+    _check_defined(tree, path, function)
+    return f"{path}:{function}"
+
+
+def check_function(path: Path, function: str) -> None:
+    """Refuse a function that the file does not have; a file that cannot be parsed is let through.
+
+    It may be written for a newer Python than this one.
+
+    Raises:
+        BadInput: it has no such function.
+    """
+    try:
+        tree = ast.parse(path.read_bytes(), filename=str(path))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    _check_defined(tree, path, function)
+
+
+def _check_defined(tree: ast.Module, path: Path, function: str) -> None:
     defined, is_complete = _names(tree)
     if function not in defined and is_complete:
         close = get_close_matches(function, defined, n=1)
         functions = [close[0]] if close else sorted(defined)[:6]
         remedy = f"It has {', '.join(functions)}." if functions else "Define it there."
         raise BadInput(f"{path.name} has no function {function}.", remedy=remedy)
-    return f"{path}:{function}"
 
 
 def _names(tree: ast.Module) -> tuple[set[str], bool]:

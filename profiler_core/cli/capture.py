@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     spec = spec_from_namespace(arguments)
     if spec.sweep is not None:
         return capture_sweep(spec, arguments)
-    show, is_cancelled = Printer(sys.stderr).show, cancel_flag()
+    show, is_cancelled = Printer(sys.stderr, is_quiet=arguments.quiet).show, cancel_flag()
     preparation = ask_first(spec, show, is_cancelled)
     finished = run_capture(
         spec,

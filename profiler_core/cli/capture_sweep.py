@@ -60,7 +60,7 @@ def capture_sweep(spec: CaptureSpec, arguments: argparse.Namespace) -> int:
         if not arguments.json:
             print(f"{point.text}\n{capture_text(finished)}\n", flush=True)
 
-    show, is_cancelled = Printer(sys.stderr).show, cancel_flag()
+    show, is_cancelled = Printer(sys.stderr, is_quiet=arguments.quiet).show, cancel_flag()
     preparation = ask_first(spec, show, is_cancelled)
     swept = run_sweep(
         spec,

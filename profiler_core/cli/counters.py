@@ -6,7 +6,7 @@ from pathlib import Path
 from profiler_core.analysis.counters.report import CountersReport, counters_report
 from profiler_core.answers.counters import counters_answer
 from profiler_core.answers.encoding import write_json
-from profiler_core.cli.table import table
+from profiler_core.cli.table import n_more, table
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.counters.reader import read_counters
 from profiler_core.session.run import Run
@@ -91,8 +91,7 @@ def _text(report: CountersReport) -> str:
     ]
     head = ["kernel", "n", "time", "DRAM read", "DRAM written", "by shapes"]
     lines += ["", table(head, rows)]
-    n_left_out = len(report.kernels) - _MOST_KERNELS
-    if n_left_out > 0:
-        lines.append(f"and {n_left_out} more (--json)")
+    if len(report.kernels) > _MOST_KERNELS:
+        lines.append(n_more(len(report.kernels) - _MOST_KERNELS))
     lines += [f"note: {note}" for note in report.notes]
     return "\n".join(lines)

@@ -6,12 +6,13 @@ from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.waterfall import Waterfall
-from profiler_core.analysis.wording.findings import stake_text
-from profiler_core.cli.table import shorten, table
+from profiler_core.analysis.wording.findings import advice_text, stake_text
+from profiler_core.cli.table import clipped, n_more, table
 from profiler_core.units import format_difference, format_duration, format_share
 
 _TOP = 5  # findings in the text; --json has all
-_WIDTH = 100
+_WIDTH = 300
+_LOCATIONS = 3
 
 
 def explanation_text(explanation: Explanation, c: CandidateComparison) -> list[str]:
@@ -38,12 +39,21 @@ def findings_text(findings: Sequence[Finding] | None) -> list[str]:
     lines = []
     for finding in findings[:_TOP]:
         stake = stake_text(finding)[0] if finding.at_stake_ns is not None else "–"
-        evidence = shorten(finding.evidence.replace("\n", " "), _WIDTH)
-        lines.append(f"{stake:>9}  {finding.title}\n{'':11}{evidence}")
-    n_left_out = len(findings) - _TOP
-    if n_left_out > 0:
-        lines.append(f"{'':11}and {n_left_out} more (--json)")
+        lines.append(f"{stake:>9}  {finding.title}")
+        shown = [finding.evidence, f"→ {advice_text(finding)}"]
+        lines += [f"{'':11}{clipped(' '.join(text.split()), _WIDTH)}" for text in shown]
+        lines += [f"{'':11}{line}" for line in _locations(finding)]
+    if len(findings) > _TOP:
+        lines.append(f"{'':11}{n_more(len(findings) - _TOP)}")
     return ["\n".join(["at stake per step, what stands out", *lines])]
+
+
+def _locations(finding: Finding) -> list[str]:
+    """The lines of code that it names, with their whole path."""
+    frames = finding.locations
+    lines = [f"{frame.file}:{frame.line}" for frame in frames[:_LOCATIONS]]
+    more = n_more(len(frames) - _LOCATIONS)
+    return [*lines, more] if more else lines
 
 
 def _waterfall(result: Waterfall, c: CandidateComparison) -> str:

@@ -1,8 +1,6 @@
 """`runs …`: the history of runs: list, import, export, tag, keep baselines, delete."""
 
 import argparse
-import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from profiler_core.answers.history import (
 from profiler_core.answers.record import Answer
 from profiler_core.cli.history_text import runs_table
 from profiler_core.errors import BadInput
+from profiler_core.export.whole_file import written_aside
 from profiler_core.model.history import RecordedRun
 from profiler_core.store import history
 
@@ -42,14 +41,21 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
     listed = action("list", _list, "recorded runs, the newest first")
     for name in history.FILTERS:
-        listed.add_argument(f"--{name}", action="append", default=[], metavar="VALUE")
+        listed.add_argument(
+            f"--{name}", action="append", default=[], metavar="VALUE",
+            help=f"only runs with this {name}; may be repeated",
+        )  # fmt: skip
     listed.add_argument("--commit", default="", help="the beginning of a commit's id")
-    listed.add_argument("--since", default="", metavar="DATE", help="2026-11-21")
-    listed.add_argument("--limit", type=int, default=50)
+    listed.add_argument(
+        "--since", default="", metavar="DATE", help="only what was made since, as 2026-11-21"
+    )
+    listed.add_argument("--limit", type=int, default=50, help="runs, the newest first")
 
     received = action("import", _import, "record a run, a capture's folder or a .zip")
     received.add_argument("path", type=Path, nargs="+", metavar="PATH")
-    received.add_argument("--tag", action="append", default=[])
+    received.add_argument(
+        "--tag", action="append", default=[], help="put it on each; may be repeated"
+    )
 
     export = action("export", _export, "one run as one .zip")
     export.add_argument("run", metavar="RUN_ID")
@@ -66,7 +72,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     baseline = action("baseline", _baseline, "list the baselines, or keep a run under a name")
     baseline.add_argument("name", nargs="?", metavar="NAME")
     baseline.add_argument("run", nargs="?", metavar="RUN_ID_OR_DIRECTORY")
-    baseline.add_argument("--note", default="")
+    baseline.add_argument("--note", default="", help="why it is the baseline")
     baseline.add_argument("--remove", action="store_true", help="forget NAME; the run stays")
 
     deleted = action("delete", _delete, "delete runs with their numbers and files, for good")
@@ -115,18 +121,9 @@ def _import(arguments: argparse.Namespace) -> tuple[Answer, str]:
 def _export(arguments: argparse.Namespace) -> tuple[Answer, str]:
     directory = history.directory_of(history.run(arguments.run))
     target: Path = arguments.output or Path(f"{arguments.run.replace('/', '-')}.zip")
-    aside = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        with aside.open("xb") as sink:
-            for block in history.packed(directory):
-                sink.write(block)
-        aside.replace(target)
-    except OSError as error:
-        raise BadInput(
-            f"{target} cannot be written: {error.strerror}.", remedy="Name another file with -o."
-        ) from error
-    finally:
-        aside.unlink(missing_ok=True)
+    with written_aside(target) as aside, aside.open("wb") as sink:
+        for block in history.packed(directory):
+            sink.write(block)
     size = target.stat().st_size
     return ExportedRunAnswer(arguments.run, target, size), str(target)
 

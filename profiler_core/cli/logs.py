@@ -6,13 +6,14 @@ from pathlib import Path
 from profiler_core.analysis.compilation.causes import Cause
 from profiler_core.analysis.compilation.cost import NoBreakEven
 from profiler_core.analysis.compilation.report import (
+    BreakReport,
     CompilationReport,
     compilation_report,
     place_text,
 )
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.logs import logs_answer
-from profiler_core.cli.table import table
+from profiler_core.cli.table import clipped, n_more, table
 from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest.compile_log.reader import read_compile_log_files
 from profiler_core.ingest.empty import empty_file
@@ -24,6 +25,7 @@ from profiler_core.session.run import Run
 from profiler_core.units import format_count, format_duration, format_share
 
 _SHOWN = 20
+_REASON = 60  # characters of one cell on a terminal
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -153,7 +155,7 @@ def _skips(report: CompilationReport) -> str:
     lost = ""
     if report.lost is not None:
         lost = "\n  " + f"{report.lost.price} {report.lost.sentence}".strip()
-    return _skip_lines(report) + lost
+    return _with_more(_skip_lines(report), len(report.skips)) + lost
 
 
 def _skip_lines(report: CompilationReport) -> str:
@@ -171,14 +173,25 @@ def _breaks(report: CompilationReport) -> str:
         [
             _frame(graph_break.place),
             graph_break.cause.label,
-            graph_break.event.reason[:60],
+            clipped(graph_break.event.reason, _REASON),
             format_count(graph_break.event.n),
             format_duration(graph_break.cost_ns),
         ]
         for graph_break in report.breaks[:_SHOWN]
     ]
     listed = table(["place", "kind", "reason", "met", "cost per step"], rows, n_text=3)
-    return "\n\n".join([listed, _remedies([graph_break.cause for graph_break in report.breaks])])
+    listed = _with_more(listed, len(report.breaks))
+    return "\n\n".join([listed, *map(_advice, report.breaks[:_SHOWN])])
+
+
+def _advice(graph_break: BreakReport) -> str:
+    """Where one break is, whom it called there, and what PyTorch itself says to change."""
+    inner, event = graph_break.innermost, graph_break.event
+    within = f"\n  inside {inner.file}:{inner.line} {inner.function}".rstrip() if inner else ""
+    return (
+        f"{graph_break.place.file}:{graph_break.place.line} {graph_break.place.function}".rstrip()
+        + f"{within}\n  {event.explanation or graph_break.cause.what}\n  {graph_break.advice}"
+    )
 
 
 def _recompiles(report: CompilationReport) -> str:
@@ -189,7 +202,7 @@ def _recompiles(report: CompilationReport) -> str:
             f"{recompile.event.function} "
             f"({place_text(recompile.event.file, recompile.event.line)})",
             recompile.cause.label,
-            recompile.event.reasons[0].guard[:60] if recompile.event.reasons else "",
+            clipped(recompile.event.reasons[0].guard, _REASON) if recompile.event.reasons else "",
             recompile.event.compile_id or "",
             format_count(recompile.step),
             format_duration(recompile.cost_ns),
@@ -197,8 +210,7 @@ def _recompiles(report: CompilationReport) -> str:
         for recompile in report.recompiles[:_SHOWN]
     ]
     head = ["function", "kind", "guard that failed", "compile id", "step", "took"]
-    n_left_out = len(report.recompiles) - _SHOWN
-    listed = table(head, rows, n_text=3) + (f"\n… and {n_left_out} more" if n_left_out > 0 else "")
+    listed = _with_more(table(head, rows, n_text=3), len(report.recompiles))
     return "\n\n".join([listed, _remedies([recompile.cause for recompile in report.recompiles])])
 
 
@@ -223,16 +235,23 @@ def _cudagraphs(report: CompilationReport) -> str:
         stake = stakes.get(event)
         worth = f" Up to {format_duration(stake)} per step." if stake else ""
         lines.append(f"{event.kind}: {event.reason}{location}. {cause.change}{worth}")
-    return "\n".join(lines)
+    return _with_more("\n".join(lines), len(report.cudagraphs))
 
 
 def _failures(report: CompilationReport) -> str:
     how = {True: "ran eager", False: "ended the program", None: "outcome unknown"}
-    return "\n".join(
+    lines = "
+".join(
         f"  {failure.error}: {failure.reason} "
         f"({place_text(failure.file, failure.line)}; {how[failure.suppressed]}). {failure.remedy}"
         for failure in report.log.failures[:_SHOWN]
     )
+    return _with_more(lines, len(report.log.failures))
+
+
+def _with_more(text: str, n: int) -> str:
+    """A list that ends after _SHOWN of n entries, and says so."""
+    return "\n".join(filter(None, (text, n_more(n - _SHOWN))))
 
 
 def _frame(frame: Frame | None) -> str:

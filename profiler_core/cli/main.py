@@ -6,12 +6,16 @@ machine where nothing of the analyses is installed.
 
 import argparse
 import importlib
+import logging
 import os
 import sys
+import traceback
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from profiler_core import __version__
+from profiler_core.cli.parser import VerbParser
+from profiler_core.cli.table import show_whole
 from profiler_core.errors import Cancelled, FusionscopeError
 
 # verb -> (its module, what it answers)
@@ -33,6 +37,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "audit": ("profiler_core.cli.audit", "who captured, uploaded, deleted, signed what"),
     "open": ("profiler_core.cli.open", "the dashboard in the browser, at these runs"),
     "mcp": ("profiler_core.agents.serve", "the same analyses for coding agents, over stdio"),
+    "completion": ("profiler_core.cli.completion", "commands and options completed in your shell"),
     "docs": ("profiler_core.cli.docs", "the documentation, page by page"),
     "runs": ("profiler_core.cli.history", "the history: list, import, tag, baselines, delete"),
 }
@@ -72,6 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error.problem, file=sys.stderr)
         return _CANCELLED
     except FusionscopeError as error:
+        if logging.getLogger().isEnabledFor(logging.INFO):  # --verbose
+            traceback.print_exception(error)
         print(f"{error.problem}\n{error.remedy}", file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
@@ -92,16 +99,24 @@ def run_verb(name: str, words: Sequence[str]) -> int:
     verb: Verb = importlib.import_module(VERBS[name][0])
     parser, subparsers = _parser()
     verb.add_parser(subparsers)
-    return verb.run(parser.parse_args(words))
+    common = argparse.Namespace(quiet=False, verbose=False, wide=False)
+    arguments = parser.parse_args(words, common)
+    show_whole(arguments.wide)
+    if arguments.verbose:
+        logging.basicConfig(
+            level=logging.INFO, stream=sys.stderr, format="%(relativeCreated)7.0f ms  %(message)s"
+        )
+    return verb.run(arguments)
 
 
-def _parser() -> tuple[
-    argparse.ArgumentParser, "argparse._SubParsersAction[argparse.ArgumentParser]"
-]:
+def _parser() -> tuple[argparse.ArgumentParser, "argparse._SubParsersAction[Any]"]:
     parser = argparse.ArgumentParser(
         prog="fusionscope", description="What torch.compile did to your model, measured."
     )
-    return parser, parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    subparsers = parser.add_subparsers(
+        dest="verb", required=True, metavar="VERB", parser_class=VerbParser
+    )
+    return parser, subparsers
 
 
 def _usage(words: list[str], name: str | None) -> int:

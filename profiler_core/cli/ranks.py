@@ -16,7 +16,7 @@ from profiler_core.analysis.wording.ranks import evidence, headline
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.ranks import ranks_answer
-from profiler_core.cli.table import table
+from profiler_core.cli.table import n_more, table
 from profiler_core.errors import FusionscopeError
 from profiler_core.ranks.hta.answer import HtaAnswer
 from profiler_core.ranks.hta.process import hta_answer
@@ -55,7 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
         job
         for location in places
         for job in jobs_at(
-            location, reading if arguments.json else replace(reading, progress=_Shown(location))
+            location,
+            reading
+            if arguments.json or arguments.quiet
+            else replace(reading, progress=_Shown(location)),
         )
     ]
     hta = _hta_result(jobs) if arguments.hta else None
@@ -136,7 +139,7 @@ def _text(placed: PlacedJob) -> str:
     if rows:
         parts.append(table(head, rows))
     if len(job.ranks) > len(rows):
-        parts.append(f"… and {len(job.ranks) - len(rows)} ranks more, see --json.")
+        parts.append(n_more(len(job.ranks) - len(rows)))
     if job.collectives:
         parts.append(_collectives(job))
     if job.notes:

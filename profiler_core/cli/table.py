@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 
 _GAP = "  "
+_END = "…"
+_is_whole = False
 _NARROWEST = 12  # a name cut shorter than this tells nothing
 
 
@@ -12,10 +14,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, n_text: int = 1
     """Lines of columns; the first `n_text` columns are text, the others numbers to the right.
 
     On a terminal too narrow for them, text columns are cut, the widest first, and numbers never.
-    What goes into a file or a pipe is not cut.
+    What goes into a file or a pipe is not cut, and nothing is with `--wide`.
     """
     cells = [list(head), *(list(row) for row in rows)]
-    if sys.stdout.isatty():
+    if is_cut():
         cells = _fitted(cells, n_text, shutil.get_terminal_size().columns)
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     lines = []
@@ -42,8 +44,29 @@ def _fitted(cells: list[list[str]], n_text: int, width: int) -> list[list[str]]:
 
 
 def shorten(text: str, width: int) -> str:
-    """Cut long kernel names in the middle: both ends tell them apart."""
-    if len(text) <= width:
+    """Cut long kernel names in the middle: both ends tell them apart. Only where `is_cut`."""
+    if len(text) <= width or not is_cut():
         return text
     tail = width // 3
-    return f"{text[: width - tail - 1]}…{text[-tail:]}"
+    return f"{text[: width - tail - 1]}{_END}{text[-tail:]}"
+
+
+def clipped(text: str, width: int) -> str:
+    """The beginning of a sentence, with a mark where the rest was cut. Only where `is_cut`."""
+    return text if len(text) <= width or not is_cut() else f"{text[: width - 1].rstrip()}{_END}"
+
+
+def n_more(n_left_out: int) -> str:
+    """A line for what a list leaves out; "" for nothing."""
+    return f"{_END} and {n_left_out} more (--json has them)" if n_left_out > 0 else ""
+
+
+def show_whole(whole: bool) -> None:
+    """Cut nothing from now on, or again what does not fit the terminal."""
+    global _is_whole  # noqa: PLW0603 - one for the process, as the terminal is
+    _is_whole = whole
+
+
+def is_cut() -> bool:
+    """Is text cut to its column: on a terminal, unless `--wide` asked for all of it?"""
+    return sys.stdout.isatty() and not _is_whole

@@ -5,6 +5,7 @@ In this process for the command line, the history and agents. The web process ne
 starts processes and shows how far they are (`ui/reading.py`).
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from profiler_core.model.run import RunFiles
 from profiler_core.model.trace import Trace
 from profiler_core.ranks.find import RankFiles
 from profiler_core.ranks.job_of import Progress, kept_job
+
+_log = logging.getLogger(__name__)  # shown with --verbose
 
 
 class Reading(Protocol):
@@ -77,6 +80,7 @@ class InProcess:
 
     def trace(self, path: Path) -> Trace:
         """As `open_trace`."""
+        _log.info("reads the trace %s", path)
         return open_trace(path)
 
     def bring_snapshot(self, path: Path) -> None:
@@ -84,6 +88,7 @@ class InProcess:
 
     def snapshot(self, path: Path) -> MemorySnapshot:
         """As `open_snapshot`."""
+        _log.info("reads the memory snapshot %s", path)
         return open_snapshot(path)
 
     def compile_log(self, files: RunFiles) -> CompileLog | None:
@@ -92,6 +97,7 @@ class InProcess:
 
     def code(self, paths: Sequence[Path]) -> InductorLog:
         """As `read_inductor`."""
+        _log.info("reads the generated code in %s", ", ".join(map(str, paths)))
         return read_inductor(paths)
 
     def bring_job(self, source: str, rank_files: RankFiles) -> None:

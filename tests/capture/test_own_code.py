@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.capture.own_code import check_own_code
-from profiler_core.errors import BadInput
+from profiler_core.capture import launcher
+from profiler_core.capture.interpreter import Interpreter
+from profiler_core.capture.own_code import check_function, check_own_code
+from profiler_core.capture.spec import CaptureSpec
+from profiler_core.errors import BadInput, CaptureFailed
 
 
 @pytest.fixture
@@ -56,3 +59,31 @@ def test_each_mistake_has_its_sentence(module: Path, text: str, problem: str, re
     with pytest.raises(BadInput) as caught:
         check_own_code(text)
     assert problem in caught.value.problem and remedy in caught.value.remedy
+
+
+def test_a_file_for_a_newer_python_is_let_through(tmp_path):
+    (tmp_path / "newer.py").write_text("def build(:\n")
+    check_function(tmp_path / "newer.py", "build")
+    check_function(tmp_path / "gone.py", "build")
+    (tmp_path / "plain.py").write_text("def build(): ...\n")
+    check_function(tmp_path / "plain.py", "build")
+    with pytest.raises(BadInput, match=r"plain\.py has no function biuld"):
+        check_function(tmp_path / "plain.py", "biuld")
+
+
+@pytest.mark.parametrize(
+    ("device", "n_gpus", "words"),
+    [
+        ("cuda", 0, "sees no CUDA devices"),
+        ("cuda:1", 1, "sees 1 CUDA device."),
+        ("cuda:7", 2, "sees 2 CUDA devices."),
+    ],
+)
+def test_a_gpu_that_is_not_there_is_refused(device, n_gpus, words):
+    spec = CaptureSpec("customcnn", device=device)
+    gpus = tuple({"gpu_index": number} for number in range(n_gpus))
+    interpreter = Interpreter("python", {"gpus": gpus})
+    with pytest.raises(CaptureFailed, match=words):
+        launcher._check_device(spec, interpreter)
+    launcher._check_device(CaptureSpec("customcnn", device="cpu"), interpreter)
+    launcher._check_device(CaptureSpec("customcnn"), interpreter)
