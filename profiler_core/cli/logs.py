@@ -240,8 +240,7 @@ def _cudagraphs(report: CompilationReport) -> str:
 
 def _failures(report: CompilationReport) -> str:
     how = {True: "ran eager", False: "ended the program", None: "outcome unknown"}
-    lines = "
-".join(
+    lines = "\n".join(
         f"  {failure.error}: {failure.reason} "
         f"({place_text(failure.file, failure.line)}; {how[failure.suppressed]}). {failure.remedy}"
         for failure in report.log.failures[:_SHOWN]
