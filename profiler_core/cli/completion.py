@@ -5,7 +5,6 @@ these lines.
 """
 
 import argparse
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -54,13 +53,13 @@ def commands() -> Mapping[str, Command]:
 
     Extras that are not installed are no reason to complete nothing.
     """
-    from profiler_core.cli.main import VERBS
+    from profiler_core.cli.main import VERBS, verb_module
 
     described: dict[str, Command] = {}
-    for verb, (module, about) in VERBS.items():
+    for verb, (_, about) in VERBS.items():
         holder = argparse.ArgumentParser().add_subparsers(parser_class=VerbParser)
         try:
-            importlib.import_module(module).add_parser(holder)
+            verb_module(verb).add_parser(holder)
         except ImportError:
             described[verb] = Command(about, (), ())
             continue

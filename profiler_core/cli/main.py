@@ -96,7 +96,7 @@ def run_verb(name: str, words: Sequence[str]) -> int:
         FusionscopeError: it cannot be done.
         SystemExit: the words cannot be understood.
     """
-    verb: Verb = importlib.import_module(VERBS[name][0])
+    verb = verb_module(name)
     parser, subparsers = _parser()
     verb.add_parser(subparsers)
     common = argparse.Namespace(quiet=False, verbose=False, wide=False)
@@ -107,6 +107,16 @@ def run_verb(name: str, words: Sequence[str]) -> int:
             level=logging.INFO, stream=sys.stderr, format="%(relativeCreated)7.0f ms  %(message)s"
         )
     return verb.run(arguments)
+
+
+def verb_module(name: str) -> Verb:
+    """The module of a verb, imported at this moment.
+
+    Raises:
+        ImportError: it needs a library that is not installed.
+    """
+    module: Verb = importlib.import_module(VERBS[name][0])
+    return module
 
 
 def _parser() -> tuple[argparse.ArgumentParser, "argparse._SubParsersAction[Any]"]:
