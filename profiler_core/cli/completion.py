@@ -7,6 +7,7 @@ these lines.
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from profiler_core.cli.parser import VerbParser, help_text, parsers_of
 
@@ -57,6 +58,7 @@ def commands() -> Mapping[str, Command]:
 
     described: dict[str, Command] = {}
     for verb, (_, about) in VERBS.items():
+        holder: argparse._SubParsersAction[Any]
         holder = argparse.ArgumentParser().add_subparsers(parser_class=VerbParser)
         try:
             verb_module(verb).add_parser(holder)
