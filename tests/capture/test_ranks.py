@@ -103,7 +103,7 @@ def test_a_planted_delay_is_that_of_one_rank_alone(monkeypatch):
     for rank in (0, 1):
         monkeypatch.setattr(torch.distributed, "get_rank", lambda rank=rank: rank)
         request = workloads.Request("ddp", 1, (), options, True, 0)
-        built = workloads.build(request)
+        built = workloads.build(request, lambda target: target)
         assert (built.loss is not None) == (rank == 1)
         if built.loss is not None:
             built.loss(torch.ones(2), built.inputs[0])

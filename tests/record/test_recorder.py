@@ -12,6 +12,7 @@ from profiler_core.capture.handover import IMPORTABLE
 from profiler_core.cli.main import main
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
+from profiler_core.session.run import Run
 from profiler_core.store.records import read_record
 from tests.quick_python import QUICK_COMPILER
 
@@ -42,6 +43,14 @@ def pair(tmp_path_factory):
     isolated = record(out, "default", before=[str(SCRIPTS / "isolated.py")], **QUICK_COMPILER)
     eager, compiled = (next(out.glob(f"*-tiny-{variant}-*")) for variant in ("eager", "default"))
     return eager, compiled, isolated.stdout
+
+
+def test_a_recording_that_is_called_eager_and_compiles_says_so(tmp_path):
+    record(tmp_path, "eager-they-say", **QUICK_COMPILER)
+    (folder,) = tmp_path.glob("*-tiny-eager-they-say-*")
+    measurement = open_run(folder).record.measurement
+    assert measurement.compiled_by_script.n_frames == 1
+    assert Run.open(folder).name == "eager-they-say, with functions compiled by the script"
 
 
 def test_the_two_compare_and_the_verdict_says_that_they_were_not_interleaved(

@@ -22,8 +22,7 @@ def _parts(compiled: ScriptCompilation) -> str:
         return counted(compiled.n_blocks, "block")
     if compiled.n_regions is not None:
         return counted(max(1, round(compiled.n_regions)), "region")
-    n = compiled.n_frames if compiled.n_frames is not None else compiled.n_compilations
-    return counted(n or 0, "function")
+    return "functions"  # their number would be another with each torch, in the history too
 
 
 def not_eager(label: str, compiled: ScriptCompilation) -> str:
