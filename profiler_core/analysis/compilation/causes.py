@@ -143,6 +143,16 @@ DISTRIBUTED = Cause(
     "The break is PyTorch's own: DistributedDataParallel's hooks run outside of graphs.",
     "Compile the module before wrapping it in DistributedDataParallel.", COMMON_BREAKS,
 )  # fmt: skip
+# Likewise: torch's optimizers disable and break their own `step` (lazy state, hooks, profiling).
+OPTIMIZER_FOLDER = "torch/optim/"
+OPTIMIZER = Cause(
+    "optimizer", "step of an optimizer",
+    "The break is PyTorch's own: it lies in the optimizer's step, which was compiled with the rest "
+    "of the training step.",
+    "Leave optimizer and backward out of what is compiled: compile the model, and return "
+    "Training(model, batches, loss, optimizer) to a capture (docs/capture.md).", COMMON_BREAKS,
+)  # fmt: skip
+PYTORCHS_OWN = (DISTRIBUTED, OPTIMIZER)
 EXAMPLES = re.compile(r"\(e\.g\.[^)]*\)")
 OTHER_BREAK = Cause(
     "other", "something that Dynamo cannot trace",
@@ -284,6 +294,8 @@ def break_cause(event: GraphBreak | FrameSkip) -> Cause:
     # The call of the wrapper lies at the user's own line, and names the wrapper's module.
     if DISTRIBUTED_FILE in (event.file or "") or "torch.nn.parallel.distributed" in context:
         return DISTRIBUTED
+    if any(OPTIMIZER_FOLDER in file for file in (event.file or "", *(f.file for f in event.stack))):
+        return OPTIMIZER
     code = event.stack[-1].code if event.stack else ""
     # An unspecific title ("Failed to trace builtin operator") is told apart by its explanation;
     # hints name other constructs as well and tell nothing.

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.compilation.causes import (
-    DISTRIBUTED,
     LOOP_CHANGE,
+    PYTORCHS_OWN,
     Cause,
     break_cause,
     cudagraph_cause,
@@ -170,7 +170,7 @@ def says_something(log: CompileLog) -> bool:
 def _advice(hints: Sequence[str], cause: Cause) -> str:
     """The hints that ask for a change, unless the break is in PyTorch's own wrapper."""
     texts = [hint.rstrip(". ") + "." for hint in hints if not _TO_PYTORCH.search(hint)]
-    return cause.change if not texts or cause is DISTRIBUTED else " ".join(dict.fromkeys(texts))
+    return cause.change if not texts or cause in PYTORCHS_OWN else " ".join(dict.fromkeys(texts))
 
 
 def place_text(file: str | None, line: int | None, unknown: str = "place unknown") -> str:

@@ -22,7 +22,7 @@ class DecodeStep(Step):
     nearly tie, rounding chooses the token, and with another token all that follows differs.
     """
 
-    kind = "returned tensors"
+    kind = "outputs"
     _takes = (targets.STEP,)
     _answer_name = "returned tensor"
 

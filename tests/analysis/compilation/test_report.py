@@ -62,6 +62,24 @@ def test_each_kind_of_break_is_told_in_every_version(version):
     assert {b.line: break_cause(b).key for b in own} == {b.line: KIND_BY_LINE[b.line] for b in own}
 
 
+def test_a_break_in_torchs_own_optimizer_is_not_to_be_removed():
+    step = Frame(file="/env/torch/optim/adamw.py", line=80, function="step", code="print(x)")
+    user = Frame(file="train.py", line=9, function="one_step", code="opt.step()")
+    for broken in (
+        GraphBreak(file=step.file, line=80, function="step", reason="call print",
+                   hints=("Remove the print.",), stack=(user, step)),
+        GraphBreak(file="/env/torch/_ops.py", line=1, function="x", reason="call print",
+                   hints=("Remove the print.",), stack=(user, step)),
+    ):  # fmt: skip
+        log = CompileLog(graph_breaks=(broken,))
+        (report,) = compilation_report(log).breaks
+        assert report.cause.key == "optimizer"
+        assert report.advice == report.cause.change
+        assert "Training(model, batches, loss, optimizer)" in report.advice
+    of_user = GraphBreak(file="train.py", line=9, function="f", reason="call print", stack=(user,))
+    assert break_cause(of_user).key != "optimizer"
+
+
 @pytest.mark.parametrize(
     ("guard", "kind"),
     [
