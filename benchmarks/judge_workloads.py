@@ -8,7 +8,7 @@ runs them in a second. `capture_pairs` captures all of them below one folder.
     python -m benchmarks.judge_workloads FOLDER [NAME …]
 """
 
-import subprocess
+import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -228,27 +228,53 @@ def dit_training() -> Step:
 # ---------------------------------------------------------------- routing, graphs, one token
 
 
+class Router(nn.Module):
+    """The two best experts of each token, and how much each counts."""
+
+    def __init__(self, dim: int, n_experts: int) -> None:
+        super().__init__()
+        self.score = nn.Linear(dim, n_experts, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        weights, experts = self.score(x).softmax(-1).topk(2)
+        return weights / weights.sum(-1, keepdim=True), experts
+
+
+class Expert(nn.Module):
+    """A gated perceptron over the rows that are routed to it."""
+
+    def __init__(self, dim: int, hidden: int) -> None:
+        super().__init__()
+        self.gate, self.up = nn.Linear(dim, hidden, bias=False), nn.Linear(dim, hidden, bias=False)
+        self.down = nn.Linear(hidden, dim, bias=False)
+
+    def forward(self, x: Tensor, weight: Tensor) -> Tensor:
+        return self.down(F.silu(self.gate(x)) * self.up(x)) * weight
+
+
 class Experts(nn.Module):
-    """A mixture of experts whose tokens are routed by their two best scores."""
+    """A mixture of experts whose tokens are routed by their two best scores.
+
+    How many tokens an expert gets depends on the data: a graph break, and in a loop it keeps
+    Dynamo from the whole frame. So what is compiled are frames of their own: router and experts.
+    """
 
     def __init__(self, dim: int, hidden: int, n_experts: int) -> None:
         super().__init__()
-        self.router = nn.Linear(dim, n_experts, bias=False)
-        self.up = nn.Parameter(torch.randn(n_experts, dim, hidden) * dim**-0.5)
-        self.down = nn.Parameter(torch.randn(n_experts, hidden, dim) * hidden**-0.5)
+        self.router = Router(dim, n_experts)
+        self.experts = nn.ModuleList(Expert(dim, hidden) for _ in range(n_experts))
 
     def forward(self, x: Tensor) -> Tensor:
-        weights, experts = self.router(x).softmax(-1).topk(2)
+        weights, experts = self.router(x)
         out = torch.zeros_like(x)
-        for expert in range(self.up.shape[0]):
-            rows, choice = torch.where(experts == expert)  # a data-dependent shape
-            hidden = F.silu(x[rows] @ self.up[expert]) @ self.down[expert]
-            out = out.index_add(0, rows, hidden * weights[rows, choice, None])
+        for number, expert in enumerate(self.experts):
+            rows, choice = torch.where(experts == number)
+            out = out.index_add(0, rows, expert(x[rows], weights[rows, choice, None]))
         return x + out
 
 
 def moe() -> tuple[nn.Module, tuple[Tensor, ...]]:
-    """Three layers of routed experts over a batch of tokens."""
+    """Three layers of routed experts over a batch of tokens; the compiled frames are theirs."""
     dim, hidden = sized(512, 16), sized(1024, 32)
     layers = [Experts(dim, hidden, sized(8, 2)) for _ in range(sized(3, 2))]
     return nn.Sequential(*layers), (torch.randn(sized(2048, 16), dim),)
@@ -412,24 +438,37 @@ PAIRS = (
     *(llama, t5_training, vit_training, vit_regional, dit_training),
     *(moe, gnn_training, decode, flex, own_triton_kernel),
 )
+ROOT = Path(__file__).resolve().parents[1]
 QUICK = ("--rounds", "6", "--no-memory", "--no-warm-compile", "--no-numerics")
 
 
 def capture_pairs(folder: Path, names: tuple[str, ...]) -> None:
-    """Capture each workload eager and compiled below `folder`, one folder each."""
+    """Capture each workload eager and compiled below `folder`, one folder each.
+
+    By the capture alone, which needs msgspec and no polars: the machine with the GPU has none.
+    """
     for name in names:
         variants = {"decode": "eager,default,reduce-overhead", "vit_regional": "eager"}
-        argv = [sys.executable, "-m", "profiler_core", "capture"]
-        argv += [f"{__file__}:{name}", "--variants", variants.get(name, "eager,default")]
-        argv += ["--telemetry-seconds", "0", *QUICK]
+        argv = [f"{__file__}:{name}", "--variants", variants.get(name, "eager,default")]
+        argv += ["--telemetry-seconds", "0", *QUICK, "--directory", str(ROOT)]
         if name != "vit_regional":
-            subprocess.run([*argv, "--out", str(folder / name)], check=False)
+            _capture(argv, folder / name)
             continue
         for compiled in ("0", "1"):
             out = folder / (f"{name}_compiled" if compiled == "1" else name)
-            subprocess.run(
-                [*argv, "--option", f"compiled={compiled}", "--out", str(out)], check=False
-            )
+            _capture([*argv, "--option", f"compiled={compiled}"], out)
+
+
+def _capture(argv: list[str], out: Path) -> None:
+    from profiler_core.capture.launcher import run_capture
+    from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
+
+    parser = argparse.ArgumentParser()
+    add_spec_arguments(parser)
+    spec = spec_from_namespace(parser.parse_args(argv))
+    finished = run_capture(spec, out)
+    for run in finished.runs:
+        print(f"{run.directory}: {run.status} {run.error or ''}", file=sys.stderr)
 
 
 if __name__ == "__main__":
