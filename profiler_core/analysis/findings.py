@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.finding_rules import (
+    autotuning,
     compiler,
     counters,
     engine,
@@ -57,6 +58,7 @@ RULES = (
     *regressions.RULES,
     *opaque_operators.RULES,
     *zero_tangents.RULES,
+    *autotuning.RULES,
     *late_rank.RULES,
     *launch_bound.RULES,
     *host.RULES,

@@ -312,6 +312,7 @@ def test_every_rule_has_a_case():
         "odd_shapes",  # test_odd_shapes.py
         # test_regressions.py
         "slower_by_atomics", "slower_by_layouts", "opaque_operators", "zero_tangents",
+        "slower_by_a_rank", "autotuning_in_steps",
         "dram_traffic",  # counters/test_groups.py
         # test_findings_telemetry.py
         "clocks_differ", "throttled", "power_cap", "host_thread_busy",

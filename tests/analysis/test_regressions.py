@@ -6,6 +6,7 @@ from functools import cache
 import polars as pl
 import pytest
 
+from profiler_core.analysis.finding_rules.autotuning import autotuning_in_steps
 from profiler_core.analysis.finding_rules.opaque_operators import opaque_operators
 from profiler_core.analysis.finding_rules.regressions import RULES as REGRESSIONS
 from profiler_core.analysis.finding_rules.zero_tangents import zero_tangents
@@ -127,3 +128,42 @@ def test_zeros_for_gradients_that_nobody_uses():
     assert finding.evidence.startswith("3 fills in the backward")
     forward = replace(one.ledger, groups=(replace(fills, phase="forward"), *others))
     assert zero_tangents(replace(one, ledger=forward)) is None
+
+
+def test_collectives_that_got_slower_are_another_ranks_doing():
+    """A small network's slower groups, as if all their kernels were collectives."""
+    one = facts("dynshape/reduce-overhead", "dynshape/eager")
+
+    def exchanged(side):
+        kernels = tuple(replace(kernel, category="communication") for kernel in side.kernels)
+        return replace(side, kernels=kernels)
+
+    groups = tuple(
+        replace(group, baseline=exchanged(group.baseline), candidate=exchanged(group.candidate))
+        for group in one.ledger.groups
+    )
+    before = regressed(one)
+    found = regressed(replace(one, ledger=replace(one.ledger, groups=groups)))
+    assert set(found) == {"slower_by_a_rank"}
+    assert found["slower_by_a_rank"].at_stake_ns == before["slower_groups"].at_stake_ns
+    assert "Ranks says which rank comes last" in found["slower_by_a_rank"].advice
+
+
+def test_kernels_that_were_tuned_inside_the_profiled_steps():
+    """Two ranges of half a step each, as torch names them, and one before the first step."""
+    one = facts(*BERT)
+    assert autotuning_in_steps(one) is None
+    window = one.summary.window
+    half = window.dur_ns // window.n_steps // 2
+    some = one.trace.ops.head(3).with_columns(
+        pl.lit("CachingAutotuner.benchmark_all_configs (dynamo_timed)")
+        .cast(one.trace.ops.schema["name"])
+        .alias("name"),
+        pl.Series("ts_ns", [window.start_ns - half, window.start_ns + 1, window.end_ns - half]),
+        pl.lit(half).alias("dur_ns"),
+    )
+    ops = pl.concat([one.trace.ops, some.cast(dict(one.trace.ops.schema))])
+    finding = autotuning_in_steps(replace(one, trace=replace(one.trace, ops=ops)))
+    assert finding.at_stake_ns == pytest.approx(one.pace * 2 * half / window.n_steps)
+    assert finding.evidence.startswith("2 kernels tried their configurations")
+    assert "every shape" in finding.advice

@@ -62,7 +62,22 @@ def _copies_layouts(_: Facts, group: FusionGroup) -> bool:
     return after - before > 0.5 * max(0.0, group.delta_ns)
 
 
+def _waits_for_a_rank(_: Facts, group: FusionGroup) -> bool:
+    """Collectives on either side: they move the same, and end when the last rank has come."""
+    return all(
+        2 * sum(k.time_ns for k in side.kernels if k.category == "communication") > side.time_ns > 0
+        for side in (group.baseline, group.candidate)
+    )
+
+
 _CAUSES: tuple[_Cause, ...] = (
+    _Cause(
+        "slower_by_a_rank",
+        "Collectives take longer: this rank comes earlier than another one.",
+        "The time is another rank's, or the network's: Ranks says which rank comes last. What "
+        "compiling saved here may be waited for there.",
+        _waits_for_a_rank,
+    ),
     _Cause(
         "slower_by_atomics",
         "Kernels that add with atomics are slower than what they replace.",
