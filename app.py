@@ -3,7 +3,8 @@
 The entry script lies in a folder without `pages/`: beside one, Streamlit would open a cold deep
 link as a bare page file and skip the entry script, and with it any sign-in.
 Plain HTTP routes next to Streamlit serve what reruns are bad at (packets, uploads, downloads).
-In front of all stands the gate of one's own machine, where nobody signs in.
+In front of all stands the gate of one's own machine, where nobody signs in; behind it, a hint for
+browsers that the library of figures will be needed.
 """
 
 import os
@@ -12,6 +13,7 @@ import sys
 import streamlit as st
 
 from profiler_core.resources import entry_script
+from profiler_core.ui.figure_library import HINT
 from profiler_core.ui.own_machine.gate import MIDDLEWARE
 from profiler_core.ui.problem_card import show_script_error
 from profiler_core.ui.routes import all_routes
@@ -21,7 +23,7 @@ from profiler_core.ui.startup import lifespan
 app = st.App(
     entry_script(),
     routes=all_routes(),
-    middleware=MIDDLEWARE,
+    middleware=[*MIDDLEWARE, HINT],
     lifespan=lifespan,
     on_script_error=show_script_error,
 )

@@ -30,6 +30,7 @@ SPEC = PageSpec(
     needs="runs",
     parameters=("run", "code"),
     writes_headline=True,
+    draws_figures=True,
 )
 
 with page(SPEC):

@@ -22,6 +22,7 @@ SPEC = PageSpec(
     order=130,
     needs="traces",
     parameters=("of", "group", "beside", "order", "find", "change", "kernels", "module"),
+    draws_figures=True,
 )
 
 with page(SPEC):

@@ -24,6 +24,7 @@ SPEC = PageSpec(
     needs="runs",
     parameters=("beside", "memory_what", "memory_step"),
     writes_headline=True,
+    draws_figures=True,
 )
 
 with page(SPEC):

@@ -26,6 +26,7 @@ SPEC = PageSpec(
     parameters=("bar",),
     writes_headline=True,
     is_start=True,
+    draws_figures=True,
 )
 
 with page(SPEC):

@@ -24,6 +24,7 @@ SPEC = PageSpec(
     needs="runs",
     parameters=("order",),
     writes_headline=True,
+    draws_figures=True,
 )
 
 with page(SPEC):

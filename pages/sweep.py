@@ -18,6 +18,7 @@ SPEC = PageSpec(
     needs="sweeps",
     parameters=("sweep",),
     writes_headline=True,
+    draws_figures=True,
 )
 
 with page(SPEC):

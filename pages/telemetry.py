@@ -21,6 +21,7 @@ SPEC = PageSpec(
     needs="runs",
     parameters=("axis",),
     writes_headline=True,
+    draws_figures=True,
 )
 
 with page(SPEC):

@@ -28,6 +28,7 @@ class PageSpec:
     needs: Literal["nothing", "runs", "traces", "sweeps"]  # before it has anything to show
     parameters: tuple[str, ...] = ()  # of its address, beside those of the runs
     writes_headline: bool = False  # itself, a verdict say, in place of title and question
+    draws_figures: bool = False  # of Plotly, wherever there is something to show
     for_admins: bool = False  # of a team's server; on one's own machine nobody misses it
     is_start: bool = False  # answers at "/"
     name: str = ""  # of the file and of the address; the registry fills it in
