@@ -8,7 +8,7 @@ helpers).
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profiler_core.analysis.engines import is_engine
@@ -27,6 +27,10 @@ _HELPER = re.compile(
 _FINISHES = re.compile(r"splitK|reduce_1Block|winograd.*Output", re.IGNORECASE)
 _COPIES = re.compile(r"aten::_foreach_copy_$|aten::copy_$|Memcpy")
 _GRAPH_PREFIX = re.compile(r"^graph_\d+_")
+# Costs of dealing kernels to calls: only their order counts.
+_HELPER_BESIDE, _KERNEL_BESIDE = 0.01, 0.3  # a kernel beyond a call's first
+_HELPER_LEFT, _KERNEL_LEFT = 0.2, 1.0  # a kernel without a call
+_CALL_LEFT = 2.0  # a call without a kernel
 _MOST_PIECES = 12  # kernels of one library call in a replay
 
 
@@ -51,6 +55,11 @@ class Execution:
     units_of_call: dict[int, list[int]]
     input_copies: list[int]  # copies into a CUDA graph's static inputs
     strays: list[int]
+
+    def add(self, unit: int, call: int | None) -> None:
+        """Add a unit of a call, or a stray one."""
+        numbers = self.strays if call is None else self.units_of_call.setdefault(call, [])
+        numbers.append(unit)
 
 
 def generated_name(name: str) -> str:
@@ -204,32 +213,36 @@ def _deal(
         call = call_of[place]
         if piece.event is None:
             unit.call = call
-            target = (
-                execution.strays if call is None else execution.units_of_call.setdefault(call, [])
-            )
-            target.append(piece.unit)
+            execution.add(piece.unit, call)
             continue
         key = (piece.unit, call if call is not None else -1 - piece.group)
         dealt = merged.get(key)
         if dealt is None:
-            name = piece.name if call is None or piece.is_generated else _unit_name(calls[call])
-            dealt = Unit(
-                name, unit.ts_ns, unit.end_ns, unit.thread, run, unit.backward, unit.in_optimizer,
-                call=call,
-            )  # fmt: skip
-            if piece.operator is not None and call is None:
-                dealt.take(piece.operator)
-            merged[key] = dealt
+            dealt = merged[key] = _unit_of(piece, unit, run, None if call is None else calls[call])
+            execution.add(len(step.units), call)
             step.units.append(dealt)
-            number = len(step.units) - 1
-            if call is None:
-                execution.strays.append(number)
-            else:
-                execution.units_of_call.setdefault(call, []).append(number)
         dealt.events.append(piece.event)
     for number in {piece.unit for piece in pieces if piece.event is not None}:
         step.units[number].events = []  # dealt: each event is in one unit only
     return execution
+
+
+def _unit_of(piece: _Piece, replay: Unit, run: int, call: GeneratedCall | None) -> Unit:
+    """The unit of a replay's kernels that are of one call, or of one operator."""
+    is_own = call is None or piece.is_generated
+    unit = Unit(
+        piece.name if is_own or call is None else _unit_name(call),
+        replay.ts_ns,
+        replay.end_ns,
+        replay.thread,
+        run,
+        replay.backward,
+        replay.in_optimizer,
+        call=None if call is None else call.index,
+    )
+    if piece.operator is not None and call is None:
+        unit.take(piece.operator)
+    return unit
 
 
 def _with_helpers(pieces: Sequence[_Piece]) -> list[_Piece]:
@@ -315,36 +328,51 @@ def _fill(
     free = [place for place in places if not pieces[place].is_generated]
     if not heavy or not free:
         return
-    n, m = len(free), len(heavy)
-    if n == m:
+    if len(free) == len(heavy):
         for place, number in zip(free, heavy, strict=True):
             result[place] = number
         return
-    extra = [0.01 if _HELPER.search(pieces[place].name) else 0.3 for place in free]
+    is_helper = [_HELPER.search(pieces[place].name) is not None for place in free]
+    first = 0
+    for number, (skipped, taken) in zip(heavy, _cheapest(is_helper, len(heavy)), strict=False):
+        first += skipped
+        for place in free[first : first + taken]:
+            result[place] = number
+        first += taken
+
+
+def _cheapest(is_helper: Sequence[bool], n_calls: int) -> Iterator[tuple[int, int]]:
+    """For each call in turn: how many kernels to leave out before it, and how many to take.
+
+    Args:
+        is_helper: of each kernel in order.
+        n_calls: library calls that they are dealt to.
+    """
+    n, m = len(is_helper), n_calls
+    extra = [_HELPER_BESIDE if helper else _KERNEL_BESIDE for helper in is_helper]
+    left_out = [_HELPER_LEFT if helper else _KERNEL_LEFT for helper in is_helper]
     best = [[0.0] * (n + 1) for _ in range(m + 1)]
     take = [[0] * (n + 1) for _ in range(m + 1)]
     for i in range(n - 1, -1, -1):
-        best[m][i] = best[m][i + 1] + (0.2 if extra[i] < 0.1 else 1.0)
+        best[m][i] = best[m][i + 1] + left_out[i]
     for j in range(m - 1, -1, -1):
         for i in range(n, -1, -1):
-            options = [(best[j + 1][i] + 2.0, 0)]
+            options = [(best[j + 1][i] + _CALL_LEFT, 0)]
             if i < n:
-                options.append((best[j][i + 1] + (0.2 if extra[i] < 0.1 else 1.0), -1))
+                options.append((best[j][i + 1] + left_out[i], -1))
             cost = 0.0
             for k in range(1, min(_MOST_PIECES, n - i) + 1):
                 cost += extra[i + k - 1]
                 cheapest = min(extra[i : i + k])
                 options.append((best[j + 1][i + k] + cost - cheapest, k))
             best[j][i], take[j][i] = min(options)
-    i = j = 0
-    while j < m and i <= n:
-        k = take[j][i]
-        if k == -1:
-            i += 1
-            continue
-        for place in free[i : i + k]:
-            result[place] = heavy[j]
-        i, j = i + max(k, 0), j + 1
+    i = 0
+    for j in range(m):
+        skipped = 0
+        while take[j][i] == -1:
+            skipped, i = skipped + 1, i + 1
+        yield skipped, take[j][i]
+        i += take[j][i]
 
 
 def _adopt_helpers(

@@ -44,6 +44,20 @@ class _Layout:
     exchange: dict[int, str] = field(default_factory=dict)
     tangents: set[int] = field(default_factory=set)
 
+    def add_runs(
+        self,
+        executions: Sequence[Execution],
+        owned: Mapping[int, Ownership],
+        modules: Mapping[int, Mapping[str, str]],
+    ) -> None:
+        """All compiled runs, with what copies into their inputs."""
+        for execution in executions:
+            self.copies.update(execution.input_copies)
+            self.dealt.update(execution.input_copies)
+            if execution.graph is not None and execution.units_of_call:
+                graph = id(execution.graph)
+                self.add_run(execution, owned[graph], modules.get(graph, {}))
+
     def add_run(self, execution: Execution, owned: Ownership, module_of: Mapping[str, str]) -> None:
         """The nodes of a compiled run's graph, in its place."""
         if execution.graph is None:
@@ -125,12 +139,7 @@ def program(
         kernel_names: name of each row of the work table that the step has.
     """
     layout = _Layout(step)
-    for execution in executions:
-        layout.copies.update(execution.input_copies)
-        layout.dealt.update(execution.input_copies)
-        if execution.graph is not None and execution.units_of_call:
-            graph = id(execution.graph)
-            layout.add_run(execution, owned[graph], modules.get(graph, {}))
+    layout.add_runs(executions, owned, modules)
     autograd_threads = {unit.thread for unit in step.units if unit.backward} - {step.main_thread}
     for number, unit in enumerate(step.units):
         if number in layout.dealt or layout.is_beside_the_program(number):
@@ -156,16 +165,17 @@ def program(
         shared=layout.shared,
         nameless=frozenset(layout.nameless),
         phases=_phases(step, segments, autograd_threads),
-        views=frozenset(
-            n
-            for n, unit in busy
-            if unit.common in KERNEL_FREE and kernel_names[unit.events[0]] == unit.name
-        ),
+        views=frozenset(n for n, unit in busy if _is_view(unit, kernel_names)),
         accumulating=frozenset(n for n, unit in busy if "AccumulateGrad" in (unit.backward or "")),
         modules=layout.modules,
         exchange=layout.exchange,
         tangents=frozenset(layout.tangents),
     )
+
+
+def _is_view(unit: Unit, kernel_names: Mapping[int, str]) -> bool:
+    """Is it an operator that moves nothing, and its own event, as on a CPU?"""
+    return unit.common in KERNEL_FREE and kernel_names[unit.events[0]] == unit.name
 
 
 def _is_zero_tangent(unit: Unit) -> bool:
@@ -248,26 +258,32 @@ def _unit_item(step: HostStep, number: int, kernel_names: Mapping[int, str]) -> 
         # A template is the product that it computes, whatever else is fused to it.
         op, from_name = min(from_name & ANCHORS), frozenset()
     shapes = tuple(shape for shape in unit.shapes if shape is not None)
+    is_copy = op in KERNEL_FREE and bool(unit.events)
+    specific = frozenset(name for name in unit.inner if is_specific(name))
     return Item(
         op=op,
         extent=product_extent(unit.name, shapes) if op == "matmul" else None,
-        inner=from_name
-        or frozenset(name for name in unit.inner if is_specific(name))
-        | (_COPY if op in KERNEL_FREE and unit.events else frozenset()),
+        inner=from_name or specific | (_COPY if is_copy else frozenset()),
         units=(number,) if unit.events else (),
         shapes=shapes,
         dtypes=unit.dtypes,
-        index_sizes=frozenset(
-            prod(shape)
-            for shape, dtype in zip(unit.shapes, unit.dtypes, strict=False)
-            if shape is not None and dtype in _INTEGERS
-        ),
-        layouts=frozenset(
-            layout for event in unit.events if (layout := layout_of(kernel_names[event]))
-        )
-        if op == "matmul"
-        else frozenset(),
+        index_sizes=_index_sizes(unit),
+        layouts=_layouts(unit, kernel_names) if op == "matmul" else frozenset(),
         unit=number,
         by_kernel_name=bool(from_name),
         library_kernel=unit.name if not from_name and unit.is_launch else "",
     )
+
+
+def _index_sizes(unit: Unit) -> frozenset[int]:
+    """Elements of each integer tensor that an operator is handed."""
+    tensors = zip(unit.shapes, unit.dtypes, strict=False)
+    return frozenset(
+        prod(shape) for shape, dtype in tensors if shape is not None and dtype in _INTEGERS
+    )
+
+
+def _layouts(unit: Unit, kernel_names: Mapping[int, str]) -> frozenset[str]:
+    """How the factors of a product lie, by the names of its kernels."""
+    layouts = (layout_of(kernel_names[event]) for event in unit.events)
+    return frozenset(layout for layout in layouts if layout)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from profiler_core.analysis.engines import engine_name, is_engine
+from profiler_core.analysis.ledger.graph_calls import Execution
 from profiler_core.analysis.ledger.group_modules import group_modules, without_module
 from profiler_core.analysis.ledger.group_records import Alike, group_record, share
 from profiler_core.analysis.ledger.groups import connected, undecided
@@ -20,7 +21,7 @@ from profiler_core.analysis.ledger.matching import match_programs
 from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ledger.result import Basis, FusionGroup, FusionLedger, StepClass
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
-from profiler_core.analysis.ledger.work_units import HostStep
+from profiler_core.analysis.ledger.work_units import HostStep, Unit
 
 __all__ = ["FusionLedger", "LedgerSide", "fusion_ledger"]
 
@@ -193,14 +194,15 @@ def _known_by(sides: tuple[ReadSide, ReadSide]) -> Basis:
     unlogged = [(step, execution) for step, execution in runs if execution.graph is None]
     if runs and not unlogged:
         return "logs"
-    units = [
-        unit
-        for step, execution in unlogged
-        for unit in step.units
-        if unit.run == execution.run and unit.events
-    ] or [unit for side in sides for step in side.steps for unit in step.units if unit.events]
+    every = [unit for side in sides for step in side.steps for unit in step.units if unit.events]
+    units = [unit for run in unlogged for unit in _busy_units(*run)] or every
     with_shapes = sum(len(unit.events) for unit in units if unit.shapes)
     return "shapes" if 2 * with_shapes > sum(len(unit.events) for unit in units) else "names"
+
+
+def _busy_units(step: HostStep, execution: Execution) -> list[Unit]:
+    """What a compiled run launched."""
+    return [unit for unit in step.units if unit.run == execution.run and unit.events]
 
 
 def _notes(

@@ -8,7 +8,7 @@ forward operator: in a graph it is printed, in eager it is found by the sequence
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -206,18 +206,19 @@ def _frame(
         label_items(a[i], b[j], labels_of)
     # A softmax's kernel may have the mask before it in it too.
     fused = {i for i, _ in named if _is_fused(a[i])}, {j for _, j in named if _is_fused(b[j])}
-    gone = (
-        {i for i, _ in crossing} - ends[0] - fused[0],
-        {j for _, j in crossing} - ends[1] - fused[1],
-    )
-    kept = [[n for n in range(len(items)) if n not in away]
-            for items, away in zip((a, b), gone, strict=True)]  # fmt: skip
-    places = [{n: position for position, n in enumerate(numbers)} for numbers in kept]
+    kept_a = _without({i for i, _ in crossing} - ends[0] - fused[0], a)
+    kept_b = _without({j for _, j in crossing} - ends[1] - fused[1], b)
     return (
-        [a[i] for i in kept[0]],
-        [b[j] for j in kept[1]],
-        [(places[0][i], places[1][j]) for i, j in frame],
+        [a[i] for i in kept_a],
+        [b[j] for j in kept_b],
+        [(kept_a[i], kept_b[j]) for i, j in frame],
     )
+
+
+def _without(gone: Collection[int], items: Sequence[Item]) -> dict[int, int]:
+    """Number of an item -> its number among those that stay."""
+    stay = (number for number in range(len(items)) if number not in gone)
+    return {number: position for position, number in enumerate(stay)}
 
 
 def _is_attention(a: Item, b: Item) -> bool:
