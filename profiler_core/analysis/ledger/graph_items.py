@@ -38,21 +38,40 @@ def graph_items(
         common = operator(node.target)
         if common in KERNEL_FREE and not units and graph.direction != "forward":
             continue
-        given = _given_shapes(node, shapes)
-        items.append(
-            Item(
-                op=common,
-                extent=product_extent(node.target, given) if common == "matmul" else None,
-                inner=became.get(node.name, frozenset()),
-                units=units,
-                labels=frozenset((source,)) if source else frozenset(),
-                shapes=given,
-                node=node.name,
-                run=execution.run,
-                code=code,
-                output=_output(node),
-            )
-        )
+        item = _node_item(node, common, _given_shapes(node, shapes))
+        item.inner = became.get(node.name, frozenset())
+        item.units, item.run, item.code = units, execution.run, code
+        item.labels = frozenset((source,)) if source else frozenset()
+        items.append(item)
+    _tie_calls(graph, owned, units_of, first_unit, ties)
+    for call, numbers in units_of.items():
+        for note in _notes(graph, owned, call, first_unit):
+            notes.setdefault(numbers[0], []).append(note)
+    items.extend(_stray_item(stray) for stray in execution.strays)
+    return items
+
+
+def _node_item(node: GraphNode, common: str, given: tuple[Shape, ...]) -> Item:
+    """A node, for now without what computes it."""
+    return Item(
+        op=common,
+        inner=frozenset(),
+        units=(),
+        extent=product_extent(node.target, given) if common == "matmul" else None,
+        shapes=given,
+        node=node.name,
+        output=_output(node),
+    )
+
+
+def _tie_calls(
+    graph: CompiledGraph,
+    owned: Ownership,
+    units_of: Mapping[int, Sequence[int]],
+    first_unit: Mapping[str, int],
+    ties: list[tuple[int, int]],
+) -> None:
+    """Tie the units of one call to each other, and those of a call that works for a node to it."""
     for call, numbers in units_of.items():
         ties.extend((numbers[0], other) for other in numbers[1:])
         target = owned.follows.get(call)
@@ -60,10 +79,6 @@ def graph_items(
             ties.append((numbers[0], first_unit[target]))
         elif target is None and call not in owned.origins and call not in owned.shared:
             _follow_data(graph, call, units_of, ties)
-        for note in _notes(graph, owned, call, first_unit):
-            notes.setdefault(numbers[0], []).append(note)
-    items.extend(_stray_item(stray) for stray in execution.strays)
-    return items
 
 
 def _given_shapes(node: GraphNode, shapes: Mapping[str, Shape]) -> tuple[Shape, ...]:

@@ -175,16 +175,7 @@ def _frames(nodes: Sequence[GraphNode], visits: Sequence[_Visit]) -> list[Path |
             continue
         key = (node.file, node.function)
         strangers = homeless.get(key, ())
-        near = [
-            visit
-            for visit in around[place]
-            if not any(
-                abs(line - node.line) < abs(line - visit.line)
-                and min(visit.line, line) <= node.line <= max(visit.line, line)
-                and abs(line - node.line) < abs(visit.line - node.line)
-                for line in strangers
-            )
-        ]
+        near = [v for v in around[place] if not _is_beyond(v.line, node.line, strangers)]
         if near:
             frames.append(min(near, key=lambda visit: abs(visit.line - node.line)).frame)
             continue
@@ -199,6 +190,16 @@ def _frames(nodes: Sequence[GraphNode], visits: Sequence[_Visit]) -> list[Path |
         if frame is not None:
             last[key] = (node.line, frame)
     return frames
+
+
+def _is_beyond(visited: int, line: int, strangers: Iterable[int]) -> bool:
+    """Does a stranger stand nearer to a line than the visited one, on its other side?"""
+    return any(
+        abs(stranger - line) < abs(stranger - visited)
+        and min(visited, stranger) <= line <= max(visited, stranger)
+        and abs(stranger - line) < abs(visited - line)
+        for stranger in strangers
+    )
 
 
 class _Lines:

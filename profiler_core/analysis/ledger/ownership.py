@@ -51,19 +51,11 @@ def ownership(graph: CompiledGraph) -> Ownership:
     owners = _owners(graph, own, home, origins_of)
     nodes = graph.post_nodes if graph.direction == "backward" else graph.dynamo_nodes
     order = {node.name: place for place, node in enumerate(nodes)}
-    owned: dict[int, list[str]] = {}
-    for origin in sorted(owners, key=lambda name: order.get(name, len(order))):
-        for index in owners[origin]:
-            owned.setdefault(index, []).append(origin)
+    owned = _owned(owners, order)
     free = {node.name for node in nodes if operator(node.target) in KERNEL_FREE}
     served = _served(home, owners, origins_of, free)
     products = {node.name for node in nodes if operator(node.target) in ANCHORS}
-    # A view moves nothing, a constant is made where it is used: neither is computed a second time.
-    recomputable = {
-        node.name
-        for node in graph.post_nodes
-        if node.arguments and operator(node.target) not in KERNEL_FREE | ANCHORS
-    }
+    once_more = _computed_again(graph, home, computed)
     follows: dict[int, str] = {}
     shared: dict[int, tuple[str, ...]] = {}
     again: dict[int, tuple[str, ...]] = {}
@@ -73,29 +65,21 @@ def ownership(graph: CompiledGraph) -> Ownership:
             origin for node in nodes_of for origin in origins_of(node) if origin in owners
         )
         mine = owned.get(call.index, [])
-        again[call.index] = tuple(
-            dict.fromkeys(
-                origin
-                for node in computed.get(call.index, ())
-                if home.get(node, call.index) != call.index and node in recomputable
-                for origin in origins_of(node)
-                if origin not in free and origin not in products
-            )
-        )
-        works_for = served.get(call.index, ())
-        if not mine and len(works_for) > 1:
-            shared[call.index] = tuple(sorted(works_for, key=lambda name: order.get(name, 0)))
+        origins = dict.fromkeys(o for node in once_more[call.index] for o in origins_of(node))
+        again[call.index] = tuple(o for o in origins if o not in free and o not in products)
+        others = tuple(sorted(served.get(call.index, ()), key=lambda name: order.get(name, 0)))
+        if not mine and len(others) > 1:
+            shared[call.index] = others
         elif not mine and listed:
             # What it stores, where that is known, else what is listed first.
             follows[call.index] = list(listed)[-1 if call.index in computed else 0]
         elif mine and free.issuperset(mine):
             # It only arranges memory: for one other (the product before may have its bias in
             # it), or for several at once.
-            others = sorted(works_for, key=lambda name: order.get(name, 0))
             if 0 < len(others) <= _FEW:
                 follows[call.index] = others[-1]
             elif others:
-                shared[call.index] = tuple(others)
+                shared[call.index] = others
     return Ownership(
         owners=owners,
         follows=follows,
@@ -104,6 +88,37 @@ def ownership(graph: CompiledGraph) -> Ownership:
         shared=shared,
         served=served,
     )
+
+
+def _owned(owners: Mapping[str, tuple[int, ...]], order: Mapping[str, int]) -> dict[int, list[str]]:
+    """Call -> the origins that it owns, in the graph's order."""
+    owned: dict[int, list[str]] = {}
+    for origin in sorted(owners, key=lambda name: order.get(name, len(order))):
+        for index in owners[origin]:
+            owned.setdefault(index, []).append(origin)
+    return owned
+
+
+def _computed_again(
+    graph: CompiledGraph, home: Mapping[str, int], computed: Mapping[int, tuple[str, ...]]
+) -> dict[int, list[str]]:
+    """Call -> nodes that it computes and whose home is another call.
+
+    A view moves nothing, a constant is made where it is used: neither is computed a second time.
+    """
+    recomputable = {
+        node.name
+        for node in graph.post_nodes
+        if node.arguments and operator(node.target) not in KERNEL_FREE | ANCHORS
+    }
+    return {
+        call.index: [
+            node
+            for node in computed.get(call.index, ())
+            if home.get(node, call.index) != call.index and node in recomputable
+        ]
+        for call in graph.calls
+    }
 
 
 def _is_heavy(call: GeneratedCall) -> bool:

@@ -166,29 +166,21 @@ def _sweep(
             unit = None
         if row.event is not None and row.dur == 0 and row.seq is None and row.dims is None:
             # A launch. Inside an operator it is that operator's.
-            if unit is not None:
-                unit.events.append(row.event)
-                continue
-            if _GRAPH_LAUNCH.match(row.name):
-                replay = replays.get(row.ts)
-                if replay is None:
-                    replay = _unit(row, thread, wrappers)
-                    replay.is_replay = True
-                    replays[row.ts] = replay
-                    units.append(replay)
-                replay.events.append(row.event)
-                continue
-            lone = _unit(row, thread, wrappers)
-            lone.events.append(row.event)
-            units.append(lone)
+            launching = unit
+            if launching is None and _GRAPH_LAUNCH.match(row.name):
+                launching = replays.get(row.ts)
+            if launching is None:
+                launching = _unit(row, thread, wrappers)
+                units.append(launching)
+                if _GRAPH_LAUNCH.match(row.name):
+                    launching.is_replay = True
+                    replays[row.ts] = launching
+            launching.events.append(row.event)
             continue
         if unit is not None:
             if not row.is_annotation:
                 unit.inner.add(operator(row.name))
-                if row.seq is not None:
-                    unit.sequence_numbers.append(row.seq)
-                if row.event is not None:
-                    unit.events.append(row.event)
+                _note_row(unit, row)
             continue
         if row.is_annotation or is_wrapper(row.name):
             wrappers.append((row, _open_run(row, wrappers, runs)))
@@ -198,11 +190,16 @@ def _sweep(
         unit = _unit(row, thread, wrappers)
         unit.shapes = read_shapes(row.dims)
         unit.dtypes = _read_types(row.types)
-        if row.seq is not None:
-            unit.sequence_numbers.append(row.seq)
-        if row.event is not None:
-            unit.events.append(row.event)
+        _note_row(unit, row)
         units.append(unit)
+
+
+def _note_row(unit: Unit, row: Row) -> None:
+    """Add a range's sequence number, and the device event that it is."""
+    if row.seq is not None:
+        unit.sequence_numbers.append(row.seq)
+    if row.event is not None:
+        unit.events.append(row.event)
 
 
 def _unit(row: Row, thread: tuple[int, int], wrappers: list[tuple[Row, int | None]]) -> Unit:
