@@ -12,42 +12,14 @@ what no other node of the call takes. What a kernel adds to by atomics (`index_p
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from profiler_core.analysis.ledger.buffers import NO_BUFFER, Memory, memory_of
 from profiler_core.analysis.ledger.fragments import Definition, definition_of, translated
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
-_REUSED = re.compile(r"^\s*(?P<new>\w+) = (?P<old>\w+); del \w+\s*# reuse")
-_RENAMED = re.compile(
-    r"^\s*(?P<new>\w+) = (?:reinterpret_tensor\()?(?P<old>\w+)(?:\[\d+\])?"
-    r"(?:,.*\))?(?:;.*)?\s*(?:#.*)?$"
-)
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
-NO_BUFFER = frozenset(("reinterpret_tensor", "stream", "stream0", "out"))
-
-
-@dataclass(slots=True)
-class Memory:
-    """Which names are one buffer, and which nodes a buffer holds."""
-
-    same: dict[str, str]  # a view or an item -> what it is of
-    took_over: dict[str, str]  # buffer -> the one whose memory and content it has
-    held: dict[str, frozenset[str]]
-
-    def name(self, buffer: str) -> str:
-        """The buffer itself, where a name is a view of it."""
-        while buffer in self.same:
-            buffer = self.same[buffer]
-        return buffer
-
-    def content(self, buffer: str) -> frozenset[str]:
-        """Nodes in a buffer, by their names; an argument of the graph is a node itself."""
-        seen = set()
-        while buffer not in self.held and buffer in self.took_over and buffer not in seen:
-            seen.add(buffer)
-            buffer = self.name(self.took_over[buffer])
-        return self.held.get(buffer, frozenset()) | {buffer}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,59 +61,110 @@ def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int
 
     Calls whose nodes do not follow from what they are handed are left out: nothing is known.
     """
-    nodes = _nodes(graph)
-    memory = memory_of(graph.code)
-    taken_as = _taken_as(graph.calls, library, nodes.given, memory)
-    of_libraries = frozenset(library.values())
-    first_calls: dict[str, Mapping[str, int]] = {}  # kernel -> placeholder -> argument's place
-    adding = _adding_calls(graph, memory)
-    computed: dict[int, tuple[str, ...]] = {}
-    filling: dict[int, tuple[str, ...]] = {}  # call -> what a later kernel adds to its result
+    flow = _Flow.of(graph, library)
     for call in graph.calls:
-        buffers = [memory.name(a) for a in call.arguments if a not in NO_BUFFER]
-        if call.kind not in ("triton", "cpp"):
+        buffers = [flow.memory.name(a) for a in call.arguments if a not in NO_BUFFER]
+        if call.kind in ("triton", "cpp"):
+            _follow_kernel(flow, call, buffers)
+        else:
             made = frozenset((library[call.index],) if call.index in library else ())
-            if ended := _ended(call, buffers, memory, nodes):
-                made, computed[call.index] = frozenset(ended), ended
-            result = memory.name(call.result) if call.result else buffers[-1] if buffers else ""
-            memory.held[result] = made | memory.held.get(result, frozenset())
-            continue
-        printed = graph.kernels.get(call.name)
-        definition = definition_of(printed.source if printed is not None else "")
-        contents = [memory.content(buffer) for buffer in buffers]
-        written = [buffers[i] for i in definition.written if i < len(buffers)]
+            if ended := _ended(call, buffers, flow.memory, flow.nodes):
+                made, flow.computed[call.index] = frozenset(ended), ended
+            last = buffers[-1] if buffers else ""
+            result = flow.memory.name(call.result) if call.result else last
+            flow.memory.held[result] = made | flow.memory.held.get(result, frozenset())
+    return flow.computed | flow.filling
+
+
+@dataclass(slots=True)
+class _Flow:
+    """A graph while its calls are followed in order."""
+
+    graph: CompiledGraph
+    nodes: _Nodes
+    memory: Memory
+    taken_as: dict[str, str]  # buffer -> the node as which a library call takes it
+    of_libraries: frozenset[str]
+    adding: Sequence["_Adding"]
+    # Kernel -> placeholder -> argument's place, of its first call.
+    first_calls: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    computed: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    # Call -> what a later kernel adds to its result.
+    filling: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graph: CompiledGraph, library: Mapping[int, str]) -> "_Flow":
+        """Before the first call."""
+        nodes, memory = _nodes(graph), memory_of(graph.code)
+        taken_as = _taken_as(graph.calls, library, nodes.given, memory)
+        adding = _adding_calls(graph, memory)
+        return cls(graph, nodes, memory, taken_as, frozenset(library.values()), adding)
+
+    def listed(self, call: GeneratedCall) -> list[str]:
+        """The nodes that a kernel may compute, in the graph's order."""
         is_cpp = call.kind == "cpp"
-        names = _of_cpp_kernel(call, graph, nodes, computed) if is_cpp else call.post_nodes
-        listed = [n for n in names if n in nodes.place and n not in of_libraries]
-        listed.sort(key=nodes.place.__getitem__)
-        added_to: set[str] = set()
-        for place in definition.added:
-            if place < len(buffers):
-                added_to |= _sums(contents[place], listed, nodes.given)
-        ready = frozenset(name for content in contents for name in content) - added_to
-        able, constant = _able(listed, ready, of_libraries, nodes.given)
-        able |= added_to
-        named = _returned(call.name, definition, listed, contents, nodes, first_calls)
-        named |= {taken_as[buffer] for buffer in written if buffer in taken_as} | added_to
-        if is_cpp and len(named) < len(set(written)):  # without a printed fragment
-            named |= {n for n in able - constant if nodes.users.get(n, able) - able}
-        stored = _stored(named & able, able, constant, nodes.users, len(set(written)))
-        mine = _leading_to(stored, able, ready, nodes.given)
-        sums = _added_later(adding, call.index, set(written), mine, nodes.given)
-        if sums is not None and not mine:
-            mine = stored = named.intersection(listed) or set(listed[-1:])
-        elif (
-            sums and mine <= constant and all(nodes.users.get(node, set()) <= sums for node in mine)
-        ):
-            filling[call.index] = tuple(sorted(sums, key=nodes.place.__getitem__))
-            mine = set()
-        if mine:
-            computed[call.index] = tuple(
-                sorted(mine, key=lambda name: (name in stored, nodes.place[name]))
-            )
-        for buffer in written:
-            memory.held[buffer] = memory.content(buffer) | stored
-    return computed | filling
+        names = _of_cpp_kernel(call, self.graph, self.nodes, self.computed) if is_cpp else None
+        candidates = call.post_nodes if names is None else names
+        place = self.nodes.place
+        return sorted(
+            (n for n in candidates if n in place and n not in self.of_libraries),
+            key=place.__getitem__,
+        )
+
+
+def _follow_kernel(flow: _Flow, call: GeneratedCall, buffers: Sequence[str]) -> None:
+    """Note what a generated kernel computes, and what its buffers hold behind it."""
+    nodes, memory = flow.nodes, flow.memory
+    printed = flow.graph.kernels.get(call.name)
+    definition = definition_of(printed.source if printed is not None else "")
+    contents = [memory.content(buffer) for buffer in buffers]
+    written = [buffers[i] for i in definition.written if i < len(buffers)]
+    listed = flow.listed(call)
+    added_to = _added_to(definition, contents, listed, nodes.given)
+    ready = frozenset(name for content in contents for name in content) - added_to
+    able, constant = _able(listed, ready, flow.of_libraries, nodes.given)
+    able |= added_to
+    named = _returned(call.name, definition, listed, contents, nodes, flow.first_calls)
+    named |= {flow.taken_as[buffer] for buffer in written if buffer in flow.taken_as} | added_to
+    if call.kind == "cpp" and len(named) < len(set(written)):  # without a printed fragment
+        named |= _used_elsewhere(able - constant, able, nodes.users)
+    stored = _stored(named & able, able, constant, nodes.users, len(set(written)))
+    mine = _leading_to(stored, able, ready, nodes.given)
+    sums = _added_later(flow.adding, call.index, set(written), mine, nodes.given)
+    if sums is not None and not mine:
+        mine = stored = named.intersection(listed) or set(listed[-1:])
+    elif sums and mine <= constant and not _used_elsewhere(mine, sums, nodes.users):
+        flow.filling[call.index] = tuple(sorted(sums, key=nodes.place.__getitem__))
+        mine = set()
+    if mine:
+        flow.computed[call.index] = _stored_last(mine, stored, nodes.place)
+    for buffer in written:
+        memory.held[buffer] = memory.content(buffer) | stored
+
+
+def _added_to(
+    definition: Definition,
+    contents: Sequence[frozenset[str]],
+    listed: Sequence[str],
+    given: Mapping[str, tuple[str, ...]],
+) -> set[str]:
+    """The nodes that a kernel makes by adding to what is there already."""
+    added = [contents[place] for place in definition.added if place < len(contents)]
+    return {name for content in added for name in _sums(content, listed, given)}
+
+
+def _used_elsewhere(
+    names: Iterable[str], within: set[str], users: Mapping[str, set[str]]
+) -> set[str]:
+    """Those of some nodes that a node beyond `within` takes."""
+    return {name for name in names if users.get(name, within) - within}
+
+
+def _stored_last(
+    names: Iterable[str], stored: set[str], place: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Nodes in the graph's order, those that are stored behind the others."""
+    return tuple(sorted(names, key=lambda name: (name in stored, place[name])))
 
 
 def _of_cpp_kernel(
@@ -261,17 +284,6 @@ def _stored(
         return named
     last = {n for n in able if not users.get(n, set()) & able}
     return named | ((last - constant) or last)
-
-
-def memory_of(code: str) -> Memory:
-    """Which names of a generated module are one buffer; nothing is held yet."""
-    memory = Memory({}, {}, {})
-    for row in code.splitlines():
-        if reused := _REUSED.match(row):
-            memory.took_over[reused["new"]] = reused["old"]
-        elif (renamed := _RENAMED.match(row)) and renamed["new"] != renamed["old"]:
-            memory.same.setdefault(renamed["new"], renamed["old"])
-    return memory
 
 
 def _taken_as(

@@ -106,6 +106,11 @@ class _Layout:
             item.op = "convolution_backward"  # a replay shows the kernel only
         self.placed.append((self.step.units[number].ts_ns, 0, is_backward, item))
 
+    def in_order(self, with_views: bool) -> list[tuple[int, int, bool, Item]]:
+        """What is placed by time; operators without kernels only where these are wanted."""
+        placed = sorted(self.placed, key=lambda entry: entry[:2])
+        return [entry for entry in placed if with_views or entry[3].units or entry[3].node]
+
     def is_beside_the_program(self, number: int) -> bool:
         """Note what ranks exchange and what nobody uses: such units are no items."""
         unit = self.step.units[number]
@@ -148,10 +153,7 @@ def program(
         if unit.events or is_view:
             is_backward = unit.backward is not None or unit.thread in autograd_threads
             layout.add_unit(number, is_backward, _unit_item(step, number, kernel_names))
-    placed = sorted(layout.placed, key=lambda entry: entry[:2])
-    if not with_views:
-        placed = [entry for entry in placed if entry[3].units or entry[3].node]
-    segments = _segments(placed)
+    segments = _segments(layout.in_order(with_views))
     for segment in segments:
         _join_halves(segment, layout.ties)
         _mark_fresh(segment.items)

@@ -184,12 +184,17 @@ def _frames(nodes: Sequence[GraphNode], visits: Sequence[_Visit]) -> list[Path |
         beside = (*visits[max(0, number - 1) : number], *visits[number : number + 1])
         frame = _common([visit.frame for visit in beside]) if beside else None
         if frame is not None and before is not None and before[0] < node.line:
-            inner = _common([before[1], visits[number - 1].frame]) if number else ()
-            frame = before[1] if inner == before[1] else frame  # further down the same call
+            frame = _further_down(before[1], visits[:number][-1:]) or frame
         frames.append(frame)
         if frame is not None:
             last[key] = (node.line, frame)
     return frames
+
+
+def _further_down(before: Path, last: Sequence[_Visit]) -> Path | None:
+    """The frame of an earlier line of one body, where the last visit lies in it."""
+    inner = _common([before, last[0].frame]) if last else ()
+    return before if inner == before else None
 
 
 def _is_beyond(visited: int, line: int, strangers: Iterable[int]) -> bool:

@@ -5,7 +5,7 @@ layers share ties all twelve. So each post-grad node has one home, and each orig
 or in a backward the graph's own node) belongs to the calls that are home to its nodes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from profiler_core.analysis.ledger.dataflow import computed_nodes, ends_reduction, innermost_line
@@ -51,28 +51,27 @@ def ownership(graph: CompiledGraph) -> Ownership:
     owners = _owners(graph, own, home, origins_of)
     nodes = graph.post_nodes if graph.direction == "backward" else graph.dynamo_nodes
     order = {node.name: place for place, node in enumerate(nodes)}
+    kind_of = {node.name: operator(node.target) for node in nodes}
     owned = _owned(owners, order)
-    free = {node.name for node in nodes if operator(node.target) in KERNEL_FREE}
+    free = {name for name, kind in kind_of.items() if kind in KERNEL_FREE}
     served = _served(home, owners, origins_of, free)
-    products = {node.name for node in nodes if operator(node.target) in ANCHORS}
-    once_more = _computed_again(graph, home, computed)
+    changed = {name for name, kind in kind_of.items() if kind not in KERNEL_FREE | ANCHORS}
+    again = {
+        index: tuple(_origins_in(changed, names, origins_of))
+        for index, names in _computed_again(graph, home, computed).items()
+    }
     follows: dict[int, str] = {}
     shared: dict[int, tuple[str, ...]] = {}
-    again: dict[int, tuple[str, ...]] = {}
     for call in graph.calls:
         nodes_of = computed.get(call.index, call.post_nodes)
-        listed = dict.fromkeys(
-            origin for node in nodes_of for origin in origins_of(node) if origin in owners
-        )
+        listed = _origins_in(owners, nodes_of, origins_of)
         mine = owned.get(call.index, [])
-        origins = dict.fromkeys(o for node in once_more[call.index] for o in origins_of(node))
-        again[call.index] = tuple(o for o in origins if o not in free and o not in products)
         others = tuple(sorted(served.get(call.index, ()), key=lambda name: order.get(name, 0)))
         if not mine and len(others) > 1:
             shared[call.index] = others
         elif not mine and listed:
             # What it stores, where that is known, else what is listed first.
-            follows[call.index] = list(listed)[-1 if call.index in computed else 0]
+            follows[call.index] = listed[-1 if call.index in computed else 0]
         elif mine and free.issuperset(mine):
             # It only arranges memory: for one other (the product before may have its bias in
             # it), or for several at once.
@@ -88,6 +87,12 @@ def ownership(graph: CompiledGraph) -> Ownership:
         shared=shared,
         served=served,
     )
+
+
+def _origins_in(wanted: Container[str], names: Iterable[str], origins_of: OriginsOf) -> list[str]:
+    """Origins of some nodes, those that are wanted, each once."""
+    origins = dict.fromkeys(origin for name in names for origin in origins_of(name))
+    return [origin for origin in origins if origin in wanted]
 
 
 def _owned(owners: Mapping[str, tuple[int, ...]], order: Mapping[str, int]) -> dict[int, list[str]]:

@@ -166,15 +166,7 @@ def _sweep(
             unit = None
         if row.event is not None and row.dur == 0 and row.seq is None and row.dims is None:
             # A launch. Inside an operator it is that operator's.
-            launching = unit
-            if launching is None and _GRAPH_LAUNCH.match(row.name):
-                launching = replays.get(row.ts)
-            if launching is None:
-                launching = _unit(row, thread, wrappers)
-                units.append(launching)
-                if _GRAPH_LAUNCH.match(row.name):
-                    launching.is_replay = True
-                    replays[row.ts] = launching
+            launching = unit or _lone_launch(row, thread, wrappers, units, replays)
             launching.events.append(row.event)
             continue
         if unit is not None:
@@ -192,6 +184,25 @@ def _sweep(
         unit.dtypes = _read_types(row.types)
         _note_row(unit, row)
         units.append(unit)
+
+
+def _lone_launch(
+    row: Row,
+    thread: tuple[int, int],
+    wrappers: list[tuple[Row, int | None]],
+    units: list[Unit],
+    replays: dict[int, Unit],
+) -> Unit:
+    """The unit of a launch outside any operator; what one graph launch replays is one unit."""
+    is_replay = _GRAPH_LAUNCH.match(row.name) is not None
+    if is_replay and row.ts in replays:
+        return replays[row.ts]
+    unit = _unit(row, thread, wrappers)
+    unit.is_replay = is_replay
+    units.append(unit)
+    if is_replay:
+        replays[row.ts] = unit
+    return unit
 
 
 def _note_row(unit: Unit, row: Row) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
+from profiler_core.analysis.ledger.buffers import NO_BUFFER, Memory, memory_of
 from profiler_core.analysis.ledger.bytes_moved import ITEM_BYTES
-from profiler_core.analysis.ledger.dataflow import NO_BUFFER, Memory, memory_of
 from profiler_core.analysis.ledger.fragments import pointer_roles
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
