@@ -112,6 +112,7 @@ def _of_graph(
     written: dict[int, set[int]] = {}
     for handover in passed:
         written.setdefault(handover.writer, set()).update(_numbers(handover.buffers))
+    sources = {node.name: node.source for node in graph.post_nodes}
     pairs = []
     for handover in passed:
         writer, reader = graph.calls[handover.writer], graph.calls[handover.reader]
@@ -145,7 +146,7 @@ def _of_graph(
                 else handover.bytes_read <= peaks.l2_bytes,
                 reason=shown,
                 in_log=in_log,
-                source=_line(graph, reader),
+                source=next((sources[n] for n in reader.post_nodes if sources.get(n)), ""),
             )
         )
     return pairs
@@ -167,11 +168,6 @@ def _numbers(buffers: Sequence[str]) -> list[int]:
 def _made(call: GeneratedCall, written: Mapping[int, set[int]]) -> set[int]:
     """Numbers of what a call writes: it is handed them, or a later call reads them."""
     return {*_numbers(call.arguments), *_numbers((call.result,)), *written.get(call.index, ())}
-
-
-def _line(graph: CompiledGraph, call: GeneratedCall) -> str:
-    by_name = {node.name: node.source for node in graph.post_nodes}
-    return next((by_name[name] for name in call.post_nodes if by_name.get(name)), "")
 
 
 def _merged(pairs: Sequence[Unfused]) -> list[Unfused]:
