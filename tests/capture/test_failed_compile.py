@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.analysis.compilation.report import compilation_report
+from profiler_core.analysis.rows.compilation import failure_table
 from profiler_core.capture.child.compile_errors import diagnose
 from profiler_core.cli.main import main
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.torch_logs.reader import read_torch_logs
+from profiler_core.model.compilation import CompileLog
 from profiler_core.session.run import Run
 
 WORKLOADS = Path(__file__).resolve().parent / "workloads" / "not_compilable.py"
@@ -141,6 +144,10 @@ def test_the_log_of_a_fullgraph_error_is_diagnosed_with_torchs_hints():
     assert failure.hints[0].startswith("Avoid calling builtin `print`")
     assert all("report an issue" not in hint for hint in failure.hints)
     assert failure.remedy == f"torch's hint: {failure.hints[0]}"
+    report = compilation_report(CompileLog(failures=(failure,)))
+    (row,) = failure_table(report, 5).rows
+    assert row[1].below == (failure.remedy,)
+    assert row[2].below == (failure.code,)
 
 
 def test_one_without_hints_of_an_older_torch_has_a_remedy_too(tmp_path):

@@ -120,11 +120,14 @@ def failure_table(report: CompilationReport, most: int) -> Table:
     """Errors of the compiler itself."""
     failures = report.log.failures
     rows = tuple(
-        text_row(
-            failure.error,
-            clipped(failure.reason, _REASON),
-            place_text(failure.file, failure.line, ""),
-            _THEN[failure.suppressed],
+        (
+            Cell(failure.error),
+            Cell(clipped(failure.reason, _REASON), below=tuple(filter(None, [failure.remedy]))),
+            Cell(
+                place_text(failure.file, failure.line, ""),
+                below=tuple(filter(None, [clipped(failure.code, _GUARD)])),
+            ),
+            Cell(_THEN[failure.suppressed]),
         )
         for failure in failures[:most]
     )
