@@ -1,8 +1,9 @@
 """Two pairs that Inductor leaves apart, fused by hand: the bound that the product names, and truth.
 
-    python benchmarks/unfused_by_hand.py --folder FOLDER
+    python benchmarks/unfused_by_hand.py --folder FOLDER [--measure | --tell]
 
-On a GPU with Triton. For each pair two functions give the same result: the plain one, which
+On a GPU with Triton; `--measure` needs torch alone, and `--tell` reads what it left where the
+product is installed. For each pair two functions give the same result: the plain one, which
 torch.compile makes two kernels of, and one in which a Triton kernel does both at once.
 
 * pool: relu(a * x + b), then max_pool2d(2). Inductor writes the activation and reads it again,
@@ -17,12 +18,15 @@ looked up; then both functions are timed in turns without the profiler. Printed 
 """
 
 import argparse
+import json
 import os
+import shutil
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+_NAMES = ("pool", "columns")
 _ROUNDS, _CALLS = 30, 20
 
 
@@ -30,20 +34,30 @@ def main() -> None:
     """Print one line for each pair."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True, help="for logs and traces; is made")
-    folder = parser.parse_args().folder
-    for name in ("pool", "columns"):  # of unfused_kernels.py, which needs Triton
+    half = parser.add_mutually_exclusive_group()
+    half.add_argument("--measure", action="store_true", help="on the GPU, without the product")
+    half.add_argument("--tell", action="store_true", help="what was measured, beside the bound")
+    asked = parser.parse_args()
+    for name in _NAMES:  # of unfused_kernels.py, which needs Triton
+        if asked.tell:
+            continue
         if (pid := os.fork()) == 0:  # torch opens its structured log once a process
-            _measure(name, folder / name)
+            _measure(name, asked.folder / name)
             sys.stdout.flush()
             os._exit(0)
         _, status = os.waitpid(pid, 0)
         if status:
             raise SystemExit(f"{name} failed")
+    for name in () if asked.measure else _NAMES:
+        measured = json.loads((asked.folder / name / "measured.json").read_text())
+        bound = _predicted(asked.folder / name, measured["device"], measured["between"])
+        print(f"{name}: {measured['text']}; bound {bound}")
 
 
 def _measure(name: str, folder: Path) -> None:
     logs = folder / "torch_trace"
-    logs.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # logs of an earlier call would be read too
+    logs.mkdir(parents=True)
     os.environ["TORCH_TRACE"] = str(logs)
     os.environ["TORCH_LOGS"] = "fusion"
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
@@ -54,18 +68,24 @@ def _measure(name: str, folder: Path) -> None:
     inputs = pair.inputs()
     compiled = torch.compile(pair.plain)
     with torch.no_grad():
-        results = zip(compiled(*inputs), pair.by_hand(*inputs), strict=True)
+        results = list(zip(compiled(*inputs), pair.by_hand(*inputs), strict=True))
         off = max(float((a - b).abs().max()) for a, b in results)
+        if not all(torch.allclose(a, b, rtol=1e-3, atol=1e-2) for a, b in results):
+            raise SystemExit(f"{name}: by hand it is another result, off by {off:.2e}")
         _profile(torch, lambda: compiled(*inputs), folder / "trace.json.gz")
         before, after = _in_turns(torch, (lambda: compiled(*inputs), lambda: pair.by_hand(*inputs)))
-    predicted = _predicted(folder, torch.cuda.get_device_name(), pair.names)
-    print(
-        f"{name}: compiled {before:.2f} µs, by hand {after:.2f} µs, saved {before - after:.2f} µs; "
-        f"bound {predicted}; largest difference {off:.2e}"
+    text = (
+        f"compiled {before:.2f} µs, by hand {after:.2f} µs, saved {before - after:.2f} µs; "
+        f"largest difference {off:.2e}"
     )
+    measured = {
+        "text": text, "device": torch.cuda.get_device_name(), "between": pair.names,
+    }  # fmt: skip
+    (folder / "measured.json").write_text(json.dumps(measured))
+    print(f"{name}: {text}")
 
 
-def _predicted(folder: Path, device: str, between: tuple[str, str]) -> str:
+def _predicted(folder: Path, device: str, between: Sequence[str]) -> str:
     """What the product says of the pair whose calls have these texts in their names."""
     from profiler_core.analysis.device_peaks import peaks_of
     from profiler_core.analysis.ledger.sides import LedgerSide

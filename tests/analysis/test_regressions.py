@@ -47,6 +47,7 @@ def test_a_gradient_by_atomics():
     lost = sum(max(0.0, group.delta_ns) for group in groups)
     assert finding.at_stake_ns == pytest.approx(lost, rel=0.1)
     assert "one-hot" in finding.advice
+    assert finding.evidence.startswith("embedding_backward + where")  # said where ×4
     assert "slower_by_atomics" not in regressed(facts(*TRAINING))
 
 
