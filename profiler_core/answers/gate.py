@@ -4,6 +4,7 @@ from typing import Annotated
 
 from profiler_core.analysis.gate.judgement import Gate
 from profiler_core.analysis.noise import Noise
+from profiler_core.answers.logs import GraphBreakAnswer, break_answer
 from profiler_core.answers.record import Answer, means
 
 _LABELS = means("what the two runs are called")
@@ -53,6 +54,10 @@ class GateAnswer(Answer, frozen=True):
     ]
     interleaved: Annotated[bool, means("were the two timed in turns")]
     notes: Annotated[tuple[str, ...], means("what differs between the runs")]
+    graph_breaks: Annotated[
+        tuple[GraphBreakAnswer, ...],
+        means("the candidate's, as in [logs](#logs), where it does not keep their limit"),
+    ]
 
 
 def gate_answer(gate: Gate, labels: tuple[str, str]) -> GateAnswer:
@@ -63,4 +68,5 @@ def gate_answer(gate: Gate, labels: tuple[str, str]) -> GateAnswer:
         baseline=baseline,
         candidate=candidate,
         checks=tuple(CheckAnswer.of(c, quantity=c.quantity.key) for c in gate.checks),
+        graph_breaks=tuple(map(break_answer, gate.breaks)),
     )

@@ -243,7 +243,7 @@ def logs_answer(report: CompilationReport) -> LogsAnswer:
         log,
         report,
         torch_version_range=log.version_range,
-        graph_breaks=tuple(map(_break, report.breaks)),
+        graph_breaks=tuple(map(break_answer, report.breaks)),
         frame_skips=tuple(
             FrameSkipAnswer.of(
                 skip.event,
@@ -269,7 +269,8 @@ def logs_answer(report: CompilationReport) -> LogsAnswer:
     )
 
 
-def _break(report: BreakReport) -> GraphBreakAnswer:
+def break_answer(report: BreakReport) -> GraphBreakAnswer:
+    """One entry of `graph_breaks`."""
     event = report.event
     return GraphBreakAnswer.of(
         event,

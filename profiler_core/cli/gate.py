@@ -6,6 +6,7 @@ from pathlib import Path
 
 from profiler_core.analysis.gate.answer import (
     annotations,
+    break_lines,
     junit_xml,
     summary_markdown,
 )
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(_text(gate, baseline, candidate))
         if os.environ.get("GITHUB_ACTIONS") == "true":
-            for command in annotations(gate):
+            for command in annotations(gate, str(Path.cwd())):
                 print(command)
     return _EXIT[gate.outcome]
 
@@ -140,6 +141,8 @@ def _text(gate: Gate, baseline: str, candidate: str) -> str:
     ]
     parts = [gate.outcome.upper(), table(["", "", baseline, candidate, "limit"], rows, n_text=2)]
     parts.append("\n".join(f"{c.quantity.label}: {c.sentence}" for c in gate.checks))
+    if gate.breaks:
+        parts.append("\n".join(break_lines(gate)))
     if gate.noise is not None:
         turns = "timed in turns" if gate.interleaved else "not timed in turns"
         parts.append(f"Noise floor of the step time {gate.noise.floor * 100:.1f} %, {turns}.")

@@ -7,12 +7,14 @@ import re
 from html import escape
 
 from profiler_core import __version__
+from profiler_core.analysis.compilation.report import place_text
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.rows.measures import measure_rows
 from profiler_core.analysis.rows.table import Cell
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict
+from profiler_core.analysis.wording.compilation import break_line
 from profiler_core.analysis.wording.sentence import plain as words
 from profiler_core.analysis.wording.verdict import details, headline, statement
 from profiler_core.report.contents import Contents
@@ -20,6 +22,7 @@ from profiler_core.report.review_lines import review_lines
 from profiler_core.units import format_difference
 
 MOST_LINES = 59  # without a review
+_BREAKS, _LOCATIONS = 4, 3
 _FINDINGS, _CHANGES, _NOTES, _RUNS = 3, 5, 6, 4
 _LONGEST = 400  # characters of one sentence
 # The comment must not notify people, refer to issues, or link anywhere by what a name says.
@@ -119,6 +122,12 @@ def _why(contents: Contents, number: int) -> list[str]:
             f"{number_in_list}. {_finding(finding)}"
             for number_in_list, finding in enumerate(explanation.findings[:_FINDINGS], start=1)
         ]
+    report = contents.compilations[number + 1]
+    if report is not None and report.breaks:
+        lines += ["", f"**Graph breaks of {label}**", ""]
+        lines += [f"- {plain(break_line(entry))}" for entry in report.breaks[:_BREAKS]]
+        n_more = len(report.breaks) - _BREAKS
+        lines += [f"- and {n_more} more."] if n_more > 0 else []
     return lines
 
 
@@ -129,4 +138,7 @@ def _finding(finding: Finding) -> str:
         stake = f" ({row.amount} {row.unit} at stake)"
     elif finding.one_off_ns is not None:
         stake = f" ({row.amount} {row.unit})"
-    return f"**{plain(row.title)}**{stake} {plain(row.advice)}"
+    frames = finding.locations[:_LOCATIONS]
+    where = "; ".join(place_text(frame.file, frame.line) for frame in frames)
+    at = f" At {plain(where)}." if where else ""
+    return f"**{plain(row.title)}**{stake} {plain(row.advice)}{at}"

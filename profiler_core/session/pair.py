@@ -1,6 +1,7 @@
 """A baseline and one candidate: verdict, waterfall, ledger, findings, memory, asked here by all."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from profiler_core.analysis.compare import CandidateComparison, Side
@@ -188,4 +189,8 @@ class Pair:
         """
         sides = (self._comparison.numbers.baseline, self._comparison.numbers.sides[self._number])
         evidences = (self.baseline.evidence, self.candidate.evidence)
-        return gate(self.numbers, sides, evidences, limits, repeats=repeats)
+        judged = gate(self.numbers, sides, evidences, limits, repeats=repeats)
+        if all(c.quantity.key != "graph_breaks" or c.outcome == "pass" for c in judged.checks):
+            return judged
+        report = self.compilation
+        return replace(judged, breaks=report.breaks if report is not None else ())

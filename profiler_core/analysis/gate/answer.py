@@ -5,6 +5,7 @@ from xml.etree import ElementTree as ET  # only written: nothing is parsed
 
 from profiler_core.analysis.gate.judgement import Check, Gate
 from profiler_core.analysis.gate.limits import value_text
+from profiler_core.analysis.wording.compilation import break_line
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 _MARK = {"pass": "✅", "regression": "❌", "cannot judge": "❔", "not compiled": "❌"}
@@ -36,7 +37,11 @@ def junit_xml(gate: Gate, name: str) -> str:
         title = f"{check.quantity.label} {check.limit}".strip()
         case = ET.SubElement(suite, "testcase", classname=_xml(name), name=_xml(title))
         if check.outcome in _FAILURES:
-            ET.SubElement(case, "failure", message=_xml(check.sentence), type=check.outcome)
+            failure = ET.SubElement(
+                case, "failure", message=_xml(check.sentence), type=check.outcome
+            )
+            if check.quantity.key == "graph_breaks":
+                failure.text = _xml("\n".join(break_lines(gate)))
         elif check.outcome == "cannot judge":
             ET.SubElement(case, "error", message=_xml(check.sentence), type="cannot judge")
         else:
@@ -61,12 +66,23 @@ def summary_markdown(gate: Gate, name: str) -> str:
             f"| {_MARK[check.outcome]} | {check.quantity.label} | {' | '.join(values)} "
             f"| {_plain(check.limit)} | {_plain(check.sentence)} |"
         )
-    lines += ["", *(f"- {_plain(note)}" for note in gate.notes)]
+    lines += ["", *(f"- {_plain(line)}" for line in (*break_lines(gate), *gate.notes))]
     return "\n".join(lines).rstrip() + "\n\n"
 
 
-def annotations(gate: Gate) -> list[str]:
-    """Workflow commands of GitHub Actions; empty where everything passed."""
+def break_lines(gate: Gate) -> list[str]:
+    """The candidate's graph breaks, where it does not keep their limit, one line each."""
+    return [f"Graph break at {break_line(graph_break)}" for graph_break in gate.breaks]
+
+
+def annotations(gate: Gate, root: str = "") -> list[str]:
+    """Workflow commands of GitHub Actions; empty where everything passed.
+
+    Args:
+        gate: what was judged.
+        root: the checkout: files below it are named as GitHub names them, so that a break stands
+            at its line of the pull request.
+    """
     commands = []
     for check in gate.checks:
         if check.outcome == "pass":
@@ -74,6 +90,12 @@ def annotations(gate: Gate) -> list[str]:
         kind = "error" if check.outcome in _FAILURES else "warning"
         title = _escaped(f"{check.quantity.label}: {check.outcome}", ":,")
         commands.append(f"::{kind} title={title}::{_escaped(check.sentence)}")
+        for graph_break in gate.breaks if check.quantity.key == "graph_breaks" else ():
+            file = graph_break.place.file
+            file = _escaped(file.removeprefix(f"{root}/") if root else file, ":,")
+            at = f"file={file},line={graph_break.place.line}"
+            text = _escaped(break_line(graph_break))
+            commands.append(f"::{kind} {at},title=Graph break::{text}")
     return commands
 
 

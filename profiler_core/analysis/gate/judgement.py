@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import Literal
 
 from profiler_core.analysis.compare import CandidateComparison, Side, compared_step_time
+from profiler_core.analysis.compilation.report import BreakReport
 from profiler_core.analysis.gate.evidence import Evidence
 from profiler_core.analysis.gate.limits import Limit, Quantity, value_text
 from profiler_core.analysis.noise import MIN_ROUNDS, Noise
@@ -60,6 +61,7 @@ class Gate:
     noise: Noise | None
     interleaved: bool
     notes: tuple[str, ...]
+    breaks: tuple[BreakReport, ...] = ()  # the candidate's, where it does not keep their limit
 
     @property
     def outcome(self) -> Outcome:

@@ -3,7 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from profiler_core.analysis.compilation.recompiles import recompile_groups
-from profiler_core.analysis.compilation.report import CompilationReport, place_text
+from profiler_core.analysis.compilation.report import (
+    BreakReport,
+    CompilationReport,
+    place_text,
+)
 from profiler_core.analysis.rows.table import Cell, Table, text_row
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.model.compilation import Frame
@@ -63,8 +67,8 @@ def break_table(report: CompilationReport, most: int) -> Table:
     """Graph breaks, the most expensive first."""
     rows = tuple(
         (
-            Cell(graph_break.cause.label, below=_place(graph_break.place), is_code_below=True),
-            Cell(graph_break.cause.change, below=(clipped(graph_break.event.reason, _REASON),)),
+            Cell(graph_break.cause.label, below=_places(graph_break), is_code_below=True),
+            Cell(graph_break.advice, below=(clipped(graph_break.event.reason, _REASON),)),
             Cell(format_count(graph_break.event.n)),
             Cell(format_duration(graph_break.cost_ns)),
         )
@@ -132,6 +136,13 @@ def failure_table(report: CompilationReport, most: int) -> Table:
         for failure in failures[:most]
     )
     return Table(("Compiler error", "reason", "place", "then"), rows, max(0, len(failures) - most))
+
+
+def _places(graph_break: BreakReport) -> tuple[str, ...]:
+    """The user's line, and where it only calls the place at which Dynamo stopped, that too."""
+    inner = graph_break.innermost
+    inside = (f"inside {place_text(inner.file, inner.line)}",) if inner is not None else ()
+    return (*_place(graph_break.place), *inside)
 
 
 def _place(frame: Frame) -> tuple[str, ...]:

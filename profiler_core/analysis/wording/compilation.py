@@ -1,6 +1,6 @@
 """What the compiler did to one run, in words: breaks and recompiles, and what they cost."""
 
-from profiler_core.analysis.compilation.report import CompilationReport
+from profiler_core.analysis.compilation.report import BreakReport, CompilationReport
 from profiler_core.analysis.wording.sentence import Phrase, Strong, counted
 from profiler_core.units import format_count, format_duration
 
@@ -18,6 +18,17 @@ def headline(report: CompilationReport) -> Phrase:
     if report.log.failures:
         return ("The compiler ", Strong("gave up with an error"))
     return ("One graph, compiled once: ", Strong("no break, no recompile"))
+
+
+def break_line(graph_break: BreakReport) -> str:
+    """One break in a line: where, why, and what to change by its own hint.
+
+    Where the user's line only calls the place at which Dynamo stopped, that stands there too.
+    """
+    place, inner = graph_break.place, graph_break.innermost
+    inside = f" (inside {inner.file}:{inner.line})" if inner is not None else ""
+    reason = graph_break.event.reason.rstrip(".")
+    return f"{place.file}:{place.line}{inside}: {reason}. {graph_break.advice}"
 
 
 def _eager(report: CompilationReport) -> list[Phrase]:
