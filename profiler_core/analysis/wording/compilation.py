@@ -1,7 +1,7 @@
 """What the compiler did to one run, in words: breaks and recompiles, and what they cost."""
 
 from profiler_core.analysis.compilation.report import BreakReport, CompilationReport
-from profiler_core.analysis.wording.sentence import Phrase, Strong, counted
+from profiler_core.analysis.wording.sentence import Phrase, Strong, counted, ended
 from profiler_core.units import format_count, format_duration
 
 
@@ -27,8 +27,8 @@ def break_line(graph_break: BreakReport) -> str:
     """
     place, inner = graph_break.place, graph_break.innermost
     inside = f" (inside {inner.file}:{inner.line})" if inner is not None else ""
-    reason = graph_break.event.reason.rstrip(".")
-    return f"{place.file}:{place.line}{inside}: {reason}. {graph_break.advice}"
+    reason = ended(graph_break.event.reason)
+    return f"{place.file}:{place.line}{inside}: {reason} {graph_break.advice}"
 
 
 def _eager(report: CompilationReport) -> list[Phrase]:
