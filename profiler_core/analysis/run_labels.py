@@ -111,11 +111,19 @@ def _longer_and_longer(runs: Sequence[Labelled]) -> Iterator[Sequence[str]]:
     if len(workloads) == 1 or "" in workloads:
         yield variants
     yield _joined(" · ", [record.workload for record in records], variants)
+    yield from _of_versions(records, variants)
     if all(record.variant and record.name for record in records):
         yield [record.name for record in records]
     if all(run.is_unnamed for run in runs):
         yield [run.path.parent.name for run in runs]  # bert.eager/trace.json.gz
     yield from _by_what_differs(runs, variants)
+
+
+def _of_versions(records: Sequence[RunRecord], variants: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Runs of `capture --against`: "main, default"."""
+    versions = [str(record.spec.get("version") or "") for record in records]
+    if all(versions):
+        yield _joined(", ", versions, variants)
 
 
 def _by_what_differs(runs: Sequence[Labelled], variants: Sequence[str]) -> Iterator[Sequence[str]]:

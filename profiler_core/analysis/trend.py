@@ -219,6 +219,7 @@ def question_of(run: RecordedRun) -> str:
 def variant_of(run: RecordedRun) -> str:
     """Equal for runs of the same variant with the same options."""
     parts = [run.variant, *(run.spec.get(key) for key in _VARIANT)]
+    parts.append(run.spec.get("is_against") or None)  # another version is no point of this line
     return json.dumps(parts, sort_keys=True, default=str)
 
 

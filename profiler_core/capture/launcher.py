@@ -10,20 +10,20 @@ import re
 import secrets
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from profiler_core import home
+from profiler_core.capture.against import Version, against_of, versions_of
 from profiler_core.capture.context import Context
 from profiler_core.capture.counters.tool import counters_tool
 from profiler_core.capture.device_lock import device_lock, lock_path
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.own_code import check_function
 from profiler_core.capture.progress import ProgressLine, ProgressLog
-from profiler_core.capture.provenance import code_version
 from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
 from profiler_core.capture.run_writer import Heartbeat, RunWriter, write_json
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS, TIMING_CAP_SECONDS, CaptureSpec
@@ -81,6 +81,7 @@ def ask_first(
     """
     if spec.sweep is not None and spec.sweep.parameter == "python":
         return {}  # each point has its own, and one that fails is a point that failed
+    against_of(spec)
     python = spec.python or default_python()
     ProgressLog((), listener).say("starting", f"Checks whether {python} can run {spec.title}")
     interpreters: dict[str | None, Interpreter] = {}
@@ -115,6 +116,24 @@ def run_capture(
     Returns:
         What became of each variant; a failed or cancelled one has its sentence.
     """
+    look = _looking(is_cancelled)
+    with tempfile.TemporaryDirectory(prefix="fusionscope-against-") as checkouts:
+        versions = versions_of(spec, Path(checkouts))
+        return _run_versions(
+            spec, versions, out, progress_file, listener, point, interpreters, look
+        )
+
+
+def _run_versions(
+    spec: CaptureSpec,
+    versions: Sequence[Version],
+    out: Path,
+    progress_file: Path | None,
+    listener: Callable[[ProgressLine], None] | None,
+    point: tuple[str, Point] | None,
+    interpreters: dict[str | None, Interpreter] | None,
+    look: Callable[[], None],
+) -> FinishedCapture:
     started = time.monotonic()
     capture_id = new_capture_id(spec)
     directory = out.expanduser().resolve() / capture_id
@@ -127,14 +146,13 @@ def run_capture(
         n = len(sweep_point.values)
         text = f"Point {sweep_point.index + 1} of {n}: {sweep_point.text}"
         progress.say("point", text, None, sweep_point.index + 1, n)
-    runs = _runs(spec, capture_id, directory, point)
-    look = _looking(is_cancelled)
+    runs = _runs(versions, capture_id, directory, point)
     with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
         try:
             progress.say("starting", f"Checks the torch of {spec.python or default_python()}")
-            interpreter = _usable_interpreter(
-                spec, look, {} if interpreters is None else interpreters
-            )
+            known = {} if interpreters is None else interpreters
+            of_version = [_usable_interpreter(version.spec, look, known) for version in versions]
+            interpreter = of_version[-1]
             device = _device(spec, interpreter)
             for locked in _devices(spec, device, interpreter):
                 stack.enter_context(
@@ -149,8 +167,11 @@ def run_capture(
             telemetry = telemetry_of(device, [gpu.get("gpu_uuid") for gpu in interpreter.gpus])
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fusionscope-")))
             context = Context(spec, interpreter, device, telemetry, progress, work, look, counters)
-            for run in runs:
-                run.attach(context)
+            for version, its_interpreter in zip(versions, of_version, strict=True):
+                own = replace(context, spec=version.spec, interpreter=its_interpreter)
+                for run in runs:
+                    if run.version == version.label:
+                        run.attach(own)
             _measure(runs, context)
         except Cancelled as cancelled:
             for run in runs:
@@ -180,12 +201,7 @@ def _looking(is_cancelled: Callable[[], bool]) -> Callable[[], None]:
 
 
 def _measure(runs: list[VariantRun], context: Context) -> None:
-    spec = context.spec
-    reference = (
-        context.work / "reference.pt"
-        if spec.numerics and len(runs) > 1 and spec.n_ranks == 1
-        else None
-    )
+    references = _references(runs, context)
     if not _together(runs, context):
         context.progress.say(
             "starting",
@@ -196,19 +212,33 @@ def _measure(runs: list[VariantRun], context: Context) -> None:
                 run.start_over()
         for run in runs:
             if run.is_alive:
-                _alone(run, context, reference if run is runs[0] else None)
+                _alone(run, context, references.get(run) if run.is_first else None)
     else:
         for run in runs:
             run.telemetry()
         for run in runs:
             run.passes()
-            if run is runs[0] and reference is not None:
-                run.make_reference(reference)
+            if run.is_first and run in references:
+                run.make_reference(references[run])
             run.close()
     for run in runs:
-        run.check(None if run is runs[0] else reference)
+        run.check(None if run.is_first else references.get(run))
         run.counters()
         run.finish()
+
+
+def _references(runs: list[VariantRun], context: Context) -> dict[VariantRun, Path]:
+    """The file of the answers that each run is checked with: those of its version's first run."""
+    spec = context.spec
+    if not spec.numerics or len(spec.variants) == 1 or spec.n_ranks > 1:
+        return {}
+    first = [run for run in runs if run.is_first]
+    return {
+        run: context.work / f"reference-{number}.pt"
+        for number, its in enumerate(first)
+        for run in runs
+        if run.version == its.version
+    }
 
 
 def _together(runs: list[VariantRun], context: Context) -> bool:
@@ -269,32 +299,36 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
 
 
 def _runs(
-    spec: CaptureSpec, capture_id: str, directory: Path, point: tuple[str, Point] | None
+    versions: Sequence[Version], capture_id: str, directory: Path, point: tuple[str, Point] | None
 ) -> list[VariantRun]:
-    spec_fields = {
-        k: value for k, value in spec.to_dict().items() if k not in ("variants", "sweep")
-    }
-    code = code_version(Path(spec.workload).absolute().parent) if spec.is_user_code else {}
     runs: list[VariantRun] = []
-    for variant in spec.variants:
-        baseline = runs[0].writer.record["run_id"] if runs else None
-        writer = RunWriter(
-            directory / variant.slug,
-            {
-                "run_id": f"{capture_id}.{variant.slug}",
-                "capture_id": capture_id,
-                "role": "candidate" if runs else "baseline",
-                "baseline_run_id": baseline,
-                "name": f"{spec.title} {variant.label}",
-                "workload": spec.workload_name,
-                "variant": variant.label,
-                "world_size": spec.n_ranks,
-                "spec": {**spec_fields, **variant.to_dict(), "training": spec.trains},
-                "sweep": point[1].record(point[0], len(runs)) if point is not None else None,
-            },
-        )
-        writer.record["environment"].update(code)
-        runs.append(VariantRun(variant, writer))
+    for version in versions:
+        spec = version.spec
+        spec_fields = {
+            k: value for k, value in spec.to_dict().items() if k not in ("variants", "sweep")
+        }
+        if version.label:
+            spec_fields.update(version=version.label, is_against=version.is_against)
+        for number, variant in enumerate(spec.variants):
+            slug = "-".join(filter(None, (version.slug, variant.slug)))
+            title = ", ".join(filter(None, (version.label, variant.label)))
+            writer = RunWriter(
+                directory / slug,
+                {
+                    "run_id": f"{capture_id}.{slug}",
+                    "capture_id": capture_id,
+                    "role": "candidate" if runs else "baseline",
+                    "baseline_run_id": runs[0].writer.record["run_id"] if runs else None,
+                    "name": f"{spec.title} {title}",
+                    "workload": spec.workload_name,
+                    "variant": variant.label,
+                    "world_size": spec.n_ranks,
+                    "spec": {**spec_fields, **variant.to_dict(), "training": spec.trains},
+                    "sweep": point[1].record(point[0], len(runs)) if point is not None else None,
+                },
+            )
+            writer.record["environment"].update(version.code)
+            runs.append(VariantRun(variant, writer, version.label, is_first=not number))
     return runs
 
 

@@ -164,6 +164,14 @@ class CaptureSpec:
         "(default: the one that runs this)",
         placeholder="this server's own, or path/to/venv",
     )
+    against: str | None = option(
+        None,
+        label="Against another version",
+        help="another version to time in turns with this one, as the baseline: a branch, tag or "
+        "commit of the repository of your file, the path of another copy of the file or its "
+        "folder, or another environment; git:, path: or python: before it says which",
+        placeholder="main, path/to/copy or path/to/venv",
+    )
     directory: str | None = option(
         None,
         label="Working directory",
@@ -349,6 +357,12 @@ class CaptureSpec:
                 "counters",
                 "Counters are measured kernel by kernel, and ranks would wait for each other.",
                 remedy="Leave --counters out, or measure one rank.",
+            )
+        if self.against and self.sweep is not None:
+            raise BadOption(
+                "against",
+                "A sweep has its own baselines.",
+                remedy="Leave --sweep or --against out.",
             )
         if any(size < 1 for shape in self.shapes for size in shape):
             raise BadOption(

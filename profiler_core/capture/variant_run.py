@@ -25,11 +25,22 @@ _CYCLES_AT_THE_CEILING = 8
 
 
 class VariantRun:
-    """The measuring of one variant. After a failure every further call does nothing."""
+    """The measuring of one variant. After a failure every further call does nothing.
 
-    def __init__(self, variant: VariantSpec, writer: RunWriter) -> None:
+    Args:
+        variant: how the model is run.
+        writer: of its run directory.
+        version: of the code, as people read it; "" where there is one.
+        is_first: of its version: its answers are the reference of the others.
+    """
+
+    def __init__(
+        self, variant: VariantSpec, writer: RunWriter, version: str = "", *, is_first: bool = False
+    ) -> None:
         self.variant = variant
         self.writer = writer
+        self.version = version
+        self.is_first = is_first
         self.failure: ChildFailure | None = None
         self._child: Child | RankGroup | None = None
         self._n_shapes = 1
@@ -40,7 +51,7 @@ class VariantRun:
     @property
     def label(self) -> str:
         """What people read."""
-        return self.variant.label
+        return ", ".join(filter(None, (self.version, self.variant.label)))
 
     @property
     def is_alive(self) -> bool:
@@ -50,7 +61,7 @@ class VariantRun:
     def attach(self, context: Context) -> None:
         """Set the context that it is measured in."""
         self._context = context
-        self._work = context.work / self.variant.slug
+        self._work = context.work / self.writer.directory.name
         self._work.mkdir(parents=True, exist_ok=True)
 
     # -- the first child: compile, time, profile ------------------------------------------------

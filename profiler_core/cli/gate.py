@@ -20,6 +20,7 @@ from profiler_core.cli.runs import comparison_of
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.model.run import Measurement
+from profiler_core.session.folder import versions_in
 from profiler_core.session.run import Run
 
 _EXIT = {"pass": 0, "regression": 1, "cannot judge": 3, "not compiled": 4}
@@ -38,7 +39,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "baseline", metavar="BASELINE", help="a run, or the name of a kept baseline"
     )
-    parser.add_argument("candidate", type=Path, metavar="CANDIDATE", help="a run")
+    parser.add_argument(
+        "candidate", type=Path, nargs="?", metavar="CANDIDATE",
+        help="a run; left out where BASELINE is the folder of a capture --against",
+    )  # fmt: skip
     for quantity in QUANTITIES:
         parser.add_argument(
             quantity.option,
@@ -69,7 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     apply_reading_options(arguments)
     given = {q.key: text for q in QUANTITIES if (text := getattr(arguments, q.key)) is not None}
     limits = limits_of(given)
-    pair = comparison_of(_baseline(arguments.baseline), [arguments.candidate]).pairs[0]
+    if arguments.candidate is None:
+        before, after = versions_in(Path(arguments.baseline))
+    else:
+        before, after = _baseline(arguments.baseline), arguments.candidate
+    pair = comparison_of(before, [after]).pairs[0]
     gate = pair.gate(limits, [_repeat(path) for path in arguments.same])
     baseline, candidate = pair.labels
     record = pair.candidate.record

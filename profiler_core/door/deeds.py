@@ -7,6 +7,7 @@ from types import NoneType
 
 from profiler_core import home
 from profiler_core.capture import jobs
+from profiler_core.capture.against import against_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import AGENT, Asker, Refused, check_may_capture
 from profiler_core.door.interpreters import interpreter_for
@@ -39,7 +40,8 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
     command = ["capture", *spec.to_argv(), "--out", str(out), "--progress", "{progress}"]
     swept = spec.sweep.text if spec.sweep is not None else ""
     python = swept if swept.startswith("python=") else spec.python
-    _write_down(asker, "capture", title, device=spec.device, python=python)
+    compared = {"against": spec.against} if spec.against else {}
+    _write_down(asker, "capture", title, device=spec.device, python=python, **compared)
     return jobs.submit(
         module_words("profiler_core", *command),
         title=title,
@@ -80,7 +82,16 @@ def _with_listed_interpreters(spec: CaptureSpec, asker: Asker) -> CaptureSpec:
     if sweep is not None and sweep.parameter == "python":
         paths = tuple(str(interpreter_for(value, asker)) for value in sweep.values)
         sweep = replace(sweep, values=paths)
-    return replace(spec, python=interpreter_for(spec.python, asker), sweep=sweep)
+    against = against_of(spec)
+    if against is not None and against.kind == "python":
+        against = replace(against, value=str(interpreter_for(against.value, asker)))
+    return replace(
+        spec,
+        python=interpreter_for(spec.python, asker),
+        sweep=sweep,
+        # With its kind, so that what was allowed here is what the capture takes.
+        against=against.text if against is not None else None,
+    )
 
 
 def ask_interpreter(asker: Asker | None, python: str | None) -> "Question":

@@ -116,3 +116,29 @@ def _timed(member: Member) -> tuple[int, str]:
     """Candidates in the order in which they were timed, else by name."""
     rounds = member.record.measurement.rounds if member.record.measurement else ()
     return (rounds[0].order if rounds else 1_000, member.path.name)
+
+
+def versions_in(folder: Path) -> tuple[Path, Path]:
+    """The two versions of one variant in the folder of `capture --against`, the other one first.
+
+    Raises:
+        NotARun: there is no such folder, or it has another number of such pairs than one.
+    """
+    by_variant: dict[str, dict[bool, Path]] = {}
+    for path in runs_of(folder):
+        record = open_run(path).record
+        if record.spec.get("version"):
+            versions = by_variant.setdefault(record.variant, {})
+            versions[bool(record.spec.get("is_against"))] = path
+    pairs = [versions for versions in by_variant.values() if len(versions) == 2]
+    if len(pairs) == 1:
+        return pairs[0][True], pairs[0][False]
+    if not pairs:
+        raise NotARun(
+            f"{folder} holds no two versions of a variant.",
+            remedy="Name a candidate too, or pass the folder of a capture --against.",
+        )
+    named = "; ".join(f"gate {pair[True]} {pair[False]}" for pair in pairs)
+    raise NotARun(
+        f"{folder} holds two versions of {len(pairs)} variants.", remedy=f"Judge each: {named}."
+    )

@@ -116,6 +116,12 @@ def test_one_variant_twice_is_named_by_what_differs():
     )  # fmt: skip
 
 
+def test_two_versions_in_turns_are_named_by_version():
+    specs = ({"version": "main", "is_against": True}, {"version": "HEAD", "is_against": False})
+    names = ("mlp main, eager", "mlp HEAD, eager")
+    assert two(spec=specs, name=names) == ("main, eager", "HEAD, eager")
+
+
 def test_two_runs_are_never_called_the_same():
     made = ("2026-11-22T15:39:01Z", "2026-11-22T15:39:40Z")
     assert two(SAME, created_at=made)[0] == "eager, 22 Nov 2026, 15:39:01 UTC"
