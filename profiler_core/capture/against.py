@@ -55,8 +55,12 @@ class Version:
         return re.sub(r"[^A-Za-z0-9_.@+-]+", "-", self.label)
 
 
-def against_of(spec: CaptureSpec) -> Against | None:
+def against_of(spec: CaptureSpec, *, ask_git: bool = True) -> Against | None:
     """What `spec.against` names; None: there is no other version.
+
+    Args:
+        spec: with or without it.
+        ask_git: start git for what is no path; else that is taken for a ref, right or wrong.
 
     Raises:
         BadInput: it is neither a ref nor a path, or the workload is no file of the user's.
@@ -66,7 +70,7 @@ def against_of(spec: CaptureSpec) -> Against | None:
         return None
     kind, colon, value = text.partition(":")
     is_told = colon and kind in get_args(Kind)
-    against = Against(kind, value) if is_told else _recognised(text, spec)  # type: ignore[arg-type]
+    against = Against(kind, value) if is_told else _recognised(text, spec, ask_git)  # type: ignore[arg-type]
     if against.kind == "path":
         against = replace(against, value=str(Path(against.value).expanduser().absolute()))
     if against.kind != "python" and not spec.is_user_code:
@@ -77,9 +81,11 @@ def against_of(spec: CaptureSpec) -> Against | None:
     return against
 
 
-def _recognised(text: str, spec: CaptureSpec) -> Against:
+def _recognised(text: str, spec: CaptureSpec, ask_git: bool) -> Against:
     path = Path(text).expanduser()
-    is_ref = spec.is_user_code and _commit(_file(spec).parent, text) is not None
+    is_ref = not path.exists()
+    if ask_git:
+        is_ref = spec.is_user_code and _commit(_file(spec).parent, text) is not None
     if path.exists() and is_ref:
         raise BadInput(
             f"--against {text} is a git ref, and a path too.",

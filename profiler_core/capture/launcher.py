@@ -25,7 +25,8 @@ from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.own_code import check_function
 from profiler_core.capture.progress import ProgressLine, ProgressLog
 from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
-from profiler_core.capture.run_writer import Heartbeat, RunWriter, write_json
+from profiler_core.capture.run_writer import Heartbeat, write_json
+from profiler_core.capture.runs_of import runs_of
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS, TIMING_CAP_SECONDS, CaptureSpec
 from profiler_core.capture.sweep.points import Point
 from profiler_core.capture.telemetry.host_load import HostLoadWatch
@@ -146,7 +147,7 @@ def _run_versions(
         n = len(sweep_point.values)
         text = f"Point {sweep_point.index + 1} of {n}: {sweep_point.text}"
         progress.say("point", text, None, sweep_point.index + 1, n)
-    runs = _runs(versions, capture_id, directory, point)
+    runs = runs_of(versions, capture_id, directory, point)
     with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
         try:
             progress.say("starting", f"Checks the torch of {spec.python or default_python()}")
@@ -296,40 +297,6 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
             run.writer.measurement["host_load"] = watch.seen()
     for run in runs:
         run.writer.write()
-
-
-def _runs(
-    versions: Sequence[Version], capture_id: str, directory: Path, point: tuple[str, Point] | None
-) -> list[VariantRun]:
-    runs: list[VariantRun] = []
-    for version in versions:
-        spec = version.spec
-        spec_fields = {
-            k: value for k, value in spec.to_dict().items() if k not in ("variants", "sweep")
-        }
-        if version.label:
-            spec_fields.update(version=version.label, is_against=version.is_against)
-        for number, variant in enumerate(spec.variants):
-            slug = "-".join(filter(None, (version.slug, variant.slug)))
-            title = ", ".join(filter(None, (version.label, variant.label)))
-            writer = RunWriter(
-                directory / slug,
-                {
-                    "run_id": f"{capture_id}.{slug}",
-                    "capture_id": capture_id,
-                    "role": "candidate" if runs else "baseline",
-                    "baseline_run_id": runs[0].writer.record["run_id"] if runs else None,
-                    "name": f"{spec.title} {title}",
-                    "workload": spec.workload_name,
-                    "variant": variant.label,
-                    "world_size": spec.n_ranks,
-                    "spec": {**spec_fields, **variant.to_dict(), "training": spec.trains},
-                    "sweep": point[1].record(point[0], len(runs)) if point is not None else None,
-                },
-            )
-            writer.record["environment"].update(version.code)
-            runs.append(VariantRun(variant, writer, version.label, is_first=not number))
-    return runs
 
 
 def new_capture_id(spec: CaptureSpec) -> str:

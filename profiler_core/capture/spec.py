@@ -9,6 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from profiler_core.capture.built_in import (
+    BUILT_IN_WORKLOADS,
+    DISTRIBUTED_WORKLOADS,
+    TRAINING_WORKLOADS,
+)
 from profiler_core.capture.compile_target import TARGETS, parse_targets
 from profiler_core.capture.option import BadOption, Group, declared, option
 from profiler_core.capture.round_plan import (
@@ -60,26 +65,6 @@ __all__ = [
 ]
 
 Shape = tuple[int, ...]
-
-# name -> what it is, shown by doctor and by the page. Any other torchvision model goes by its own
-# name; the child knows how each is built.
-BUILT_IN_WORKLOADS: dict[str, str] = {
-    "customcnn": "three-convolution CNN, batch 1, 224 x 224",
-    "simplecnn": "SimpleCNN training loop, batch 64, 32 x 32",
-    "resnet50": "ResNet-50 of torchvision, batch 8, 224 x 224",
-    "bert": "BERT-base of transformers with random weights, batch 8, length 128",
-    "transformer": "transformer encoder block, batch 8, length 256, width 512",
-    "unet": "U-Net block of the Stable Diffusion kind, batch 2, 64 x 64",
-    "breaky": "two linear layers with graph breaks: data-dependent if, print, counter",
-    "dynshape": "two convolutions under twelve input shapes in turn: recompiles",
-    "ddp": "transformer blocks trained on several ranks with DistributedDataParallel",
-    "fsdp": "transformer blocks trained on several ranks with FSDP2 (fully_shard)",
-    "tp": "transformer blocks trained on several ranks with tensor parallelism",
-}
-
-# These are training loops, asked for or not.
-DISTRIBUTED_WORKLOADS = frozenset({"ddp", "fsdp", "tp"})
-TRAINING_WORKLOADS = DISTRIBUTED_WORKLOADS | {"simplecnn"}
 
 
 def parse_shapes(text: str) -> tuple[Shape, ...]:

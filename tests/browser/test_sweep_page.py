@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 SWEEP = Path(__file__).resolve().parents[1] / "fixtures" / "sweeps" / "simplecnn_cpu"
 KEY = "run/20261121-181537-simplecnn-training-sweep-of-batch-size-4c5f"
-HEADLINE = "default pays at batch size 4 only."
+HEADLINE = "default pays at batch size 4, the only one that could be judged."
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ def test_the_table_has_a_row_for_each_point_the_failed_one_too(capsys):
     lines = said.splitlines()
     assert lines[0].startswith("simplecnn · training · fp32 · ")
     assert lines[0].endswith(" · sweep of batch size")
-    assert lines[2] == "default pays at batch size 4 only."
+    assert lines[2] == "default pays at batch size 4, the only one that could be judged."
     rows = [line.split()[0] for line in lines if line[:1].isdigit()]
     assert rows == ["1", "4", "16", "64", "1000000000000"]
     failed = next(line for line in lines if line.startswith("1000000000000"))

@@ -23,8 +23,8 @@ def test_the_same_variant_of_two_weeks_is_told_by_its_time():
         an_entry("default", created_at="2026-11-21T10:00:00Z"),
     ]
     assert labels_of(entries) == (
-        "14 Nov 2026, 09:30 UTC · default",
-        "21 Nov 2026, 10:00 UTC · default",
+        "default, 14 Nov 2026, 09:30 UTC",
+        "default, 21 Nov 2026, 10:00 UTC",
     )
 
 
@@ -51,8 +51,8 @@ def test_the_folder_of_a_capture_is_an_id_and_tells_nothing():
         for day, capture in ((14, "20261114-a"), (21, "20261121-b"))
     ]  # fmt: skip
     assert labels_of(entries) == (
-        "14 Nov 2026, 09:30 UTC · eager",
-        "21 Nov 2026, 09:30 UTC · eager",
+        "eager, 14 Nov 2026, 09:30 UTC",
+        "eager, 21 Nov 2026, 09:30 UTC",
     )
 
 
