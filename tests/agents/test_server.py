@@ -270,14 +270,15 @@ OPTIONS = {
     "telemetry_seconds": 0.25, "profile_wait": 0, "profile_warmup": 1, "steps": 3, "profile": False,
     "stacks": True, "memory": False, "numerics": False, "warm_compile": False,
     "sweep": "precision=fp32,tf32", "batch_size": 4, "counters": True,
+    "compile_target": "blocks", "against": "git:main",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("left_out", "given"),
     [
-        ({"batch_size", "counters"}, "--shapes=8x3x8x8,4x3x8x8"),
-        ({"shapes", "ranks"}, "--batch-size=4"),
+        ({"batch_size", "counters", "against"}, "--shapes=8x3x8x8,4x3x8x8"),
+        ({"shapes", "ranks", "sweep"}, "--batch-size=4"),
     ],
 )
 def test_an_agent_has_every_option_of_the_command_line(left_out, given, monkeypatch):

@@ -174,7 +174,9 @@ def test_a_word_that_is_swept_has_marks(home):
         }  # fmt: skip
 
     change(home, edit)
-    assert "<em>default</em> pays at precision tf32, the only one that could be judged." in text_of(opened("sweep"))
+    assert "<em>default</em> pays at precision tf32, the only one that could be judged." in text_of(
+        opened("sweep")
+    )
 
 
 def test_sweeps_are_found_again_among_the_runs(home):

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
+from profiler_core.capture.built_in import TRAINING_WORKLOADS
 from profiler_core.capture.option import BadOption, declared
 from profiler_core.capture.own_code import check_own_code
 from profiler_core.capture.spec import (
-    TRAINING_WORKLOADS,
     CaptureSpec,
     Sweep,
     VariantSpec,

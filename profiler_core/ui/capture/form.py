@@ -5,13 +5,13 @@ from typing import Any
 
 import streamlit as st
 
+from profiler_core.capture.built_in import TRAINING_WORKLOADS
 from profiler_core.capture.spec import (
     BASES,
     BUILT_IN_WORKLOADS,
     COMMON_BACKENDS,
     MODES,
     PRECISIONS,
-    TRAINING_WORKLOADS,
 )
 from profiler_core.capture.variant_spec import MODIFIERS
 from profiler_core.door.interpreters import may_name_any
