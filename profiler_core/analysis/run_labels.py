@@ -219,6 +219,7 @@ def run_facts(record: RunRecord) -> list[str]:
         facts.append(str(spec["precision"])[:40])
     if spec.get("batch_size") is not None:
         facts.append(f"batch {str(spec['batch_size'])[:40]}")
+    facts += _per_step(record)
     options = ["channels_last"] if spec.get("channels_last") is True else []
     # Names of uploads may hold a "+" that begins no option: only a capture's variants have them.
     # Options of a backend are said by its name alone.
@@ -231,3 +232,13 @@ def run_facts(record: RunRecord) -> list[str]:
     if environment.get("torch"):
         facts.append(f"torch {str(environment['torch']).split('+')[0][:20]}")
     return [fact for fact in facts if fact]
+
+
+def _per_step(record: RunRecord) -> list[str]:
+    """What one step handles, where that is more than a batch."""
+    measurement = record.measurement
+    if measurement is None:
+        return []
+    n_batches, tokens = measurement.batches_per_step, measurement.tokens_per_step
+    batches = [f"{n_batches} batches per step"] if n_batches > 1 else []
+    return [*batches, f"{tokens} tokens per step"] if tokens is not None else batches

@@ -69,7 +69,7 @@ def _table(sweep: Sweep, series: SweepSeries) -> str:
         series.label,
         "speed-up",
         "95 % interval",
-        "samples/s",
+        f"{sweep.counted}/s",
         f"memory {sweep.baseline}",
         "memory",
         "compile",

@@ -127,3 +127,9 @@ def test_two_runs_are_never_called_the_same():
     assert two(SAME, created_at=made)[0] == "eager, 22 Nov 2026, 15:39:01 UTC"
     assert two(SAME, ("1", "2")) == ("runs/1", "runs/2")
     assert len(set(two(("x/runs", "y/runs")))) == 2
+
+
+def test_the_facts_say_what_one_step_handles():
+    measurement = Measurement(batches_per_step=4, tokens_per_step=64)
+    facts = run_facts(RunRecord(workload="gpt", measurement=measurement))
+    assert facts == ["gpt", "4 batches per step", "64 tokens per step"]

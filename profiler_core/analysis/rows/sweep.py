@@ -18,7 +18,7 @@ class VariantRow:
     step: Cell | None
     ratio: Cell | None
     interval: Cell | None
-    samples: Cell | None  # per second
+    throughput: Cell | None  # samples or tokens per second
     baseline_memory: Cell | None
     memory: Cell | None
     compile_time: Cell | None
@@ -37,7 +37,7 @@ def variant_row(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> Var
     range_cell = _cell(None if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}")
     if variant.verdict == "wrong_numerics":
         range_cell = Cell("wrong results", "worse")
-    rate = other.samples_per_s if other is not None else None
+    rate = sweep.per_second(other) if other is not None else None
     steps: str | None = cost.no_break_even
     if cost.break_even_steps is not None:
         steps = format_count(cost.break_even_steps)
@@ -49,7 +49,7 @@ def variant_row(sweep: Sweep, point: SweepPoint, variant: VariantAtPoint) -> Var
             _TONE.get(variant.verdict, ""),
         ),
         interval=range_cell,
-        samples=_cell(format_count(rate) if rate else None),
+        throughput=_cell(format_count(rate) if rate else None),
         baseline_memory=_bytes(sweep.peak_bytes(base)),
         memory=None if other is None else _bytes(sweep.peak_bytes(other)),
         compile_time=_cell(None if cost.seconds is None else format_duration(cost.seconds * 1e9)),

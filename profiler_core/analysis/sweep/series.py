@@ -42,6 +42,7 @@ class VariantAtPoint:
     out_of_memory: bool
     step_time_ns: float | None
     samples_per_s: float | None
+    tokens_per_s: float | None  # of a decoding step that says how many it makes
     peak_reserved_bytes: int | None
     peak_allocated_bytes: int | None
     compile: CompileCost
@@ -103,6 +104,16 @@ class Sweep:
         return (
             variant.peak_reserved_bytes if self.peak_is_reserved else variant.peak_allocated_bytes
         )
+
+    @property
+    def counted(self) -> str:
+        """What throughput counts here: "tokens", where a variant says them, or "samples"."""
+        variants = (variant for point in self.points for variant in point.variants)
+        return "tokens" if any(v.tokens_per_s is not None for v in variants) else "samples"
+
+    def per_second(self, variant: VariantAtPoint) -> float | None:
+        """The throughput, in what is `counted`."""
+        return variant.tokens_per_s if self.counted == "tokens" else variant.samples_per_s
 
     @property
     def is_alive(self) -> bool:
@@ -188,6 +199,8 @@ def _variant(side: Side, compared: CandidateComparison | None, batch: int | None
     step = side.step_time_ns if side.clock == "unprofiled" else None
     sweep_point = record.sweep
     timed = compared is not None and compared.step_time.clock == "unprofiled"
+    tokens = record.measurement.tokens_per_step if record.measurement else None
+    n_batches = record.measurement.batches_per_step if record.measurement else 1
     return VariantAtPoint(
         series=(sweep_point.series if sweep_point else "") or side.label,
         variant=record.variant or side.label,
@@ -195,7 +208,8 @@ def _variant(side: Side, compared: CandidateComparison | None, batch: int | None
         error=record.error,
         out_of_memory=record.error_kind == "memory",
         step_time_ns=step,
-        samples_per_s=batch * 1e9 / step if batch and step else None,
+        samples_per_s=batch * n_batches * 1e9 / step if batch and step else None,
+        tokens_per_s=tokens * 1e9 / step if tokens and step else None,
         peak_reserved_bytes=side.memory.peak_reserved_bytes,
         peak_allocated_bytes=side.memory.peak_allocated_bytes,
         compile=compared.compile if compared is not None else CompileCost(),
@@ -207,7 +221,7 @@ def _variant(side: Side, compared: CandidateComparison | None, batch: int | None
 
 
 def _batch_size(record: RunRecord, sweep_point: SweepPlace) -> int | None:
-    """Samples per step: what the sweep says, else what was asked for; None: the workload's own."""
+    """Samples of a batch, by the sweep or as asked for; None: the workload's own."""
     swept = batch_of(sweep_point.value, sweep_point.name)
     requested = record.spec.get("batch_size")
     if swept is None and isinstance(requested, int) and not isinstance(requested, bool):

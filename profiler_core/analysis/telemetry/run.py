@@ -256,7 +256,7 @@ class _Reader:
             self.reasons.update(energy_per_step_j=reason, energy_per_sample_j=reason)
             return {}
         step_j = power.power_w * self.phase.length_ns / 1e9 / steps
-        batch = _batch_size(self.record)
+        batch = _samples_per_step(self.record)
         if batch is None:
             self.reasons["energy_per_sample_j"] = "run.json does not say how large a batch is."
         return {
@@ -296,6 +296,13 @@ def _index(record: RunRecord, gpus: GpuSamples) -> int:
 def _batch_size(record: RunRecord) -> int | None:
     batch = record.spec.get("batch_size")
     return batch if isinstance(batch, int) and batch > 0 else None
+
+
+def _samples_per_step(record: RunRecord) -> int | None:
+    """Those of all the batches over which gradients are accumulated."""
+    batch = _batch_size(record)
+    n_batches = record.measurement.batches_per_step if record.measurement else 1
+    return None if batch is None else batch * n_batches
 
 
 def _mean(values: Sequence[float]) -> float | None:

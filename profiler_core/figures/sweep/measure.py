@@ -45,7 +45,13 @@ MEASURES = (
         "Samples per second",
         lambda _, variant: variant.samples_per_s,
         format_count,
-        lambda _: "Batch size over step time.",
+        lambda _: "Batch size, times the batches of one step, over step time.",
+    ),
+    SweepMeasure(
+        "Tokens per second",
+        lambda _, variant: variant.tokens_per_s,
+        format_count,
+        lambda _: "What one step decodes over its whole batch, over step time.",
     ),
     SweepMeasure(
         "Peak memory",

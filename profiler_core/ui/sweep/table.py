@@ -27,7 +27,7 @@ def show_points(group: SweepGroup, sweep: Sweep) -> None:
         "Step, compiled",
         "Speed\u2011up",
         "95 % interval",
-        "Samples/s",
+        f"{sweep.counted.capitalize()}/s",
         f"Memory, {sweep.baseline}",
         "Memory, compiled",
         "Compile time",

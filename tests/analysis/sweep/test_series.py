@@ -48,6 +48,17 @@ def test_each_point_has_the_numbers_of_its_comparison():
     assert first.variants[1].verdict == "slower"
 
 
+def test_a_step_of_several_batches_or_tokens_is_worth_as_many():
+    once, twice = sweep(PAYS_LATER), sweep(PAYS_LATER, batches_per_step=2)
+    assert (once.counted, once.points[0].baseline.tokens_per_s) == ("samples", None)
+    baseline = twice.points[-1].baseline
+    assert baseline.samples_per_s == pytest.approx(2 * once.points[-1].baseline.samples_per_s)
+    decoding = sweep(PAYS_LATER, tokens_per_step=16)
+    baseline = decoding.points[-1].baseline
+    assert decoding.counted == "tokens"
+    assert decoding.per_second(baseline) == pytest.approx(16e9 / baseline.step_time_ns)
+
+
 def test_where_compiling_starts_to_pay():
     made = sweep(PAYS_LATER)
     assert one(made).crossing.kind == "from"
