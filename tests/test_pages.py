@@ -76,6 +76,13 @@ def test_with_nothing_to_show_a_page_says_how_to_begin(empty_home, spec):
         assert "python -m profiler_core capture" in text
 
 
+def test_trends_without_a_capture_of_ones_own_say_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))  # the samples are there
+    app = opened("runs", view="Trends")
+    assert "A trend needs captures of your own" in text_of(app)
+    assert not app.get("plotly_chart")
+
+
 def test_the_overview_compares_what_the_link_names(home):
     text = text_of(opened("overview", **COMPARISON))
     for word in ("customcnn_b1", "NVIDIA H200", "reduce-overhead", "Kernels per step", "GPU busy"):

@@ -190,12 +190,3 @@ def pick_first(page: Page, label: str, words: str) -> None:
         field.press("Escape")  # its list stays open for more; in a single choice this undoes it
     expect(page.get_by_role("option")).to_have_count(0)
     at_rest(page)
-
-
-def test_nothing_recorded_says_what_to_do(page: Page, tmp_path: Path) -> None:
-    with running_server(tmp_path / "home", tmp_path / "log.txt") as server:
-        page.goto(server.link("runs", view="Trends"))
-        expect(page.get_by_text("A trend needs captures of your own")).to_be_visible(
-            timeout=RECORDING_TIMEOUT_MS
-        )
-        ready(page)
