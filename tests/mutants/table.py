@@ -430,4 +430,60 @@ MUTANTS = (
         "return max(row.compute_ns for row in rows) / mean - 1",
         "return max(row.compute_ns for row in rows) / mean", ("ranks/test_job.py",),
     ),
+    # ledger
+    Mutant(
+        "ledger/worth.py", "a kernel of the operator's size goes before one without shapes",
+        "OF_ITS_SIZE = 2", "OF_ITS_SIZE = 0", ("ledger/test_worth.py",),
+    ),
+    Mutant(
+        "ledger/worth.py", "a kernel of both sides is itself",
+        "SAME_KERNEL = 12", "SAME_KERNEL = 4", ("ledger/test_worth.py",),
+    ),
+    Mutant(
+        "ledger/worth.py", "rows are taken where their numbers are",
+        "not {size, *plain.index_sizes} <= sizes", "size not in sizes", ("ledger/test_worth.py",),
+    ),
+    Mutant(
+        "ledger/worth.py", "a convolution is a product where its weight is 1x1",
+        "return POINTWISE if is_pointwise else 0", "return POINTWISE", ("ledger/test_worth.py",),
+    ),
+    Mutant(
+        "ledger/matching.py", "what libraries compute is left over in order",
+        "    reach_libraries(a, b, match)\n", "", ("ledger/test_accuracy.py",),
+    ),
+    Mutant(
+        "ledger/split_reductions.py", "chunks that a library is handed too are none",
+        "if chunks is None or chunks in of_libraries:", "if chunks is None:",
+        ("ledger/test_split_reductions.py",),
+    ),
+    Mutant(
+        "ledger/split_reductions.py", "a first half reduces",
+        "        and item.op.startswith(_REDUCTIONS)\n        and item.shapes[-1:]",
+        "        and item.shapes[-1:]", ("ledger/test_split_reductions.py",),
+    ),
+    Mutant(
+        "ledger/anchors.py", "casts that are fused elsewhere too are left to the order",
+        " and key[:2] not in fused", "", ("ledger/test_anchors.py",),
+    ),
+    Mutant(
+        "ledger/anchors.py", "gradients of one layer may change places without a doubt",
+        "any(max(layer) > min(following) for", "any(True for", ("ledger/test_undecidable.py",),
+    ),
+    Mutant(
+        "ledger/attention_parts.py", "a loss's softmax is no attention",
+        ' and "log_softmax" not in item.inner', "", ("ledger/test_anchors.py",),
+    ),
+    Mutant(
+        "ledger/layers.py", "the last layer is not judged",
+        "if 0 < copy < stretch.copies - 1", "if 0 < copy", ("ledger/test_layers.py",),
+    ),
+    Mutant(
+        "ledger/layers.py", "a layer unlike the others is marked",
+        "inner if content != usual", "inner if False", ("ledger/test_layers.py",),
+    ),
+    Mutant(
+        "ledger/layers.py", "what reaches beyond the layers is not judged",
+        "    if any(unit not in places for unit in own):\n        return None\n", "",
+        ("ledger/test_layers.py",),
+    ),
 )  # fmt: skip

@@ -10,7 +10,6 @@ from profiler_core.analysis.ledger.program import Item, Phase
 # between it and the next, and in a backward one of the same source line outweighs some of others.
 VIEW = 2
 ONLY_THE_LINE = 3
-OTHER_LIBRARY = 3
 MISSHAPEN = 1  # the name has the operator, but no tensor of its size, or of its index's
 NAMED_IN_KERNEL = 4
 NEWLY_NAMED = 2  # and no generated kernel just before has it in its name
@@ -81,7 +80,7 @@ def _worth_of_libraries(a: Item, b: Item) -> int:
         return 0
     weight = (a if a.op == "convolution" else b).shapes[1:2]
     is_pointwise = bool(weight) and set(weight[0][2:]) == {1}
-    return POINTWISE if is_pointwise else OTHER_LIBRARY
+    return POINTWISE if is_pointwise else 0
 
 
 def shape_bonus(a: Item, b: Item) -> int:

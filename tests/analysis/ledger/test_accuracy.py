@@ -121,6 +121,16 @@ def test_every_rule_earns_its_place(rule, pair, least):
     assert max(b - a for a, b in zip(before, after, strict=True)) >= least
 
 
+def test_attention_of_a_replay_needs_what_is_left_over_in_order():
+    """A decode step: products of the cache and of the new token changed places."""
+    folder = unpacked(JUDGE_PAIRS) / "decode"
+    pair = Judged(folder / "eager", folder / "reduce-overhead", logs=False)
+    before = pair.lost()
+    with without("reach_libraries"):
+        after = pair.lost()
+    assert max(b - a for a, b in zip(before, after, strict=True)) >= 0.05
+
+
 def test_a_replay_takes_its_operators_from_a_run_that_launches_the_same_kernels():
     """Without CUDA graphs each kernel of the same program has its operator and shapes."""
     runs = SAMPLES / "resnet50" / "eager", SAMPLES / "resnet50" / "reduce-overhead"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from profiler_core.analysis.ledger import filling, matching, replays, worth
+from profiler_core.analysis.ledger import filling, layout, matching, replays, worth
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from tests.analysis.ledger.judge.log import read_log
 from tests.analysis.ledger.judge.pairs import _logs, groups_of, ledger_side, open_to
@@ -17,8 +17,7 @@ _MATCHING = ("pairs_by_size", "in_doubt", "_doubt_names", "kernels_by_size", "re
              "reach_libraries", "parts_by_name", "_match_leftovers", "_match_optimizers",
              "_match_exchange")  # fmt: skip
 _WEIGHTS = {
-    "POINTWISE": worth.OTHER_LIBRARY,
-    "OTHER_LIBRARY": 0,
+    "POINTWISE": 0,
     "NAMED_IN_KERNEL": 0,
     "NEWLY_NAMED": 0,
     "OF_ITS_SIZE": 0,
@@ -30,6 +29,7 @@ RULES = (
     *_MATCHING,
     *_WEIGHTS,
     "operators_of_replay",
+    "first_halves",
 )
 
 
@@ -41,6 +41,8 @@ def without(rule: str) -> Iterator[None]:
         name, value = rule, lambda *_: []
     elif rule in _WEIGHTS:
         owner, name, value = worth, rule, _WEIGHTS[rule]
+    elif rule == "first_halves":
+        owner, name, value = layout, rule, lambda _: {}
     elif rule == "operators_of_replay":
         owner, name = replays.Recording, "operators_of"
         value = lambda self, kernels: [None] * len(kernels)  # noqa: E731

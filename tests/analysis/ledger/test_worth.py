@@ -1,0 +1,51 @@
+"""What speaks for a match more than something else: the scores on items made by hand."""
+
+from profiler_core.analysis.ledger.match import Match
+from profiler_core.analysis.ledger.matching import _align
+from profiler_core.analysis.ledger.program import Item
+from profiler_core.analysis.ledger.worth import worth
+from tests.analysis.ledger.test_anchors import kernel
+
+
+def operator(op: str, *shapes: tuple[int, ...], index_sizes=()) -> Item:
+    return Item(op, frozenset(), (0,), shapes=shapes, index_sizes=frozenset(index_sizes))
+
+
+def test_a_kernel_of_the_operators_size_is_worth_more_than_one_without_shapes():
+    add = operator("add", (8, 64))
+    sized, unknown, other = (
+        kernel("triton_poi_fused_add_0", (512,)),
+        kernel("triton_poi_fused_add_1"),
+        kernel("triton_poi_fused_add_2", (7,)),
+    )
+    assert worth(add, sized, "forward") > worth(add, unknown, "forward")
+    assert worth(add, unknown, "forward") > worth(add, other, "forward") > 0
+
+
+def test_rows_are_taken_by_a_kernel_that_is_handed_their_numbers():
+    """`zeros` of three scatters are one kernel, named after what is scattered into them."""
+    take = operator("index_select", (20000, 128), (120000,), index_sizes=[120000])
+    fills = kernel("triton_poi_fused_index_put_index_select_7", (20000, 128), (20000, 128))
+    scatters = kernel("triton_poi_fused_index_put_index_select_8", (120000,), (20000, 128))
+    assert worth(take, scatters, "backward") > worth(take, fills, "backward")
+
+
+def test_a_table_that_is_there_is_worth_more_than_one_that_is_not():
+    """The numbers of the rows may be computed in the kernel: positions."""
+    look_up = operator("embedding", (32, 8), (256, 256), index_sizes=[65536])
+    of_mask = kernel("triton_per_fused_softmax_embedding_5", (8, 8, 256, 256), (32, 8))
+    of_words = kernel("triton_per_fused_embedding_mean_0", (8, 256), (4000, 512))
+    assert worth(look_up, of_mask, "forward") > worth(look_up, of_words, "forward")
+
+
+def test_one_kernel_on_both_sides_is_itself_and_no_neighbour_of_its_operators():
+    """Two compiled runs without logs."""
+    names = [f"triton_poi_fused_add_gelu_mul_relu_{n}" for n in range(4)]
+    left, right = [kernel(names[1])], [kernel(names[0]), kernel(names[1]), kernel(names[2])]
+    assert _align(left, right, "forward", Match()) == [(0, 1)]
+
+
+def test_a_product_is_a_convolution_only_where_that_is_pointwise():
+    product = operator("matmul")
+    assert worth(operator("convolution", (8, 64, 7, 7), (64, 64, 1, 1)), product, "forward") > 0
+    assert worth(operator("convolution", (8, 64, 7, 7), (64, 64, 3, 3)), product, "forward") == 0
