@@ -213,7 +213,8 @@ class NotFusedAnswer(Answer, frozen=True):
         str,
         means(
             "`library`, `two_libraries`, `fallback`, `template`, `reduction`, `split_reduction`, "
-            "`between`, `ranges`, `order`, `mutation`, `atomics`, `communication`, `unknown`, …"
+            "`between`, `ranges`, `order`, `mutation`, `atomics`, `communication`, `graph_break`, "
+            "`unknown`, …"
         ),
     ]
     why: Annotated[str, means("in words")]

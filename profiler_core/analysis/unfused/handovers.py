@@ -57,7 +57,9 @@ def between(passed: Sequence[Handover]) -> dict[tuple[int, int], int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Use:
+class Use:
+    """A buffer that a call is handed, and what it does with it."""
+
     buffer: str
     reads: bool
     writes: bool
@@ -69,7 +71,7 @@ def handovers(graph: CompiledGraph) -> tuple[Handover, ...]:
     writer_of: dict[str, int] = {}
     readers: dict[tuple[int, str], dict[int, str]] = {}  # written buffer -> reader, its own name
     for call in graph.calls:
-        uses = tuple(_uses(call, graph, memory))
+        uses = tuple(buffer_uses(call, graph, memory))
         for use in uses:
             buffer = _written_as(use.buffer, writer_of, memory)
             if use.reads and buffer in writer_of:
@@ -77,7 +79,7 @@ def handovers(graph: CompiledGraph) -> tuple[Handover, ...]:
         for use in uses:
             if use.writes:
                 writer_of[memory.name(use.buffer)] = call.index
-    returned = {memory.name(name) for name in _returned(graph.code)}
+    returned = {memory.name(name) for name in returned_names(graph.code)}
     passed: dict[tuple[int, int], list[tuple[str, int, int]]] = {}
     for (writer, buffer), by_reader in readers.items():
         is_kept = buffer in returned or len(by_reader) > 1
@@ -108,23 +110,24 @@ def _written_as(name: str, writer_of: Mapping[str, int], memory: Memory) -> str:
     return buffer
 
 
-def _uses(call: GeneratedCall, graph: CompiledGraph, memory: Memory) -> Iterator[_Use]:
+def buffer_uses(call: GeneratedCall, graph: CompiledGraph, memory: Memory) -> Iterator[Use]:
+    """The buffers of a call, by the names that the code has there."""
     names = [name for name in call.arguments if name not in NO_BUFFER]
     tensors = [name for name in names if _is_tensor(name, graph, memory)]
     definition = graph.kernels.get(call.name)
     pointers = pointer_roles(definition.source) if definition is not None else ()
     if pointers:
         for name, role in zip(names, pointers, strict=False):
-            yield _Use(name, reads=role != "written", writes=role != "read")
+            yield Use(name, reads=role != "written", writes=role != "read")
         return
     result = _out_argument(call)
     for name in tensors:
         if name != result:
             # Without a result it works in place, on what it is handed first.
             in_place = not call.result and not result and name == tensors[0]
-            yield _Use(name, reads=True, writes=in_place)
+            yield Use(name, reads=True, writes=in_place)
     if call.result or result:
-        yield _Use(call.result or result, reads=False, writes=True)
+        yield Use(call.result or result, reads=False, writes=True)
 
 
 def _out_argument(call: GeneratedCall) -> str:
@@ -140,7 +143,8 @@ def _is_tensor(name: str, graph: CompiledGraph, memory: Memory) -> bool:
     return name in graph.buffers or memory.name(name) in graph.buffers or name.startswith("buf")
 
 
-def _returned(code: str) -> set[str]:
+def returned_names(code: str) -> set[str]:
+    """What a generated module returns."""
     lines = _RETURNED.findall(code)
     return set(_NAME.findall(" ".join(lines)))
 

@@ -32,6 +32,13 @@ class Reason:
     change: str  # what to try; "" where nothing is known to help
 
 
+ACROSS_GRAPHS = Reason(
+    "graph_break",
+    "They are in two graphs, and a kernel is in one: a graph break stands between them.",
+    "Remove the break: Compilation names its line and torch's reason.",
+)
+
+
 def reason_in_code(
     graph: CompiledGraph,
     writer: GeneratedCall,

@@ -1,13 +1,14 @@
 """The pairs that pass a large intermediate through memory, by what that costs a step."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_side
+from profiler_core.analysis.unfused.graph_breaks import passed_between_graphs
 from profiler_core.analysis.unfused.handovers import Handover, between, handovers
-from profiler_core.analysis.unfused.reasons import Reason, call_title, reason_in_code
+from profiler_core.analysis.unfused.reasons import ACROSS_GRAPHS, Reason, call_title, reason_in_code
 from profiler_core.analysis.unfused.refusals import reason_in_log, refused
 from profiler_core.model.compilation import CompileLog, FusionDecision
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
@@ -67,8 +68,39 @@ def unfused(
         if key in graphs and n_runs:
             refusals = _refusals(graphs[key], side.log, decisions)
             pairs += _of_graph(graphs[key], n_runs, by_call, refusals, peaks)
+    pairs += _across_graphs(read, graphs, times, peaks)
     merged = [pair for pair in _merged(pairs) if pair.at_stake_ns >= _LEAST_NS]
     return tuple(sorted(merged, key=lambda pair: -pair.at_stake_ns))
+
+
+def _across_graphs(
+    read: ReadSide,
+    graphs: Mapping[int, CompiledGraph],
+    times: Mapping[int, tuple[float, Mapping[int, float]]],
+    peaks: DevicePeaks,
+) -> Iterator[Unfused]:
+    """What a graph leaves for the one that runs next, with a graph break between them."""
+    for (first, second, writer, reader, size), n in passed_between_graphs(read).items():
+        n_runs = n / max(1, read.n_steps)
+        both = graphs[first], graphs[second]
+        writer_ns, reader_ns = times[first][1].get(writer, 0.0), times[second][1].get(reader, 0.0)
+        handover = Handover(writer, reader, (), bytes_read=size, own_bytes=size)
+        sources = {node.name: node.source for node in both[1].post_nodes}
+        nodes = both[1].calls[reader].post_nodes
+        yield Unfused(
+            graph=" → ".join(f"{graph.compile_id} {graph.direction}".strip() for graph in both),
+            writer=both[0].calls[writer].name,
+            reader=both[1].calls[reader].name,
+            n=n_runs,
+            saved_bytes=handover.saved_bytes * n_runs,
+            at_stake_ns=_stake_ns(handover, n_runs, (writer_ns, reader_ns), peaks),
+            writer_ns=writer_ns,
+            reader_ns=reader_ns,
+            fits_in_cache=None if peaks.l2_bytes is None else size <= peaks.l2_bytes,
+            reason=ACROSS_GRAPHS,
+            in_log=False,
+            source=next((sources[n] for n in nodes if sources.get(n)), ""),
+        )
 
 
 def _times(read: ReadSide) -> dict[int, tuple[float, dict[int, float]]]:
