@@ -1,7 +1,6 @@
 """The wheel in an empty environment: `fusionscope open` serves pages and samples from it alone."""
 
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -14,14 +13,10 @@ from playwright.sync_api import Page, expect
 
 from profiler_core.cli.main import VERBS
 from tests.browser.conftest import let_the_browser_in, ready
+from tests.wheel import PARTS, PIP, ROOT, build
 
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).resolve().parents[2]
-PARTS = (
-    *("app.py", "setup.py", "pyproject.toml", "requirements.txt", "README.md"),
-    *("profiler_core", "pages", "docs", "static", "sample_traces", ".streamlit"),
-)
 START_TIMEOUT_S = 120.0  # on a busy two-core machine
 
 
@@ -32,25 +27,12 @@ def installed(tmp_path_factory) -> Path:
     Its dependencies are lent by this environment (a .pth), so that nothing is downloaded.
     """
     folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"  # a build writes beside what it builds
-    source.mkdir()
-    for part in PARTS:
-        if (ROOT / part).is_dir():
-            hidden = shutil.ignore_patterns("__pycache__", "_bundled")
-            shutil.copytree(ROOT / part, source / part, ignore=hidden)
-        else:
-            shutil.copy(ROOT / part, source / part)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    quiet = ["--no-deps", "--no-index"]
-    subprocess.run(
-        [*pip, "wheel", *quiet, "--no-build-isolation", "-w", str(folder), str(source)], check=True
-    )
-    (wheel,) = folder.glob("*.whl")
+    wheel = build(folder)
     environment = folder / "environment"
     venv.create(environment, with_pip=False)
     python = environment / "bin" / "python"
-    subprocess.run([*pip, "--python", str(python), "install", *quiet, str(wheel)], check=True)
-    shutil.rmtree(source)
+    install = ["--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run([*PIP, *install], check=True)
     (packages,) = environment.glob("lib/python*/site-packages")
     lenders = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "lent.pth").write_text("\n".join(lenders))
