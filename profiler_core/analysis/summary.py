@@ -13,6 +13,7 @@ from profiler_core.analysis.idle import idle_time
 from profiler_core.analysis.kernels import CategoryTotal, KernelTotal, by_category, kernels_of
 from profiler_core.analysis.launches import Launches, launches
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
+from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.recording import TORCH, recorded_by
 from profiler_core.analysis.steps import Step, Window, window_of
 from profiler_core.analysis.trace_notes import trace_notes
@@ -60,6 +61,7 @@ class Summary:
     recorded_by: str = TORCH  # or "Nsight Systems"
     n_late_gaps: int = 0  # in which the device waited for a launch
     own_gap_ns: float = 0.0  # from one kernel to the next that waits already
+    critical: CriticalPath | None = None  # of a job of ranks: whose times these are then
 
     @property
     def n_steps(self) -> int:

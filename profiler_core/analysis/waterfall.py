@@ -17,6 +17,7 @@ from typing import Literal
 from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
+from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS, SLOWED
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.summary import Summary
 
@@ -31,8 +32,14 @@ WORK_CLASSES: dict[str, str] = {
     "communication": "communication",
     "copy": "copies and memsets",
 }
+SLOWED_WORK, LATE_WORK = "slowed", "late_work"  # of a job of ranks
 OVERLAP, CLOCKS, IDLE = "overlap", "clocks", "idle"
 OTHER_LABELS: dict[str, str] = {
+    SLOWED_WORK: "slowed by transfers beside it",
+    LATE_WORK: "waiting for a late rank: its work",
+    f"idle_{LATE_RANK}": "waiting for a late rank: its host",
+    f"idle_{OTHER_RANKS}": "waiting for each other",
+    f"idle_{SLOWED}": "slowed by collectives that wait",
     OVERLAP: "hidden by overlap",
     CLOCKS: "difference of the clocks",
     IDLE: "idle",
@@ -146,8 +153,8 @@ def waterfall(
         _scale(summary, total, clock) for summary, total in zip(summaries, totals, strict=True)
     )
     parts = _parts(ledger, scales) if ledger is not None else {}
-    order = [*WORK_CLASSES, OVERLAP, CLOCKS, *(f"idle_{cause}" for cause in CAUSES), IDLE]
-    labels = {**WORK_CLASSES, **OTHER_LABELS}
+    order = list(dict.fromkeys([*WORK_CLASSES, *_ORDER_OF_OTHERS]))
+    labels = {**WORK_CLASSES, **OTHER_LABELS, **_named_late_rank(summaries)}
     rows = tuple(
         WaterfallRow(
             key=key,
@@ -166,6 +173,23 @@ def waterfall(
 
 
 _OWN_PACE = "idle_between_kernels"
+_ORDER_OF_OTHERS = (
+    SLOWED_WORK,
+    OVERLAP,
+    CLOCKS,
+    LATE_WORK,
+    *(f"idle_{cause}" for cause in (LATE_RANK, OTHER_RANKS, SLOWED, *CAUSES)),
+    IDLE,
+)
+
+
+def _named_late_rank(summaries: tuple[Summary, Summary]) -> dict[str, str]:
+    """The labels of waiting with the rank's number, where it is the same on both sides."""
+    late = {s.critical.late.rank for s in summaries if s.critical and s.critical.late}
+    if len(late) != 1:
+        return {}
+    keys = (LATE_WORK, f"idle_{LATE_RANK}")
+    return {key: OTHER_LABELS[key].replace("a late rank", f"rank {max(late)}") for key in keys}
 
 
 def open_bar(row: WaterfallRow) -> tuple[BarPart, ...]:
@@ -201,7 +225,11 @@ def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
         key = class_of(category)
         parts[key] = parts.get(key, 0.0) + scale * sums.time_ns / n
     busy = scale * summary.busy_ns / n
-    parts[OVERLAP] = busy - scale * summary.device_time_ns / n
+    if summary.critical is not None:
+        parts[SLOWED_WORK] = scale * summary.critical.slowed_ns
+        late = summary.critical.late
+        parts[LATE_WORK] = scale * late.total_work_ns if late is not None else 0.0
+    parts[OVERLAP] = busy - sum(parts.values())
     idle = total - busy
     if idle < 0:  # the clock of the device drifted between the two measurements
         parts[CLOCKS] = idle

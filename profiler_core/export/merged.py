@@ -69,7 +69,7 @@ def export_merged(
     notes: list[str] = []
     traces = []
     for label, run in zip(labels, comparison.runs, strict=True):
-        trace = run.trace
+        trace = run.worked_trace
         if trace is None:
             for problem in run.problems("trace"):
                 raise problem.error()

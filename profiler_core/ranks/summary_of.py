@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from profiler_core.analysis.ranks.collectives import CALL_SCHEMA
+from profiler_core.analysis.ranks.kernel_times import KERNEL_TIME_SCHEMA
 from profiler_core.analysis.ranks.rank_summary import RankSummary, summarise_rank
 from profiler_core.errors import FusionscopeError
 from profiler_core.ingest.open import open_trace
@@ -45,5 +46,7 @@ def _unreadable(file: RankFile, problem: str) -> RankSummary:
         n_kernels=0,
         steps=(),
         calls=pl.DataFrame(schema=CALL_SCHEMA),
+        kernels=pl.DataFrame(schema=KERNEL_TIME_SCHEMA),
+        idle=None,
         problem=problem,
     )

@@ -30,6 +30,7 @@ from profiler_core.model.memory_snapshot import MemorySnapshot
 from profiler_core.model.run import RunFiles, RunRecord
 from profiler_core.model.trace import Trace
 from profiler_core.ranks.find import RankFiles, find_ranks, has_ranks
+from profiler_core.ranks.job_cache import cache_path
 from profiler_core.session.cache import SHARED, Cache
 from profiler_core.session.job import job_of_ranks
 from profiler_core.session.reading import InProcess, Reading
@@ -97,10 +98,12 @@ class RunParts:
 
     @property
     def version(self) -> bytes:
-        """A key that changes whenever the record or one of the files changes."""
+        """A key that changes whenever the record or one of the files changes, of any rank."""
         if self._version is None:
             described = msgspec.json.encode(self._files, enc_hook=str)
-            states = repr([_state(path) for path in _paths(self._files)])
+            ranks = self.rank_files
+            job = cache_path(ranks, "job") if ranks is not None else None
+            states = repr([*(_state(path) for path in _paths(self._files)), job])
             self._version = blake2b(described + states.encode(), digest_size=16).digest()
         return self._version
 

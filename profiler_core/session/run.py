@@ -27,6 +27,8 @@ from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.gate.evidence import Evidence, evidence, no_energy
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.memory.report import MemoryReport, memory_report
+from profiler_core.analysis.ranks.job_summary import with_job
+from profiler_core.analysis.ranks.waiting import without_waiting
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
 from profiler_core.errors import NothingToAnalyse
@@ -56,17 +58,29 @@ class Run(RunParts):
     # What is known of it
 
     @property
+    def worked_trace(self) -> Trace | None:
+        """Its trace; of a job of ranks without the time that collectives waited for other ranks."""
+        trace, job = self.trace, self.job
+        if trace is None or job is None or not job.waits:
+            return trace
+        waits = job.waits
+        return self._answer("worked trace", lambda: without_waiting(trace, waits))
+
+    @property
     def summary(self) -> Summary | None:
-        """Its trace in numbers; None without a trace that can be read."""
-        trace = self.trace
+        """Its trace in numbers, of a job of ranks with the job's times; None without a trace."""
+        trace = self.worked_trace
         if trace is None:
             return None
         measurement = self.record.measurement
-        return self._attempt(
-            "trace",
-            "summary",
-            lambda: self._cached("summary", lambda: summarise(trace, measurement)),
-        )
+        job = self.job
+        path = job.critical if job is not None else None
+
+        def make() -> Summary:
+            summary = self._cached("summary", lambda: summarise(trace, measurement))
+            return with_job(summary, path) if path is not None else summary
+
+        return self._attempt("trace", "summary", make)
 
     @property
     def compiled_by_script(self) -> ScriptCompilation | None:
@@ -115,7 +129,7 @@ class Run(RunParts):
         """What analyses of pairs take of it."""
         counters = self.counters
         return Material(
-            self.trace,
+            self.worked_trace,
             code=self.code,
             compile_log=self.compile_log,
             stacks=self.stacks,
@@ -220,7 +234,7 @@ class Run(RunParts):
             NothingToAnalyse: the run has none.
             BadInput: it cannot be read.
         """
-        trace = self.trace
+        trace = self.worked_trace
         if trace is not None:
             return trace
         for problem in self.problems("trace"):

@@ -74,7 +74,7 @@ def test_tensor_parallel_blocks_compute_what_whole_ones_do(tmp_path):
     import torch
     from torch import distributed
 
-    from profiler_core.capture.child import models, parallel
+    from profiler_core.capture.child import models, parallel, training
 
     torch.manual_seed(0)
     model = torch.nn.Sequential(models.ShardableBlock(16, 4))
@@ -87,6 +87,10 @@ def test_tensor_parallel_blocks_compute_what_whole_ones_do(tmp_path):
         sharded = parallel.wrap(model, "tp", torch.device("cpu"))
         assert type(sharded[0].up.weight.data).__name__ == "DTensor"
         assert torch.equal(sharded(x), whole)
+        # Norms stay plain tensors: one group of an optimizer with both fails on a GPU.
+        groups = training._by_kind(list(sharded.parameters()))
+        assert sorted(len(group["params"]) for group in groups) == [4, 12]
+        assert all(len({type(p.data) for p in group["params"]}) == 1 for group in groups)
     finally:
         distributed.destroy_process_group()
 

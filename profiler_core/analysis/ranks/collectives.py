@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import polars as pl
 
+from profiler_core.analysis.intervals import merge
 from profiler_core.analysis.ranks.collective_kinds import DTYPE_BYTES, kind_of
-from profiler_core.model.trace import Trace
+from profiler_core.model.trace import KERNEL, Trace
 
 CALL_SCHEMA: dict[str, pl.DataType] = {
     "step": pl.String(),  # name of the step
@@ -16,6 +18,9 @@ CALL_SCHEMA: dict[str, pl.DataType] = {
     "ts_ns": pl.Int64(),  # on the trace's axis
     "dur_ns": pl.Int64(),
     "bytes": pl.Int64(),  # the larger of in and out; null: not said
+    # Its parts beside which nothing is computed, from its start on.
+    "exposed_from_ns": pl.List(pl.Int64()),
+    "exposed_for_ns": pl.List(pl.Int64()),
 }
 
 
@@ -47,9 +52,33 @@ def collective_calls(trace: Trace, work: pl.DataFrame, step_names: list[str]) ->
         )
         .sort("at", "ts_ns")
     )
+    compute = work.filter(pl.col("cat") == KERNEL, pl.col("category") != "communication")
     return calls.with_columns(
-        pl.int_range(pl.len()).over("step", "kind", "group").alias("number")
+        pl.int_range(pl.len()).over("step", "kind", "group").alias("number"),
+        *_exposed(calls, compute),
     ).select(pl.col(column).cast(dtype) for column, dtype in CALL_SCHEMA.items())
+
+
+def _exposed(calls: pl.DataFrame, compute: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """Where each call has no kernel of `compute` beside it: offsets from its start, and lengths."""
+    end = pl.col("ts_ns") + pl.col("dur_ns")
+    merged = merge(compute.select(start="ts_ns", end=end))
+    begins, ends = merged["start"].to_numpy(), merged["end"].to_numpy()
+    offsets, lengths = [], []
+    for start, duration in calls.select("ts_ns", "dur_ns").iter_rows():
+        stop = start + duration
+        first = int(np.searchsorted(ends, start, side="right"))
+        last = int(np.searchsorted(begins, stop, side="left"))
+        free_from = np.concatenate(([start], ends[first:last]))
+        free_until = np.concatenate((begins[first:last], [stop]))
+        is_free = free_until > free_from
+        offsets.append((free_from - start)[is_free].tolist())
+        lengths.append((free_until - free_from)[is_free].tolist())
+    whole_numbers = pl.List(pl.Int64)
+    return (
+        pl.Series("exposed_from_ns", offsets, whole_numbers),
+        pl.Series("exposed_for_ns", lengths, whole_numbers),
+    )
 
 
 def _with_records(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:

@@ -6,14 +6,16 @@ clock: durations are compared, never start times of different machines.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import polars as pl
 
 from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
+from profiler_core.analysis.ranks.critical import CriticalPath, RankSteps, critical_path
 from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched
 from profiler_core.analysis.ranks.rank_summary import RankSummary, no_gpu
 from profiler_core.analysis.ranks.rank_time import StepTime
+from profiler_core.analysis.ranks.waiting import Wait, waits_of
 from profiler_core.analysis.wording.sentence import ended
 
 # Less waiting than this share of the step is nobody's fault.
@@ -91,6 +93,8 @@ class Job:
     compute_imbalance: float | None  # slowest rank's compute / mean - 1
     skew_ns: float | None  # median over collectives: between the first and the last arrival
     straggler: Straggler | None
+    critical: CriticalPath | None  # None: a single rank, or ranks without a common step
+    waits: tuple[Wait, ...]  # of its lowest rank, whose trace is shown
     notes: tuple[str, ...]
     on_gpu: bool = True
 
@@ -126,6 +130,8 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         compute_imbalance=_compute_imbalance(rows),
         skew_ns=float(spread["wait_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
         straggler=_straggler(rows) if spread.height else None,
+        critical=critical_path(usable, [_steps_of(row) for row in rows], calls, names),
+        waits=waits_of(calls, usable[0].rank) if usable else (),
         notes=tuple(notes),
         on_gpu=_on_gpu(usable),
     )
@@ -136,6 +142,10 @@ def _of_one_device(summaries: Sequence[RankSummary]) -> Sequence[RankSummary]:
     if not any(s.on_gpu and s.problem is None for s in summaries):
         return summaries
     return [s if s.on_gpu or s.problem else replace(s, problem=no_gpu(s.mended)) for s in summaries]
+
+
+def _steps_of(row: RankRow) -> RankSteps:
+    return RankSteps(**{field.name: getattr(row, field.name) for field in fields(RankSteps)})
 
 
 def _file_notes(summaries: Sequence[RankSummary], usable: Sequence[RankSummary]) -> list[str]:

@@ -20,6 +20,8 @@ _SCHEMA: dict[str, pl.DataType] = {
     "group_size": pl.Int64(),
     "bytes": pl.Int64(),
     "dur_ns": pl.Int64(),
+    "exposed_from_ns": pl.List(pl.Int64()),
+    "exposed_for_ns": pl.List(pl.Int64()),
     "fastest_ns": pl.Int64(),
     "wait_ns": pl.Int64(),
     "last_rank": pl.Int64(),

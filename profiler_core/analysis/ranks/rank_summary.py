@@ -7,10 +7,13 @@ from typing import Any
 import polars as pl
 
 from profiler_core.analysis.categories import categorise
+from profiler_core.analysis.gpu_time import gpu_time
+from profiler_core.analysis.idle import IdleTime, idle_time
 from profiler_core.analysis.ranks.collectives import collective_calls
 from profiler_core.analysis.ranks.host_collectives import host_collectives
+from profiler_core.analysis.ranks.kernel_times import kernel_times
 from profiler_core.analysis.ranks.rank_time import StepTime, step_times
-from profiler_core.analysis.steps import window_of
+from profiler_core.analysis.steps import Window, window_of
 from profiler_core.model.trace import KERNEL, Trace
 
 
@@ -29,6 +32,8 @@ class RankSummary:
     n_kernels: int
     steps: tuple[StepTime, ...]
     calls: pl.DataFrame
+    kernels: pl.DataFrame  # of `kernel_times`
+    idle: IdleTime | None  # over all its steps; None: no launch is in the trace
     problem: str | None = None  # why there is nothing but the name
     mended: tuple[str, ...] = ()  # what was wrong with a file that could be read
     on_gpu: bool = True  # False: operators and the collectives of gloo's threads, on a CPU
@@ -49,6 +54,7 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
     on_host = host_collectives(trace, window, work.schema)
     work = pl.concat([work, on_host])
     steps = step_times(work, window)
+    names = [step.name for step in steps]
     # The operator that starts a collective is over long before the collective.
     joining = work if trace.has_device_events else on_host
     return RankSummary(
@@ -62,11 +68,20 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
         n_skipped=trace.tally.n_skipped,
         n_kernels=work.filter(pl.col("cat") == KERNEL, pl.col("step").is_not_null()).height,
         steps=steps,
-        calls=collective_calls(trace, joining, [step.name for step in steps]),
+        calls=collective_calls(trace, joining, names),
+        kernels=kernel_times(work, names),
+        idle=_idle(trace, work, window),
         problem=None if trace.has_device_events or on_host.height else no_gpu(trace.tally.repairs),
         mended=tuple(trace.tally.repairs),
         on_gpu=trace.has_device_events,
     )
+
+
+def _idle(trace: Trace, work: pl.DataFrame, window: Window) -> IdleTime | None:
+    events = work.filter(pl.col("step").is_not_null())
+    if not trace.has_device_events or not trace.runtime.height or not events.height:
+        return None
+    return idle_time(trace, events, window, gpu_time(events, window)[0].device)
 
 
 def no_gpu(repairs: Collection[str]) -> str:

@@ -120,7 +120,7 @@ class TrainingStep(Step):
 
         optimizer = self._loop.optimizer
         if optimizer is None:
-            optimizer = torch.optim.SGD(self._parameters, lr=1e-3, momentum=0.9)
+            optimizer = torch.optim.SGD(_by_kind(self._parameters), lr=1e-3, momentum=0.9)
         elif not hasattr(optimizer, "step"):
             optimizer = optimizer(self._parameters)
         scheduler = self._loop.scheduler
@@ -260,3 +260,11 @@ def _scaler(variant: Variant, device: Any) -> Any:
     if hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler"):  # 2.3 on
         return torch.amp.GradScaler("cuda")
     return torch.cuda.amp.GradScaler()
+
+
+def _by_kind(parameters: List[Any]) -> List[Dict[str, Any]]:
+    """Parameter groups of one class of tensor each: foreach operators refuse to mix DTensor in."""
+    kinds: Dict[type, List[Any]] = {}
+    for parameter in parameters:
+        kinds.setdefault(type(parameter.data), []).append(parameter)
+    return [{"params": of_kind} for of_kind in kinds.values()]

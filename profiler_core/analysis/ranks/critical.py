@@ -1,0 +1,237 @@
+"""The step of a job, divided along the rank that the others wait for.
+
+On that rank nothing waits, so its step is the critical path: its work, what collectives need once
+it has come, its idle time. Where it needs more than the other ranks do, it is late, and the more is
+told apart. Kernels that a collective beside them slows count as what they cost alone; what they
+took longer is a part of its own. All ns per step, on the profiler's clock.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+import polars as pl
+
+from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.intervals import merge
+from profiler_core.analysis.ranks.kernel_times import COMMUNICATION, cost_alone
+from profiler_core.analysis.ranks.rank_summary import RankSummary
+
+# A rank for which less of a step is waited is not late: ranks never arrive at the same instant.
+LATE_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class RankSteps:
+    """What the critical path takes of one rank, means over the steps that all ranks have."""
+
+    rank: int
+    step_ns: float
+    exposed_communication_ns: float
+    exposed_copy_ns: float
+    idle_ns: float
+    waited_ns: float
+    made_wait_ns: float  # of all other ranks together
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """What the late rank needs more than the median of the others, ns per step."""
+
+    rank: int
+    work_ns: Mapping[str, float]  # by category
+    idle_ns: Mapping[str, float]  # by cause
+
+    @property
+    def total_work_ns(self) -> float:
+        """More work of all categories."""
+        return sum(self.work_ns.values())
+
+    @property
+    def total_ns(self) -> float:
+        """All that the others wait for it."""
+        return self.total_work_ns + sum(self.idle_ns.values())
+
+
+@dataclass(frozen=True)
+class CriticalPath:
+    """work, slowed, overlap, idle, waited and late sum to `step_ns`.
+
+    step_ns is the mean over the steps of the slowest rank; `work_ns` and `idle_ns` are without what
+    `late` holds.
+    """
+
+    rank: int
+    n_ranks: int
+    step_ns: float
+    work_ns: Mapping[str, float]  # by category; communication: transfers alone
+    slowed_ns: float  # what kernels took longer beside transfers
+    slowed_by_waiting_ns: float  # … beside collectives that waited
+    overlap_ns: float  # below 0: what streams ran at the same time
+    idle_ns: Mapping[str, float]  # by cause
+    waited_ns: Mapping[int, float]  # beside which nothing is computed, by the rank that came last
+    exposed_transfer_ns: float
+    exposed_copy_ns: float
+    late: Lateness | None
+    n_late_gaps: float  # per step, as `Summary.n_late_gaps`
+    own_gap_ns: float
+
+
+def critical_path(
+    ranks: Sequence[RankSummary],
+    steps: Sequence[RankSteps],
+    calls: pl.DataFrame,
+    names: Sequence[str],
+) -> CriticalPath | None:
+    """Divide the job's step; None for a single rank, without GPUs, and where ranks share no step.
+
+    Args:
+        ranks: that could be read.
+        steps: of the same ranks.
+        calls: of `matched`, of these ranks and steps.
+        names: of the steps that all ranks have.
+    """
+    if len(ranks) < 2 or not names or not all(rank.on_gpu for rank in ranks):
+        return None
+    by_rank = {summary.rank: summary for summary in ranks}
+    others = len(ranks) - 1
+    chosen = max(steps, key=lambda row: (row.made_wait_ns / others - row.waited_ns, -row.rank))
+    own = by_rank[chosen.rank]
+    n = len(names)
+
+    work_ns, slowed_ns, late_work = _work(ranks, chosen.rank, names)
+    is_late = chosen.made_wait_ns / others - chosen.waited_ns >= LATE_SHARE * chosen.step_ns
+    idle_ns = _idle_by_cause(own, chosen.idle_ns)
+    late_idle = dict.fromkeys(idle_ns, 0.0)
+    if is_late:
+        peers_idle_ns = median(row.idle_ns for row in steps if row.rank != chosen.rank)
+        share = max(0.0, 1 - peers_idle_ns / chosen.idle_ns) if chosen.idle_ns else 0.0
+        late_idle = {cause: ns * share for cause, ns in idle_ns.items()}
+        work_ns = {name: ns - late_work.get(name, 0.0) for name, ns in work_ns.items()}
+    own_calls = calls.filter(pl.col("rank") == chosen.rank)
+    waited_ns = {rank: ns / n for rank, ns in _exposed_waiting(own_calls).items()}
+    transfer_ns = work_ns[COMMUNICATION] = _transfer_ns(own_calls) / n
+    # What a collective hides of its transfer, and of its waiting, has slowed the kernels beside it.
+    exposed_transfer_ns = chosen.exposed_communication_ns - sum(waited_ns.values())
+    hidden_transfer_ns = max(0.0, transfer_ns - exposed_transfer_ns)
+    hidden_waiting_ns = max(0.0, chosen.waited_ns - sum(waited_ns.values()))
+    hidden_ns = hidden_transfer_ns + hidden_waiting_ns
+    by_waiting_ns = slowed_ns * hidden_waiting_ns / hidden_ns if hidden_ns else 0.0
+    late = Lateness(chosen.rank, late_work, _nonzero(late_idle)) if is_late else None
+    idle_ns = {cause: ns - late_idle[cause] for cause, ns in idle_ns.items()}
+    parts = sum(work_ns.values()) + (sum(late_work.values()) if is_late else 0.0)
+    overlap_ns = chosen.step_ns - parts - slowed_ns - chosen.idle_ns - sum(waited_ns.values())
+    # The job's step ends with its slowest rank.
+    slowest_ns = float(np.mean([max(_step_ns(rank, name) for rank in ranks) for name in names]))
+    idle_ns["tail"] = idle_ns.get("tail", 0.0) + slowest_ns - chosen.step_ns
+    return CriticalPath(
+        rank=chosen.rank,
+        n_ranks=len(ranks),
+        step_ns=slowest_ns,
+        work_ns=_in_order(work_ns),
+        slowed_ns=slowed_ns - by_waiting_ns,
+        slowed_by_waiting_ns=by_waiting_ns,
+        overlap_ns=overlap_ns,
+        idle_ns=_nonzero(idle_ns),
+        waited_ns=waited_ns,
+        exposed_transfer_ns=exposed_transfer_ns,
+        exposed_copy_ns=chosen.exposed_copy_ns,
+        late=late,
+        n_late_gaps=own.idle.n_late / max(1, len(own.steps)) if own.idle else 0.0,
+        own_gap_ns=own.idle.own_gap_ns if own.idle else 0.0,
+    )
+
+
+def _work(
+    ranks: Sequence[RankSummary], rank: int, names: Sequence[str]
+) -> tuple[dict[str, float], float, dict[str, float]]:
+    """By category: what the rank's events cost alone, and what of it the other ranks do not have.
+
+    Between the two: what its events took longer than that, in all.
+    """
+    n = len(names)
+    kernels = [summary.kernels.filter(pl.col("step").is_in(list(names))) for summary in ranks]
+    calls = cost_alone(kernels)
+    alone = [
+        _sums(times.join(calls, on="key"), pl.col("n") * pl.col("call_ns")) for times in kernels
+    ]
+    position = next(i for i, summary in enumerate(ranks) if summary.rank == rank)
+    measured = _sums(kernels[position], pl.col("dur_ns"))
+    own = alone.pop(position)
+    total, alone_total = sum(measured.values()), sum(own.values())
+    if alone_total > total:  # it ran faster than the others' kernels alone: nothing is slowed
+        own, alone_total = measured, total
+    late = {
+        category: more / n
+        for category, ns in own.items()
+        if (more := ns - median(peer.get(category, 0.0) for peer in alone)) > 0
+    }
+    work = {category: ns / n for category, ns in own.items()}
+    return work, (total - alone_total) / n, late
+
+
+def _sums(times: pl.DataFrame, ns: pl.Expr) -> dict[str, float]:
+    by_category = times.group_by("category").agg(ns.sum().cast(pl.Float64).alias("ns"))
+    return dict(by_category.with_columns(pl.col("category").cast(pl.String)).iter_rows())
+
+
+def _idle_by_cause(rank: RankSummary, idle_ns: float) -> dict[str, float]:
+    """The rank's idle time per step, in the proportions of its causes."""
+    causes = rank.idle.by_cause_ns if rank.idle else {}
+    total = sum(causes.values())
+    if not total:
+        return {"other": idle_ns}
+    return {cause: idle_ns * ns / total for cause, ns in causes.items()}
+
+
+def _transfer_ns(calls: pl.DataFrame) -> float:
+    waiting = pl.when("is_shared").then("wait_ns").otherwise(0)
+    return float(calls.select((pl.col("dur_ns") - waiting).sum()).item())
+
+
+def _exposed_waiting(calls: pl.DataFrame) -> dict[int, float]:
+    """Instants in which a rank waits and neither computes nor transfers, by the rank waited for.
+
+    Args:
+        calls: of one rank.
+    """
+    segments = (
+        calls.explode("exposed_from_ns", "exposed_for_ns")
+        .drop_nulls("exposed_from_ns")
+        .with_columns(
+            wait_until=pl.col("ts_ns") + pl.when("is_shared").then("wait_ns").otherwise(0),
+            start=pl.col("ts_ns") + pl.col("exposed_from_ns"),
+        )
+        .with_columns(end=pl.col("start") + pl.col("exposed_for_ns"))
+    )
+    bound = pl.col("wait_until").clip(pl.col("start"), pl.col("end"))
+    taken = merge(segments.select(start=bound, end="end"))
+    waiting = segments.select("last_rank", start="start", end=bound).filter(
+        pl.col("end") > pl.col("start")
+    )
+    exposed: dict[int, float] = {}
+    # Longest first: where it waits for two ranks at once, it is the one for which it waits longer.
+    totals = waiting.group_by("last_rank").agg((pl.col("end") - pl.col("start")).sum().alias("ns"))
+    for rank in totals.sort("ns", "last_rank", descending=[True, False])["last_rank"]:
+        before = _length(taken)
+        own = waiting.filter(pl.col("last_rank") == rank).select("start", "end")
+        taken = merge(pl.concat([taken, own]))
+        exposed[int(rank)] = float(_length(taken) - before)
+    return {rank: ns for rank, ns in exposed.items() if ns}
+
+
+def _length(merged: pl.DataFrame) -> int:
+    return int((merged["end"] - merged["start"]).sum())
+
+
+def _step_ns(rank: RankSummary, name: str) -> int:
+    return next(step.dur_ns for step in rank.steps if step.name == name)
+
+
+def _nonzero(parts: Mapping[str, float]) -> dict[str, float]:
+    return {name: ns for name, ns in parts.items() if ns}
+
+
+def _in_order(work_ns: Mapping[str, float]) -> dict[str, float]:
+    return {category: work_ns[category] for category in CATEGORIES if work_ns.get(category)}

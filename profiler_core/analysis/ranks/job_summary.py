@@ -1,0 +1,73 @@
+"""The summary of a job: times of its critical path, kernels of the rank whose trace is shown."""
+
+from dataclasses import replace
+
+from profiler_core.analysis.gpu_time import GpuTime
+from profiler_core.analysis.kernels import CategoryTotal
+from profiler_core.analysis.ranks.critical import CriticalPath
+from profiler_core.analysis.summary import Summary
+
+# Causes of idle time that a single rank does not show, beside those of `idle.CAUSES`.
+LATE_RANK, OTHER_RANKS, SLOWED = "late_rank", "other_ranks", "slowed_by_waiting"
+
+
+def with_job(summary: Summary, path: CriticalPath) -> Summary:
+    """The summary of one rank with the job's times in place of its own.
+
+    Waiting is idle time there, never busy time and never communication; what a collective that
+    waits costs the kernels beside it is idle time too, since it would not be without the waiting.
+
+    Args:
+        summary: of the rank whose kernels are shown.
+        path: of its job.
+    """
+    n = summary.n_steps
+    work_ns = {category: round(ns * n) for category, ns in path.work_ns.items()}
+    late_ns = path.late.total_work_ns if path.late else 0.0
+    busy = sum(path.work_ns.values()) + late_ns + path.slowed_ns + path.overlap_ns
+    busy_ns = round(busy * n)
+    window_ns = round(path.step_ns * n)
+    causes = {
+        **path.idle_ns,
+        LATE_RANK: sum(path.late.idle_ns.values()) if path.late else 0.0,
+        OTHER_RANKS: sum(path.waited_ns.values()),
+        SLOWED: path.slowed_by_waiting_ns,
+    }
+    n_of = {category: total.n for category, total in summary.by_category.items()}
+    exposed = (round(path.exposed_transfer_ns * n), round(path.exposed_copy_ns * n))
+    compute_ns = busy_ns - sum(exposed)
+    time = GpuTime(
+        summary.devices[0].device if summary.devices else 0,
+        busy_ns,
+        window_ns - busy_ns,
+        compute_ns,
+        *exposed,
+    )
+    return replace(
+        summary,
+        window_ns=window_ns,
+        busy_ns=busy_ns,
+        idle_ns=time.idle_ns,
+        compute_ns=compute_ns,
+        exposed_communication_ns=exposed[0],
+        exposed_copy_ns=exposed[1],
+        device_time_ns=sum(work_ns.values()),
+        kernel_time_ns=sum(ns for name, ns in work_ns.items() if name not in ("memcpy", "memset")),
+        by_category={
+            category: CategoryTotal(n_of.get(category, 0), ns) for category, ns in work_ns.items()
+        },
+        idle_by_cause_ns={cause: round(ns * n) for cause, ns in causes.items() if ns},
+        devices=(time,),
+        notes=(*summary.notes, note(path)),
+        n_late_gaps=round(path.n_late_gaps * n),
+        own_gap_ns=path.own_gap_ns,
+        critical=path,
+    )
+
+
+def note(path: CriticalPath) -> str:
+    """Whose times these are."""
+    return (
+        f"Times are those of the job of {path.n_ranks} ranks, along rank {path.rank}, for which "
+        "the others wait most; kernels, memory and logs are those of the rank that was opened."
+    )

@@ -1,0 +1,135 @@
+"""A job of ranks computed from the JSON of its traces, in plain Python: shares no code with ours.
+
+Every function takes {rank: {"traceEvents": […]}} and answers in µs, the unit of the files.
+"""
+
+import bisect
+import itertools
+import statistics
+
+
+def complete(trace, *categories):
+    """The complete events of some categories, by their start."""
+    events = [e for e in trace["traceEvents"] if e.get("ph") == "X" and e.get("cat") in categories]
+    return sorted(events, key=lambda event: event["ts"])
+
+
+def steps(trace):
+    """(start, end) of the profiled steps."""
+    ranges = [
+        (e["ts"], e["ts"] + e["dur"])
+        for e in complete(trace, "user_annotation")
+        if e["name"].startswith("ProfilerStep#")
+    ]
+    return sorted(set(ranges))
+
+
+def is_collective(event):
+    return event["name"].startswith("nccl")
+
+
+def with_launches(trace):
+    """The device's events, each with the time at which the host launched it, or None."""
+    launches = {
+        e["args"]["correlation"]: e["ts"]
+        for e in complete(trace, "cuda_runtime", "cuda_driver")
+        if e.get("args", {}).get("correlation")
+    }
+    device = complete(trace, "kernel", "gpu_memcpy", "gpu_memset")
+    return [(event, launches.get(event["args"].get("correlation"))) for event in device]
+
+
+def launched_in_steps(trace):
+    """The device's events with the number of the step in which the host launched them."""
+    ranges = steps(trace)
+    events = []
+    for event, at in with_launches(trace):
+        number = bisect.bisect_right([start for start, _ in ranges], at) - 1 if at else -1
+        if number >= 0 and at <= ranges[-1][1]:
+            events.append((number, event))
+    return events
+
+
+def cuts(trace):
+    """Where the steps begin and end: each with the last event that it launched, or its host."""
+    ranges = steps(trace)
+    launched = launched_in_steps(trace)
+    early = [
+        e["ts"] + e["dur"] for e, at in with_launches(trace) if at is None or at < ranges[0][0]
+    ]
+    at = [max([ranges[0][0], *early])]
+    for number, (_, end) in enumerate(ranges):
+        ends = [e["ts"] + e["dur"] for step, e in launched if step == number]
+        at.append(max([end, at[-1], *ends]))
+    return at
+
+
+def step_time(traces):
+    """The mean over the steps of the slowest rank."""
+    at = [cuts(trace) for trace in traces.values()]
+    durations = [[end - start for start, end in itertools.pairwise(c)] for c in at]
+    return statistics.mean(max(of_ranks) for of_ranks in zip(*durations, strict=True))
+
+
+def waits(traces):
+    """{rank: [(start, end of the waiting, rank that came last)]}; n-th of its kind with n-th."""
+    calls = {}
+    for rank, trace in traces.items():
+        counts = {}
+        for step, event in launched_in_steps(trace):
+            if is_collective(event):
+                key = (step, event["name"].split("_Sum")[0].split("_RING")[0])
+                counts[key] = counts.get(key, 0) + 1
+                calls.setdefault((*key, counts[key]), {})[rank] = event
+    waiting = {rank: [] for rank in traces}
+    for of_ranks in calls.values():
+        last = min(of_ranks, key=lambda rank: of_ranks[rank]["dur"])
+        for rank, event in of_ranks.items():
+            until = event["ts"] + event["dur"] - of_ranks[last]["dur"]
+            waiting[rank].append((event["ts"], until, last))
+    return waiting
+
+
+def transfer(traces, rank):
+    """Per step: what the collectives of a rank last once the last rank has come."""
+    kernels = sum(e["dur"] for _, e in launched_in_steps(traces[rank]) if is_collective(e))
+    waited = sum(until - start for start, until, _ in waits(traces)[rank])
+    return (kernels - waited) / len(steps(traces[rank]))
+
+
+def exposed_waiting(traces, rank):
+    """Per step: instants in which the rank waits and runs no other kernel, on a grid of 0.5 µs."""
+    grid = 0.5
+    compute = [
+        (e["ts"], e["ts"] + e["dur"])
+        for e in complete(traces[rank], "kernel")
+        if not is_collective(e)
+    ]
+    spans = {(s, u) for s, u, _ in waits(traces)[rank] if u > s}
+    transfers = [
+        (until, e["ts"] + e["dur"])
+        for _, e in launched_in_steps(traces[rank]) if is_collective(e)
+        for start, until, _ in waits(traces)[rank] if start == e["ts"]
+    ]  # fmt: skip
+    busy = _cells(compute, grid) | _cells(transfers, grid)
+    return len(_cells(spans, grid) - busy) * grid / len(steps(traces[rank]))
+
+
+def _cells(spans, grid):
+    return {cell for s, e in spans for cell in range(round(s / grid), round(e / grid))}
+
+
+def idle(trace):
+    """Per step: instants inside the steps in which the device runs nothing at all."""
+    free = 0.0
+    for start, end in itertools.pairwise(cuts(trace)):
+        at = start
+        for event in complete(trace, "kernel", "gpu_memcpy", "gpu_memset"):
+            begin, stop = (
+                min(max(t, start), end) for t in (event["ts"], event["ts"] + event["dur"])
+            )
+            if stop > at:
+                free += max(0.0, begin - at)
+                at = stop
+        free += end - at
+    return free / len(steps(trace))
