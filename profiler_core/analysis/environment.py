@@ -1,5 +1,6 @@
 """What differs between two runs beside what was meant to differ."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,12 @@ _VARIABLES_OF_THE_CAPTURE = (
     "torch_logs",
     "TORCHINDUCTOR_CACHE_DIR",
     "TRITON_CACHE_DIR",
+)
+# Where processes meet and what they are called: another one in each start of the same job.
+_VARIABLES_OF_THE_START = re.compile(
+    r"(TORCHELASTIC_(ERROR_FILE|RUN_ID|RESTART_COUNT|USE_AGENT_STORE|MAX_RESTARTS)|MASTER_PORT"
+    r"|MASTER_ADDR|SLURM_(JOB|STEP|TASK|PROC|SUBMIT|LAUNCH|GTIDS|NODEID).*|OMPI_.*|PMI\w*"
+    r"|.*_(PID|PPID|SOCKET|TMPDIR)|TMPDIR|TEMP|TMP)$"
 )
 _READINGS = ("_clock_mhz", "temperature_c", "power_w", "_used_bytes", "_free_bytes", "_at")
 
@@ -101,5 +108,9 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
     for key, value in tree.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{prefix}{key}.")
-        elif key not in _VARIABLES_OF_THE_CAPTURE and not key.endswith(_READINGS):
+        elif not (
+            key in _VARIABLES_OF_THE_CAPTURE
+            or _VARIABLES_OF_THE_START.match(key) is not None
+            or key.endswith(_READINGS)
+        ):
             yield f"{prefix}{key}", value

@@ -1,9 +1,10 @@
 """The ranks of one job, or of several side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from profiler_core.analysis.ranks.comparison import overlap_share
+from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job import CollectiveRow, Straggler
 from profiler_core.analysis.ranks.matching import Arrival
 from profiler_core.analysis.ranks.rank_time import StepTime
@@ -38,6 +39,31 @@ class RankAnswer(RankTimes, frozen=True):
     steps: Annotated[tuple[StepTime, ...], means("{keys}")]
 
 
+class LatenessAnswer(Answer, frozen=True):
+    """What the late rank needs more than the median of the others, ns per step."""
+
+    rank: int
+    total_ns: Annotated[float, means("what the others wait for it")]
+    work_ns: Annotated[Mapping[str, float], means("by category")]
+    idle_ns: Annotated[Mapping[str, float], means("by cause")]
+
+
+class CriticalPathAnswer(Answer, frozen=True):
+    """The job's step along the rank that the others wait for, ns per step, profiled."""
+
+    rank: int
+    step_ns: Annotated[float, means("of the slowest rank; the parts below sum to it")]
+    work_ns: Annotated[
+        Mapping[str, float], means("by category, as it costs alone; communication: transfers")
+    ]
+    slowed_ns: Annotated[float, means("what kernels took longer beside transfers")]
+    slowed_by_waiting_ns: Annotated[float, means("… beside collectives that waited")]
+    overlap_ns: Annotated[float, means("below 0: what streams ran at the same time")]
+    idle_ns: Annotated[Mapping[str, float], means("by cause")]
+    waited_ns: Annotated[Mapping[str, float], means("exposed, by the rank that came last")]
+    late: LatenessAnswer | None
+
+
 class JobAnswer(Answer, frozen=True):
     """One job."""
 
@@ -63,6 +89,10 @@ class JobAnswer(Answer, frozen=True):
     skew_ns: Annotated[float | None, _OF_ALL]
     overlap_share: Annotated[float | None, _OF_ALL]
     straggler: Annotated[Straggler | None, means("{keys}; null where no rank stands out")]
+    critical_path: Annotated[
+        CriticalPathAnswer | None,
+        means("{keys}; null for one rank, and where the ranks have no step in common"),
+    ]
     on_gpu: Annotated[bool, means("false: operators, and the collectives of gloo's threads")]
     notes: Annotated[
         tuple[str, ...], means("what was guessed, left out or could not be told, sentences")
@@ -105,4 +135,13 @@ def _job(placed: PlacedJob) -> JobAnswer:
         headline=plain(headline(job)),
         overlap_share=overlap_share(job),
         ranks=tuple(map(RankAnswer.of, job.ranks)),
+        critical_path=_critical(job.critical),
     )
+
+
+def _critical(path: CriticalPath | None) -> CriticalPathAnswer | None:
+    if path is None:
+        return None
+    late = LatenessAnswer.of(path.late, total_ns=path.late.total_ns) if path.late else None
+    waited_ns = {str(rank): ns for rank, ns in path.waited_ns.items()}
+    return CriticalPathAnswer.of(path, late=late, waited_ns=waited_ns)

@@ -1,10 +1,83 @@
-"""Communication that nothing hides: time in which a rank waits for others."""
+"""Time that a job loses to its ranks: a late one, uneven ones, exchange that nothing hides."""
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
+from profiler_core.analysis.ranks.critical import CriticalPath
+from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS
+from profiler_core.analysis.waterfall import LATE_WORK
+from profiler_core.analysis.wording.ranks import lateness
 from profiler_core.units import format_duration
+
+_HIDE = "Hide the exchange: larger buckets, explicit prefetch, no_sync while gradients accumulate."
 
 
 def late_rank(facts: Facts) -> Finding | None:
+    """Which rank the others wait for, where all ranks are there; else what may be waiting."""
+    path = facts.summary.critical
+    return _of_one_rank(facts) if path is None else _of_job(facts, path)
+
+
+def _of_job(facts: Facts, path: CriticalPath) -> Finding | None:
+    if path.late is None:
+        return _in_turn(facts, path)
+    work_ns = facts.shares.get(LATE_WORK, 0.0)
+    idle_ns = facts.shares.get(f"idle_{LATE_RANK}", 0.0)
+    lost_ns = work_ns + idle_ns
+    if lost_ns < LEAST_SHARE * facts.step_ns:
+        return None
+    host = (
+        f"See on Ranks what rank {path.late.rank} does in its steps, and what slows its host: a "
+        "data loader, logging, checkpoints, other processes on its cores, recompilations."
+    )
+    work = f"Give rank {path.late.rank} as much as the others: batches, sequence lengths, shards."
+    return Finding(
+        key="late_rank",
+        title=f"The other ranks wait for rank {path.late.rank}.",
+        evidence=f"{format_duration(lost_ns)} per step ({facts.share_text(lost_ns)}) is what rank "
+        f"{path.late.rank} needs more than the others: {lateness(path.late, work_ns, idle_ns)}.",
+        advice=work if work_ns >= idle_ns else host,
+        page="ranks",
+        at_stake_ns=lost_ns,
+    )
+
+
+def _in_turn(facts: Facts, path: CriticalPath) -> Finding | None:
+    waited_ns = facts.shares.get(f"idle_{OTHER_RANKS}", 0.0)
+    if waited_ns < LEAST_SHARE * facts.step_ns:
+        return None
+    return Finding(
+        key="late_rank",
+        title="The ranks wait for each other in turn.",
+        evidence=f"{format_duration(waited_ns)} per step ({facts.share_text(waited_ns)}) pass in "
+        f"collectives on rank {path.rank} before the last rank has come, and nothing is computed "
+        "beside them.",
+        advice="No rank is late in every step: look at what varies between steps, such as lengths "
+        "of sequences, a data loader or other load on the hosts.",
+        page="ranks",
+        at_stake_ns=waited_ns,
+    )
+
+
+def exposed_transfer(facts: Facts) -> Finding | None:
+    """Transfers that take time of the step although all ranks have come."""
+    path = facts.summary.critical
+    if path is None:
+        return None
+    exposed_ns = facts.pace * path.exposed_transfer_ns
+    if exposed_ns < LEAST_SHARE * facts.step_ns:
+        return None
+    return Finding(
+        key="exposed_transfer",
+        title="Transfers between ranks are not hidden.",
+        evidence=f"{format_duration(exposed_ns)} per step ({facts.share_text(exposed_ns)}) are "
+        f"transfers on rank {path.rank} beside which nothing is computed; no waiting is in it.",
+        advice=_HIDE,
+        page="ranks",
+        at_stake_ns=exposed_ns,
+        at_most=True,
+    )
+
+
+def _of_one_rank(facts: Facts) -> Finding | None:
     """A collective lasts from this rank's arrival to the last one's: most of it may be waiting."""
     exposed = facts.pace * facts.summary.exposed_communication_ns / facts.n_steps
     if not facts.on_gpu or exposed < LEAST_SHARE * facts.step_ns:
@@ -17,13 +90,13 @@ def late_rank(facts: Facts) -> Finding | None:
         f"communication beside which nothing is computed, of {format_duration(whole)} in "
         "collectives. A collective ends when the last rank has come: at most all of it is "
         "waiting.",
-        advice="Ranks says which one comes last and for how long the others wait; balance its "
-        "work, or see what slows its host. If all come at once, hide the exchange (larger "
-        "buckets, no_sync while gradients accumulate).",
+        advice="Open the traces of all ranks together: Ranks says which one comes last and for "
+        "how long the others wait. Balance its work, or see what slows its host. If all come at "
+        "once, hide the exchange (larger buckets, no_sync while gradients accumulate).",
         page="ranks",
         at_stake_ns=exposed,
         at_most=True,
     )
 
 
-RULES: tuple[Rule, ...] = (late_rank,)
+RULES: tuple[Rule, ...] = (late_rank, exposed_transfer)

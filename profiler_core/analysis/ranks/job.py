@@ -114,9 +114,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     spread = calls.filter(pl.col("is_shared")).group_by(KEY).agg(pl.col("wait_ns").max())
     total_step = sum(row.step_ns for row in rows)
     notes = _file_notes(summaries, usable)
-    left_out = tuple(sorted(present.difference(s.rank for s in usable)))
-    if (missing or left_out) and usable:
-        notes.append(_missing_note(missing, left_out, len(usable)))
+    notes += _completeness_notes(present, missing, usable)
     notes += _pairing_notes(usable, len(names), calls.height)
     return Job(
         ranks=rows,
@@ -158,6 +156,16 @@ def _file_notes(summaries: Sequence[RankSummary], usable: Sequence[RankSummary])
         if s.mended
     ]
     return unreadable + damaged
+
+
+def _completeness_notes(
+    present: set[int], missing: Sequence[int], usable: Sequence[RankSummary]
+) -> list[str]:
+    """Which ranks are not among those that can be shown."""
+    left_out = tuple(sorted(present.difference(s.rank for s in usable)))
+    if not usable or not (missing or left_out):
+        return []
+    return [_missing_note(missing, left_out, len(usable))]
 
 
 def _on_gpu(usable: Sequence[RankSummary]) -> bool:

@@ -1,11 +1,15 @@
 """What a job says in sentences: the page and the command line use the same."""
 
+from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.idle import CAUSES
+from profiler_core.analysis.ranks.critical import Lateness
 from profiler_core.analysis.ranks.job import Job, Straggler
 from profiler_core.analysis.wording.sentence import Phrase, Strong, capitalised
 from profiler_core.units import format_duration, format_share
 
-# A rank whose compute exceeds the others' by this share of the step is slow itself.
+# Less waiting than this share of the step is that of even ranks.
 _TELLING_SHARE = 0.02
+_LEAST_PART_NS = 1_000  # of a lateness that is told
 
 
 def headline(job: Job, where: str = "") -> Phrase:
@@ -68,8 +72,32 @@ def _last_share(late: Straggler) -> str:
     return f": {format_share(late.share)} of all waiting is for rank {late.rank}"
 
 
+def lateness(late: Lateness, work_ns: float, idle_ns: float) -> str:
+    """What a late rank needs more, the larger first: "8.00 ms more work (other 8.00 ms)".
+
+    Args:
+        late: the rank.
+        work_ns: per step, on the clock of the text.
+        idle_ns: likewise.
+    """
+    largest = max(late.work_ns, key=lambda name: late.work_ns[name], default=None)
+    cause = max(late.idle_ns, key=lambda name: late.idle_ns[name], default=None)
+    parts = []
+    if work_ns >= _LEAST_PART_NS:
+        of_which = f", most of it {CATEGORIES[largest]}" if largest else ""
+        parts.append((work_ns, f"{format_duration(work_ns)} more work{of_which}"))
+    if idle_ns >= _LEAST_PART_NS:
+        of_which = f", most of it {CAUSES[cause]}" if cause else ""
+        parts.append((idle_ns, f"{format_duration(idle_ns)} longer idle{of_which}"))
+    return "; ".join(text for _, text in sorted(parts, reverse=True)) or "less than 1 µs"
+
+
 def _why(job: Job, late: Straggler) -> str:
-    """The late rank computes longer, or it is idle more (its host is late), or neither shows."""
+    """What the late rank needs more than the others; on a CPU its compute or its idle time."""
+    path = job.critical
+    if path is not None and path.late is not None and path.late.rank == late.rank:
+        causes = lateness(path.late, path.late.total_work_ns, sum(path.late.idle_ns.values()))
+        return f"Rank {late.rank} needs more than the other ranks: {causes}."
     telling = _TELLING_SHARE * (job.step_ns or 0.0)
     others = "the other's" if len(job.ranks) == 2 else "the others'"
     if late.compute_more_ns > telling and late.compute_more_ns >= late.idle_more_ns:

@@ -126,3 +126,50 @@ def test_a_slow_batch_is_more_work_of_that_rank():
     more = rows[1].compute_ns - rows[0].compute_ns
     # Rank 0's kernels are slowed by collectives that wait beside them: the true more is larger.
     assert more < path.late.total_work_ns < 1.2 * more
+
+
+def findings_of(folder):
+    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    return {finding.key: finding for finding in pair.findings}, pair
+
+
+def test_the_finding_names_the_late_rank_its_time_and_its_cause():
+    spin, _ = findings_of(JOBS / "ddp-spin")
+    late = spin["late_rank"]
+    assert late.title == "The other ranks wait for rank 1."
+    assert "8.00 ms more work, most of it other" in late.evidence
+    assert late.advice.startswith("Give rank 1 as much as the others")
+    assert not late.at_most
+    sleep, _ = findings_of(JOBS / "ddp-sleep")
+    assert "longer idle, most of it other Python or C++" in sleep["late_rank"].evidence
+    assert "what slows its host" in sleep["late_rank"].advice
+    for name in ("ddp-even", "fsdp-even"):
+        even, _ = findings_of(JOBS / name)
+        assert "late_rank" not in even
+
+
+def test_transfers_that_nothing_hides_are_a_finding_without_the_waiting():
+    fsdp, _ = findings_of(JOBS / "fsdp-even")
+    finding = fsdp["exposed_transfer"]
+    assert "no waiting is in it" in finding.evidence
+    path = critical(JOBS / "fsdp-even" / "default")
+    assert finding.at_stake_ns == pytest.approx(path.exposed_transfer_ns, rel=0.05)
+    assert finding.at_stake_ns <= path.work_ns["communication"]
+    ddp, _ = findings_of(JOBS / "ddp-even")
+    assert "exposed_transfer" not in ddp
+
+
+def test_no_surface_counts_waiting_as_communication_or_busy():
+    """Rank 0 spins for 33 ms of the sample's step; its own collectives need 1.4 ms."""
+    comparison = Comparison.open([SAMPLE / "eager", SAMPLE / "default"])
+    for run in comparison.runs:
+        (kernel,) = [k for k in run.summary.kernels if k.category == "communication"]
+        assert kernel.time_ns / run.summary.n_steps < 1.6 * MS
+        assert run.summary.by_category["communication"].time_ns / 3 < 1.6 * MS
+        assert run.summary.busy_ns + run.summary.idle_ns == run.summary.window_ns
+        assert any("job of 2 ranks, along rank 1" in note for note in run.summary.notes)
+    ledger = comparison.pairs[0].ledger
+    for side in (0, 1):
+        kernels = [k for g in ledger.groups for k in (g.baseline, g.candidate)[side].kernels]
+        exchanged_ns = sum(k.time_ns for k in kernels if k.category == "communication")
+        assert 1.3 * MS < exchanged_ns / 3 < 1.6 * MS
