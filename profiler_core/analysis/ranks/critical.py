@@ -112,12 +112,11 @@ def critical_path(
     own_calls = calls.filter(pl.col("rank") == chosen.rank)
     waited_ns = {rank: ns / n for rank, ns in _exposed_waiting(own_calls).items()}
     transfer_ns = work_ns[COMMUNICATION] = _transfer_ns(own_calls) / n
-    # What a collective hides of its transfer, and of its waiting, has slowed the kernels beside it.
     exposed_transfer_ns = chosen.exposed_communication_ns - sum(waited_ns.values())
-    hidden_transfer_ns = max(0.0, transfer_ns - exposed_transfer_ns)
-    hidden_waiting_ns = max(0.0, chosen.waited_ns - sum(waited_ns.values()))
-    hidden_ns = hidden_transfer_ns + hidden_waiting_ns
-    by_waiting_ns = slowed_ns * hidden_waiting_ns / hidden_ns if hidden_ns else 0.0
+    by_waiting_ns = slowed_ns * _waiting_share(
+        hidden_transfer_ns=transfer_ns - exposed_transfer_ns,
+        hidden_waiting_ns=chosen.waited_ns - sum(waited_ns.values()),
+    )
     late = Lateness(chosen.rank, late_work, _nonzero(late_idle)) if is_late else None
     idle_ns = {cause: ns - late_idle[cause] for cause, ns in idle_ns.items()}
     parts = sum(work_ns.values()) + (sum(late_work.values()) if is_late else 0.0)
@@ -141,6 +140,12 @@ def critical_path(
         n_late_gaps=own.idle.n_late / max(1, len(own.steps)) if own.idle else 0.0,
         own_gap_ns=own.idle.own_gap_ns if own.idle else 0.0,
     )
+
+
+def _waiting_share(hidden_transfer_ns: float, hidden_waiting_ns: float) -> float:
+    """How much of what slowed the kernels beside collectives was waiting, by its time there."""
+    waiting_ns, transfer_ns = max(0.0, hidden_waiting_ns), max(0.0, hidden_transfer_ns)
+    return waiting_ns / (waiting_ns + transfer_ns) if waiting_ns + transfer_ns else 0.0
 
 
 def _work(
