@@ -6,16 +6,18 @@ the numbers are put one behind the other:
     sweep = build_sweep([PointRuns(folder, [baseline_side, candidate_side]), …])
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from profiler_core.analysis.compare import CandidateComparison, Side, compare
+from profiler_core.analysis.compilation.by_script import of_record
 from profiler_core.analysis.compilation.cost import CompileCost
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.sweep.crossing import Crossing, Judged, crossing
 from profiler_core.analysis.sweep.scale import Value, batch_of, positions
 from profiler_core.analysis.verdict_kind import VerdictKind
+from profiler_core.analysis.wording.script_compilation import name_with
 from profiler_core.errors import BadInput
 from profiler_core.model.run import RunRecord, SweepPlace
 
@@ -147,8 +149,9 @@ def build_sweep(points: Sequence[PointRuns]) -> Sweep:
             "These runs belong to several sweeps.", remedy="Choose the points of one of them."
         )
     x_of_points = positions([sweep_point.value for sweep_point in sweep_points])
+    names = _names(points)
     built = [
-        _point(runs, sweep_point, None if x_of_points is None else x_of_points[n])
+        _point(runs, sweep_point, None if x_of_points is None else x_of_points[n], names)
         for n, (runs, sweep_point) in enumerate(zip(points, sweep_points, strict=True))
     ]
     built.sort(key=lambda point: (point.index if point.x is None else point.x, point.index))
@@ -164,6 +167,23 @@ def build_sweep(points: Sequence[PointRuns]) -> Sweep:
         series=_series(built),
         missing=tuple(value for value in first.values if value not in present_values),
     )
+
+
+def _names(points: Sequence[PointRuns]) -> Mapping[str, str]:
+    """What each series is called in all points: with what its script compiles in any of them."""
+    sides = [side for point in points for side in point.sides]
+    compiled = {
+        point.series: parts
+        for record in (side.run.record for side in sides)
+        if (point := record.sweep) and point.series and (parts := of_record(record))
+    }
+    names = dict.fromkeys(map(_series_of, sides))
+    return {name: name_with(name, compiled.get(name)) for name in names}
+
+
+def _series_of(side: Side) -> str:
+    sweep_point = side.run.record.sweep
+    return (sweep_point.series if sweep_point else "") or side.label
 
 
 def _shared_facts(records: Sequence[RunRecord]) -> tuple[str, ...]:
@@ -184,25 +204,28 @@ def _place(point: PointRuns) -> SweepPlace:
     return sweep_point
 
 
-def _point(runs: PointRuns, sweep_point: SweepPlace, x: float | None) -> SweepPoint:
+def _point(
+    runs: PointRuns, sweep_point: SweepPlace, x: float | None, names: Mapping[str, str]
+) -> SweepPoint:
     baseline, *candidates = runs.sides
     batch = _batch_size(baseline.run.record, sweep_point)
     comparison = compare(baseline, candidates)
-    variants = [_variant(baseline, None, batch)]
+    variants = [_variant(baseline, None, batch, names)]
     for side, compared in zip(comparison.sides, comparison.candidates, strict=True):
-        variants.append(_variant(side, compared, batch))
+        variants.append(_variant(side, compared, batch, names))
     return SweepPoint(sweep_point.index, sweep_point.value, x, batch, runs.path, tuple(variants))
 
 
-def _variant(side: Side, compared: CandidateComparison | None, batch: int | None) -> VariantAtPoint:
+def _variant(
+    side: Side, compared: CandidateComparison | None, batch: int | None, names: Mapping[str, str]
+) -> VariantAtPoint:
     record = side.run.record
     step = side.step_time_ns if side.clock == "unprofiled" else None
-    sweep_point = record.sweep
     timed = compared is not None and compared.step_time.clock == "unprofiled"
     tokens = record.measurement.tokens_per_step if record.measurement else None
     n_batches = record.measurement.batches_per_step if record.measurement else 1
     return VariantAtPoint(
-        series=(sweep_point.series if sweep_point else "") or side.label,
+        series=names[_series_of(side)],
         variant=record.variant or side.label,
         status=record.status,
         error=record.error,

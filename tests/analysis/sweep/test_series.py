@@ -1,5 +1,8 @@
 """The points of a sweep put together, and what is said of them."""
 
+from dataclasses import replace
+
+import msgspec
 import pytest
 
 from profiler_core.analysis.sweep.series import build_sweep
@@ -13,6 +16,7 @@ from profiler_core.analysis.wording.sweep import (
     without_candidate,
 )
 from profiler_core.errors import BadInput
+from profiler_core.model.run import CompiledByScript
 from tests.analysis.sweep.made_up import FAILED, point, sweep, wrong
 
 PAYS_LATER = {
@@ -57,6 +61,24 @@ def test_a_step_of_several_batches_or_tokens_is_worth_as_many():
     baseline = decoding.points[-1].baseline
     assert decoding.counted == "tokens"
     assert decoding.per_second(baseline) == pytest.approx(16e9 / baseline.step_time_ns)
+
+
+def test_a_baseline_that_its_script_compiles_is_called_so_at_every_point():
+    blocks = CompiledByScript(n_frames=1, n_modules=12)
+    points = [
+        point(value, times, index=index, values=tuple(PAYS_LATER))
+        for index, (value, times) in enumerate(PAYS_LATER.items())
+    ]
+    first, *others = points[0].sides
+    changed = msgspec.structs.replace
+    measured = changed(first.run.record.measurement, compiled_by_script=blocks)
+    run = changed(first.run, record=changed(first.run.record, measurement=measured))
+    # At the other points nobody looked.
+    points[0] = replace(points[0], sides=(replace(first, run=run), *others))
+    made = build_sweep(points)
+    assert made.baseline == "eager, with 12 blocks compiled by the script"
+    assert {p.baseline.series for p in made.points} == {made.baseline}
+    assert [series.label for series in made.series] == ["default"]
 
 
 def test_where_compiling_starts_to_pay():
