@@ -14,7 +14,7 @@ XDIST  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-dev browser database test suite test-fast test-matrix test-gpu test-browser lint format types samples golden tables bench clean
+.PHONY: help run install install-dev browser database test suite test-fast test-matrix test-gpu test-browser lint format types samples golden tables accuracy bench clean
 
 ##@ Everyday
 
@@ -76,6 +76,9 @@ golden: $(VENV)/.dev  ## Accept the numbers of the golden captures as they are n
 
 tables: $(VENV)/.dev  ## Write the tables of docs/ that follow from declarations
 	$(PY) -m tests.doc_tables
+
+accuracy: $(VENV)/.dev  ## Judge the ledger on all pairs and rule by rule (an hour); writes docs/ledger.md
+	$(PY) -m tests.analysis.ledger.judge --ablation --write
 
 bench: $(VENV)/.dev  ## Measure against the peers; results go to docs/performance.md
 	$(PY) -m benchmarks

@@ -1,14 +1,15 @@
 """The accuracy of the ledger: right, wrong and undecidable device time of each pair.
 
-python -m tests.analysis.ledger.judge [--mistakes N] [--ablation] [--only NAME] [FOLDER]…
+python -m tests.analysis.ledger.judge [--mistakes N] [--ablation] [--write] [--only NAME] [FOLDER]…
 """
 
 import argparse
 import sys
 from pathlib import Path
 
-from tests.analysis.ledger.judge.ablation import print_ablation
+from tests.analysis.ledger.judge.ablation import ablation_rows
 from tests.analysis.ledger.judge.pairs import all_pairs, judged, shown_beside
+from tests.analysis.ledger.judge.tables import write_tables
 
 
 def main() -> None:
@@ -18,15 +19,18 @@ def main() -> None:
     parser.add_argument("--only", default="", help="pairs whose name contains this")
     parser.add_argument("folders", nargs="*", type=Path, help="folders of captures")
     parser.add_argument("--ablation", action="store_true", help="what each rule is worth")
+    parser.add_argument("--write", action="store_true", help="write docs/ledger.md's tables anew")
     given = parser.parse_args()
+    pairs = [pair for pair in all_pairs(given.folders) if given.only in pair[0]]
+    if given.write:
+        write_tables(pairs, given.ablation)
+        return
     if given.ablation:
-        print_ablation([pair for pair in all_pairs(given.folders) if given.only in pair[0]])
+        print(*ablation_rows(pairs), sep="\n")
         return
     print("| pair | logs | baseline: wrong | undecidable | merged | candidate: wrong | undecidable "
           "| merged |\n|---|---|---|---|---|---|---|---|")  # fmt: skip
-    for name, baseline, candidate in all_pairs(given.folders):
-        if given.only not in name:
-            continue
+    for name, baseline, candidate in pairs:
         beside = shown_beside(candidate)
         ways = [("yes", True, []), ("no", False, []), ("no, beside default", False, beside)]
         for how, logs, others in ways if beside else ways[:2]:

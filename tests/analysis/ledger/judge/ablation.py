@@ -101,7 +101,7 @@ class Judged:
         return shares[0], shares[1]
 
 
-def print_ablation(pairs: Sequence[tuple[str, Path, Path]]) -> None:
+def ablation_rows(pairs: Sequence[tuple[str, Path, Path]]) -> Iterator[str]:
     """One row for each rule: what the pair that suffers most loses, in percent of a side's time."""
     worst: dict[str, tuple[float, str]] = dict.fromkeys(RULES, (0.0, "none of these pairs"))
     for name, baseline, candidate in pairs:
@@ -115,6 +115,6 @@ def print_ablation(pairs: Sequence[tuple[str, Path, Path]]) -> None:
                 label = f"{name}{', with logs' if logs else ''}"
                 worst[rule] = max(worst[rule], (loss, label))
     reasons = {rule.name: rule.reason for rule in filling.RULES}
-    print("| rule | why | loses | pair |\n|---|---|---|---|")
+    yield "| rule | why | loses | pair |\n|---|---|---|---|"
     for rule, (loss, label) in sorted(worst.items(), key=lambda entry: -entry[1][0]):
-        print(f"| `{rule}` | {reasons.get(rule, '')} | {100 * loss:.1f} % | {label} |")
+        yield (f"| `{rule}` | {reasons.get(rule, '')} | {100 * loss:.1f} % | {label} |")
