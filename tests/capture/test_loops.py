@@ -163,3 +163,16 @@ def test_a_variants_precision_reaches_the_batches_that_are_fetched():
     assert step._batch(0)[0][0][0].dtype == torch.bfloat16
     assert isinstance(step(0), torch.Tensor)
     assert workloads.label_of([step._batch(0)[0][0][0]]) == "6x8"
+
+
+@pytest.mark.parametrize("precision", ["", "+bf16-autocast"])
+@pytest.mark.parametrize(("sign", "verdict"), [("1.0", "right"), ("-1.0", "wrong")])
+def test_an_update_that_adam_makes_of_rounding_does_not_hide_the_others(
+    tmp_path, precision, sign, verdict
+):
+    bench, path = bench_of("attention", sign=sign), str(tmp_path / "reference.pt")
+    numerics.make_reference(bench, variant(f"eager{precision}"), path)
+    stored = torch.load(path, weights_only=True)
+    assert "k.bias" not in stored["state"][1]
+    answer = numerics.compare(bench, variant(f"aot_eager{precision}+target=loss"), path, None)
+    assert answer["verdict"] == verdict, answer

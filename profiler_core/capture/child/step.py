@@ -13,6 +13,7 @@ from .workloads import Built
 Named = List[Tuple[str, Any]]  # names and tensors, in a fixed order
 
 GRADIENT_OF, UPDATE_OF = "gradient of ", "update of "  # what these tensors are called
+UPDATE = UPDATE_OF + "{} by {} steps"  # of a parameter
 _SAMPLE = 65_536  # values of a parameter, or of an output in training
 
 

@@ -145,15 +145,25 @@ def _within(name: str, error: float, yardstick: float, tolerance: float) -> Judg
     return Judgement(verdict, name, error, yardstick, allowed, problem)
 
 
-def largest_error(reference: Named, nearby: Named, reference_kind: str, prefixes: Any) -> float:
-    """The largest error among the tensors of both whose names begin so; 0 where none does."""
-    scales, answers = _scales(reference, reference_kind), dict(nearby)
-    errors = [
-        _error(answers[name], tensor, scales[name])
-        for name, tensor in reference
-        if name.startswith(prefixes) and name in answers
-    ]
-    return max([error for error in errors if error == error], default=0.0)
+def worst_errors(
+    reference: List[Named], others: List[List[Named]], reference_kind: str, prefixes: Any
+) -> Dict[str, float]:
+    """The largest error in any of the others, of each tensor whose name begins so."""
+    errors: Dict[str, float] = {}
+    for expected, seen in [pair for other in others for pair in zip(reference, other)]:
+        scales, answers = _scales(expected, reference_kind), dict(seen)
+        for name, tensor in expected:
+            if name.startswith(prefixes) and name in answers:
+                error = _error(answers[name], tensor, scales[name])
+                if error == error:
+                    errors[name] = max(error, errors.get(name, 0.0))
+    return errors
+
+
+def without(answers: List[Named], left_out: List[str]) -> List[Named]:
+    """The answers without the tensors of these names, and without an answer that had no others."""
+    kept = [[(n, tensor) for n, tensor in answer if n not in left_out] for answer in answers]
+    return [answer for answer, before in zip(kept, answers) if answer or not before]
 
 
 def same(first: Named, second: Named, precision: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 from . import targets
 from .failures import CannotRunError
 from .protocols import Training, iterator_of
-from .step import GRADIENT_OF, UPDATE_OF, Named, Step, default_loss, flatten, plain, sample
+from .step import GRADIENT_OF, UPDATE, Named, Step, default_loss, flatten, plain, sample
 from .variants import Variant
 from .workloads import Built, Inputs
 
@@ -82,10 +82,7 @@ class TrainingStep(Step):
             for name, update in updates.items()
             if names is not None or bool(update.norm() > _LEAST_MOVE * before[name].norm())
         ]
-        return [
-            ("{}{} by {} steps".format(UPDATE_OF, name, n_steps), updates[name])
-            for name in self.moving
-        ]
+        return [(UPDATE.format(name, n_steps), updates[name]) for name in self.moving]
 
     def _prepare(self, built: Built) -> None:
         if hasattr(built.model, "train"):

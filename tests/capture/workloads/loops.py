@@ -166,3 +166,26 @@ def step_and_model():
 
 def step_alone():
     return step_and_model()[0]
+
+
+class Attention(nn.Module):
+    """The bias of its keys has no gradient but rounding, which Adam makes as large as any."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(16, 16) for _ in range(3))
+
+    def forward(self, x):
+        return torch.softmax(self.q(x) @ self.k(x).transpose(1, 2), dim=-1) @ self.v(x)
+
+
+def attention(sign=1.0):
+    model = Attention()
+
+    def loss(output, batch):
+        wrong = torch.compiler.is_compiling() and sign < 0
+        return (output * (-1.0 if wrong else 1.0) - batch[1]).square().mean()
+
+    return {"model": model, "loss": loss,
+            "batches": [(torch.randn(4, 6, 16), torch.randn(4, 6, 16)) for _ in range(2)],
+            "optimizer": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3)}  # fmt: skip
