@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
 def _copy(folder: Path) -> Path:
     """The code and its tests, which a mutant may change without anybody seeing it."""
     ignored = shutil.ignore_patterns("__pycache__", "actual", "screenshots")
-    for name in ("profiler_core", "tests"):
+    for name in ("profiler_core", "tests", "benchmarks"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     (folder / "sample_traces").symlink_to(ROOT / "sample_traces")
     shutil.copyfile(ROOT / "pyproject.toml", folder / "pyproject.toml")
