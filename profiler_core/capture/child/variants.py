@@ -133,10 +133,12 @@ def compiler(variant: Variant) -> Callable[[Any, Inputs], Any]:
 
 def _own_compile(variant: Variant) -> Callable[..., Any]:
     """torch.compile with the variant's arguments, which those of the call override."""
-    installed.check_backend(variant.backend)
-    arguments = _arguments(variant)
+    arguments: Dict[str, Any] = {}
 
     def compile_as_asked(target: Any = None, **more: Any) -> Any:
+        if not arguments:  # not before: the user's file may register the backend
+            installed.check_backend(variant.backend)
+            arguments.update(_arguments(variant))
         chosen = {**arguments, **more}
         if "mode" in more:  # torch.compile takes one of the two
             chosen.pop("options", None)
