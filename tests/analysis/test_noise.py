@@ -3,6 +3,7 @@
 import math
 
 import msgspec
+import numpy as np
 import pytest
 
 from benchmarks.noise_judge import SCENARIOS, pairs, told_apart, verdict_of
@@ -48,6 +49,15 @@ def test_few_rounds_span_all_that_was_seen():
     steady = timed(*[1_000_000] * 5)
     found = noisy_ratio(timed(*walls), steady, interleaved=True, on_gpu=True)
     assert found.interval[0] <= 0.9 and found.interval[1] >= 1.1
+
+
+def test_few_rounds_tell_less_than_their_bootstrap():
+    walls = np.array([1_000_000 + 10_000 * (i * 3 % 10) for i in range(10)])
+    drawn = walls[np.random.default_rng(1).integers(0, 10, (5_000, 10))]
+    ends = np.percentile(np.median(drawn, axis=1), [2.5, 97.5]) / np.median(walls)
+    plain = max(1 / ends[0], ends[1]) - 1
+    found = noise(timed(*map(int, walls)), timed(*[1_000_000] * 10), interleaved=True)
+    assert found.of_rounds > 1.1 * plain
 
 
 def test_rounds_that_depend_on_their_neighbours_say_less():
