@@ -245,15 +245,22 @@ def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     # late the device would have needed its own gap all the same, had the host been in time.
     own_gaps_ns = summary.n_late_gaps / n * summary.own_gap_ns
     own_pace_ns = min(measured.pop(_OWN_PACE, 0.0) + own_gaps_ns, idle)
+    # Neither are long pauses of the late rank's host: they last as long without the profiler.
+    late = summary.critical.late if summary.critical is not None else None
+    stalled_ns = min(late.stalled_ns if late is not None else 0.0, idle - own_pace_ns)
+    late_key = f"idle_{LATE_RANK}"
+    if stalled_ns:
+        measured[late_key] -= stalled_ns
     host_idle_ns = sum(measured.values())
+    rest_ns = idle - own_pace_ns - stalled_ns
     parts[_OWN_PACE] = own_pace_ns
     if host_idle_ns == 0:
-        parts[IDLE] = idle - own_pace_ns
+        parts[IDLE] = rest_ns
         return parts
-    return {
-        **parts,
-        **{key: ns * (idle - own_pace_ns) / host_idle_ns for key, ns in measured.items()},
-    }
+    shares = {key: ns * rest_ns / host_idle_ns for key, ns in measured.items()}
+    if stalled_ns:
+        shares[late_key] += stalled_ns
+    return {**parts, **shares}
 
 
 def _scale(summary: Summary, total: int, clock: Clock) -> float:

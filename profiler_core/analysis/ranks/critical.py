@@ -42,6 +42,7 @@ class Lateness:
     rank: int
     work_ns: Mapping[str, float]  # by category
     idle_ns: Mapping[str, float]  # by cause
+    stalled_ns: float = 0.0  # of the idle time, in long pauses of its host, profiled or not
 
     @property
     def total_work_ns(self) -> float:
@@ -101,13 +102,17 @@ def critical_path(
     n = len(names)
 
     work_ns, slowed_ns, late_work = _work(ranks, chosen.rank, names)
-    is_late = chosen.made_wait_ns / others - chosen.waited_ns >= LATE_SHARE * chosen.step_ns
+    least_ns = LATE_SHARE * chosen.step_ns
+    is_awaited = chosen.made_wait_ns / others - chosen.waited_ns >= least_ns
+    # More work is late work even where the others' hosts make it wait as long elsewhere.
+    is_late = is_awaited or sum(late_work.values()) >= least_ns
     idle_ns = _idle_by_cause(own, chosen.idle_ns)
     late_idle = dict.fromkeys(idle_ns, 0.0)
-    if is_late:
-        peers_idle_ns = median(row.idle_ns for row in steps if row.rank != chosen.rank)
-        share = max(0.0, 1 - peers_idle_ns / chosen.idle_ns) if chosen.idle_ns else 0.0
+    if is_awaited:
+        more_ns = _more_idle_ns(by_rank, steps, chosen)
+        share = more_ns / chosen.idle_ns if chosen.idle_ns else 0.0
         late_idle = {cause: ns * share for cause, ns in idle_ns.items()}
+    if is_late:
         work_ns = {name: ns - late_work.get(name, 0.0) for name, ns in work_ns.items()}
     own_calls = calls.filter(pl.col("rank") == chosen.rank)
     waited_ns = {rank: ns / n for rank, ns in _exposed_waiting(own_calls).items()}
@@ -117,7 +122,10 @@ def critical_path(
         hidden_transfer_ns=transfer_ns - exposed_transfer_ns,
         hidden_waiting_ns=chosen.waited_ns - sum(waited_ns.values()),
     )
-    late = Lateness(chosen.rank, late_work, _nonzero(late_idle)) if is_late else None
+    late = None
+    if is_late:
+        stalled_ns = min(sum(late_idle.values()), _stalls_ns(by_rank, chosen.rank))
+        late = Lateness(chosen.rank, late_work, _nonzero(late_idle), stalled_ns)
     idle_ns = {cause: ns - late_idle[cause] for cause, ns in idle_ns.items()}
     parts = sum(work_ns.values()) + (sum(late_work.values()) if is_late else 0.0)
     overlap_ns = chosen.step_ns - parts - slowed_ns - chosen.idle_ns - sum(waited_ns.values())
@@ -140,6 +148,28 @@ def critical_path(
         n_late_gaps=own.idle.n_late / max(1, len(own.steps)) if own.idle else 0.0,
         own_gap_ns=own.idle.own_gap_ns if own.idle else 0.0,
     )
+
+
+def _more_idle_ns(
+    by_rank: Mapping[int, RankSummary], steps: Sequence[RankSteps], late: RankSteps
+) -> float:
+    """By how much the late rank idles for longer than the median of the others, per step.
+
+    A rank that waits is never idle, however slow its own host is: so what the late rank's host
+    costs is only what its range of a step exceeds the time that the others' hosts are busy, or the
+    long pauses that theirs do not make.
+    """
+    others = [by_rank[row.rank] for row in steps if row.rank != late.rank]
+    own = by_rank[late.rank]
+    idle_ns = late.idle_ns - median(row.idle_ns for row in steps if row.rank != late.rank)
+    slower_ns = own.host_ns - median(rank.host_busy_ns for rank in others)
+    return max(0.0, min(idle_ns, max(slower_ns, _stalls_ns(by_rank, late.rank))))
+
+
+def _stalls_ns(by_rank: Mapping[int, RankSummary], late: int) -> float:
+    """The long pauses of the late rank's host beyond the median of the others', per step."""
+    others = median(rank.host_stalls_ns for number, rank in by_rank.items() if number != late)
+    return max(0.0, by_rank[late].host_stalls_ns - others)
 
 
 def _waiting_share(hidden_transfer_ns: float, hidden_waiting_ns: float) -> float:

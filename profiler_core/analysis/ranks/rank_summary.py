@@ -16,6 +16,10 @@ from profiler_core.analysis.ranks.rank_time import StepTime, step_times
 from profiler_core.analysis.steps import Window, window_of
 from profiler_core.model.trace import KERNEL, Trace
 
+# A launch takes 2 to 20 µs; one that lasts for longer waits until the device has taken others.
+_LAUNCH_INTO_FULL_QUEUE_NS = 200_000
+_STALL_NS = 2_000_000  # from call to call a host that works needs less, profiled too
+
 
 @dataclass(frozen=True)
 class RankSummary:
@@ -34,6 +38,10 @@ class RankSummary:
     calls: pl.DataFrame
     kernels: pl.DataFrame  # of `kernel_times`
     idle: IdleTime | None  # over all its steps; None: no launch is in the trace
+    # Of the host's range of a step, the mean: in all, and without calls that wait for the device.
+    host_ns: float = 0.0
+    host_busy_ns: float = 0.0
+    host_stalls_ns: float = 0.0  # long pauses in which no thread called the device
     problem: str | None = None  # why there is nothing but the name
     mended: tuple[str, ...] = ()  # what was wrong with a file that could be read
     on_gpu: bool = True  # False: operators and the collectives of gloo's threads, on a CPU
@@ -71,6 +79,9 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
         calls=collective_calls(trace, joining, names),
         kernels=kernel_times(work, names),
         idle=_idle(trace, work, window),
+        host_ns=sum(step.host_dur_ns for step in window.steps) / window.n_steps,
+        host_busy_ns=_host_busy_ns(trace, window),
+        host_stalls_ns=_host_stalls_ns(trace, window),
         problem=None if trace.has_device_events or on_host.height else no_gpu(trace.tally.repairs),
         mended=tuple(trace.tally.repairs),
         on_gpu=trace.has_device_events,
@@ -82,6 +93,32 @@ def _idle(trace: Trace, work: pl.DataFrame, window: Window) -> IdleTime | None:
     if not trace.has_device_events or not trace.runtime.height or not events.height:
         return None
     return idle_time(trace, events, window, gpu_time(events, window)[0].device)
+
+
+def _host_busy_ns(trace: Trace, window: Window) -> float:
+    """Per step: the host's range without synchronising calls and launches into a full queue."""
+    calls = trace.runtime.filter(
+        pl.col("name").cast(pl.String).str.contains("Synchronize")
+        | (pl.col("dur_ns") > _LAUNCH_INTO_FULL_QUEUE_NS)
+    )
+    host_ns = sum(step.host_dur_ns for step in window.steps)
+    for step in window.steps:
+        inside = pl.col("ts_ns").is_between(step.host_ts_ns, step.host_ts_ns + step.host_dur_ns)
+        host_ns -= int(calls.filter(inside)["dur_ns"].sum())
+    return max(0.0, host_ns / window.n_steps)
+
+
+def _host_stalls_ns(trace: Trace, window: Window) -> float:
+    """Per step: pauses of _STALL_NS and more between calls of the runtime, over all threads."""
+    end = (pl.col("ts_ns") + pl.col("dur_ns")).cum_max().shift(1)
+    pauses = trace.runtime.select("ts_ns", pause=pl.col("ts_ns") - end).filter(
+        pl.col("pause") >= _STALL_NS
+    )
+    stalls_ns = 0
+    for step in window.steps:
+        inside = pl.col("ts_ns").is_between(step.host_ts_ns, step.host_ts_ns + step.host_dur_ns)
+        stalls_ns += int(pauses.filter(inside)["pause"].sum())
+    return stalls_ns / window.n_steps
 
 
 def no_gpu(repairs: Collection[str]) -> str:

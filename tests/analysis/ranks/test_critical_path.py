@@ -20,8 +20,8 @@ SAMPLE = FIXTURES.parent.parent / "sample_traces" / "ddp"
 MS = 1e6
 _SIDES = [
     *((JOBS / f"{name}-{delay}" / variant, name)
-      for name in ("ddp", "fsdp") for delay in ("even", "spin", "sleep")
-      for variant in ("eager", "default")),
+      for name in ("ddp", "fsdp", "tp") for delay in ("even", "spin", "sleep")
+      for variant in ("eager", "default") if (name, delay) != ("tp", "sleep")),
     (SAMPLE / "eager", "ddp"),
     (SAMPLE / "default", "ddp"),
 ]  # fmt: skip
@@ -70,13 +70,17 @@ def test_what_plain_json_says_too(side):
     assert sum(path.waited_ns.values()) == pytest.approx(waited, rel=0.02, abs=100_000)
     other = next(rank for rank in files if rank != path.rank)
     own_idle, other_idle = (plain_job.idle(files[rank]) * 1e3 for rank in (path.rank, other))
-    if path.late is not None:
-        assert sum(path.late.idle_ns.values()) == pytest.approx(
-            max(0.0, own_idle - other_idle), rel=0.01, abs=50_000
-        )
+    late_ns = sum(path.late.idle_ns.values()) if path.late else 0.0
+    assert late_ns <= max(0.0, own_idle - other_idle) + 50_000
+    # The job's step ends with its slowest rank.
+    at = plain_job.cuts(files[path.rank])
+    after_ns = path.step_ns - (at[-1] - at[0]) / (len(at) - 1) * 1e3
+    assert sum(path.idle_ns.values()) + late_ns == pytest.approx(
+        own_idle + after_ns, rel=0.01, abs=50_000
+    )
 
 
-@pytest.mark.parametrize("name", ["ddp", "fsdp"])
+@pytest.mark.parametrize("name", ["ddp", "fsdp", "tp"])
 @pytest.mark.parametrize("variant", ["eager", "default"])
 def test_a_spinning_kernel_is_the_late_ranks_work(name, variant):
     path = critical(JOBS / f"{name}-spin" / variant)
@@ -96,11 +100,13 @@ def test_a_sleeping_host_costs_what_its_removal_saves(name, variant):
     shown = row.baseline_ns if variant == "eager" else row.candidate_ns
     even = JOBS / f"{name}-even" / variant
     saved = unprofiled_ns(folder / variant) - unprofiled_ns(even)
-    assert shown == pytest.approx(saved, rel=0.06)
+    assert shown == pytest.approx(saved, rel=0.15)
+    assert shown == pytest.approx(8.5 * MS, rel=0.15)  # 8 ms asleep, and the queue to fill again
 
 
 @pytest.mark.parametrize("folder", [*(JOBS / f"{name}-{delay}" for name in ("ddp", "fsdp")
-                                      for delay in ("even", "spin", "sleep")), SAMPLE],
+                                      for delay in ("even", "spin", "sleep")),
+                                    JOBS / "tp-even", JOBS / "tp-spin", SAMPLE],
                          ids=lambda folder: folder.name)  # fmt: skip
 def test_the_waterfall_of_a_job(folder):
     """It sums exactly, and clocks that differ are less than 2 % of a step."""
@@ -113,9 +119,24 @@ def test_the_waterfall_of_a_job(folder):
         assert abs(rows.get("clocks", 0)) < 0.02 * total
         # All-reduces of 302 MB take 1.4 ms between two H200s, whatever the ranks wait.
         assert 1.3 * MS < rows["communication"] < 2.6 * MS
-        if folder.name.endswith("even"):
+        if folder.name in ("ddp-even", "fsdp-even"):
             waiting = [key for key in rows if "late" in key or "other_ranks" in key]
-            assert sum(rows[key] for key in waiting) < 0.035 * total
+            assert sum(rows[key] for key in waiting) < 0.03 * total
+
+
+def test_hosts_that_are_both_the_limit_are_late_by_their_difference_alone():
+    """Eager tensor parallelism: rank 1's device idles for 62 of 77 ms, rank 0's host needs 65."""
+    path = critical(JOBS / "tp-even" / "eager")
+    ranges = [
+        [end - start for start, end in plain_job.steps(t)]
+        for t in traces(JOBS / "tp-even" / "eager").values()
+    ]
+    hosts = [sum(durations) / len(durations) * 1e3 for durations in ranges]
+    assert path.late.rank == 1
+    assert path.late.total_ns == pytest.approx(hosts[1] - hosts[0], rel=0.05)
+    assert path.late.stalled_ns == 0
+    asleep = critical(JOBS / "ddp-sleep" / "eager").late
+    assert asleep.stalled_ns == pytest.approx(8.5 * MS, rel=0.1)
 
 
 def test_a_slow_batch_is_more_work_of_that_rank():
