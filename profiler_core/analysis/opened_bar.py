@@ -20,6 +20,28 @@ _WITHOUT_GROUPS: tuple[tuple[str, str], ...] = (
         "in which the device was busy.",
     ),
     (
+        "slowed",
+        "Kernels took longer than the same kernels alone, because a transfer between ranks ran "
+        "beside them.",
+    ),
+    (
+        "late_work",
+        "What the late rank has to compute more than the others, which wait for it.",
+    ),
+    (
+        "idle_late_rank",
+        "The device of the late rank idled for longer than the others' did: its host came late.",
+    ),
+    (
+        "idle_other_ranks",
+        "The rank waited in collectives for the last one to come, and computed nothing beside it.",
+    ),
+    (
+        "idle_slowed_by_waiting",
+        "Kernels took longer than the same kernels alone, because a collective that waited ran "
+        "beside them.",
+    ),
+    (
         "clocks",
         "The device was busy for longer in the profiled steps than a whole step takes without the "
         "profiler, and this takes the difference back.",

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from profiler_core import home
-from profiler_core.capture.against import Version, against_of, versions_of
 from profiler_core.capture.context import Context
 from profiler_core.capture.counters.tool import counters_tool
 from profiler_core.capture.device_lock import device_lock, lock_path
@@ -33,6 +32,7 @@ from profiler_core.capture.telemetry.host_load import HostLoadWatch
 from profiler_core.capture.telemetry.sampler import WHILE_TIMED_PERIOD_S
 from profiler_core.capture.telemetry.sampling import telemetry_of
 from profiler_core.capture.variant_run import VariantRun
+from profiler_core.capture.versions import Version, named_version, versions_of
 from profiler_core.errors import Cancelled, CaptureFailed
 
 CAPTURE_JSON = "capture.json"
@@ -82,7 +82,7 @@ def ask_first(
     """
     if spec.sweep is not None and spec.sweep.parameter == "python":
         return {}  # each point has its own, and one that fails is a point that failed
-    against_of(spec)
+    named_version(spec)
     python = spec.python or default_python()
     ProgressLog((), listener).say("starting", f"Checks whether {python} can run {spec.title}")
     interpreters: dict[str | None, Interpreter] = {}

@@ -14,18 +14,19 @@ def code_version(folder: Path) -> dict[str, Any]:
 
     None outside of one; no branch where a commit is checked out by itself.
     """
-    commit = _git(folder, "rev-parse", "HEAD")
+    commit = git_says(folder, "rev-parse", "HEAD")
     if not commit:
         return {"git_commit": None, "git_branch": None, "git_dirty": None}
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    changes = git_says(folder, "status", "--porcelain", "--untracked-files=no")
     return {
         "git_commit": commit,
-        "git_branch": _git(folder, "symbolic-ref", "--short", "--quiet", "HEAD") or None,
+        "git_branch": git_says(folder, "symbolic-ref", "--short", "--quiet", "HEAD") or None,
         "git_dirty": None if changes is None else bool(changes),
     }
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
+def git_says(folder: Path, *arguments: str) -> str | None:
+    """What git prints in a folder; None where it is absent or ends with an error."""
     try:
         completed = subprocess.run(
             ["git", "-C", str(folder), *arguments],  # noqa: S607 - the user's own git

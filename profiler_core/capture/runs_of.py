@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from profiler_core.capture.against import Version
 from profiler_core.capture.run_writer import RunWriter
 from profiler_core.capture.sweep.points import Point
 from profiler_core.capture.variant_run import VariantRun
+from profiler_core.capture.versions import Version
 
 
 def runs_of(

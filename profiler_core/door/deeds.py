@@ -82,7 +82,7 @@ def _with_listed_interpreters(spec: CaptureSpec, asker: Asker) -> CaptureSpec:
     if sweep is not None and sweep.parameter == "python":
         paths = tuple(str(interpreter_for(value, asker)) for value in sweep.values)
         sweep = replace(sweep, values=paths)
-    against = against_of(spec, ask_git=False)  # in a folder that anybody named
+    against = against_of(spec)  # in a folder that anybody named
     if against is not None and against.kind == "python":
         against = replace(against, value=str(interpreter_for(against.value, asker)))
     return replace(

@@ -21,6 +21,7 @@ ELSEWHERE = {
     "profiler_core/capture/process.py": "inside `capture`, which the door starts",
     "profiler_core/capture/job_supervisor.py": "inside the supervisor, which the door starts",
     "profiler_core/capture/provenance.py": "git, inside `capture` or a user's own script",
+    "profiler_core/capture/versions.py": "git, inside `capture`, which the door starts",
     "profiler_core/capture/script/launch.py": "`record`, from a shell",
     "profiler_core/ranks/local.py": "copies of itself that read ranks, inside a child or a shell",
 }

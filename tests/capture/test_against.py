@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.capture.against import Against, against_of, versions_of
+from profiler_core.capture.against import Against, against_of
 from profiler_core.capture.spec import CaptureSpec, parse_variants
+from profiler_core.capture.versions import named_version, versions_of
 from profiler_core.cli.main import main
 from profiler_core.door import deeds
 from profiler_core.door.asker import Asker, Refused
@@ -59,7 +60,7 @@ def spec_of(project, against=None, **more):
 
 
 def test_a_ref_is_unpacked_and_the_working_tree_left_as_it_is(project, tmp_path):
-    (project / "net" / "layers.py").write_text("SECONDS = 0.008\n")
+    (project / "net" / "layers.py").write_text("SECONDS = 0.024\n")
     before = git(project, "status", "--porcelain"), git(project, "worktree", "list")
     other, own = versions_of(spec_of(project, "release/1.0"), tmp_path)
     assert (other.label, own.label) == ("release/1.0", "working tree")
@@ -110,7 +111,7 @@ def test_an_environment_is_told_from_a_copy(project, tmp_path):
     (venv / "bin").mkdir(parents=True)
     (venv / "pyvenv.cfg").touch()
     (venv / "bin" / "python").symlink_to(sys.executable)
-    assert against_of(spec_of(project, str(venv))) == Against("python", str(venv / "bin/python"))
+    assert named_version(spec_of(project, str(venv))) == Against("python", str(venv / "bin/python"))
     other, own = versions_of(spec_of(project, f"python:{venv}"), tmp_path)
     assert (other.label, other.spec.python) == ("venv", str(venv / "bin/python"))
     assert own.spec.python is None and own.label
@@ -131,8 +132,8 @@ def test_a_name_of_both_kinds_must_be_told(project, tmp_path, monkeypatch):
     monkeypatch.chdir(project)
     git(project, "branch", "net")
     with pytest.raises(BadInput, match="too"):
-        against_of(spec_of(project, "net"))
-    assert against_of(spec_of(project, "git:net")) == Against("git", "net")
+        named_version(spec_of(project, "net"))
+    assert named_version(spec_of(project, "git:net")) == Against("git", "net")
 
 
 def test_a_sweep_has_its_own_baselines(project):
@@ -175,7 +176,7 @@ def test_two_versions_take_turns_and_a_planted_sleep_is_seen(
     project, home, monkeypatch, capsys, planted
 ):
     if planted:
-        (project / "net" / "layers.py").write_text("SECONDS = 0.008\n")
+        (project / "net" / "layers.py").write_text("SECONDS = 0.024\n")
     folder = captured(project, home, monkeypatch)
     capsys.readouterr()
     assert main(["compare", str(folder), "--json"]) == 0
@@ -191,7 +192,7 @@ def test_two_versions_take_turns_and_a_planted_sleep_is_seen(
     assert "main, eager" in gate and f"{own}, eager" in gate
     if planted:
         assert candidate["verdict"]["kind"] == "slower"
-        assert 0.4 < candidate["step_time"]["ratio"] < 0.7
+        assert 0.1 < candidate["step_time"]["ratio"] < 0.4
         assert status == 1
     else:
         assert candidate["verdict"]["kind"] in ("no_difference", "cannot_be_told")

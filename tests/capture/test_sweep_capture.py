@@ -63,7 +63,9 @@ def test_the_result_is_sorted_by_value_and_judged(swept):
     assert [point["value"] for point in result["points"]] == [4, 8, TOO_LARGE]
     (series,) = result["series"]
     judged = {*series["crossing"]["paying"], *series["crossing"]["not_paying"]}
-    assert judged == {4, 8}
+    # Five rounds on a busy machine may tell of neither.
+    verdicts = {point["value"]: point["variants"][1]["verdict"] for point in result["points"][:2]}
+    assert judged == {value for value in (4, 8) if verdicts[value] != "cannot_be_told"}
     assert [v["out_of_memory"] for v in result["points"][2]["variants"]] == [True, True]
     for point in result["points"][:2]:
         for variant in point["variants"]:

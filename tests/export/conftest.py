@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.browser.conftest import browser
+from tests.browser.conftest import browser, profile
 
-__all__ = ["browser"]
+__all__ = ["browser", "profile"]
 
 
 @pytest.fixture(scope="package", autouse=True)

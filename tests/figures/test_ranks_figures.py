@@ -30,7 +30,7 @@ def a_job(n):
     return Job(
         ranks=tuple(rows), collectives=(), arrivals=(), n_steps=1, world_size=n, missing=(),
         step_ns=100e6, wait_share=0.1, compute_imbalance=0.0, skew_ns=None, straggler=None,
-        notes=(),
+        critical=None, waits=(), notes=(),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from profiler_core.figures.sweep.speedup import speedup_figure
 from profiler_core.figures.theme import LIGHT
 from tests.analysis.sweep.made_up import FAILED, sweep
 
-STEP, SAMPLES, MEMORY, COMPILE = MEASURES
+STEP, SAMPLES, TOKENS, MEMORY, COMPILE = MEASURES
 TABLE = {
     1: {"eager": 100, "default": 200},
     8: {"eager": 100, "default": 110},
@@ -97,7 +97,7 @@ def test_the_axis_is_logarithmic_only_where_the_values_span_enough():
 
 def test_measures_that_nobody_has_are_left_out():
     made = sweep(TABLE)
-    assert [has_values(made, measure) for measure in MEASURES] == [True, True, False, False]
+    assert [has_values(made, measure) for measure in MEASURES] == [True, True, False, False, False]
     assert has_values(sweep({1: TABLE[1]}, first_call_ns=10**9), COMPILE)
     assert has_values(sweep({1: TABLE[1]}, peak_reserved_bytes=10**9), MEMORY)
     assert not has_values(sweep({"fp32": TABLE[1]}, name="precision", label="precision"), SAMPLES)

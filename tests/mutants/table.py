@@ -345,7 +345,7 @@ MUTANTS = (
     ),
     Mutant(
         "waterfall.py", "the device's own pace is not scaled",
-        "{key: ns * (idle - own_pace_ns) / host_idle_ns for", "{key: ns * idle / host_idle_ns for",
+        "rest_ns = idle - own_pace_ns - stalled_ns", "rest_ns = idle - stalled_ns",
         ("test_waterfall.py",),
     ),
     Mutant(
