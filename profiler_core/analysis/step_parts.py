@@ -27,11 +27,14 @@ def step_parts(
     Kernels last as long unprofiled as profiled, so idle is what remains of the step beside the
     busy time of the trace. Kernels that overlap (several streams or devices) sum to more than
     the busy time: then each is shown in proportion, and `scale` is below 1. It is as well where
-    the profiled busy time exceeds the unprofiled step, by the profiler's own cost.
+    the profiled busy time exceeds the unprofiled step, by the profiler's own cost. In a job of
+    ranks what the late rank works more is idle time: the others wait for it.
     """
     profiled = summary.window_ns / summary.n_steps
     step = profiled if step_ns is None else step_ns
-    busy = min(summary.busy_ns / summary.n_steps, step)
+    late = summary.critical.late if summary.critical is not None else None
+    late_ns = late.total_work_ns if late is not None else 0.0
+    busy = min(summary.busy_ns / summary.n_steps - late_ns, step)
     total = (
         sum(category_total.time_ns for category_total in summary.by_category.values())
         / summary.n_steps

@@ -10,6 +10,7 @@ from statistics import median
 
 import pytest
 
+from profiler_core.analysis.step_parts import step_parts
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.job import jobs_at
 from tests.analysis.ranks import plain_job
@@ -194,3 +195,12 @@ def test_no_surface_counts_waiting_as_communication_or_busy():
         kernels = [k for g in ledger.groups for k in (g.baseline, g.candidate)[side].kernels]
         exchanged_ns = sum(k.time_ns for k in kernels if k.category == "communication")
         assert 1.3 * MS < exchanged_ns / 3 < 1.6 * MS
+
+
+def test_the_overviews_bar_and_the_table_have_one_time_for_products():
+    run = Comparison.open([SAMPLE / "eager", SAMPLE / "default"]).runs[0]
+    parts = step_parts(run.summary, unprofiled_ns(SAMPLE / "eager"), "unprofiled")
+    assert sum(parts.by_category.values()) + parts.idle_ns == pytest.approx(parts.step_ns)
+    gemm_ns = run.summary.by_category["gemm"].time_ns / run.summary.n_steps
+    assert parts.by_category["gemm"] == pytest.approx(gemm_ns, rel=0.05)
+    assert parts.idle_ns == pytest.approx(run.summary.critical.late.total_work_ns, rel=0.05)
