@@ -32,8 +32,7 @@ def step_parts(
     """
     profiled = summary.window_ns / summary.n_steps
     step = profiled if step_ns is None else step_ns
-    late = summary.critical.late if summary.critical is not None else None
-    late_ns = late.total_work_ns if late is not None else 0.0
+    late_ns = summary.critical.late_work_ns if summary.critical is not None else 0.0
     busy = min(summary.busy_ns / summary.n_steps - late_ns, step)
     total = (
         sum(category_total.time_ns for category_total in summary.by_category.values())

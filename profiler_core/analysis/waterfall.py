@@ -227,8 +227,7 @@ def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     busy = scale * summary.busy_ns / n
     if summary.critical is not None:
         parts[SLOWED_WORK] = scale * summary.critical.slowed_ns
-        late = summary.critical.late
-        parts[LATE_WORK] = scale * late.total_work_ns if late is not None else 0.0
+        parts[LATE_WORK] = scale * summary.critical.late_work_ns
     parts[OVERLAP] = busy - sum(parts.values())
     idle = total - busy
     if idle < 0:  # the clock of the device drifted between the two measurements

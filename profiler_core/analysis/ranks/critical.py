@@ -78,6 +78,11 @@ class CriticalPath:
     n_late_gaps: float  # per step, as `Summary.n_late_gaps`
     own_gap_ns: float
 
+    @property
+    def late_work_ns(self) -> float:
+        """What the late rank works more; 0 where none is late."""
+        return self.late.total_work_ns if self.late is not None else 0.0
+
 
 def critical_path(
     ranks: Sequence[RankSummary],

@@ -23,8 +23,7 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
     """
     n = summary.n_steps
     work_ns = {category: round(ns * n) for category, ns in path.work_ns.items()}
-    late_ns = path.late.total_work_ns if path.late else 0.0
-    busy = sum(path.work_ns.values()) + late_ns + path.slowed_ns + path.overlap_ns
+    busy = sum(path.work_ns.values()) + path.late_work_ns + path.slowed_ns + path.overlap_ns
     busy_ns = round(busy * n)
     window_ns = round(path.step_ns * n)
     causes = {

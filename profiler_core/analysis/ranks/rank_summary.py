@@ -79,7 +79,7 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
         calls=collective_calls(trace, joining, names),
         kernels=kernel_times(work, names),
         idle=_idle(trace, work, window),
-        host_ns=sum(step.host_dur_ns for step in window.steps) / window.n_steps,
+        host_ns=_host_ns(window) / window.n_steps,
         host_busy_ns=_host_busy_ns(trace, window),
         host_stalls_ns=_host_stalls_ns(trace, window),
         problem=None if trace.has_device_events or on_host.height else no_gpu(trace.tally.repairs),
@@ -101,11 +101,8 @@ def _host_busy_ns(trace: Trace, window: Window) -> float:
         pl.col("name").cast(pl.String).str.contains("Synchronize")
         | (pl.col("dur_ns") > _LAUNCH_INTO_FULL_QUEUE_NS)
     )
-    host_ns = sum(step.host_dur_ns for step in window.steps)
-    for step in window.steps:
-        inside = pl.col("ts_ns").is_between(step.host_ts_ns, step.host_ts_ns + step.host_dur_ns)
-        host_ns -= int(calls.filter(inside)["dur_ns"].sum())
-    return max(0.0, host_ns / window.n_steps)
+    blocked_ns = _inside_steps(calls, "dur_ns", window)
+    return max(0.0, (_host_ns(window) - blocked_ns) / window.n_steps)
 
 
 def _host_stalls_ns(trace: Trace, window: Window) -> float:
@@ -114,11 +111,20 @@ def _host_stalls_ns(trace: Trace, window: Window) -> float:
     pauses = trace.runtime.select("ts_ns", pause=pl.col("ts_ns") - end).filter(
         pl.col("pause") >= _STALL_NS
     )
-    stalls_ns = 0
+    return _inside_steps(pauses, "pause", window) / window.n_steps
+
+
+def _host_ns(window: Window) -> int:
+    return sum(step.host_dur_ns for step in window.steps)
+
+
+def _inside_steps(events: pl.DataFrame, column: str, window: Window) -> int:
+    """The sum of a column over the events that begin inside the host's range of a step."""
+    total = 0
     for step in window.steps:
         inside = pl.col("ts_ns").is_between(step.host_ts_ns, step.host_ts_ns + step.host_dur_ns)
-        stalls_ns += int(pauses.filter(inside)["pause"].sum())
-    return stalls_ns / window.n_steps
+        total += int(events.filter(inside)[column].sum())
+    return total
 
 
 def no_gpu(repairs: Collection[str]) -> str:
