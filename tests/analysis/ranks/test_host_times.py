@@ -1,0 +1,29 @@
+"""How long a rank's host is busy in a step, and how long it pauses, from made-up calls."""
+
+from profiler_core.analysis.ranks.rank_summary import summarise_rank
+from tests.builders import a_trace, kernel
+
+MS = 1_000_000
+
+
+def call(ts, dur, name, correlation=None):
+    return {"ts_ns": ts, "dur_ns": dur, "cat": "cuda_runtime", "name": name, "pid": 1, "tid": 1,
+            "correlation": correlation}  # fmt: skip
+
+
+def test_calls_that_wait_for_the_device_are_no_work_of_the_host():
+    """100 ms: 10 and 0.1 synchronising, 5 launching into a full queue, two launches of 10 µs."""
+    step = {"ts_ns": 0, "dur_ns": 100 * MS, "name": "ProfilerStep#0", "pid": 1, "tid": 1}
+    runtime = [
+        call(1 * MS, 10_000, "cudaLaunchKernel", 1),
+        call(2 * MS, 10 * MS, "cudaDeviceSynchronize"),
+        call(13 * MS, 5 * MS, "cudaLaunchKernel", 2),
+        call(95 * MS, 100_000, "cudaStreamSynchronize"),
+        call(99 * MS, 10_000, "cudaLaunchKernel", 3),
+    ]
+    device = [kernel(ts * MS, MS, number) for number, ts in ((1, 3), (2, 19), (3, 100))]
+    rank = summarise_rank(a_trace(device=device, runtime=runtime, annotations=[step]), 0)
+    assert rank.host_ns == 100 * MS
+    assert rank.host_busy_ns == 85 * MS - 100_000
+    # Around the stream's synchronisation at 95 ms; what is shorter than 2 ms is work.
+    assert rank.host_stalls_ns == 81 * MS - 100_000
