@@ -9,9 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from profiler_core import run_directory as names
 from profiler_core.capture.process import Child, ChildFailure
 
 RANKS = "ranks"
+# Structured logs of all further ranks of a run together, as they are packed.
+MOST_LOG_BYTES = 256 << 20
 _POLL_S = 0.02
 
 
@@ -25,6 +28,33 @@ def path_of(path: Path, run: Path, rank: int) -> Path:
     if rank == 0 or not path.is_relative_to(run):
         return path
     return directory_of(run, rank) / path.relative_to(run)
+
+
+def bound_logs(run: Path, most_bytes: int = MOST_LOG_BYTES) -> str:
+    """Remove the structured logs of the highest ranks until the rest is within the limit.
+
+    Args:
+        run: the run directory of rank 0, whose own logs always stay.
+        most_bytes: of the structured logs of the further ranks.
+
+    Returns:
+        A sentence that says whose logs are gone; "" where all of them stay.
+    """
+    ranks = sorted(int(path.name) for path in (run / RANKS).glob("*") if path.name.isdecimal())
+    n_bytes, dropped = 0, []
+    for rank in ranks:
+        logs = list((directory_of(run, rank) / names.TORCH_TRACE).glob("*"))
+        n_bytes += sum(log.stat().st_size for log in logs)
+        if logs and n_bytes > most_bytes:
+            dropped.append(rank)
+            for log in logs:
+                log.unlink()
+    if not dropped:
+        return ""
+    return (
+        f"The structured logs of {len(dropped)} of {len(ranks) + 1} ranks, from rank {dropped[0]} "
+        f"on, were not kept: all together had {n_bytes >> 20} MiB."
+    )
 
 
 class RankGroup:

@@ -13,7 +13,7 @@ from profiler_core.capture.context import Context
 from profiler_core.capture.counters.variant import count_variant
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
-from profiler_core.capture.ranks import RankGroup, directory_of
+from profiler_core.capture.ranks import RankGroup, bound_logs, directory_of
 from profiler_core.capture.rounds import steps_per_round
 from profiler_core.capture.run_writer import RunWriter, write_json
 from profiler_core.capture.sources import collect_sources
@@ -206,13 +206,13 @@ class VariantRun:
     def close(self) -> None:
         """End the first child, keep the source lines that its logs name, make its files small."""
         self.kill()
+        self._keep_sources(self.writer.directory)
+        pack(self.writer.directory)
         for rank in range(1, self._context.spec.n_ranks):
             self._describe_rank(rank)
-        run, context = self.writer.directory, self._context
-        logs = [run / names.TORCH_LOGS, *sorted((run / names.TORCH_TRACE).glob("*.log"))]
-        left_out = (*context.interpreter.folders(), str(context.work))
-        write_json(run / names.SOURCES, collect_sources(logs, left_out))
-        pack(run)
+        dropped = bound_logs(self.writer.directory)
+        if dropped:
+            self.writer.measurement.setdefault("notes", []).append(dropped)
 
     # -- the second child: warm cache, numerics -------------------------------------------------
 
@@ -328,7 +328,13 @@ class VariantRun:
                 "status": "finished",
             }
             write_json(folder / names.RUN_JSON, {**record, **rank_keys, "measurement": {}})
+            self._keep_sources(folder)
             pack(folder)
+
+    def _keep_sources(self, run: Path) -> None:
+        logs = [run / names.TORCH_LOGS, *sorted((run / names.TORCH_TRACE).glob("*.log"))]
+        left_out = (*self._context.interpreter.folders(), str(self._context.work))
+        write_json(run / names.SOURCES, collect_sources(logs, left_out))
 
     def _profile(self, path: Path, *, stacks: bool) -> None:
         spec = self._context.spec

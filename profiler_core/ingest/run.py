@@ -23,6 +23,7 @@ from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.kinds import is_archive, is_empty, kind_of, not_read
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.quoted import quoted
+from profiler_core.ingest.rank_logs import logs_of_rank
 from profiler_core.ingest.rank_traces import ranks_in, world_size_of
 from profiler_core.ingest.run_files import file_in, files_in, named_in
 from profiler_core.model.run import RunFiles, RunRecord
@@ -49,6 +50,23 @@ def open_run(path: Path, *other_paths: Path) -> RunFiles:
         return _by_content(path, [path], path.name)
     except OSError as error:
         raise NotARun(f"{path} cannot be read: {error.strerror}.", remedy=_REMEDY) from error
+
+
+def open_rank(job: RunFiles, rank: int, trace: Path) -> RunFiles:
+    """One rank of a job as a run of its own, with its own logs.
+
+    Args:
+        job: the run, or the folder of traces, that the rank belongs to.
+        rank: whose.
+        trace: of that rank.
+
+    Raises:
+        NotARun: its run.json cannot be read.
+    """
+    if trace.parent != job.path and file_in(trace.parent, Role.RECORD) is not None:
+        return _open_folder(trace.parent, trace.parent.name, is_copy=False)
+    record = msgspec.structs.replace(job.record, rank=rank, measurement=None)
+    return _of_loose_rank(record, trace, job.path, trace)
 
 
 def unpacked_run(file: Path) -> Path:
@@ -83,12 +101,18 @@ def _open_folder(folder: Path, name: str, *, is_copy: bool) -> RunFiles:
     if ranks:
         lead = next(rank for rank, trace in ranks.items() if trace.is_trace)
         record = RunRecord(name=name, run_id=name, rank=lead, world_size=world_size_of(ranks))
-        return RunFiles(record=record, path=folder, trace=ranks[lead].path)
+        return _of_loose_rank(record, folder, folder, ranks[lead].path)
     files = [entry for entry in entries if entry.is_file()]
     structured = folder / names.TORCH_TRACE
     if structured.is_dir():
         files += sorted(entry for entry in structured.iterdir() if entry.is_file())
     return _by_content(folder, files, name)
+
+
+def _of_loose_rank(record: RunRecord, path: Path, folder: Path, trace: Path) -> RunFiles:
+    """A rank's trace in a folder of traces, with its logs from there."""
+    texts, structured = logs_of_rank(folder, record.rank)
+    return RunFiles(record=record, path=path, trace=trace, torch_logs=texts, torch_trace=structured)
 
 
 def _by_name(folder: Path, record: RunRecord) -> RunFiles:

@@ -32,9 +32,10 @@ from profiler_core.analysis.ranks.waiting import without_waiting
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
 from profiler_core.errors import NothingToAnalyse
-from profiler_core.ingest.run import open_run
+from profiler_core.ingest.run import open_rank, open_run
 from profiler_core.model.history import HeadlineMetrics
 from profiler_core.model.trace import Trace
+from profiler_core.ranks.remote import is_url
 from profiler_core.session.parts import Part, RunParts
 from profiler_core.session.reading import Reading
 
@@ -56,6 +57,17 @@ class Run(RunParts):
         return cls(open_run(path, *other_paths), reading=reading)
 
     # What is known of it
+
+    def of_rank(self, rank: int) -> "Run | None":
+        """A rank of its job as a run of its own, with its own logs; None: it has no local file."""
+        files = self.rank_files.files if self.rank_files is not None else ()
+        location = next((file.location for file in files if file.rank == rank), None)
+        if location is None or is_url(location):
+            return None
+        if self._files.trace is not None and Path(location) == self._files.trace:
+            return self
+        rank_files = open_rank(self._files, rank, Path(location))
+        return Run(rank_files, reading=self._reading, cache=self._cache)
 
     @property
     def worked_trace(self) -> Trace | None:

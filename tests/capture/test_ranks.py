@@ -2,7 +2,7 @@
 
 import pytest
 
-from profiler_core.capture import launcher
+from profiler_core.capture import launcher, ranks
 from profiler_core.capture.spec import CaptureSpec, parse_variants
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
@@ -40,6 +40,25 @@ def test_every_rank_leaves_a_run_directory_of_its_own(captured):
         (0, 2, "finished"), (1, 2, "finished"),
     ]  # fmt: skip
     assert processes_with(str(home)) == []
+
+
+def test_every_rank_keeps_its_logs_and_the_source_lines_they_name(captured):
+    _, run = captured
+    for place in (".", "ranks/1"):
+        assert (run.directory / place / "torch_logs.txt").is_file()
+        assert '"schema":' in (run.directory / place / "sources.json").read_text()
+
+
+def test_structured_logs_are_dropped_from_the_highest_rank_down(tmp_path):
+    for rank in (0, 1, 2, 10):
+        folder = ranks.directory_of(tmp_path, rank) / "torch_trace"
+        folder.mkdir(parents=True)
+        (folder / "a.log.gz").write_bytes(b"x" * 100)
+    assert ranks.bound_logs(tmp_path, 300) == ""
+    said = ranks.bound_logs(tmp_path, 250)
+    assert said.startswith("The structured logs of 1 of 4 ranks, from rank 10 on, were not kept")
+    kept = sorted(p.parents[1].name for p in tmp_path.rglob("*.log.gz"))
+    assert kept == sorted([tmp_path.name, "1", "2"])
 
 
 def test_the_traces_say_their_rank_and_their_collectives(captured, monkeypatch):
