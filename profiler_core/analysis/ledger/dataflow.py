@@ -15,41 +15,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from profiler_core.analysis.ledger.buffers import NO_BUFFER, Memory, memory_of
-from profiler_core.analysis.ledger.fragments import Definition, definition_of, translated
+from profiler_core.analysis.ledger.fragments import (
+    Definition,
+    GraphNodes,
+    definition_of,
+    nodes_of,
+    translated,
+)
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
-
-
-@dataclass(frozen=True, slots=True)
-class _Nodes:
-    """The post-grad graph as the flow of data needs it."""
-
-    place: Mapping[str, int]  # node -> its place in the graph
-    given: Mapping[str, tuple[str, ...]]  # node -> the tensors that it is handed
-    users: Mapping[str, set[str]]
-    targets: Mapping[str, str]
-    of_target: Mapping[str, set[str]]
-
-
-def _nodes(graph: CompiledGraph) -> _Nodes:
-    place = {node.name: number for number, node in enumerate(graph.post_nodes)}
-    given = {  # a later node's name is a keyword's here
-        node.name: tuple(
-            a for a in node.arguments if place.get(a, -1 if a in graph.buffers else number) < number
-        )
-        for number, node in enumerate(graph.post_nodes)
-    }
-    users: dict[str, set[str]] = {}
-    for name, arguments in given.items():
-        for argument in arguments:
-            users.setdefault(argument, set()).add(name)
-    targets = {node.name: node.target for node in graph.post_nodes}
-    of_target: dict[str, set[str]] = {}
-    for name, target in targets.items():
-        of_target.setdefault(target, set()).add(name)
-    return _Nodes(place, given, users, targets, of_target)
 
 
 def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int, tuple[str, ...]]:
@@ -81,7 +57,7 @@ class _Flow:
     """A graph while its calls are followed in order."""
 
     graph: CompiledGraph
-    nodes: _Nodes
+    nodes: GraphNodes
     memory: Memory
     taken_as: dict[str, str]  # buffer -> the node as which a library call takes it
     of_libraries: frozenset[str]
@@ -95,7 +71,7 @@ class _Flow:
     @classmethod
     def of(cls, graph: CompiledGraph, library: Mapping[int, str]) -> "_Flow":
         """Before the first call."""
-        nodes, memory = _nodes(graph), memory_of(graph.code)
+        nodes, memory = nodes_of(graph), memory_of(graph.code)
         taken_as = _taken_as(graph.calls, library, nodes.given, memory)
         adding = _adding_calls(graph, memory)
         return cls(graph, nodes, memory, taken_as, frozenset(library.values()), adding)
@@ -125,7 +101,11 @@ def _follow_kernel(flow: _Flow, call: GeneratedCall, buffers: Sequence[str]) -> 
     able, constant = _able(listed, ready, flow.of_libraries, nodes.given)
     able |= added_to
     named = _returned(call.name, definition, listed, contents, nodes, flow.first_calls)
-    named |= {flow.taken_as[buffer] for buffer in written if buffer in flow.taken_as} | added_to
+    named |= {
+        nodes.looked_through(flow.taken_as[buffer], listed)
+        for buffer in written
+        if buffer in flow.taken_as
+    } | added_to
     if call.kind == "cpp" and len(named) < len(set(written)):  # without a printed fragment
         named |= _used_elsewhere(able - constant, able, nodes.users)
     stored = _stored(named & able, able, constant, nodes.users, len(set(written)))
@@ -170,7 +150,7 @@ def _stored_last(
 def _of_cpp_kernel(
     call: GeneratedCall,
     graph: CompiledGraph,
-    nodes: _Nodes,
+    nodes: GraphNodes,
     computed: Mapping[int, tuple[str, ...]],
 ) -> Collection[str]:
     """The nodes that a C++ kernel may compute, for which no comment lists them all.
@@ -209,7 +189,7 @@ def ends_reduction(call: GeneratedCall) -> bool:
 
 
 def _ended(
-    call: GeneratedCall, buffers: Sequence[str], memory: Memory, nodes: _Nodes
+    call: GeneratedCall, buffers: Sequence[str], memory: Memory, nodes: GraphNodes
 ) -> tuple[str, ...]:
     """The reductions that a kernel left in parts in a workspace, which this library call ends.
 
@@ -308,7 +288,7 @@ def _returned(
     definition: Definition,
     listed: Sequence[str],
     contents: Sequence[frozenset[str]],
-    nodes: _Nodes,
+    nodes: GraphNodes,
     first_calls: dict[str, Mapping[str, int]],
 ) -> set[str]:
     """What the kernel's printed fragment returns, in the words of one of its calls."""
@@ -316,12 +296,10 @@ def _returned(
         return set()
     first_calls.setdefault(kernel, definition.places(contents))
     own = {node.name for node in definition.nodes if node.target}
-    wanted = [name for name in definition.returned if name in own]
+    wanted = [nodes.looked_through(name, listed) for name in definition.returned if name in own]
     if own.issuperset(wanted) and set(wanted) <= set(listed):
         return set(wanted)
-    names = translated(
-        definition, first_calls[kernel], contents, nodes.given, nodes.users, nodes.of_target
-    )
+    names = translated(definition, first_calls[kernel], contents, nodes)
     fitting = [names[name].intersection(listed) for name in wanted]
     return {next(iter(few)) for few in fitting if len(few) == 1}
 

@@ -6,10 +6,12 @@ handed over at that place now, and a node is the one of its operator that is han
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from profiler_core.model.inductor import CompiledGraph
 
 _RETURN = re.compile(r"^#   return (%\w+(?:,\s*%\w+)*)\s*$", re.MULTILINE)
 _PRINTED = re.compile(
@@ -61,6 +63,44 @@ class Definition:
             for argument in [next((i for i, c in enumerate(contents) if node.name in c), None)]
             if argument is not None
         }
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNodes:
+    """The post-grad graph as the flow of data needs it."""
+
+    place: Mapping[str, int]  # node -> its place in the graph
+    given: Mapping[str, tuple[str, ...]]  # node -> the tensors that it is handed
+    users: Mapping[str, set[str]]
+    targets: Mapping[str, str]
+    of_target: Mapping[str, set[str]]
+
+    def looked_through(self, name: str, listed: Collection[str]) -> str:
+        """What a view that is not listed is of: to store the one is to store the other."""
+        of = name
+        while of not in listed and self.targets.get(of) in _VIEWS and len(self.given[of]) == 1:
+            (of,) = self.given[of]
+        return of if of in listed else name
+
+
+def nodes_of(graph: CompiledGraph) -> GraphNodes:
+    """Read a graph's nodes once, in both directions."""
+    place = {node.name: number for number, node in enumerate(graph.post_nodes)}
+    given = {  # a later node's name is a keyword's here
+        node.name: tuple(
+            a for a in node.arguments if place.get(a, -1 if a in graph.buffers else number) < number
+        )
+        for number, node in enumerate(graph.post_nodes)
+    }
+    users: dict[str, set[str]] = {}
+    for name, arguments in given.items():
+        for argument in arguments:
+            users.setdefault(argument, set()).add(name)
+    targets = {node.name: node.target for node in graph.post_nodes}
+    of_target: dict[str, set[str]] = {}
+    for name, target in targets.items():
+        of_target.setdefault(target, set()).add(name)
+    return GraphNodes(place, given, users, targets, of_target)
 
 
 @lru_cache(maxsize=4096)
@@ -134,9 +174,7 @@ def translated(
     definition: Definition,
     places: Mapping[str, int],
     contents: Sequence[frozenset[str]],
-    given: Mapping[str, tuple[str, ...]],
-    users: Mapping[str, set[str]],
-    of_target: Mapping[str, set[str]],
+    nodes: GraphNodes,
 ) -> dict[str, set[str]]:
     """Node of the fragment -> the graph's nodes that it may be in a call.
 
@@ -144,9 +182,7 @@ def translated(
         definition: of the kernel.
         places: placeholder -> place of its argument.
         contents: the nodes that each of the call's buffers holds.
-        given: node of the graph -> the tensors that it is handed.
-        users: the other way round.
-        of_target: operator -> its nodes.
+        nodes: of the call's graph.
     """
     names: dict[str, set[str]] = {}  # a name that is not in it may be anything
     for node in definition.nodes:
@@ -156,17 +192,17 @@ def translated(
                 names[node.name] = set(contents[argument_number])
             continue
         sure = [names[argument] for argument in node.arguments if argument in names]
-        near = of_target.get(node.target, set())
+        near = nodes.of_target.get(node.target, set())
         if sure:
             fewest = min(sure, key=len)
-            near = near & {user for name in fewest for user in users.get(name, ())}
+            near = near & {user for name in fewest for user in nodes.users.get(name, ())}
         names[node.name] = {
             other
             for other in near
-            if len(given[other]) == len(node.arguments)
+            if len(nodes.given[other]) == len(node.arguments)
             and all(
                 argument in names[own]
-                for own, argument in zip(node.arguments, given[other], strict=True)
+                for own, argument in zip(node.arguments, nodes.given[other], strict=True)
                 if own in names
             )
         }

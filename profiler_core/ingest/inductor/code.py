@@ -91,7 +91,8 @@ def read_calls(code: str) -> tuple[GeneratedCall, ...]:
             continue
         if row.lstrip().startswith("#"):
             if source := _SOURCE.search(row):
-                comment = (_names(source["nodes"]), _names(source["aten"] or ""))
+                nodes = tuple(name.strip() for name in source["nodes"].split(","))
+                comment = (nodes if any(nodes) else (), _names(source["aten"] or ""))
             elif match := _HANDLE.search(row):
                 handle = match["handle"]
             continue

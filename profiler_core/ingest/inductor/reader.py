@@ -7,7 +7,7 @@ INDUCTOR_PROVENANCE=1). Every other record is skipped unread; what is missing is
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -175,13 +175,7 @@ def _build(graph: _Graph) -> CompiledGraph:
         post = post_of.get(call.handle or "", ()) or post_of.get(call.name, ())
         if not post:
             # torch < 2.9, and every backward: the comments name the nodes, or their sources.
-            mapping = aten_of.get(call.name, {})
-            post = tuple(
-                node
-                for source in call.source_nodes
-                for node in ((source,) if source in post_names else mapping.get(source, ()))
-                if node in post_names
-            )
+            post = _commented(call, aten_of.get(call.name, {}), post_names)
         calls.append(
             msgspec.structs.replace(
                 call,
@@ -210,6 +204,32 @@ def _build(graph: _Graph) -> CompiledGraph:
         },
         file_name=graph.file_name,
         code=graph.code,
+    )
+
+
+def _commented(
+    call: GeneratedCall, mapping: Mapping[str, tuple[str, ...]], post_names: Container[str]
+) -> tuple[str, ...]:
+    """The nodes that the comment above a call means by its sources.
+
+    Above its kernel stands which nodes each source became, nodes without a source under an empty
+    name. A kernel that layers share says it of its first call alone, which has the same sources:
+    in the comments of the others a node of the graph goes by its own name.
+    """
+    is_of_this_call = set(call.source_nodes) == set(mapping)
+    return tuple(
+        node
+        for source in call.source_nodes
+        for node in (
+            mapping[source]
+            if is_of_this_call
+            else (source,)
+            if source in post_names
+            else mapping.get(source, ())
+            if source
+            else ()
+        )
+        if node in post_names
     )
 
 

@@ -51,8 +51,10 @@ def compared(folder: Path) -> tuple[Counter[str], list[str]]:
         nodes = [Node(n.name, bare(n.target), n.arguments) for n in graph.post_nodes]
         homes = {"ledger": by_ledger(graph, executed), "judge": by_judge(module, executed)}
         for node, calls in candidates(nodes, executed).items():
-            assert calls, (executed.program, node)
             seen["nodes"] += 1
+            if not calls:
+                seen["undecided"] += 1
+                continue
             seen["decided"] += len(calls) == 1
             for who, home in homes.items():
                 seen[f"{who} silent"] += node not in home
@@ -64,15 +66,52 @@ def compared(folder: Path) -> tuple[Counter[str], list[str]]:
     return seen, wrong
 
 
-def test_homes_are_where_poison_says():
-    """C++ kernels: without their text and where no comment lists their nodes, 42 of 456 failed."""
+@pytest.mark.parametrize(
+    ("record", "least", "least_decided", "most_silent"),
+    [
+        # C++ kernels: without their text and where no comment lists their nodes, 42 were wrong.
+        # The judge reads comments alone, and a backward's C++ kernels have none.
+        ("executed", 450, 300, 0.6),
+        # Triton kernels of an H200: 15 were wrong or silent where a comment's nodes without a
+        # source, nodes that share the name of another's source, and views that are stored counted
+        # as not listed.
+        ("executed_cuda", 440, 270, 0.05),
+    ],
+)
+def test_homes_are_where_poison_says(record, least, least_decided, most_silent):
+    seen, wrong = compared(FIXTURES / record)
+    assert wrong == []
+    assert seen["nodes"] > least
+    assert seen["decided"] > least_decided
+    assert seen["undecided"] == seen["ledger silent"] == 0
+    assert seen["judge silent"] < most_silent * seen["nodes"]
+
+
+def test_a_part_of_what_was_joined_follows_from_its_own_part_alone():
+    """NaN in the left half is not in the right one; what was called decided by no call is."""
+    nodes = [
+        Node("left", "mul", ("a", "c")),
+        Node("right", "mul", ("b", "c")),
+        Node("joined", "cat", ("left", "right")),
+        Node("half", "slice", ("joined",)),
+        Node("end", "exp", ("half",)),
+    ]
+    reached = {"a": {0, 2}, "b": {0, 1}, "c": {0, 1, 2}}
+    executed = Executed(
+        "made up", ("", "", ""), (1, 2, 3), {name: frozenset(c) for name, c in reached.items()}
+    )
+    assert candidates(nodes, executed)["end"] == {0, 1, 2}
+    assert candidates(nodes, executed)["joined"] == {0}
+
+
+def test_what_no_call_can_have_computed_is_undecided_by_execution(monkeypatch):
+    """It is counted, and neither right nor wrong."""
+    monkeypatch.setattr(
+        f"{__name__}.candidates", lambda nodes, _: {node.name: frozenset() for node in nodes[:1]}
+    )
     seen, wrong = compared(FIXTURES / "executed")
     assert wrong == []
-    assert seen["nodes"] > 450
-    assert seen["decided"] > 300
-    assert seen["ledger silent"] == 0
-    # The judge reads comments alone, and a backward's C++ kernels have none.
-    assert seen["judge silent"] < 0.6 * seen["nodes"]
+    assert seen["undecided"] == seen["nodes"] == 25
 
 
 def test_a_wrong_home_is_seen():

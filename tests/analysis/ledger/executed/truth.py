@@ -15,6 +15,8 @@ VIEWS = frozenset(
     ("view", "reshape", "_unsafe_view", "permute", "transpose", "t", "expand", "unsqueeze",
      "squeeze", "getitem", "slice", "select", "alias", "detach", "split", "split_with_sizes")
 )  # fmt: skip
+# Whose result is a part of what they are handed: NaN in another part does not show in it.
+PARTS = frozenset(("slice", "select", "split", "split_with_sizes", "getitem"))
 # Whose result may hide that what it is handed is NaN.
 HIDING = frozenset(
     ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "logical_not", "logical_and", "any",
@@ -57,13 +59,21 @@ def read_truth(path: Path) -> list[Executed]:
 def candidates(nodes: Sequence[Node], executed: Executed) -> dict[str, frozenset[int]]:
     """Node -> the calls of which one is the first that computes it; views are left out.
 
-    Only nodes that follow from an input of floats; one candidate is the truth.
+    Only nodes that follow from an input of floats; one candidate is the truth, and none says that
+    the execution does not tell.
     """
     # What reached nothing is taken in a choice that is never made.
     inputs = {name: frozenset((name,)) for name, seen in executed.reached.items() if seen}
+    everywhere = dict(inputs)  # the same, where NaN shows in every part of the node
     users: dict[str, set[str]] = {}
     for node in nodes:
-        inputs[node.name] = _inputs(node, inputs)
+        of_parts = _inputs(node, everywhere)
+        inputs[node.name] = of_parts if node.op in PARTS else _inputs(node, inputs)
+        if node.op == "cat":
+            parts = [everywhere[argument] for argument in node.arguments if argument in everywhere]
+            everywhere[node.name] = frozenset.intersection(*parts) if parts else frozenset()
+        else:
+            everywhere[node.name] = of_parts
         for argument in node.arguments:
             users.setdefault(argument, set()).add(node.name)
     ops = {node.name: node.op for node in nodes}
@@ -93,11 +103,10 @@ def _inputs(node: Node, inputs: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """The inputs of which NaN shows in a node: in a choice, those that show whichever is taken."""
     if node.op in HIDING:
         return frozenset()
-    given = [inputs.get(argument, frozenset()) for argument in node.arguments]
     if node.op == "where":
-        branches = [names for names in given[1:] if names]
+        branches = [inputs[name] for name in node.arguments[1:] if inputs.get(name)]
         return frozenset.intersection(*branches) if branches else frozenset()
-    return frozenset().union(*given)
+    return frozenset().union(*(inputs.get(argument, ()) for argument in node.arguments))
 
 
 def _readers(name: str, users: Mapping[str, set[str]], ops: Mapping[str, str]) -> set[str]:
