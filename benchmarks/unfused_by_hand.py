@@ -106,13 +106,18 @@ def _predicted(folder: Path, device: str, between: Sequence[str]) -> str:
 
 
 def _profile(torch, call: Callable[[], object], path: Path) -> None:
-    schedule = torch.profiler.schedule(wait=0, warmup=3, active=5)
-    with torch.profiler.profile(schedule=schedule, record_shapes=True) as profiler:
+    """Write a trace of 5 calls, as soon as their cycle ends: the next one begins empty."""
+    with torch.profiler.profile(
+        schedule=torch.profiler.schedule(wait=0, warmup=3, active=5, repeat=1),
+        record_shapes=True,
+        on_trace_ready=lambda profiler: profiler.export_chrome_trace(str(path)),
+    ) as profiler:
         for _ in range(8):
             call()
             torch.cuda.synchronize()
             profiler.step()
-    profiler.export_chrome_trace(str(path))
+    if not path.exists():
+        raise SystemExit(f"{path}: the profiler wrote no trace")
 
 
 def _in_turns(torch, calls) -> list[float]:
