@@ -114,6 +114,40 @@ def test_tensor_parallel_blocks_compute_what_whole_ones_do(tmp_path):
         distributed.destroy_process_group()
 
 
+def test_a_job_exchanges_as_its_options_say(tmp_path):
+    """DDP's buckets, and how far ahead FSDP2 gathers in both directions."""
+    import torch
+    from torch import distributed
+
+    from profiler_core.capture.child import parallel, workloads
+
+    def built(workload, **options):
+        text = {"width": "16", "length": "4", "layers": "3"} | options
+        request = workloads.Request(workload, 1, (), text, True, 0)
+        return workloads.build(request, lambda target: target)
+
+    def wrapped(workload, **options):
+        made = built(workload, **options)
+        return parallel.wrap(made.model, made.parallel, torch.device("cpu"), **made.exchange)
+
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1
+    )
+    try:
+        plain, small = wrapped("ddp"), wrapped("ddp", bucket_cap_mb="3")
+        assert (plain.bucket_bytes_cap, small.bucket_bytes_cap) == (25 << 20, 3 << 20)
+        first, second, third = wrapped("fsdp", prefetch="2").children()
+        state = type(first)._get_fsdp_state
+        assert state(first)._states_to_forward_prefetch == [state(second), state(third)]
+        assert state(third)._states_to_backward_prefetch == [state(second), state(first)]
+        assert state(third)._states_to_forward_prefetch == []
+        assert not any(state(b)._states_to_forward_prefetch for b in wrapped("fsdp").children())
+    finally:
+        distributed.destroy_process_group()
+    with pytest.raises(workloads.CannotRunError, match="has no option 'bucket_cap_mb'"):
+        built("tp", bucket_cap_mb="3")
+
+
 def test_a_planted_delay_is_that_of_one_rank_alone(monkeypatch):
     import torch
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 from .failures import CannotRunError
 
@@ -41,8 +41,18 @@ def join(ranks: Optional[Dict[str, Any]], device: Any) -> None:
     )
 
 
-def wrap(model: Any, kind: Optional[str], device: Any) -> Any:
-    """The model wrapped for several ranks. kind: "ddp", "fsdp", "tp" or None (unchanged)."""
+def wrap(
+    model: Any, kind: Optional[str], device: Any, bucket_cap_mb: int = 0, prefetch: int = 0
+) -> Any:
+    """The model wrapped for several ranks. kind: "ddp", "fsdp", "tp" or None (unchanged).
+
+    Args:
+        model: whose children are blocks.
+        kind: of parallelism.
+        device: of this rank.
+        bucket_cap_mb: of DDP's gradients; 0: torch's own.
+        prefetch: how many blocks ahead FSDP2 gathers the weights; 0: as it does by itself.
+    """
     if kind is None:
         return model
     import torch
@@ -53,7 +63,8 @@ def wrap(model: Any, kind: Optional[str], device: Any) -> Any:
         )
     if kind == "ddp":
         device_ids = [device] if device.type == "cuda" else None
-        return torch.nn.parallel.DistributedDataParallel(model, device_ids=device_ids)
+        sizes = {"bucket_cap_mb": bucket_cap_mb} if bucket_cap_mb else {}
+        return torch.nn.parallel.DistributedDataParallel(model, device_ids=device_ids, **sizes)
     mesh = torch.distributed.device_mesh.init_device_mesh(
         device.type, (torch.distributed.get_world_size(),)
     )
@@ -62,7 +73,20 @@ def wrap(model: Any, kind: Optional[str], device: Any) -> Any:
     shard = fully_shard()
     for block in model.children():
         shard(block, mesh=mesh)
-    return shard(model, mesh=mesh)
+    whole = shard(model, mesh=mesh)
+    if prefetch:
+        _gather_ahead(list(model.children()), prefetch)
+    return whole
+
+
+def _gather_ahead(blocks: List[Any], n_blocks: int) -> None:
+    """Each block asks for the weights of the ones that come next, in both directions."""
+    for order, method in (
+        (blocks, "set_modules_to_forward_prefetch"),
+        (blocks[::-1], "set_modules_to_backward_prefetch"),
+    ):
+        for position, block in enumerate(order):
+            getattr(block, method)(order[position + 1 : position + 1 + n_blocks])
 
 
 def tensor_parallel(model: Any, mesh: Any) -> Any:

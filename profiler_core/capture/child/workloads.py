@@ -50,6 +50,7 @@ class Built(NamedTuple):
     moved: Callable[[Inputs], Inputs] = lambda call: call
     compiles_itself: bool = False
     parallel: Optional[str] = None  # "ddp", "fsdp" or "tp": see `parallel.wrap`
+    exchange: Dict[str, int] = {}  # how the ranks exchange, arguments of `parallel.wrap`
 
 
 def seed_everything(seed: int) -> None:
@@ -230,7 +231,14 @@ def _distributed(request: Request, options: Options) -> Built:
     inputs = _tensors(_shapes(request._replace(batch_size=batch), batch, (length, width)))
     labels = [label_of(args) for args, _ in inputs]
     loss = _late_loss(spin_us, sleep_us) if is_slow and planted else None
-    return Built(torch.nn.Sequential(*blocks), inputs, labels, loss, parallel=request.workload)
+    built = Built(torch.nn.Sequential(*blocks), inputs, labels, loss, parallel=request.workload)
+    return built._replace(exchange=_exchange(request.workload, options))
+
+
+def _exchange(workload: str, options: Options) -> Dict[str, int]:
+    """DDP's bucket size in MB, how many blocks ahead FSDP2 gathers; 0: as torch does by itself."""
+    name = {"ddp": "bucket_cap_mb", "fsdp": "prefetch"}.get(workload)
+    return {name: options.number(name, 0)} if name else {}
 
 
 _CYCLES_PER_US = 1980  # of an H100 or H200 at its highest clock
