@@ -128,7 +128,7 @@ def test_a_job_exchanges_as_its_options_say(tmp_path):
 
     def wrapped(workload, **options):
         made = built(workload, **options)
-        return parallel.wrap(made.model, made.parallel, torch.device("cpu"), **made.exchange)
+        return parallel.wrap(made.model, made.parallel, torch.device("cpu"), **dict(made.exchange))
 
     distributed.init_process_group(
         "gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1

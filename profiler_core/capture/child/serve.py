@@ -132,7 +132,7 @@ class Worker:
         from . import parallel, variants
 
         built = variants.build(self._bench.request, self._variant, self._device)
-        model = parallel.wrap(built.model, built.parallel, self._device, **built.exchange)
+        model = parallel.wrap(built.model, built.parallel, self._device, **dict(built.exchange))
         self._built = built._replace(model=model)
         variants.show_cpp_kernels(self._device)  # the user's code may have loaded Inductor
         self._n_frames_built = compiled_parts.n_frames()

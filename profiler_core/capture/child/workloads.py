@@ -50,7 +50,7 @@ class Built(NamedTuple):
     moved: Callable[[Inputs], Inputs] = lambda call: call
     compiles_itself: bool = False
     parallel: Optional[str] = None  # "ddp", "fsdp" or "tp": see `parallel.wrap`
-    exchange: Dict[str, int] = {}  # how the ranks exchange, arguments of `parallel.wrap`
+    exchange: Tuple[Tuple[str, int], ...] = ()  # how ranks do it, arguments of `parallel.wrap`
 
 
 def seed_everything(seed: int) -> None:
@@ -235,10 +235,10 @@ def _distributed(request: Request, options: Options) -> Built:
     return built._replace(exchange=_exchange(request.workload, options))
 
 
-def _exchange(workload: str, options: Options) -> Dict[str, int]:
+def _exchange(workload: str, options: Options) -> Tuple[Tuple[str, int], ...]:
     """DDP's bucket size in MB, how many blocks ahead FSDP2 gathers; 0: as torch does by itself."""
     name = {"ddp": "bucket_cap_mb", "fsdp": "prefetch"}.get(workload)
-    return {name: options.number(name, 0)} if name else {}
+    return ((name, options.number(name, 0)),) if name else ()
 
 
 _CYCLES_PER_US = 1980  # of an H100 or H200 at its highest clock
