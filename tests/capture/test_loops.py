@@ -31,24 +31,32 @@ def calls():
     return noted
 
 
-def by_hand(n_steps, accumulate=2):
-    """The parameters after so many steps of the loop in loops.py, written out."""
+def by_hand(n_steps, accumulate=2, fp16=False):
+    """The parameters, and their average, after so many steps of the loop in loops.py."""
     from profiler_core.capture.child import project
 
     torch.manual_seed(0)
     loop = project.load(str(LOOPS)).training(accumulate=accumulate)
     model, parameters = loop.model, list(loop.model.parameters())
+    average = [torch.zeros_like(parameter) for parameter in parameters]
     optimizer = loop.optimizer(parameters)
     scheduler = loop.scheduler(optimizer)
+    scaler = torch.amp.GradScaler("cpu", enabled=fp16)
     for number in range(n_steps):
         optimizer.zero_grad()
         for part in range(accumulate):
             x, y = loop.batches[(number * accumulate + part) % len(loop.batches)]
-            (torch.nn.functional.cross_entropy(model(x), y) / accumulate).backward()
+            with torch.autocast("cpu", torch.float16, enabled=fp16):
+                loss = torch.nn.functional.cross_entropy(model(x), y)
+            scaler.scale(loss / accumulate).backward()
+        scaler.unscale_(optimizer)
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
+        scaler.step(optimizer)
+        scaler.update()
         scheduler.step()
-    return [parameter.detach().clone() for parameter in parameters]
+        for mean, parameter in zip(average, parameters, strict=True):
+            mean += (parameter.detach() - mean) / (number + 1)
+    return [parameter.detach().clone() for parameter in parameters], average
 
 
 @pytest.mark.parametrize("kind", ["namespace", "dict", "tuple"])
@@ -58,10 +66,69 @@ def test_a_step_is_one_of_the_optimizer_over_accumulated_clipped_batches(kind, f
     step = step_of("training", kind=kind, fetched=fetched)
     for index in range(5):
         step(index)
-    for ours, theirs in zip(step._model.parameters(), by_hand(5), strict=True):
+    parameters, average = by_hand(5)
+    for ours, theirs in zip(step._model.parameters(), parameters, strict=True):
         assert torch.equal(ours, theirs)
+    for ours, theirs in zip(step._loop.ema.module.module.parameters(), average, strict=True):
+        torch.testing.assert_close(ours, theirs)
     assert noted.count("ema") == 5
     assert (step.trains, step.batches_per_step, step.n_shapes) == (True, 2, 1)
+
+
+@pytest.mark.parametrize("compiled", ["eager", "aot_eager+target=loss"])
+def test_gradients_in_fp16_are_scaled_and_clipped_unscaled(compiled):
+    step = step_of("training", f"{compiled}+fp16-autocast")
+    for index in range(5):
+        step(index)
+    parameters, _ = by_hand(5, fp16=True)
+    before = list(step_of("training")._model.parameters())
+    assert not any(map(torch.equal, parameters, before))  # no step was skipped throughout
+    for ours, theirs in zip(step._model.parameters(), parameters, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0.0, atol=2e-5)
+
+
+def test_gradients_too_small_for_fp16_are_compared_all_the_same(tmp_path):
+    bench, path = bench_of("training", share=1e-5), str(tmp_path / "reference.pt")
+    numerics.make_reference(bench, variant("eager+fp16-autocast"), path)
+    answer = numerics.compare(bench, variant("aot_eager+fp16-autocast"), path, None)
+    assert (answer["verdict"], answer["reference"]) == ("right", "fp64"), answer
+
+
+def in_graphs(**more):
+    """A step that treats its gradients as if a CUDA graph held them, on the CPU."""
+    kept = variant("aot_eager")._replace(mode="reduce-overhead")
+    return bench_of("training", **more).step(kept)
+
+
+def test_accumulated_gradients_are_kept_out_of_the_memory_of_cuda_graphs():
+    step, given = in_graphs(), []
+    weight = step._model.head[0].weight
+    weight.register_hook(lambda gradient: given.append(gradient.data_ptr()))
+    step.answer(0)
+    for index in range(5):
+        step(index)
+    assert weight.grad.data_ptr() != given[0]
+    for ours, theirs in zip(step._model.parameters(), by_hand(5)[0], strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_a_parameter_without_a_gradient_gets_none_by_accumulation_in_graphs():
+    step = in_graphs(unused=1)
+    before = step._model.unused.weight.detach().clone()
+    for index in range(3):
+        step(index)
+    assert step._model.unused.weight.grad is None
+    assert torch.equal(step._model.unused.weight, before)  # no weight decay
+
+
+@pytest.mark.parametrize("make", [step_of, lambda _, **more: in_graphs(**more)])
+def test_gradients_that_the_optimizer_does_not_have_do_not_grow(make):
+    step = make("training", head_only=1)
+    norms = []
+    for index in (0, 2, 4):  # the same batches
+        step(index)
+        norms.append(float(step._model.embed.weight.grad.norm()))
+    assert max(norms) < 1.5 * min(norms)
 
 
 def test_batches_of_several_shapes_are_a_cycle_of_steps():

@@ -6,7 +6,7 @@ it by AOTAutograd, and the optimizer's step stays as it is.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from . import targets
 from .failures import CannotRunError
@@ -16,6 +16,9 @@ from .variants import Variant
 from .workloads import Built, Inputs
 
 _LEAST_MOVE = 1e-4  # fp32 rounds a parameter by 6e-8 of its size
+# Of the loss while gradients are compared: without it those of fp16 lose themselves in its
+# smallest numbers. A power of two rounds nothing, and is well below what a GradScaler begins with.
+_COMPARED_SCALE = 2.0**10
 
 
 class TrainingStep(Step):
@@ -34,14 +37,16 @@ class TrainingStep(Step):
     def answer(self, shape: int) -> Named:
         """Loss, output and gradients of one batch, without a step of the optimizer."""
         self._zero_gradients()
-        output, loss = self._forward_backward(self._inputs[self._first_batch(shape)], scale=False)
+        scale = 1.0 if self._scaler is None else _COMPARED_SCALE
+        batch = self._inputs[self._first_batch(shape)]
+        output, loss = self._forward_backward(batch, lambda share: share * scale)
         tensors = [("loss", loss.detach().clone().cpu())]
         # A loss may not tell: a mean square is blind to the sign of what it is of.
         tensors += [("output {}".format(n), sample(t)) for n, t in enumerate(flatten(output))]
         for name, parameter in self._model.named_parameters():
             if parameter.grad is not None:
                 gradient = parameter.grad.detach().clone().cpu()
-                tensors.append((GRADIENT_OF + plain(name), gradient))
+                tensors.append((GRADIENT_OF + plain(name), gradient / scale))
         self._zero_gradients()
         return tensors
 
@@ -94,11 +99,13 @@ class TrainingStep(Step):
         self._fetched: Optional[Iterator[Any]] = None
         self._scaler = _scaler(self._variant, self._device)
         self._parameters = self._trainable()
-        # A CUDA graph's gradients are overwritten by its next replay: let each be added to memory
-        # of its own where several batches make a step.
+        # A CUDA graph's gradients are overwritten by its next replay: where several batches make a
+        # step, each is kept, and added to, in memory of its own.
         self._keeps_gradients = self._variant.uses_cuda_graphs and self._loop.accumulate > 1
+        self._in_graph_memory = list(self._parameters) if self._keeps_gradients else []
         self._compile(built)
         self._optimizer, self._scheduler = self._made_optimizer()
+        self._not_stepped = _left_out(self._optimizer, self._parameters)
 
     def _compile(self, built: Built) -> None:
         self._callable = built.model
@@ -141,8 +148,9 @@ class TrainingStep(Step):
         # the next step is marked.
         self._zero_gradients()
         first, loss = self._first_batch(index), None
+        scaled = _as_it_is if self._scaler is None else self._scaler.scale
         for number in range(self._loop.accumulate):
-            _, loss = self._forward_backward(self._batch(first + number), scale=True)
+            _, loss = self._forward_backward(self._batch(first + number), scaled)
         self._clip()
         if self._scaler is None:
             self._optimizer.step()
@@ -174,13 +182,22 @@ class TrainingStep(Step):
         raise CannotRunError("batches gives no batch.", "Let it give at least one.")
 
     def _zero_gradients(self) -> None:
-        import torch
-
         self._optimizer.zero_grad(set_to_none=not self._keeps_gradients)
-        if self._keeps_gradients:
-            for parameter in self._parameters:
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
+        for parameter in self._not_stepped:  # they would grow from step to step
+            if not self._keeps_gradients:
+                parameter.grad = None
+            elif parameter.grad is not None:
+                parameter.grad.zero_()
+
+    def _own_gradients(self) -> None:
+        """Take new gradients out of the memory of CUDA graphs; of those without any, none is made.
+
+        A gradient of zeros is not the same: an optimizer with weight decay moves by it.
+        """
+        for parameter in self._in_graph_memory:
+            if parameter.grad is not None:
+                parameter.grad = parameter.grad.clone()
+        self._in_graph_memory = [p for p in self._in_graph_memory if p.grad is None]
 
     def _clip(self) -> None:
         import torch
@@ -194,16 +211,20 @@ class TrainingStep(Step):
         else:
             torch.nn.utils.clip_grad_norm_(self._parameters, self._loop.clip)
 
-    def _forward_backward(self, call: Inputs, scale: bool) -> Tuple[Any, Any]:
-        """The model's output, if there is one, and its loss, with gradients on the parameters."""
+    def _forward_backward(self, call: Inputs, scaled: Callable[[Any], Any]) -> Tuple[Any, Any]:
+        """The model's output, if there is one, and its loss, with gradients on the parameters.
+
+        Args:
+            call: a batch.
+            scaled: loss -> what the backward pass begins with.
+        """
         self._mark()
         with self._autocast():
             output, loss = self._loss_of(call)
         share = loss / self._loop.accumulate if self._loop.accumulate > 1 else loss
-        if scale and self._scaler is not None:
-            self._scaler.scale(share).backward()
-        else:
-            share.backward()
+        scaled(share).backward()
+        if self._in_graph_memory:
+            self._own_gradients()
         return output, loss
 
     def _only_loss(self, call: Inputs) -> Tuple[Any, Any]:
@@ -249,14 +270,27 @@ def _update_of(ema: Any) -> Any:
     return getattr(ema, "update_parameters", None) or getattr(ema, "update", None)
 
 
+def _left_out(optimizer: Any, parameters: List[Any]) -> List[Any]:
+    """Parameters that the optimizer does not have; none of an object that does not list its own."""
+    groups = getattr(optimizer, "param_groups", None)
+    if groups is None:
+        return []
+    stepped = {id(parameter) for group in groups for parameter in group["params"]}
+    return [parameter for parameter in parameters if id(parameter) not in stepped]
+
+
+def _as_it_is(loss: Any) -> Any:
+    return loss
+
+
 def _scaler(variant: Variant, device: Any) -> Any:
     import torch
 
-    if variant.precision != "fp16-autocast" or device.type != "cuda":
+    if variant.precision != "fp16-autocast":
         return None
-    if hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler"):  # 2.3 on
-        return torch.amp.GradScaler("cuda")
-    return torch.cuda.amp.GradScaler()
+    if hasattr(torch.amp, "GradScaler"):  # 2.3 on
+        return torch.amp.GradScaler(device.type)
+    return torch.cuda.amp.GradScaler() if device.type == "cuda" else None
 
 
 def _by_kind(parameters: List[Any]) -> List[Dict[str, Any]]:

@@ -44,16 +44,18 @@ def own_compile(compile):
     return model, torch.randn(4, 8)
 
 
-def script_compiles():
-    model = Net()
-    model.head = torch.compile(model.head, backend="aot_eager")
-    model.embed.compile(backend="aot_eager")
-    return model, torch.randn(4, 8)
+def script_compiles(backend="aot_eager", width=8):
+    model = Net(width)
+    model.head = torch.compile(model.head, backend=backend)
+    model.embed.compile(backend=backend)
+    return model, torch.randn(4, width)
 
 
-def _batches(n, sizes=(6,)):
-    return [(torch.randn(sizes[i % len(sizes)], 8), torch.randint(0, 4, (sizes[i % len(sizes)],)))
-            for i in range(n)]  # fmt: skip
+def _batches(n, sizes=(6,), width=8):
+    return [
+        (torch.randn(size, width), torch.randint(0, 4, (size,)))
+        for size in (sizes[i % len(sizes)] for i in range(n))
+    ]
 
 
 class Ema:
@@ -65,14 +67,28 @@ class Ema:
         self.module.update_parameters(model)
 
 
-def training(n_batches=4, accumulate=2, fetched=False, kind="namespace", sizes=1):
-    model = Net()
-    batches = _batches(n_batches, (6, 3)[:sizes])
+def training(
+    n_batches=4, accumulate=2, fetched=False, kind="namespace", sizes=1,
+    width=8, n_blocks=3, batch_size=6, tensor_rate=False, head_only=False, unused=False, share=1.0,
+):  # fmt: skip
+    """A loop with all that one has.
+
+    tensor_rate: a compiled optimizer is not compiled again for each rate of the scheduler.
+    head_only: the optimizer has the head's parameters, all others are left out of it.
+    unused: a layer that no batch reaches. share: of the loss.
+    """
+    model = Net(width, n_blocks)
+    if unused:
+        model.unused = nn.Linear(width, width)
+    batches = _batches(n_batches, (batch_size, batch_size // 2)[:sizes], width)
+    rate = torch.tensor(1e-3) if tensor_rate else 1e-3
     fields = {
         "model": model,
         "batches": (lambda: iter(batches)) if fetched else batches,
-        "loss": lambda output, batch: F.cross_entropy(output, batch[1]),
-        "optimizer": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3),
+        "loss": lambda output, batch: share * F.cross_entropy(output, batch[1]),
+        "optimizer": lambda parameters: torch.optim.AdamW(
+            model.head.parameters() if head_only else parameters, lr=rate, weight_decay=0.1
+        ),
         "scheduler": lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5),
         "accumulate": accumulate,
         "clip": 1.0,
