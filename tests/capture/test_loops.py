@@ -55,7 +55,7 @@ def by_hand(n_steps, accumulate=2, fp16=False):
         scaler.update()
         scheduler.step()
         for mean, parameter in zip(average, parameters, strict=True):
-            mean += (parameter.detach() - mean) / (number + 1)
+            mean.add_((parameter.detach() - mean) / (number + 1))
     return [parameter.detach().clone() for parameter in parameters], average
 
 
