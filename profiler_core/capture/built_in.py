@@ -14,8 +14,9 @@ BUILT_IN_WORKLOADS: dict[str, str] = {
     "ddp": "transformer blocks trained on several ranks with DistributedDataParallel",
     "fsdp": "transformer blocks trained on several ranks with FSDP2 (fully_shard)",
     "tp": "transformer blocks trained on several ranks with tensor parallelism",
+    "pp": "transformer blocks trained as pipeline stages, one on each rank, by microbatches",
 }
 
 # These are training loops, asked for or not.
-DISTRIBUTED_WORKLOADS = frozenset({"ddp", "fsdp", "tp"})
+DISTRIBUTED_WORKLOADS = frozenset({"ddp", "fsdp", "tp", "pp"})
 TRAINING_WORKLOADS = DISTRIBUTED_WORKLOADS | {"simplecnn"}

@@ -1,5 +1,7 @@
 """Several ranks of one variant, on the CPU with gloo: captured whole, or ended whole."""
 
+import time
+
 import pytest
 
 from profiler_core.capture import launcher, ranks
@@ -154,7 +156,7 @@ def test_a_planted_delay_is_that_of_one_rank_alone(monkeypatch):
     from profiler_core.capture.child import workloads
 
     slept = []
-    monkeypatch.setattr(workloads.time, "sleep", slept.append)
+    monkeypatch.setattr(time, "sleep", slept.append)
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
     options = {"width": "16", "layers": "1", "length": "4", "slow_rank": "1", "slow_sleep_us": "7"}
     for rank in (0, 1):

@@ -44,7 +44,9 @@ def join(ranks: Optional[Dict[str, Any]], device: Any) -> None:
 def wrap(
     model: Any, kind: Optional[str], device: Any, bucket_cap_mb: int = 0, prefetch: int = 0
 ) -> Any:
-    """The model wrapped for several ranks. kind: "ddp", "fsdp", "tp" or None (unchanged).
+    """The model wrapped for several ranks, by "ddp", "fsdp" or "tp"; None leaves it as it is.
+
+    A pipeline's stage ("pp") is left as it is: its step sends and receives.
 
     Args:
         model: whose children are blocks.
@@ -61,6 +63,8 @@ def wrap(
         raise CannotRunError(
             "Workload {} needs several ranks.".format(kind), "Pass --ranks 2 or more."
         )
+    if kind == "pp":
+        return model
     if kind == "ddp":
         device_ids = [device] if device.type == "cuda" else None
         sizes = {"bucket_cap_mb": bucket_cap_mb} if bucket_cap_mb else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .decoding import DecodeStep
+from .pipeline import PipelineStep
 from .protocols import Decode, Training
 from .step import Step, UserStep
 from .training import TrainingStep
@@ -25,6 +26,8 @@ def step_of(built: Built, variant: Variant, device: Any, training: bool) -> Step
         return UserStep(built, variant, device)
     if isinstance(built.loop, Decode):
         return DecodeStep(built, variant, device)
+    if built.pipeline is not None:
+        return PipelineStep(built, variant, device)
     if training or isinstance(built.loop, Training):
         return TrainingStep(built, variant, device)
     return Step(built, variant, device)

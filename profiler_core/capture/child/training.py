@@ -35,12 +35,12 @@ class TrainingStep(Step):
             self._loop.reset()
 
     def answer(self, shape: int) -> Named:
-        """Loss, output and gradients of one batch, without a step of the optimizer."""
+        """Loss, output and gradients of one batch, as far as this rank has them."""
         self._zero_gradients()
         scale = 1.0 if self._scaler is None else _COMPARED_SCALE
         batch = self._inputs[self._first_batch(shape)]
         output, loss = self._forward_backward(batch, lambda share: share * scale)
-        tensors = [("loss", loss.detach().clone().cpu())]
+        tensors = [] if loss is None else [("loss", loss.detach().clone().cpu())]
         # A loss may not tell: a mean square is blind to the sign of what it is of.
         tensors += [("output {}".format(n), sample(t)) for n, t in enumerate(flatten(output))]
         for name, parameter in self._model.named_parameters():

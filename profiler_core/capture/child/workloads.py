@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import random
-import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .failures import CannotRunError
@@ -49,8 +48,9 @@ class Built(NamedTuple):
     loop: Any = None
     moved: Callable[[Inputs], Inputs] = lambda call: call
     compiles_itself: bool = False
-    parallel: Optional[str] = None  # "ddp", "fsdp" or "tp": see `parallel.wrap`
+    parallel: Optional[str] = None  # "ddp", "fsdp", "tp" or "pp": see `parallel.wrap`
     exchange: Tuple[Tuple[str, int], ...] = ()  # how ranks do it, arguments of `parallel.wrap`
+    pipeline: Any = None  # of "pp": a `pipeline.Pipeline`
 
 
 def seed_everything(seed: int) -> None:
@@ -115,6 +115,17 @@ class Options:
                 "Write it like {}={}.".format(name, default),
             ) from None
 
+    def choice(self, name: str, choices: Sequence[str]) -> str:
+        """An option that is one of some words, the first by default."""
+        self._option_names.append(name)
+        text = self._request.options.get(name, choices[0])
+        if text not in choices:
+            raise CannotRunError(
+                "Option {}={} is not known.".format(name, text),
+                "Use one of: {}.".format(", ".join(choices)),
+            )
+        return text
+
     def check_all_used(self) -> None:
         """Refuse a misspelt option instead of ignoring it."""
         for name in self._request.options:
@@ -135,7 +146,12 @@ def label_of(values: Sequence[Any]) -> str:
     return ""
 
 
-def _shapes(request: Request, batch: int, item_shape: Shape) -> List[Shape]:
+def shapes_of(request: Request, batch: int, item_shape: Shape) -> List[Shape]:
+    """The shapes that were asked for, or the one of this batch.
+
+    Raises:
+        CannotRunError: one that was asked for has another number of sizes.
+    """
     if request.shapes:
         for shape in request.shapes:
             if len(shape) != 1 + len(item_shape):
@@ -149,7 +165,8 @@ def _shapes(request: Request, batch: int, item_shape: Shape) -> List[Shape]:
     return [(request.batch_size or batch, *item_shape)]
 
 
-def _tensors(shapes: List[Shape]) -> List[Inputs]:
+def tensors(shapes: List[Shape]) -> List[Inputs]:
+    """A call of one random tensor for each shape."""
     import torch
 
     return [((torch.randn(*shape),), {}) for shape in shapes]
@@ -159,7 +176,7 @@ def _classifier(model: Any, shapes: List[Shape], n_classes: int) -> Built:
     """A model over images whose training loss is cross-entropy against fixed random classes."""
     import torch
 
-    inputs = _tensors(shapes)
+    inputs = tensors(shapes)
     targets = {
         shape[0]: torch.randint(0, n_classes, (shape[0],)) for shape in dict.fromkeys(shapes)
     }
@@ -184,14 +201,14 @@ def _customcnn(request: Request, options: Options) -> Built:
     from . import models
 
     size = options.number("size", 224)
-    return _classifier(models.CustomCNN(), _shapes(request, 1, (3, size, size)), 10)
+    return _classifier(models.CustomCNN(), shapes_of(request, 1, (3, size, size)), 10)
 
 
 def _simplecnn(request: Request, options: Options) -> Built:
     from . import models
 
     size = options.number("size", 32)
-    return _classifier(models.SimpleCNN(), _shapes(request, 64, (3, size, size)), 10)
+    return _classifier(models.SimpleCNN(), shapes_of(request, 64, (3, size, size)), 10)
 
 
 def _transformer(request: Request, options: Options) -> Built:
@@ -201,66 +218,15 @@ def _transformer(request: Request, options: Options) -> Built:
 
     width, length = options.number("width", 512), options.number("length", 256)
     blocks = [models.TransformerBlock(width) for _ in range(options.number("layers", 1))]
-    inputs = _tensors(_shapes(request, 8, (length, width)))
+    inputs = tensors(shapes_of(request, 8, (length, width)))
     model = torch.nn.Sequential(*blocks)
     return Built(model, inputs, [label_of(args) for args, _ in inputs])
 
 
 def _distributed(request: Request, options: Options) -> Built:
-    """Transformer blocks, on several ranks; the rank `slow_rank` is made late.
+    from . import parallel_workloads
 
-    By slow_factor times the others' batch (not under tensor parallelism, which shares one batch),
-    by slow_spin_us µs in which its device spins, or by slow_sleep_us µs in which its host sleeps
-    after it has waited for its device; the latter two between forward and backward.
-    """
-    import torch
-
-    from . import models
-
-    width, length = options.number("width", 1024), options.number("length", 256)
-    slow_rank, slow_factor = options.number("slow_rank", -1), options.number("slow_factor", 2)
-    spin_us, sleep_us = options.number("slow_spin_us", 0), options.number("slow_sleep_us", 0)
-    shares_batch = request.workload == "tp"
-    make_block = models.ShardableBlock if shares_batch else models.TransformerBlock
-    blocks = [make_block(width) for _ in range(options.number("layers", 6))]
-    batch = request.batch_size or 8
-    is_slow = torch.distributed.is_initialized() and torch.distributed.get_rank() == slow_rank
-    planted = spin_us or sleep_us
-    if is_slow and not shares_batch and not planted:
-        batch *= slow_factor
-    inputs = _tensors(_shapes(request._replace(batch_size=batch), batch, (length, width)))
-    labels = [label_of(args) for args, _ in inputs]
-    loss = _late_loss(spin_us, sleep_us) if is_slow and planted else None
-    built = Built(torch.nn.Sequential(*blocks), inputs, labels, loss, parallel=request.workload)
-    return built._replace(exchange=_exchange(request.workload, options))
-
-
-def _exchange(workload: str, options: Options) -> Tuple[Tuple[str, int], ...]:
-    """DDP's bucket size in MB, how many blocks ahead FSDP2 gathers; 0: as torch does by itself."""
-    name = {"ddp": "bucket_cap_mb", "fsdp": "prefetch"}.get(workload)
-    return ((name, options.number(name, 0)),) if name else ()
-
-
-_CYCLES_PER_US = 1980  # of an H100 or H200 at its highest clock
-
-
-def _late_loss(spin_us: int, sleep_us: int) -> Callable[[Any, Inputs], Any]:
-    """`step.default_loss` on a rank that is late by as much."""
-    import torch
-
-    from .step import default_loss
-
-    def loss(output: Any, _: Inputs) -> Any:
-        if torch.cuda.is_available():
-            if spin_us:
-                torch.cuda._sleep(spin_us * _CYCLES_PER_US)
-            if sleep_us:
-                torch.cuda.synchronize()
-        if sleep_us:
-            time.sleep(sleep_us / 1e6)
-        return default_loss(output)
-
-    return loss
+    return parallel_workloads.build(request, options)
 
 
 def _unet(request: Request, options: Options) -> Built:
@@ -271,7 +237,7 @@ def _unet(request: Request, options: Options) -> Built:
     channels, size = options.number("channels", 320), options.number("size", 64)
     model = models.UNetBlock(channels)
     inputs: List[Inputs] = []
-    for shape in _shapes(request, 2, (channels, size, size)):
+    for shape in shapes_of(request, 2, (channels, size, size)):
         latent, time = torch.randn(*shape), torch.randn(shape[0], 1280)
         inputs.append(((latent, time, torch.randn(shape[0], 77, 768)), {}))
     return Built(model, inputs, [label_of(args) for args, _ in inputs])
@@ -281,7 +247,7 @@ def _breaky(request: Request, options: Options) -> Built:
     from . import models
 
     width = options.number("width", 256)
-    inputs = _tensors(_shapes(request, 32, (width,)))
+    inputs = tensors(shapes_of(request, 32, (width,)))
     return Built(models.Breaky(width), inputs, [label_of(args) for args, _ in inputs])
 
 
@@ -311,7 +277,7 @@ def _bert(request: Request, options: Options) -> Built:
     kind = transformers.BertForMaskedLM if request.training else transformers.BertModel
     model = kind(config)
     inputs: List[Inputs] = []
-    for shape in _shapes(request, 8, (length,)):
+    for shape in shapes_of(request, 8, (length,)):
         call: Dict[str, Any] = {"input_ids": torch.randint(0, config.vocab_size, shape)}
         if request.training:
             call["labels"] = torch.randint(0, config.vocab_size, shape)
@@ -330,7 +296,7 @@ def _torchvision(request: Request, options: Options) -> Built:
     except ValueError:
         raise _unknown(name) from None
     size = options.number("size", 299 if name == "inception_v3" else 224)
-    return _classifier(model, _shapes(request, 8, (3, size, size)), 1000)
+    return _classifier(model, shapes_of(request, 8, (3, size, size)), 1000)
 
 
 def _torchvision_models(name: str) -> Any:
@@ -371,4 +337,5 @@ _BUILDERS: Dict[str, Callable[[Request, Options], Built]] = {
     "ddp": _distributed,
     "fsdp": _distributed,
     "tp": _distributed,
+    "pp": _distributed,
 }
