@@ -60,9 +60,7 @@ def main() -> None:
     parser.add_argument("--delays", type=lambda text: text.split(","), default=list(_DELAYS))
     parser.add_argument("--checked", action="store_true")
     arguments = parser.parse_args()
-    capture_jobs(
-        arguments.folder, arguments.workloads, arguments.delays, checked=arguments.checked
-    )
+    capture_jobs(arguments.folder, arguments.workloads, arguments.delays, checked=arguments.checked)
 
 
 if __name__ == "__main__":
