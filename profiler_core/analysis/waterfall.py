@@ -17,6 +17,8 @@ from typing import Literal
 from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
+from profiler_core.analysis.ranks.critical import LATE_SHARE
+from profiler_core.analysis.ranks.host_bound import as_idle, untold_waiting
 from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS, SLOWED
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.summary import Summary
@@ -169,10 +171,17 @@ def waterfall(
         if whole_ns[0].get(key) or whole_ns[1].get(key)
     )
     notes = _notes(rows, summaries, clock, scales)
+    if clock == "unprofiled" and any(map(_hides_who_is_late, summaries, totals)):
+        notes = (*notes, _UNTOLD)
     return Waterfall(rows, totals[0], totals[1], clock, notes)
 
 
 _OWN_PACE = "idle_between_kernels"
+_LATE_IDLE = f"idle_{LATE_RANK}"
+_UNTOLD = (
+    "Under the profiler each rank's host needs longer than a step takes without it, so which of "
+    "them is late the traces do not say: this waiting counts as idle time of the host."
+)
 _ORDER_OF_OTHERS = (
     SLOWED_WORK,
     OVERLAP,
@@ -181,6 +190,12 @@ _ORDER_OF_OTHERS = (
     *(f"idle_{cause}" for cause in (LATE_RANK, OTHER_RANKS, SLOWED, *CAUSES)),
     IDLE,
 )
+
+
+def _hides_who_is_late(summary: Summary, step_ns: int) -> bool:
+    path = summary.critical
+    untold_ns = untold_waiting(path, step_ns) if path is not None else {}
+    return path is not None and sum(untold_ns.values()) >= LATE_SHARE * path.step_ns
 
 
 def _named_late_rank(summaries: tuple[Summary, Summary]) -> dict[str, str]:
@@ -237,29 +252,50 @@ def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     if causes is None or summary.idle_ns == 0:
         parts[IDLE] = idle
         return parts
-    measured = {f"idle_{cause}": ns / n for cause, ns in causes.items()}
+    by_cause = {cause: ns / n for cause, ns in causes.items()}
     if clock == "profiled":
-        return {**parts, **measured}
+        return {**parts, **{f"idle_{cause}": ns for cause, ns in by_cause.items()}}
+    if summary.critical is not None:
+        untold_ns = untold_waiting(summary.critical, total)
+        by_cause = as_idle(summary.critical, by_cause, untold_ns)
+    measured = {f"idle_{cause}": ns for cause, ns in by_cause.items()}
     # The device's own pace is not the profiler's doing; all else is the host's. Where a launch came
     # late the device would have needed its own gap all the same, had the host been in time.
     own_gaps_ns = summary.n_late_gaps / n * summary.own_gap_ns
     own_pace_ns = min(measured.pop(_OWN_PACE, 0.0) + own_gaps_ns, idle)
-    # Neither are long pauses of the late rank's host: they last as long without the profiler.
-    late = summary.critical.late if summary.critical is not None else None
-    stalled_ns = min(late.stalled_ns if late is not None else 0.0, idle - own_pace_ns)
-    late_key = f"idle_{LATE_RANK}"
-    if stalled_ns:
-        measured[late_key] -= stalled_ns
-    host_idle_ns = sum(measured.values())
-    rest_ns = idle - own_pace_ns - stalled_ns
     parts[_OWN_PACE] = own_pace_ns
-    if host_idle_ns == 0:
-        parts[IDLE] = rest_ns
-        return parts
-    shares = {key: ns * rest_ns / host_idle_ns for key, ns in measured.items()}
+    return {**parts, **_host_shares(summary, measured, idle - own_pace_ns)}
+
+
+def _host_shares(
+    summary: Summary, measured: Mapping[str, float], rest_ns: float
+) -> dict[str, float]:
+    """Idle time of the unprofiled step that is the host's doing, in the profiled proportions.
+
+    Long pauses of the late rank's host last as long without the profiler, and no waiting for
+    another rank is longer without it.
+    """
+    late = summary.critical.late if summary.critical is not None else None
+    stalled_ns = min(late.stalled_ns if late is not None else 0.0, rest_ns)
+    host = dict(measured)
     if stalled_ns:
-        shares[late_key] += stalled_ns
-    return {**parts, **shares}
+        host[_LATE_IDLE] -= stalled_ns
+    total_ns = sum(host.values())
+    if total_ns == 0:
+        shares = {IDLE: rest_ns - stalled_ns}
+    elif summary.critical is None or rest_ns - stalled_ns <= total_ns:
+        shares = {key: ns * (rest_ns - stalled_ns) / total_ns for key, ns in host.items()}
+    else:
+        own = {key: ns for key, ns in host.items() if key.startswith("idle_host_")}
+        own_ns = sum(own.values())
+        more_ns = rest_ns - stalled_ns - total_ns
+        more = (
+            {key: more_ns * ns / own_ns for key, ns in own.items()} if own_ns else {IDLE: more_ns}
+        )
+        shares = {key: host.get(key, 0.0) + more.get(key, 0.0) for key in {**host, **more}}
+    if stalled_ns:
+        shares[_LATE_IDLE] = shares.get(_LATE_IDLE, 0.0) + stalled_ns
+    return shares
 
 
 def _scale(summary: Summary, total: int, clock: Clock) -> float:

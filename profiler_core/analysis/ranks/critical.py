@@ -50,9 +50,14 @@ class Lateness:
         return sum(self.work_ns.values())
 
     @property
+    def total_idle_ns(self) -> float:
+        """Longer idle time of all causes."""
+        return sum(self.idle_ns.values())
+
+    @property
     def total_ns(self) -> float:
         """All that the others wait for it."""
-        return self.total_work_ns + sum(self.idle_ns.values())
+        return self.total_work_ns + self.total_idle_ns
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,10 @@ class CriticalPath:
     late: Lateness | None
     n_late_gaps: float  # per step, as `Summary.n_late_gaps`
     own_gap_ns: float
+    # What a step takes the host without calls that wait for the device: its own, the others' median
+    host_ns: float
+    others_host_ns: float
+    waited_for_hosts_ns: float  # of `waited_ns`, at most: as long as the awaited device was idle
 
     @property
     def late_work_ns(self) -> float:
@@ -152,7 +161,22 @@ def critical_path(
         late=late,
         n_late_gaps=own.idle.n_late / max(1, len(own.steps)) if own.idle else 0.0,
         own_gap_ns=own.idle.own_gap_ns if own.idle else 0.0,
+        host_ns=own.host_busy_ns,
+        others_host_ns=_others_host_ns(by_rank, chosen.rank),
+        waited_for_hosts_ns=sum(
+            min(waited_ns.get(row.rank, 0.0), _host_idle_ns(by_rank[row.rank], row.idle_ns))
+            for row in steps
+        ),
     )
+
+
+def _others_host_ns(by_rank: Mapping[int, RankSummary], rank: int) -> float:
+    return median(other.host_busy_ns for number, other in by_rank.items() if number != rank)
+
+
+def _host_idle_ns(rank: RankSummary, idle_ns: float) -> float:
+    causes = _idle_by_cause(rank, idle_ns)
+    return sum(ns for cause, ns in causes.items() if cause.startswith("host_"))
 
 
 def _more_idle_ns(
@@ -164,10 +188,8 @@ def _more_idle_ns(
     costs is only what its range of a step exceeds the time that the others' hosts are busy, or the
     long pauses that theirs do not make.
     """
-    others = [by_rank[row.rank] for row in steps if row.rank != late.rank]
-    own = by_rank[late.rank]
     idle_ns = late.idle_ns - median(row.idle_ns for row in steps if row.rank != late.rank)
-    slower_ns = own.host_ns - median(rank.host_busy_ns for rank in others)
+    slower_ns = by_rank[late.rank].host_ns - _others_host_ns(by_rank, late.rank)
     return max(0.0, min(idle_ns, max(slower_ns, _stalls_ns(by_rank, late.rank))))
 
 

@@ -28,7 +28,7 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
     window_ns = round(path.step_ns * n)
     causes = {
         **path.idle_ns,
-        LATE_RANK: sum(path.late.idle_ns.values()) if path.late else 0.0,
+        LATE_RANK: path.late.total_idle_ns if path.late else 0.0,
         OTHER_RANKS: sum(path.waited_ns.values()),
         SLOWED: path.slowed_by_waiting_ns,
     }

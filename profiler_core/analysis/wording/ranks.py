@@ -96,7 +96,7 @@ def _why(job: Job, late: Straggler) -> str:
     """What the late rank needs more than the others; on a CPU its compute or its idle time."""
     path = job.critical
     if path is not None and path.late is not None and path.late.rank == late.rank:
-        causes = lateness(path.late, path.late.total_work_ns, sum(path.late.idle_ns.values()))
+        causes = lateness(path.late, path.late.total_work_ns, path.late.total_idle_ns)
         return f"Rank {late.rank} needs more than the other ranks: {causes}."
     telling = _TELLING_SHARE * (job.step_ns or 0.0)
     others = "the other's" if len(job.ranks) == 2 else "the others'"

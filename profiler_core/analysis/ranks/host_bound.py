@@ -1,0 +1,52 @@
+"""Which waiting of a job is no rank's fault: the hosts of those that wait are the limit as well.
+
+The profiler slows hosts, each by another factor, and never makes one faster. Where a host needs as
+long under the profiler as a whole step takes without it, that host alone may be why the step takes
+so long, and what others were later than it in the trace may be the profiler's doing.
+"""
+
+from collections.abc import Mapping
+
+from profiler_core.analysis.ranks.critical import CriticalPath
+from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS
+
+
+def untold_waiting(path: CriticalPath, step_ns: float) -> dict[str, float]:
+    """What of the waiting the traces cannot lay on another rank's host, by cause; ns per step.
+
+    Long pauses of a host stay told: the profiler makes none.
+
+    Args:
+        path: of the job, on the profiler's clock.
+        step_ns: unprofiled.
+    """
+    untold: dict[str, float] = {}
+    if path.late is not None and path.others_host_ns >= step_ns:
+        untold[LATE_RANK] = max(0.0, path.late.total_idle_ns - path.late.stalled_ns)
+    if path.host_ns >= step_ns:
+        untold[OTHER_RANKS] = path.waited_for_hosts_ns
+    return {cause: ns for cause, ns in untold.items() if ns}
+
+
+def as_idle(
+    path: CriticalPath, idle_ns: Mapping[str, float], untold_ns: Mapping[str, float]
+) -> dict[str, float]:
+    """Idle time by cause, the untold waiting among that of the critical rank's own host.
+
+    Args:
+        path: of the job.
+        idle_ns: per step, with the waiting.
+        untold_ns: of `untold_waiting`.
+    """
+    idle = {cause: ns - untold_ns.get(cause, 0.0) for cause, ns in idle_ns.items()}
+    late_ns = untold_ns.get(LATE_RANK, 0.0)
+    if path.late is not None and late_ns:
+        share = late_ns / path.late.total_idle_ns
+        for cause, ns in path.late.idle_ns.items():
+            idle[cause] = idle.get(cause, 0.0) + share * ns
+    waited_ns = untold_ns.get(OTHER_RANKS, 0.0)
+    own = {cause: ns for cause, ns in idle.items() if cause.startswith("host_") and ns > 0}
+    total = sum(own.values())
+    for cause, ns in (own or {"host_other": 1.0}).items():
+        idle[cause] = idle.get(cause, 0.0) + waited_ns * ns / (total or 1.0)
+    return {cause: ns for cause, ns in idle.items() if ns}
