@@ -163,15 +163,21 @@ def critical_path(
         own_gap_ns=own.idle.own_gap_ns if own.idle else 0.0,
         host_ns=own.host_busy_ns,
         others_host_ns=_others_host_ns(by_rank, chosen.rank),
-        waited_for_hosts_ns=sum(
-            min(waited_ns.get(row.rank, 0.0), _host_idle_ns(by_rank[row.rank], row.idle_ns))
-            for row in steps
-        ),
+        waited_for_hosts_ns=_waited_for_hosts_ns(by_rank, steps, waited_ns),
     )
 
 
 def _others_host_ns(by_rank: Mapping[int, RankSummary], rank: int) -> float:
     return median(other.host_busy_ns for number, other in by_rank.items() if number != rank)
+
+
+def _waited_for_hosts_ns(
+    by_rank: Mapping[int, RankSummary], steps: Sequence[RankSteps], waited_ns: Mapping[int, float]
+) -> float:
+    return sum(
+        min(waited_ns.get(row.rank, 0.0), _host_idle_ns(by_rank[row.rank], row.idle_ns))
+        for row in steps
+    )
 
 
 def _host_idle_ns(rank: RankSummary, idle_ns: float) -> float:
