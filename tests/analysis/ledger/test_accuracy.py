@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.ledger.judge.ablation import Judged, without
+from tests.analysis.ledger.judge.ablation import RULES, Judged, watched, without
 from tests.analysis.ledger.judge.pairs import ROOT, all_pairs, judged, ledger_of
 from tests.larger import JUDGE_PAIRS, LARGER, unpacked
 
@@ -119,6 +119,21 @@ def test_every_rule_earns_its_place(rule, pair, least):
     with without(rule):
         after = judged_pair.lost()
     assert max(b - a for a, b in zip(before, after, strict=True)) >= least
+
+
+@pytest.mark.parametrize("logs", [True, False])
+def test_a_rule_that_does_nothing_changes_nothing(logs):
+    """The table of rules leaves it out for such a pair."""
+    pair = Judged(SAMPLES / "breaky" / "eager", SAMPLES / "breaky" / "default", logs)
+    acting: set[str] = set()
+    with watched(acting):
+        before = pair.lost()
+    idle = set(RULES) - acting
+    assert ("pairs_by_size" in acting) is not logs
+    assert len(idle) > len(RULES) / 2
+    for rule in idle:
+        with without(rule):
+            assert pair.lost() == before
 
 
 def test_attention_of_a_replay_needs_what_is_left_over_in_order():

@@ -1,11 +1,16 @@
 """What each matching rule is worth: the ledger of every pair again with one rule switched off."""
 
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from profiler_core.analysis.ledger import filling, layout, matching, replays, worth
+from profiler_core.analysis.ledger import filling, layout, matching, moved, replays, worth
+from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
+from profiler_core.analysis.ledger.match import Match
 from tests.analysis.ledger.judge.log import read_log
 from tests.analysis.ledger.judge.pairs import _logs, groups_of, ledger_side, open_to
 from tests.analysis.ledger.judge.programs import read_program
@@ -23,6 +28,13 @@ _WEIGHTS = {
     "OF_ITS_SIZE": 0,
     "SAME_KERNEL": worth.NAMED_IN_KERNEL,
 }
+_REASONS = {
+    "POINTWISE": "cuDNN computes 1x1 convolutions with kernels that are named as products",
+    "NAMED_IN_KERNEL": "Inductor names a kernel by what it computes",
+    "NEWLY_NAMED": "what no kernel just before names is this one's",
+    "OF_ITS_SIZE": "a kernel is handed a tensor as large as the operator's",
+    "SAME_KERNEL": "two compiled runs have kernels of one name",
+}
 
 RULES = (
     *(rule.name for rule in filling.RULES),
@@ -33,29 +45,93 @@ RULES = (
 )
 
 
-@contextmanager
-def without(rule: str) -> Iterator[None]:
-    """Switch one rule off for a while."""
+Owner = tuple[object, str]  # where a rule is looked up, and its name there
+
+
+def _owner(rule: str) -> Owner:
     if rule in _MATCHING:
-        owner: object = matching
-        name, value = rule, lambda *_: []
-    elif rule in _WEIGHTS:
-        owner, name, value = worth, rule, _WEIGHTS[rule]
-    elif rule == "first_halves":
-        owner, name, value = layout, rule, lambda _: {}
-    elif rule == "operators_of_replay":
-        owner, name = replays.Recording, "operators_of"
-        value = lambda self, kernels: [None] * len(kernels)  # noqa: E731
-    else:
-        owner, name = filling, "RULES"
-        value = tuple(each for each in filling.RULES if each.name != rule)
-        assert len(value) == len(filling.RULES) - 1, f"There is no rule {rule}."
-    before = getattr(owner, name)
-    setattr(owner, name, value)
+        return matching, rule
+    if rule in _WEIGHTS:
+        return worth, rule
+    if rule == "first_halves":
+        return layout, rule
+    if rule == "operators_of_replay":
+        return replays.Recording, "operators_of"
+    assert rule in {each.name for each in filling.RULES}, f"There is no rule {rule}."
+    return filling, "RULES"
+
+
+@contextmanager
+def _replaced(new: Iterable[tuple[Owner, object]]) -> Iterator[None]:
+    """Other values for a while."""
+    before = []
+    for (owner, name), value in new:
+        before.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, value)
     try:
         yield
     finally:
-        setattr(owner, name, before)
+        for owner, name, value in reversed(before):
+            setattr(owner, name, value)
+
+
+@contextmanager
+def without(rule: str) -> Iterator[None]:
+    """Switch one rule off for a while."""
+    value: object
+    if rule in _MATCHING:
+        value = lambda *_: []  # noqa: E731
+    elif rule in _WEIGHTS:
+        value = _WEIGHTS[rule]
+    elif rule == "first_halves":
+        value = lambda _: {}  # noqa: E731
+    elif rule == "operators_of_replay":
+        value = lambda self, kernels: [None] * len(kernels)  # noqa: E731
+    else:
+        value = tuple(each for each in filling.RULES if each.name != rule)
+    with _replaced([(_owner(rule), value)]):
+        yield
+
+
+@contextmanager
+def watched(acting: set[str]) -> Iterator[None]:
+    """Note which rules do anything for a while: those that do not need not be switched off."""
+
+    def noting(rule: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*args: Any) -> Any:
+            before = _state(args)
+            result = function(*args)
+            anything = any(result) if isinstance(result, list) else result
+            if anything or _state(args) != before:
+                acting.add(rule)
+            return result
+
+        return noted
+
+    functions = [rule for rule in RULES if rule not in _WEIGHTS and _owner(rule)[0] != filling]
+    new = [(_owner(rule), noting(rule, getattr(*_owner(rule)))) for rule in functions]
+    rules = tuple(replace(each, apply=noting(each.name, each.apply)) for each in filling.RULES)
+    new.append(((filling, "RULES"), rules))
+    names = noting("worth_of_names", worth.worth_of_names)
+    new += [((module, "worth_of_names"), names) for module in (worth, filling, moved)]  # fmt: skip
+    new.append(((worth, "_worth_of_libraries"), noting("POINTWISE", worth._worth_of_libraries)))
+    with _replaced(new):
+        yield
+    if "worth_of_names" in acting:
+        acting.update(set(_WEIGHTS) - {"POINTWISE"})
+
+
+def _state(args: Iterable[object]) -> list[int]:
+    """How much is known in what a rule was handed: it can only add to it."""
+    sizes = []
+    for each in args:
+        if isinstance(each, Gap):
+            sizes += [len(each.tied), len(each.match.doubts)]
+        elif isinstance(each, Match):
+            sizes += [*map(len, (each.ties, each.doubts, each.removed, each.added))]
+        elif isinstance(each, tuple) and each and isinstance(each[0], dict):  # labels
+            sizes += [sum(map(len, labels.values())) for labels in each]
+    return sizes
 
 
 class Judged:
@@ -107,14 +183,18 @@ def ablation_rows(pairs: Sequence[tuple[str, Path, Path]]) -> Iterator[str]:
     for name, baseline, candidate in pairs:
         for logs in (True, False):
             pair = Judged(baseline, candidate, logs)
-            before = pair.lost()
-            for rule in RULES:
+            acting: set[str] = set()
+            with watched(acting):
+                before = pair.lost()
+            for rule in sorted(acting.intersection(RULES)):
                 with without(rule):
                     after = pair.lost()
                 loss = max(b - a for a, b in zip(before, after, strict=True))
                 label = f"{name}{', with logs' if logs else ''}"
                 worst[rule] = max(worst[rule], (loss, label))
-    reasons = {rule.name: rule.reason for rule in filling.RULES}
+    reasons = {rule: inspect.getdoc(getattr(*_owner(rule))) or "" for rule in RULES}
+    reasons = {rule: text.partition("\n")[0].rstrip(".") for rule, text in reasons.items()}
+    reasons |= {rule.name: rule.reason for rule in filling.RULES} | _REASONS
     yield "| rule | why | loses | pair |\n|---|---|---|---|"
     for rule, (loss, label) in sorted(worst.items(), key=lambda entry: -entry[1][0]):
-        yield (f"| `{rule}` | {reasons.get(rule, '')} | {100 * loss:.1f} % | {label} |")
+        yield (f"| `{rule.lstrip('_')}` | {reasons.get(rule, '')} | {100 * loss:.1f} % | {label} |")

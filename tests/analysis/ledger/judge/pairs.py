@@ -1,5 +1,6 @@
 """Which pairs there are, and the product's answer for them in the judge's words."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -119,15 +120,19 @@ def groups_of(side: LedgerSide, group_of: object) -> Callable[[DeviceEvent], int
         pl.col("name").cast(pl.String), pl.Series("group", group_of)
     )
     rows = defaultdict(list)
-    for name, dur, ts, group in work.select("name", "dur_ns", "ts_ns", "group").iter_rows():
-        rows[name].append((ts, dur, group))
+    for name, ts, group in work.sort("ts_ns").select("name", "ts_ns", "group").iter_rows():
+        rows[name].append((ts, group))
 
     def group(event: DeviceEvent) -> int | None:
         """The event's row: of its name the one that starts with it, within rounding."""
         at = event.ts_ns - side.trace.origin_ns
-        near = min(rows.get(event.name, ()), key=lambda row: abs(row[0] - at), default=None)
-        if near is None or abs(near[0] - at) > 5 or near[2] < 0:
+        same = rows.get(event.name, [])
+        place = bisect_left(same, (at, -1))
+        near = min(
+            same[max(0, place - 1) : place + 1], key=lambda row: abs(row[0] - at), default=None
+        )
+        if near is None or abs(near[0] - at) > 5 or near[1] < 0:
             return None
-        return int(near[2])
+        return int(near[1])
 
     return group
