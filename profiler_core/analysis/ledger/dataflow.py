@@ -101,6 +101,8 @@ def _follow_kernel(flow: _Flow, call: GeneratedCall, buffers: Sequence[str]) -> 
     able, constant = _able(listed, ready, flow.of_libraries, nodes.given)
     able |= added_to
     named = _returned(call.name, definition, listed, contents, nodes, flow.first_calls)
+    # Of what it is not handed it needs the shape alone, as a pooling's backward does of its input.
+    able |= {n for n in named - ready if (able | ready).intersection(nodes.given[n])}
     named |= {
         nodes.looked_through(flow.taken_as[buffer], listed)
         for buffer in written

@@ -48,6 +48,14 @@ def test_zeros_for_outputs_that_the_loss_does_not_use_are_the_candidates_own():
     assert {group.kind for group in zeros} == {"only in the candidate"}
 
 
+def test_a_pooling_does_not_join_a_normalisation_to_the_convolution_before_it():
+    """1.9 % of ResNet-50's training were merged: the kernel of the pooling was no home."""
+    folder = LARGER / "captures"
+    runs = (folder / f"resnet50_train.{mode}+amp+cl" for mode in ("eager", "default"))
+    for verdict in judged(*runs, logs=True):
+        assert verdict.merged == verdict.wrong == 0
+
+
 SAMPLES = ROOT / "sample_traces"
 BF16 = "bf16-autocast+channels_last"
 

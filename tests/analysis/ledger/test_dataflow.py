@@ -102,6 +102,36 @@ def test_the_second_half_of_a_split_reduction_belongs_to_its_own_layer():
     assert owned.follows[3] == "sum_1"  # not the constant, which the first layer's kernel owns
 
 
+def test_a_kernel_computes_what_it_returns_though_it_is_handed_a_shape_alone():
+    """A pooling's backward is given its input for the shape: what follows went to a product."""
+    fragment = (
+        '#   %grad : Tensor "f32[4]" = PlaceHolder[target=grad]\n'
+        '#   %pooled : Tensor "f32[8]"[num_users=1] = '
+        "call_function[target=torch.ops.aten.max_pool2d_with_indices_backward.default]"
+        "(args = (%grad, %relu), kwargs = {})\n"
+        "#   return %pooled"
+    )
+    name = "triton_pool"
+    graph = CompiledGraph(
+        compile_id="0/0",
+        direction="backward",
+        calls=(
+            call(0, name, "grad buf0", "pooled"),
+            call(1, "triton_scale", "buf0 buf1", "pooled scaled"),
+        ),
+        post_nodes=(
+            node("pooled", "max_pool2d_with_indices_backward.default", "grad", "relu"),
+            node("scaled", "mul.Tensor", "pooled"),
+        ),
+        kernels={
+            name: kernel(name, POINTWISE.format("pool"), fragment),
+            "triton_scale": kernel("triton_scale", POINTWISE.format("scale")),
+        },
+        buffers=dict.fromkeys(("grad", "relu"), ((4,), "f32")),
+    )
+    assert computed_nodes(graph, {}) == {0: ("pooled",), 1: ("scaled",)}
+
+
 def test_a_mask_of_all_layers_is_no_home_of_what_takes_it():
     """The list beside the mask's kernel names rotary embeddings, which it cannot compute."""
     nodes = (
