@@ -101,8 +101,7 @@ def _follow_kernel(flow: _Flow, call: GeneratedCall, buffers: Sequence[str]) -> 
     able, constant = _able(listed, ready, flow.of_libraries, nodes.given)
     able |= added_to
     named = _returned(call.name, definition, listed, contents, nodes, flow.first_calls)
-    # Of what it is not handed it needs the shape alone, as a pooling's backward does of its input.
-    able |= {n for n in named - ready if (able | ready).intersection(nodes.given[n])}
+    able |= _by_shape(named - ready, able | ready, nodes)
     named |= {
         nodes.looked_through(flow.taken_as[buffer], listed)
         for buffer in written
@@ -122,6 +121,14 @@ def _follow_kernel(flow: _Flow, call: GeneratedCall, buffers: Sequence[str]) -> 
         flow.computed[call.index] = _stored_last(mine, stored, nodes.place)
     for buffer in written:
         memory.held[buffer] = memory.content(buffer) | stored
+
+
+def _by_shape(returned: Iterable[str], known: Collection[str], nodes: GraphNodes) -> set[str]:
+    """Those of the nodes that a kernel returns that follow from some of what they are given.
+
+    Of the rest it needs the shape alone, as a pooling's backward does of the pooling's input.
+    """
+    return {name for name in returned if any(given in known for given in nodes.given[name])}
 
 
 def _added_to(
