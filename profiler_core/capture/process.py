@@ -138,6 +138,12 @@ class Child:
             if result is not None:
                 return result
 
+    def answers(
+        self, progress: Callable[[dict[str, Any]], None] | None = None
+    ) -> list[dict[str, Any]]:
+        """The answer of the last command, as a group of ranks has several."""
+        return [self.answer(progress)]
+
     def poll(
         self, seconds: float, progress: Callable[[dict[str, Any]], None] | None = None
     ) -> dict[str, Any] | None:

@@ -24,9 +24,11 @@ def directory_of(run: Path, rank: int) -> Path:
 
 
 def path_of(path: Path, run: Path, rank: int) -> Path:
-    """The same file of another rank; a path outside of the run is left as it is."""
-    if rank == 0 or not path.is_relative_to(run):
+    """The same file of another rank; outside of the run it has the rank in its name."""
+    if rank == 0:
         return path
+    if not path.is_relative_to(run):
+        return path.with_name(f"{path.stem}.rank{rank}{path.suffix}")
     return directory_of(run, rank) / path.relative_to(run)
 
 
@@ -97,6 +99,12 @@ class RankGroup:
 
     def answer(self, progress: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
         """Wait until every rank has answered; the result of rank 0."""
+        return self.answers(progress)[0]
+
+    def answers(
+        self, progress: Callable[[dict[str, Any]], None] | None = None
+    ) -> list[dict[str, Any]]:
+        """Wait until every rank has answered; all results by rank."""
         results: dict[int, dict[str, Any]] = {}
         while len(results) < len(self._children):
             self._look()
@@ -114,7 +122,7 @@ class RankGroup:
                     ) from None
                 if result is not None:
                     results[rank] = result
-        return results[0]
+        return [results[rank] for rank in range(len(self._children))]
 
     def close(self) -> None:
         """Ask all to leave together, then make sure that they are gone."""

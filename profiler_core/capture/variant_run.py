@@ -13,6 +13,7 @@ from profiler_core.capture.context import Context
 from profiler_core.capture.counters.variant import count_variant
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
+from profiler_core.capture.rank_numerics import keep_numerics
 from profiler_core.capture.ranks import RankGroup, bound_logs, directory_of
 from profiler_core.capture.rounds import steps_per_round
 from profiler_core.capture.run_writer import RunWriter, write_json
@@ -227,8 +228,7 @@ class VariantRun:
         """
         compiled = self.variant.compile or self.variant.torchscript
         warm = self._context.spec.warm_compile and compiled
-        # Ranks are measured once: a second start of all of them would double the capture.
-        if not self.is_alive or not (warm or reference) or self._context.spec.n_ranks > 1:
+        if not self.is_alive or not (warm or reference):
             return
         started = time.monotonic()
         phase = "warm compile" if warm else "numerics"
@@ -246,7 +246,8 @@ class VariantRun:
                 started, phase = time.monotonic(), "numerics"
             if reference is not None:
                 self._say("numerics", f"Checks the answers of {self.label}")
-                self.writer.record["numerics"] = self._child.ask("compare", path=str(reference))
+                self._child.tell("compare", path=str(reference))
+                keep_numerics(self.writer, self._child.answers())
         except ChildFailure as failure:
             self._say(phase, f"{self.label}: {failure.sentence}")
             if reference is not None:

@@ -140,6 +140,8 @@ class Numerics(msgspec.Struct, frozen=True, kw_only=True):
     baseline_rms_error: float | None = None
     tolerance: float | None = None
     compared: str | None = None  # "outputs", "loss and gradients", "returned tensors"
+    n_ranks: int | None = None  # that were checked, each against its own reference; None: no job
+    rank: int | None = None  # of these, whose errors the numbers are: the one furthest off
 
 
 class SweepPlace(msgspec.Struct, frozen=True, kw_only=True):

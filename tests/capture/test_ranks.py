@@ -19,22 +19,22 @@ TINY_DDP = (("width", "64"), ("layers", "1"), ("length", "8"))
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory, interpreter):
-    """DDP on two ranks, eager, tiny."""
+    """DDP on two ranks, tiny: eager; aot_eager is checked against it."""
     home = tmp_path_factory.mktemp("home")
     spec = CaptureSpec(
-        "ddp", variants=parse_variants("eager"), ranks=2, batch_size=1,
-        options=TINY_DDP, **{**SHORT, "profile": True},
+        "ddp", variants=parse_variants("eager,backend:aot_eager"), ranks=2, batch_size=1,
+        options=TINY_DDP, **{**SHORT, "profile": True, "numerics": True},
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUSIONSCOPE_HOME", str(home))
         patch.setattr(launcher, "probe", lambda python, look: interpreter)
-        (run,) = launcher.run_capture(spec, tmp_path_factory.mktemp("out")).runs
-    assert run.status == "finished", run.error
-    return home, run
+        run, compiled = launcher.run_capture(spec, tmp_path_factory.mktemp("out")).runs
+    assert (run.status, compiled.status) == ("finished", "finished"), (run.error, compiled.error)
+    return home, run, compiled
 
 
 def test_every_rank_leaves_a_run_directory_of_its_own(captured):
-    home, run = captured
+    home, run, _ = captured
     found = find_ranks(str(run.directory))
     assert [file.rank for file in found.files] == [0, 1]
     records = [open_run(run.directory / place).record for place in (".", "ranks/1")]
@@ -44,8 +44,15 @@ def test_every_rank_leaves_a_run_directory_of_its_own(captured):
     assert processes_with(str(home)) == []
 
 
+def test_the_answers_of_every_rank_are_checked(captured):
+    _, _, compiled = captured
+    job, second = (open_run(compiled.directory / place).record for place in (".", "ranks/1"))
+    assert (job.numerics.verdict, job.numerics.n_ranks) == ("right", 2)
+    assert (second.numerics.verdict, second.numerics.n_ranks) == ("right", None)
+
+
 def test_every_rank_keeps_its_logs_and_the_source_lines_they_name(captured):
-    _, run = captured
+    _, run, _ = captured
     for place in (".", "ranks/1"):
         assert (run.directory / place / "torch_logs.txt").is_file()
         assert '"schema":' in (run.directory / place / "sources.json").read_text()
@@ -64,7 +71,7 @@ def test_structured_logs_are_dropped_from_the_highest_rank_down(tmp_path):
 
 
 def test_the_traces_say_their_rank_and_their_collectives(captured, monkeypatch):
-    home, run = captured
+    home, run, _ = captured
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
     for rank, file in enumerate(find_ranks(str(run.directory)).files):
         trace = open_trace(run.directory / file.name)

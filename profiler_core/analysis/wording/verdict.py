@@ -241,7 +241,8 @@ def _numerics(c: CandidateComparison) -> str:
     if numerics is None:
         return ""
     if numerics.verdict == "right":
-        compared = f" ({numerics.compared} compared)" if numerics.compared else ""
+        on_ranks = f" on all {numerics.n_ranks} ranks" if numerics.n_ranks else ""
+        compared = f" ({numerics.compared} compared{on_ranks})" if numerics.compared else ""
         return f"Its results are right{compared}."
     if numerics.verdict == "wrong":
         ratio = c.step_time.ratio

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from . import engines
+from .double import double_call, is_double
 from .draws import Draw, DrawsInsideError, generator_states, recorded, replayed
+from .parallel import on_any_rank, wrap
 from .protocols import modules_of
 from .step import GRADIENT_OF, UPDATE, UPDATE_OF, Step
 from .steps import step_of
@@ -32,7 +34,7 @@ from .tolerance import (
     worst_errors,
 )  # fmt: skip
 from .variants import Variant, apply_inductor, build
-from .workloads import Built, Inputs, Request, seed_everything
+from .workloads import Built, Request, seed_everything
 
 # A CUDA graph is recorded at the second call and replayed from the third on: look at these too.
 N_PASSES = 3
@@ -78,12 +80,14 @@ class Bench(NamedTuple):
         else:
             for module in modules_of(built.loop):
                 module.to(torch.float64)
-        inputs = [_double_call(call) for call in built.inputs]
+        inputs = [double_call(call) for call in built.inputs]
         moved = built.moved
-        built = built._replace(inputs=inputs, moved=lambda call: _double_call(moved(call)))
+        built = built._replace(inputs=inputs, moved=lambda call: double_call(moved(call)))
         return self._step_of(built, plain)
 
     def _step_of(self, built: Built, variant: Variant) -> Step:
+        model = wrap(built.model, built.parallel, self.device, **dict(built.exchange))
+        built = built._replace(model=model)
         step = step_of(built, variant, self.device, self.request.training)
         step.fed = list(self.fed)
         return step
@@ -100,6 +104,7 @@ def make_reference(bench: Bench, variant: Variant, path: str) -> Dict[str, Any]:
     tf32 = may_round_like_tf32(
         bench.device, lambda: partial(_answers, bench, bench.step(variant.eager()))
     )
+    tf32 = on_any_rank(tf32)
     with without_tf32(tf32):
         stored = _reference(bench, variant)
     torch.save(dict(stored, tf32=tf32, precision=_numeric_key(variant)), path)
@@ -113,22 +118,26 @@ def _reference(bench: Bench, variant: Variant) -> Dict[str, Any]:
     buffers = step.buffers()
     first = _answers(bench, step)
     bench = bench._replace(fed=step.fed)
-    draws = _drew_random_numbers(bench.request.seed + 1)
+    draws = on_any_rank(_drew_random_numbers(bench.request.seed + 1))
     state = State(_changed(buffers, step.buffers()), None)
     again = _answers(bench, step)
     trained = bench.step(own_variant)
     baseline = _seen(bench, trained, state)
     state = state._replace(moving=trained.moving)
-    random = not all(
-        same(a, b, variant.precision) for a, b in zip(first, baseline[: step.n_shapes])
+    random = on_any_rank(
+        not all(same(a, b, variant.precision) for a, b in zip(first, baseline[: step.n_shapes]))
     )
-    repeatable = all(same(a, b, variant.precision) for a, b in zip(first, again))
+    repeatable = not on_any_rank(
+        not all(same(a, b, variant.precision) for a, b in zip(first, again))
+    )
     kind, note, draws_inside = "fp64", "", False
     try:
         reference = _fp64_reference(bench, variant, state, draws and not random)
     except Exception as error:  # any model may refuse fp64, each in its own way; the note says how
         kind, note = "fp32", "no fp64 reference ({})".format(_line(error))
         draws_inside = isinstance(error, DrawsInsideError)
+    if on_any_rank(kind == "fp32"):
+        kind, note = "fp32", note or "no fp64 reference on another rank"
         plain = own_variant._replace(precision="fp32", channels_last=False)
         reference = baseline if plain == own_variant else _seen(bench, bench.step(plain), state)
     nearby = [
@@ -182,7 +191,7 @@ def _fp64_reference(bench: Bench, variant: Variant, state: State, draws: bool) -
     step = bench.fp64_step(variant)
     with replayed(drawn) if draws else nullcontext():
         reference = _seen(bench, step, state)
-    if not all(_is_double(answer) for answer in reference[: step.n_shapes]):
+    if not all(is_double(answer) for answer in reference[: step.n_shapes]):
         raise TypeError("its answer is not fp64")
     return reference
 
@@ -202,7 +211,7 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
     """
     import torch
 
-    if not Path(path).exists():
+    if on_any_rank(not Path(path).exists()):
         make_reference(bench, variant, path)
     stored = torch.load(path, weights_only=True)
     bench = bench._replace(fed=stored["fed"])
@@ -214,8 +223,9 @@ def compare(bench: Bench, variant: Variant, path: str, step: Optional[Step]) -> 
     }  # fmt: skip
     reference: List[Named] = [list(answer.items()) for answer in stored["reference"]]
     obstacle = _obstacle(stored, reference, variant)
-    if obstacle is not None:
-        return dict(base, verdict="not comparable", reason=obstacle)
+    if on_any_rank(obstacle is not None):
+        reason = obstacle or "another rank cannot be compared"
+        return dict(base, verdict="not comparable", reason=reason)
     with without_tf32(stored["tf32"] and variant.precision == "fp32"):
         return dict(base, **_comparison(bench, variant, stored, reference, step))
 
@@ -237,7 +247,9 @@ def _comparison(
     if stored["tf32"] and variant.precision == "fp32":
         step = None  # it may hold a recorded graph, or a template, that rounds like TF32
         notes.append("compared with TF32 switched off")
-    if step is None or stored["draws"] or state.changing or not stored["repeatable"] or step.trains:
+    if step is not None and (stored["draws"] or not stored["repeatable"] or step.trains):
+        step = None
+    if on_any_rank(step is None or bool(state.changing)):
         step = _compiled_step(bench, variant, stored["draws"])
     judgements = _judgements(bench, step, stored, variant.precision, reference, baseline)
     if not judgements:
@@ -363,30 +375,6 @@ def _drew_random_numbers(seed: int) -> bool:
 
 def _numeric_key(variant: Variant) -> str:
     return "{}{}".format(variant.precision, "+channels_last" if variant.channels_last else "")
-
-
-def _is_double(answer: Named) -> bool:
-    import torch
-
-    floating = [t for _, t in answer if t.is_floating_point()]
-    return bool(floating) and all(t.dtype == torch.float64 for t in floating)
-
-
-def _double_call(call: Inputs) -> Inputs:
-    args, kwargs = call
-    return tuple(_double(v) for v in args), {k: _double(v) for k, v in kwargs.items()}
-
-
-def _double(value: Any) -> Any:
-    import torch
-
-    if isinstance(value, torch.Tensor) and value.is_floating_point():
-        return value.double()
-    if type(value) in (list, tuple):
-        return type(value)(_double(item) for item in value)
-    if isinstance(value, dict):
-        return {key: _double(item) for key, item in value.items()}
-    return value
 
 
 def _line(error: BaseException) -> str:

@@ -93,6 +93,28 @@ def _gather_ahead(blocks: List[Any], n_blocks: int) -> None:
             getattr(block, method)(order[position + 1 : position + 1 + n_blocks])
 
 
+def on_any_rank(flag: bool) -> bool:
+    """Whether it is so on one of the ranks; the flag itself where there is no process group.
+
+    What ranks decide alone may part them, and then they wait for each other for ever.
+    """
+    import torch
+
+    distributed: Any = torch.distributed
+    if not distributed.is_available() or not distributed.is_initialized():
+        return flag
+    device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
+    flags = torch.tensor([int(flag)], device=device)
+    distributed.all_reduce(flags, distributed.ReduceOp.MAX)
+    return bool(flags.item())
+
+
+def local(tensor: Any) -> Any:
+    """This rank's part of a tensor that is shared out over ranks (DTensor), else the tensor."""
+    to_local = getattr(tensor, "to_local", None)
+    return tensor if to_local is None else to_local()
+
+
 def tensor_parallel(model: Any, mesh: Any) -> Any:
     """The blocks of `models.ShardableBlock` with heads and hidden features shared out over ranks.
 

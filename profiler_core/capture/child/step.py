@@ -7,6 +7,7 @@ from typing import Any, Callable, ContextManager, Dict, List, Optional, Tuple
 
 from . import engines, targets
 from .failures import CannotRunError
+from .parallel import local
 from .variants import Variant, compiler
 from .workloads import Built
 
@@ -104,7 +105,7 @@ class Step:
         """The model's buffers by "buffer NAME", copied to the host; of a step callable none."""
         named = getattr(self._model, "named_buffers", None)
         return {
-            "buffer {}".format(plain(name)): buffer.detach().clone().cpu()
+            "buffer {}".format(plain(name)): local(buffer.detach()).clone().cpu()
             for name, buffer in (named() if named else ())
         }
 
@@ -125,7 +126,7 @@ class Step:
 
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
-            for parameter in self._model.parameters():
+            for parameter in map(local, self._model.parameters()):
                 noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float32)
                 parameter.mul_((1.0 + size * noise).to(parameter.device, parameter.dtype))
 
@@ -180,8 +181,8 @@ class UserStep(Step):
 
 
 def sample(tensor: Any) -> Any:
-    """At most _SAMPLE values of it, evenly spread, on the host."""
-    flat = tensor.detach().reshape(-1)
+    """At most _SAMPLE values of this rank's part of it, evenly spread, on the host."""
+    flat = local(tensor.detach()).reshape(-1)
     return flat[:: max(1, -(-flat.numel() // _SAMPLE))].clone().cpu()
 
 
@@ -228,7 +229,7 @@ def flatten(value: Any) -> List[Any]:
 
 
 def _copies(output: Any) -> List[Any]:
-    return [tensor.detach().clone().cpu() for tensor in flatten(output)]
+    return [local(tensor.detach()).clone().cpu() for tensor in flatten(output)]
 
 
 def _autocast(variant: Variant, device: Any) -> Callable[[], ContextManager[Any]]:

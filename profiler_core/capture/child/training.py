@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from . import targets
 from .failures import CannotRunError
+from .parallel import local
 from .protocols import Training, iterator_of
 from .step import GRADIENT_OF, UPDATE, Named, Step, default_loss, flatten, plain, sample
 from .variants import Variant
@@ -45,7 +46,7 @@ class TrainingStep(Step):
         tensors += [("output {}".format(n), sample(t)) for n, t in enumerate(flatten(output))]
         for name, parameter in self._model.named_parameters():
             if parameter.grad is not None:
-                gradient = parameter.grad.detach().clone().cpu()
+                gradient = local(parameter.grad.detach()).clone().cpu()
                 tensors.append((GRADIENT_OF + plain(name), gradient / scale))
         self._zero_gradients()
         return tensors
