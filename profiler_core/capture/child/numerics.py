@@ -247,9 +247,8 @@ def _comparison(
     if stored["tf32"] and variant.precision == "fp32":
         step = None  # it may hold a recorded graph, or a template, that rounds like TF32
         notes.append("compared with TF32 switched off")
-    if step is not None and (stored["draws"] or not stored["repeatable"] or step.trains):
-        step = None
-    if on_any_rank(step is None or bool(state.changing)):
+    is_worn = step is None or stored["draws"] or state.changing or not stored["repeatable"]
+    if step is None or on_any_rank(bool(is_worn or step.trains)):
         step = _compiled_step(bench, variant, stored["draws"])
     judgements = _judgements(bench, step, stored, variant.precision, reference, baseline)
     if not judgements:
