@@ -58,13 +58,14 @@ def categorise(trace: Trace) -> pl.DataFrame:
     """Every device event with its category; on a trace without a GPU every CPU kernel.
 
     Returns:
-        The columns of `device_work` and category (an Enum of CATEGORIES), in the same order.
+        The columns of `device_work` and category (an Enum of CATEGORIES), in the same order: the
+        first rule of the table that fits.
     """
-    return with_categories(trace, device_work(trace))
+    return trace.derived("categories", _with_categories)
 
 
-def with_categories(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
-    """`work` with the column category: the first rule of the table that fits."""
+def _with_categories(trace: Trace) -> pl.DataFrame:
+    work = device_work(trace)
     rule = _rules_of(work["name"], "kernel")
     if trace.has_device_events:
         rule = _refined_by_operators(trace, work, rule)

@@ -6,7 +6,7 @@ from typing import Literal
 
 import polars as pl
 
-from profiler_core.analysis.categories import with_categories
+from profiler_core.analysis.categories import categorise
 from profiler_core.analysis.device import Device, device_of
 from profiler_core.analysis.gpu_time import GpuTime, gpu_time
 from profiler_core.analysis.idle import idle_time
@@ -17,7 +17,6 @@ from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.recording import TORCH, recorded_by
 from profiler_core.analysis.steps import Step, Window, window_of
 from profiler_core.analysis.trace_notes import trace_notes
-from profiler_core.analysis.work import device_work
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, Trace
 
@@ -81,7 +80,7 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         trace: a trace of a GPU or of a CPU run; may be empty.
         measurement: of the run that the trace belongs to; its peaks of memory are preferred.
     """
-    work = with_categories(trace, device_work(trace))
+    work = categorise(trace)
     window = window_of(trace, work)
     events_in_steps = work.filter(pl.col("step").is_not_null())
     times = gpu_time(events_in_steps, window)

@@ -44,6 +44,10 @@ def device_work(trace: Trace) -> pl.DataFrame:
         step: 0-based number of the step that launched it, 0 for all in a trace without steps,
         null for events that count in no total (left over from before, or launched after).
     """
+    return trace.derived("device work", _device_work)
+
+
+def _device_work(trace: Trace) -> pl.DataFrame:
     if not trace.has_device_events:
         work = outermost_operators(trace).filter(
             ~pl.col("name").cast(pl.String).is_in(_ALLOCATIONS)

@@ -6,7 +6,7 @@ file has it, so origin_ns is epoch ns for torch >= 2.4). Ids that are <= 0 or mi
 nothing is ever joined on them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -183,6 +183,28 @@ class Trace:
     other: pl.DataFrame
     metadata: Mapping[str, Any] = field(default_factory=dict)  # top-level keys but traceEvents
     tally: Tally = field(default_factory=Tally)
+    # Of this object alone: `replace` makes a trace that has derived nothing yet.
+    _derived: dict[str, pl.DataFrame] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def derived(self, name: str, make: Callable[["Trace"], pl.DataFrame]) -> pl.DataFrame:
+        """A table that several analyses need, made once and kept as long as the trace.
+
+        Args:
+            name: of the table.
+            make: computes it from the trace alone.
+        """
+        table = self._derived.get(name)
+        if table is None:
+            # Two threads may both make it: the tables are equal.
+            table = self._derived[name] = make(self)
+        return table
+
+    @property
+    def derived_bytes(self) -> int:
+        """About how much memory the derived tables hold; columns shared with others count."""
+        return sum(int(table.estimated_size()) for table in tuple(self._derived.values()))
 
     @property
     def n_events(self) -> int:

@@ -131,7 +131,16 @@ class Cache:
         with self._lock:
             self._entries[key] = _Entry(value, n_bytes, time.monotonic())
             self._n_bytes += n_bytes
+            self._weigh_traces()
             self._give_back()
+
+    def _weigh_traces(self) -> None:
+        """A trace grows by the tables that analyses derive of it after it was kept."""
+        for entry in self._entries.values():
+            if isinstance(entry.value, Trace):
+                n_bytes = approximate_bytes(entry.value)
+                self._n_bytes += n_bytes - entry.n_bytes
+                entry.n_bytes = n_bytes
 
     def _give_back(self) -> None:
         """What is over the limits, the longest unused first; never the newest."""
@@ -151,10 +160,12 @@ SHARED = Cache()  # of this process: its sessions look at the same files
 def approximate_bytes(value: object, depth: int = _DEEPEST) -> int:
     """About how much memory an answer holds, in bytes; long collections are sampled.
 
-    Columns of traces and snapshots are mapped from files and hardly count. What several answers
-    hold together counts in each.
+    Columns of traces and snapshots are mapped from files and hardly count, what is derived of a
+    trace does. What several answers hold together counts in each.
     """
-    if isinstance(value, Trace | MemorySnapshot):
+    if isinstance(value, Trace):
+        return _MAPPED_BYTES + value.derived_bytes
+    if isinstance(value, MemorySnapshot):
         return _MAPPED_BYTES
     if isinstance(value, np.ndarray):
         return int(value.nbytes)

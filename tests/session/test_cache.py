@@ -2,11 +2,14 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from profiler_core.session.cache import Cache, approximate_bytes
+from tests import builders
 
 
 def test_an_answer_is_made_once():
@@ -39,6 +42,24 @@ def test_threads_wait_for_the_one_that_makes_it():
         thread.join(10)
     assert answers == ["answer"] * 4
     assert len(made) == 1
+
+
+def test_what_analyses_derive_of_a_trace_counts_once_it_is_there():
+    cache = Cache(most_bytes=1 << 20)
+    large, small = builders.a_trace(), builders.a_trace()
+    cache.get("large", lambda: large)
+    large.derived("table", lambda _trace: pl.DataFrame({"n": np.zeros(1 << 20)}))
+    cache.get("small", lambda: small)
+    assert "large" not in cache
+    assert "small" in cache
+    assert cache.n_bytes < 1 << 20
+
+
+def test_a_trace_with_other_events_has_derived_nothing():
+    trace = builders.a_trace()
+    trace.derived("table", lambda _trace: pl.DataFrame({"n": [1]}))
+    other = replace(trace, source="other")
+    assert other.derived("table", lambda _trace: pl.DataFrame({"n": [2]}))["n"].to_list() == [2]
 
 
 def test_a_failure_is_its_own_thread_s_and_is_not_kept():

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from profiler_core.analysis.categories import with_categories
+from profiler_core.analysis.categories import categorise
 from profiler_core.analysis.ledger.alignment import align
 from profiler_core.analysis.ledger.graph_calls import Execution, execute
 from profiler_core.analysis.ledger.modules import backward_modules, node_modules, unit_modules
@@ -88,7 +88,7 @@ def _has_unlogged_replay(side: LedgerSide, host: HostWork) -> bool:
 def _shown(side: LedgerSide, host: HostWork) -> pl.DataFrame:
     """The work table's rows of the steps that stand for the others, with categories."""
     rows = np.concatenate([np.empty(0, np.int64), *(s.form.events[0] for s in host.steps)])
-    return with_categories(side.trace, host.work)[rows]
+    return categorise(side.trace)[rows].with_columns(event=rows)
 
 
 def _kernels(shown: pl.DataFrame) -> dict[int, str]:
