@@ -1,6 +1,7 @@
 """The fingerprint of a file: a short key that changes whenever the content does."""
 
 import hashlib
+from functools import lru_cache
 from pathlib import Path
 
 from profiler_core.errors import BadInput
@@ -17,20 +18,26 @@ _PIECE_BYTES = 64 << 10
 
 
 def fingerprint(path: Path) -> str:
-    """32 hex digits for the content of the file at `path`.
+    """32 hex digits for the content of the file at `path`; it is read once for each state.
 
     Raises:
         OSError: the file cannot be read.
     """
     status = path.stat()
-    digest = hashlib.blake2b(str(status.st_size).encode(), digest_size=16)
+    changed_ns = (status.st_mtime_ns, status.st_ctime_ns)
+    return _fingerprint(path, status.st_ino, changed_ns, status.st_size)
+
+
+@lru_cache(maxsize=4096)
+def _fingerprint(path: Path, _inode: int, changed_ns: tuple[int, int], size_bytes: int) -> str:
+    digest = hashlib.blake2b(str(size_bytes).encode(), digest_size=16)
     with path.open("rb") as file:
-        if status.st_size <= WHOLE_FILE_LIMIT_BYTES:
+        if size_bytes <= WHOLE_FILE_LIMIT_BYTES:
             while block := file.read(1 << 20):
                 digest.update(block)
         else:
-            digest.update(str(status.st_mtime_ns).encode())
-            last = status.st_size - _PIECE_BYTES
+            digest.update(str(changed_ns[0]).encode())
+            last = size_bytes - _PIECE_BYTES
             for piece in range(_N_PIECES):
                 file.seek(last * piece // (_N_PIECES - 1))
                 digest.update(file.read(_PIECE_BYTES))

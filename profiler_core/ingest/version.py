@@ -1,6 +1,5 @@
 """Which state of a file an answer belongs to: what is computed of it is kept under this key."""
 
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,13 +26,5 @@ def version_of(path: Path) -> Version:
     kind = kind_of_trace(path)
     choice = ""
     if kind is not None and kind.options:
-        key = _fingerprint(path, status.st_mtime_ns, status.st_size)
-        choice = suffix_of(chosen(kind, key))
+        choice = suffix_of(chosen(kind, fingerprint(path)))
     return Version(status.st_mtime_ns, status.st_size, choice)
-
-
-# It reads up to 64 MiB.
-@lru_cache(maxsize=4096)
-def _fingerprint(path: Path, mtime_ns: int, size_bytes: int) -> str:
-    del mtime_ns, size_bytes
-    return fingerprint(path)

@@ -21,11 +21,13 @@ from profiler_core.analysis.shared_categories import sides_of
 from profiler_core.analysis.verdict import leading
 from profiler_core.analysis.wording.script_compilation import name_with
 from profiler_core.session.cache import SHARED, Cache
+from profiler_core.session.kept import lasting
 from profiler_core.session.pair import Pair
 from profiler_core.session.reading import Reading
 from profiler_core.session.run import Run
 
 T = TypeVar("T")
+Made = TypeVar("Made")
 
 
 class Comparison:
@@ -169,6 +171,22 @@ class Comparison:
                 for problem in run.problems("trace"):
                     raise problem.error()
         return self
+
+    def lasting(
+        self, question: Hashable, beside: Run, kind: type[T], make: Callable[[], Made]
+    ) -> T | Made:
+        """What is computed of these runs together, where other processes find it too.
+
+        Args:
+            question: about these runs.
+            beside: the run beside whose columns the answer lies.
+            kind: of the answer, a record.
+            make: computes it where nobody has kept it.
+        """
+        asked = (beside.files.trace, self.version, question)
+        return lasting(
+            self._cache, asked, kind, make, lambda: not any(run.unreadable for run in self._runs)
+        )
 
     def answer(self, question: Hashable, make: Callable[[], T]) -> T:
         """What is computed of these runs together, once for each version of them.

@@ -118,6 +118,10 @@ class Pair:
                 f"There is no fusion ledger: {why}",
                 remedy="Choose two runs with traces of the same kind of device.",
             )
+        question = ("ledger", self._number)
+        return self._comparison.lasting(question, self.candidate, FusionLedger, self._ledger)
+
+    def _ledger(self) -> FusionLedger:
         baseline, right = self.baseline.material, self.candidate.material
         return self._comparison.answer(
             ("ledger", self._number),
@@ -133,6 +137,18 @@ class Pair:
     @property
     def explanation(self) -> Explanation:
         """Waterfall with groups, ledger and findings; what fails is a note in it."""
+        question = ("explanation", self._number)
+        rest = self._comparison.lasting(question, self.candidate, Explanation, self._without_ledger)
+        return self._explanation() if rest is None else replace(rest, ledger=self.ledger)
+
+    def _without_ledger(self) -> Explanation | None:
+        """All but the ledger, which is kept by itself; None: a part failed, for now perhaps."""
+        made = self._explanation()
+        if made.ledger is None or made.waterfall is None or made.findings is None:
+            return None
+        return replace(made, ledger=None)
+
+    def _explanation(self) -> Explanation:
         baseline, right = self.baseline.material, self.candidate.material
         return self._comparison.answer(
             ("explanation", self._number),

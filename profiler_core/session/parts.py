@@ -33,6 +33,7 @@ from profiler_core.ranks.find import RankFiles, find_ranks, has_ranks
 from profiler_core.ranks.job_cache import cache_path
 from profiler_core.session.cache import SHARED, Cache
 from profiler_core.session.job import job_of_ranks
+from profiler_core.session.kept import lasting
 from profiler_core.session.reading import InProcess, Reading
 
 Part = Literal["trace", "stacks", "compile log", "generated code", "memory snapshot", "ranks"]
@@ -163,6 +164,12 @@ class RunParts:
     @property
     def compile_log(self) -> CompileLog | None:
         """What the compiler said."""
+        files = self._files
+        if not (files.torch_logs or files.torch_trace):
+            return None
+        return self._lasting("compile log", CompileLog, self._belonging_compile_log)
+
+    def _belonging_compile_log(self) -> CompileLog | None:
         logs = self.logs
         files = msgspec.structs.replace(
             self._files, torch_logs=logs.text, torch_trace=logs.structured
@@ -321,6 +328,11 @@ class RunParts:
         if question not in self._answers:
             self._answers[question] = self._cached(question, make)
         return cast("T", self._answers[question])
+
+    def _lasting(self, question: str, kind: type[T], make: Callable[[], T | None]) -> T | None:
+        """An answer that other processes find too, beside the columns of the run's trace."""
+        asked = (self._files.trace, self.version, question)
+        return lasting(self._cache, asked, kind, make, lambda: not self.unreadable)
 
     def _cached(self, question: Hashable, make: Callable[[], T]) -> T:
         """The same, once for each version of the run.

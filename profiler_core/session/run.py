@@ -81,6 +81,11 @@ class Run(RunParts):
     @property
     def summary(self) -> Summary | None:
         """Its trace in numbers, of a job of ranks with the job's times; None without a trace."""
+        if self._files.trace is None:
+            return None
+        return self._lasting("summary", Summary, self._summary)
+
+    def _summary(self) -> Summary | None:
         trace = self.worked_trace
         if trace is None:
             return None
