@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.summary import Summary
+
+_COPIES = ("memcpy", "memset")
 
 
 @dataclass(frozen=True)
@@ -28,25 +31,37 @@ def step_parts(
     busy time of the trace. Kernels that overlap (several streams or devices) sum to more than
     the busy time: then each is shown in proportion, and `scale` is below 1. It is as well where
     the profiled busy time exceeds the unprofiled step, by the profiler's own cost. In a job of
-    ranks what the late rank works more is idle time: the others wait for it.
+    ranks what the late rank works more is idle time: the others wait for it; and collectives are
+    shown with what they cost the step, so that kernels need not make room for hidden ones.
     """
     profiled = summary.window_ns / summary.n_steps
     step = profiled if step_ns is None else step_ns
-    late_ns = summary.critical.late_work_ns if summary.critical is not None else 0.0
+    total_ns = {name: sums.time_ns / summary.n_steps for name, sums in summary.by_category.items()}
+    path = summary.critical
+    if path is not None:
+        total_ns = _exposed(total_ns, path)
+    late_ns = path.late_work_ns if path is not None else 0.0
     busy = min(summary.busy_ns / summary.n_steps - late_ns, step)
-    total = (
-        sum(category_total.time_ns for category_total in summary.by_category.values())
-        / summary.n_steps
-    )
+    total = sum(total_ns.values())
     scale = busy / total if total else 1.0
     return StepParts(
         step_ns=step,
         clock="profiled" if step_ns is None else clock,
-        by_category={
-            name: category_total.time_ns / summary.n_steps * scale
-            for name, category_total in summary.by_category.items()
-        },
+        by_category={name: ns * scale for name, ns in total_ns.items()},
         idle_ns=step - busy,
         scale=scale,
         device_kind=summary.device_kind,
     )
+
+
+def _exposed(total_ns: Mapping[str, float], path: CriticalPath) -> dict[str, float]:
+    """Kinds of a job's step: of collectives and copies only what they cost the step.
+
+    That is what nothing is computed beside, and by what transfers slow the kernels beside them.
+    """
+    copies_ns = sum(ns for name, ns in total_ns.items() if name in _COPIES)
+    exposed = path.exposed_copy_ns / copies_ns if copies_ns else 0.0
+    shown = {name: ns * exposed if name in _COPIES else ns for name, ns in total_ns.items()}
+    if "communication" in shown:
+        shown["communication"] = path.exposed_transfer_ns + path.slowed_ns
+    return shown

@@ -40,7 +40,7 @@ class RankAnswer(RankTimes, frozen=True):
 
 
 class LatenessAnswer(Answer, frozen=True):
-    """What the late rank needs more than the median of the others, ns per step."""
+    """What the late rank needs more than the others, ns per step."""
 
     rank: int
     total_ns: Annotated[float, means("what the others wait for it")]
@@ -52,6 +52,7 @@ class CriticalPathAnswer(Answer, frozen=True):
     """The job's step along the rank that the others wait for, ns per step, profiled."""
 
     rank: int
+    shown: Annotated[int, means("the rank whose work, kernels and groups are shown")]
     step_ns: Annotated[float, means("of the slowest rank; the parts below sum to it")]
     work_ns: Annotated[
         Mapping[str, float], means("by category, as it costs alone; communication: transfers")

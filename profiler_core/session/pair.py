@@ -192,8 +192,11 @@ class Pair:
     def memory(self) -> MemoryComparison:
         """The memory of both, joined through the ledger where both have a trace."""
         reports = self.baseline.memory, self.candidate.memory
+        # Of a job the ledger may be of another rank than the one whose memory is shown.
+        is_of_ledger = all(run.shown is run for run in self.runs)
+        make_ledger = (lambda: self.ledger) if is_of_ledger else None
         return self._comparison.answer(
-            ("memory", self._number), lambda: compare_memory(*reports, lambda: self.ledger)
+            ("memory", self._number), lambda: compare_memory(*reports, make_ledger)
         )
 
     def gate(self, limits: list[Limit], repeats: list[Measurement]) -> Gate:

@@ -28,7 +28,7 @@ from profiler_core.analysis.gate.evidence import Evidence, evidence, no_energy
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.memory.report import MemoryReport, memory_report
 from profiler_core.analysis.ranks.job_summary import with_job
-from profiler_core.analysis.ranks.waiting import without_waiting
+from profiler_core.analysis.ranks.waiting import as_it_costs
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
 from profiler_core.errors import NothingToAnalyse
@@ -70,13 +70,36 @@ class Run(RunParts):
         return Run(rank_files, reading=self._reading, cache=self._cache)
 
     @property
+    def shown(self) -> "Run":
+        """The rank of its job whose kernels, logs and groups are shown; itself without a job."""
+        job = self.job
+        path = job.critical if job is not None else None
+        return (path and self.of_rank(path.shown)) or self
+
+    @property
     def worked_trace(self) -> Trace | None:
-        """Its trace; of a job of ranks without the time that collectives waited for other ranks."""
-        trace, job = self.trace, self.job
-        if trace is None or job is None or not job.waits:
-            return trace
-        waits = job.waits
-        return self._answer("worked trace", lambda: without_waiting(trace, waits))
+        """Its trace; of a job the shown rank's, as its work costs alone (`as_it_costs`)."""
+        job = self.job
+        if self.trace is None or job is None or job.critical is None:
+            return self.trace
+        return self.worked_trace_of(job.critical.shown) or self.trace
+
+    def worked_trace_of(self, rank: int) -> Trace | None:
+        """The trace of a rank of its job, as its work costs alone; None: it is not read for that.
+
+        Args:
+            rank: one of `Job.costs`.
+        """
+        job = self.job
+        costs = job.costs if job is not None else ()
+        cost = next((cost for cost in costs if cost.rank == rank), None)
+        run = self.of_rank(rank)
+        trace = run.trace if run is not None else None
+        if job is None or trace is None or cost is None:
+            return None
+        if job.critical is None or rank != job.critical.shown:  # asked for once
+            return as_it_costs(trace, cost)
+        return self._answer("worked trace", lambda: as_it_costs(trace, cost))
 
     @property
     def summary(self) -> Summary | None:
@@ -144,14 +167,28 @@ class Run(RunParts):
     @property
     def material(self) -> Material:
         """What analyses of pairs take of it."""
+        return self._material(self.shown, self.worked_trace)
+
+    def material_of(self, rank: int) -> Material:
+        """The same of another rank of its job, with that rank's logs; no trace: it is not read."""
+        return self._material(self.of_rank(rank) or self, self.worked_trace_of(rank))
+
+    def _material(self, shown: "Run", trace: Trace | None) -> Material:
         counters = self.counters
+        left_out = shown.logs_of_trace.left_out
+        if shown.code is None and self.code is not None:
+            left_out = (
+                *left_out,
+                f"rank {shown.record.rank} has no structured log: the graphs are those of rank "
+                f"{self.record.rank}.",
+            )
         return Material(
-            self.worked_trace,
-            code=self.code,
-            compile_log=self.compile_log,
-            stacks=self.stacks,
+            trace,
+            code=shown.code or self.code,
+            compile_log=shown.compile_log or self.compile_log,
+            stacks=shown.stacks or self.stacks,
             counters=counters.counters,
-            left_out=self.logs_of_trace.left_out,
+            left_out=left_out,
             problems=(
                 *counters.problems,
                 *(problem.problem for problem in self.problems("stacks", "generated code")),
@@ -160,8 +197,9 @@ class Run(RunParts):
 
     @property
     def memory(self) -> MemoryReport:
-        """Where its memory went; empty where no file says anything."""
-        trace, stacks, snapshot = self.trace, self.stacks, self.snapshot
+        """Where its memory went; empty where no file says anything. Of a job its own rank's."""
+        trace = self.worked_trace if self.shown is self else self.trace
+        stacks, snapshot = self.stacks, self.snapshot
         measurement = self.record.measurement
         return self._answer("memory", lambda: memory_report(trace, stacks, snapshot, measurement))
 

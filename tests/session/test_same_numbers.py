@@ -143,7 +143,7 @@ def test_counts_per_step(surfaces, key):
     assert [format_count(n) for n in pair] == line.split()[1:3]
 
 
-def test_times_of_fusion_groups(case, surfaces):
+def test_times_of_fusion_groups(surfaces):
     """A group's time per step is one number everywhere, and all of them sum to the step's."""
     (candidate,) = surfaces.json["candidates"]
     groups = candidate["fusion"]["groups"]
@@ -157,9 +157,7 @@ def test_times_of_fusion_groups(case, surfaces):
             assert group[side] == by_number[number][side]
             assert group[side] == pytest.approx(float(row[side]), abs=1)
             assert group[side] == alone[side]
-    # Of a job the device time is the critical path's, and the groups are of the shown rank.
-    totals = candidate["fusion"]["baseline_ns"], candidate["fusion"]["candidate_ns"]
-    device = candidate["device_time_ns"] if case[0] != "job of ranks" else totals
+    device = candidate["device_time_ns"]
     for side, name in enumerate(("baseline_ns", "candidate_ns")):
         assert sum(group[name] for group in groups) == pytest.approx(device[side], abs=1)
         assert sum(row[name] for row in by_number.values()) == pytest.approx(device[side], abs=1)

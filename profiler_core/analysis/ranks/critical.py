@@ -15,7 +15,7 @@ import polars as pl
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.intervals import merge
-from profiler_core.analysis.ranks.kernel_times import COMMUNICATION, cost_alone
+from profiler_core.analysis.ranks.kernel_times import COMMUNICATION, cost_beside
 from profiler_core.analysis.ranks.rank_summary import RankSummary
 
 # A rank for which less of a step is waited is not late: ranks never arrive at the same instant.
@@ -37,7 +37,11 @@ class RankSteps:
 
 @dataclass(frozen=True)
 class Lateness:
-    """What the late rank needs more than the median of the others, ns per step."""
+    """What the late rank needs more than the others, ns per step.
+
+    Work more than the rank of median work, below 0 in a category of which it has less; idle time
+    more than the median.
+    """
 
     rank: int
     work_ns: Mapping[str, float]  # by category
@@ -69,6 +73,9 @@ class CriticalPath:
     """
 
     rank: int
+    # Whose work `work_ns` is: the critical rank, or where it works more than the others the rank
+    # of median work. Kernels and the ledger of the job are this rank's.
+    shown: int
     n_ranks: int
     step_ns: float
     work_ns: Mapping[str, float]  # by category; communication: transfers alone
@@ -115,39 +122,37 @@ def critical_path(
     own = by_rank[chosen.rank]
     n = len(names)
 
-    work_ns, slowed_ns, late_work = _work(ranks, chosen.rank, names)
-    least_ns = LATE_SHARE * chosen.step_ns
-    is_awaited = chosen.made_wait_ns / others - chosen.waited_ns >= least_ns
-    # More work is late work even where the others' hosts make it wait as long elsewhere.
-    is_late = is_awaited or sum(late_work.values()) >= least_ns
+    work = _work(ranks, names)
+    slowed_ns = work[chosen.rank].slowed_ns
+    is_awaited = chosen.made_wait_ns / others - chosen.waited_ns >= LATE_SHARE * chosen.step_ns
+    shown, late_work = _more_work(work, chosen, is_awaited=is_awaited)
+    work_ns = dict(work[shown].by_category)
     idle_ns = _idle_by_cause(own, chosen.idle_ns)
-    late_idle = dict.fromkeys(idle_ns, 0.0)
-    if is_awaited:
-        more_ns = _more_idle_ns(by_rank, steps, chosen)
-        share = more_ns / chosen.idle_ns if chosen.idle_ns else 0.0
-        late_idle = {cause: ns * share for cause, ns in idle_ns.items()}
-    if is_late:
-        work_ns = {name: ns - late_work.get(name, 0.0) for name, ns in work_ns.items()}
+    more_idle_ns = _more_idle_ns(by_rank, steps, chosen) if is_awaited else 0.0
+    share = more_idle_ns / chosen.idle_ns if chosen.idle_ns else 0.0
+    late_idle = {cause: ns * share for cause, ns in idle_ns.items()}
     own_calls = calls.filter(pl.col("rank") == chosen.rank)
     waited_ns = {rank: ns / n for rank, ns in _exposed_waiting(own_calls).items()}
-    transfer_ns = work_ns[COMMUNICATION] = _transfer_ns(own_calls) / n
+    transfer_ns = _transfer_ns(own_calls) / n
+    work_ns[COMMUNICATION] = _transfer_ns(calls.filter(pl.col("rank") == shown)) / n
     exposed_transfer_ns = chosen.exposed_communication_ns - sum(waited_ns.values())
     by_waiting_ns = slowed_ns * _waiting_share(
         hidden_transfer_ns=transfer_ns - exposed_transfer_ns,
         hidden_waiting_ns=chosen.waited_ns - sum(waited_ns.values()),
     )
     late = None
-    if is_late:
+    if late_work or any(late_idle.values()):
         stalled_ns = min(sum(late_idle.values()), _stalls_ns(by_rank, chosen.rank))
         late = Lateness(chosen.rank, late_work, _nonzero(late_idle), stalled_ns)
     idle_ns = {cause: ns - late_idle[cause] for cause, ns in idle_ns.items()}
-    parts = sum(work_ns.values()) + (sum(late_work.values()) if is_late else 0.0)
+    parts = sum(work_ns.values()) + sum(late_work.values())
     overlap_ns = chosen.step_ns - parts - slowed_ns - chosen.idle_ns - sum(waited_ns.values())
     # The job's step ends with its slowest rank.
     slowest_ns = float(np.mean([max(_step_ns(rank, name) for rank in ranks) for name in names]))
     idle_ns["tail"] = idle_ns.get("tail", 0.0) + slowest_ns - chosen.step_ns
     return CriticalPath(
         rank=chosen.rank,
+        shown=shown,
         n_ranks=len(ranks),
         step_ns=slowest_ns,
         work_ns=_in_order(work_ns),
@@ -211,32 +216,55 @@ def _waiting_share(hidden_transfer_ns: float, hidden_waiting_ns: float) -> float
     return waiting_ns / (waiting_ns + transfer_ns) if waiting_ns + transfer_ns else 0.0
 
 
-def _work(
-    ranks: Sequence[RankSummary], rank: int, names: Sequence[str]
-) -> tuple[dict[str, float], float, dict[str, float]]:
-    """By category: what the rank's events cost alone, and what of it the other ranks do not have.
+@dataclass(frozen=True)
+class _Work:
+    """What one rank's events cost alone, ns per step by category, and what they took longer."""
 
-    Between the two: what its events took longer than that, in all.
-    """
+    by_category: Mapping[str, float]
+    slowed_ns: float
+
+    @property
+    def total_ns(self) -> float:
+        return sum(self.by_category.values())
+
+
+def _work(ranks: Sequence[RankSummary], names: Sequence[str]) -> dict[int, _Work]:
+    """By rank; collectives are left out."""
     n = len(names)
     kernels = [summary.kernels.filter(pl.col("step").is_in(list(names))) for summary in ranks]
-    calls = cost_alone(kernels)
-    alone = [
-        _sums(times.join(calls, on="key"), pl.col("n") * pl.col("call_ns")) for times in kernels
-    ]
-    position = next(i for i, summary in enumerate(ranks) if summary.rank == rank)
-    measured = _sums(kernels[position], pl.col("dur_ns"))
-    own = alone.pop(position)
-    total, alone_total = sum(measured.values()), sum(own.values())
-    if alone_total > total:  # it ran faster than the others' kernels alone: nothing is slowed
-        own, alone_total = measured, total
-    late = {
-        category: more / n
-        for category, ns in own.items()
-        if (more := ns - median(peer.get(category, 0.0) for peer in alone)) > 0
-    }
-    work = {category: ns / n for category, ns in own.items()}
-    return work, (total - alone_total) / n, late
+    shares = cost_beside(kernels)
+    beside_ns = pl.col("dur_ns") - pl.col("alone_ns")
+    work = {}
+    for position, (summary, times) in enumerate(zip(ranks, kernels, strict=True)):
+        own = times.join(shares.filter(pl.col("rank") == position), on="key", how="left")
+        lost_ns = beside_ns * (1 - pl.col("share").fill_null(1.0))
+        costs = _sums(own, pl.col("dur_ns") - lost_ns)
+        work[summary.rank] = _Work(
+            {category: ns / n for category, ns in costs.items()},
+            float(own.select(lost_ns.sum()).item()) / n,
+        )
+    return work
+
+
+def _more_work(
+    work: Mapping[int, _Work], chosen: RankSteps, *, is_awaited: bool
+) -> tuple[int, dict[str, float]]:
+    """The rank whose work is shown, and what the critical rank works more than that, by category.
+
+    More work is late work even where the others' hosts make it wait as long elsewhere.
+    """
+    others = sorted((own.total_ns, rank) for rank, own in work.items() if rank != chosen.rank)
+    typical = others[(len(others) - 1) // 2][1]  # of median work; the lower one of two
+    late_work = _difference(work[chosen.rank].by_category, work[typical].by_category)
+    more_ns = sum(late_work.values())
+    if more_ns > 0 and (is_awaited or more_ns >= LATE_SHARE * chosen.step_ns):
+        return typical, late_work
+    return chosen.rank, {}
+
+
+def _difference(own: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    each = {category: own.get(category, 0.0) - other.get(category, 0.0) for category in CATEGORIES}
+    return {category: ns for category, ns in each.items() if ns}
 
 
 def _sums(times: pl.DataFrame, ns: pl.Expr) -> dict[str, float]:

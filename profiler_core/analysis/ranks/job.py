@@ -12,12 +12,15 @@ import polars as pl
 
 from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
 from profiler_core.analysis.ranks.critical import CriticalPath, RankSteps, critical_path
+from profiler_core.analysis.ranks.kernel_times import cost_beside
 from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched
 from profiler_core.analysis.ranks.rank_summary import RankSummary, no_gpu
 from profiler_core.analysis.ranks.rank_time import StepTime
-from profiler_core.analysis.ranks.waiting import Wait, waits_of
+from profiler_core.analysis.ranks.waiting import RankCost, waits_of
 from profiler_core.analysis.wording.sentence import ended
 
+# Ranks whose kernels the job's ledger reads one by one.
+MOST_LEDGER_RANKS = 16
 # Less waiting than this share of the step is nobody's fault.
 _WORTH_SAYING = 0.02
 _ON_CPU = (
@@ -94,7 +97,7 @@ class Job:
     skew_ns: float | None  # median over collectives: between the first and the last arrival
     straggler: Straggler | None
     critical: CriticalPath | None  # None: a single rank, or ranks without a common step
-    waits: tuple[Wait, ...]  # of its lowest rank, whose trace is shown
+    costs: tuple[RankCost, ...]  # of the rank that is shown, then of ranks beside it
     notes: tuple[str, ...]
     on_gpu: bool = True
 
@@ -113,6 +116,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     rows = tuple(_rank_row(s, names, waiting.get(s.rank, _NO_WAITING)) for s in usable)
     spread = calls.filter(pl.col("is_shared")).group_by(KEY).agg(pl.col("wait_ns").max())
     total_step = sum(row.step_ns for row in rows)
+    path = critical_path(usable, [_steps_of(row) for row in rows], calls, names)
     notes = _file_notes(summaries, usable)
     notes += _completeness_notes(present, missing, usable)
     notes += _pairing_notes(usable, len(names), calls.height)
@@ -128,10 +132,39 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         compute_imbalance=_compute_imbalance(rows),
         skew_ns=float(spread["wait_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
         straggler=_straggler(rows) if spread.height else None,
-        critical=critical_path(usable, [_steps_of(row) for row in rows], calls, names),
-        waits=waits_of(calls, usable[0].rank) if usable else (),
+        critical=path,
+        costs=_costs(usable, rows, names, calls, path),
         notes=tuple(notes),
         on_gpu=_on_gpu(usable),
+    )
+
+
+def _costs(
+    ranks: Sequence[RankSummary],
+    rows: Sequence[RankRow],
+    names: Sequence[str],
+    calls: pl.DataFrame,
+    path: CriticalPath | None,
+) -> tuple[RankCost, ...]:
+    """Of the shown and the critical rank, and of others from the most to the least compute."""
+    if path is None:
+        return ()
+    by_compute = [row.rank for row in sorted(rows, key=lambda row: (-row.compute_ns, row.rank))]
+    every = -(-len(by_compute) // MOST_LEDGER_RANKS)
+    spread = (*by_compute[::every], by_compute[-1], *by_compute)
+    chosen = list(dict.fromkeys((path.shown, path.rank, *spread)))[:MOST_LEDGER_RANKS]
+    shares = cost_beside([s.kernels.filter(pl.col("step").is_in(list(names))) for s in ranks])
+    slowed = shares.filter(pl.col("share") < 1)
+    position = {summary.rank: number for number, summary in enumerate(ranks)}
+    return tuple(
+        RankCost(
+            rank,
+            waits_of(calls, rank),
+            dict(
+                slowed.filter(pl.col("rank") == position[rank]).select("key", "share").iter_rows()
+            ),
+        )
+        for rank in chosen
     )
 
 

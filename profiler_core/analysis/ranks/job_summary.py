@@ -1,9 +1,8 @@
-"""The summary of a job: times of its critical path, kernels of the rank whose trace is shown."""
+"""The summary of a job: the times of its critical path, the kernels of the rank that is shown."""
 
 from dataclasses import replace
 
 from profiler_core.analysis.gpu_time import GpuTime
-from profiler_core.analysis.kernels import CategoryTotal
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.summary import Summary
 
@@ -12,7 +11,9 @@ LATE_RANK, OTHER_RANKS, SLOWED = "late_rank", "other_ranks", "slowed_by_waiting"
 
 
 def with_job(summary: Summary, path: CriticalPath) -> Summary:
-    """The summary of one rank with the job's times in place of its own.
+    """The summary of the shown rank with the job's step in place of its own.
+
+    Its kernels and their kinds stay: the path's work is made of the same events.
 
     Waiting is idle time there, never busy time and never communication; what a collective that
     waits costs the kernels beside it is idle time too, since it would not be without the waiting.
@@ -22,7 +23,6 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
         path: of its job.
     """
     n = summary.n_steps
-    work_ns = {category: round(ns * n) for category, ns in path.work_ns.items()}
     busy = sum(path.work_ns.values()) + path.late_work_ns + path.slowed_ns + path.overlap_ns
     busy_ns = round(busy * n)
     window_ns = round(path.step_ns * n)
@@ -32,7 +32,6 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
         OTHER_RANKS: sum(path.waited_ns.values()),
         SLOWED: path.slowed_by_waiting_ns,
     }
-    n_of = {category: total.n for category, total in summary.by_category.items()}
     exposed = (round(path.exposed_transfer_ns * n), round(path.exposed_copy_ns * n))
     compute_ns = busy_ns - sum(exposed)
     time = GpuTime(
@@ -50,11 +49,6 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
         compute_ns=compute_ns,
         exposed_communication_ns=exposed[0],
         exposed_copy_ns=exposed[1],
-        device_time_ns=sum(work_ns.values()),
-        kernel_time_ns=sum(ns for name, ns in work_ns.items() if name not in ("memcpy", "memset")),
-        by_category={
-            category: CategoryTotal(n_of.get(category, 0), ns) for category, ns in work_ns.items()
-        },
         idle_by_cause_ns={cause: round(ns * n) for cause, ns in causes.items() if ns},
         devices=(time,),
         notes=(*summary.notes, note(path)),
@@ -66,7 +60,9 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
 
 def note(path: CriticalPath) -> str:
     """Whose times these are."""
+    whose = "its" if path.shown == path.rank else f"those of rank {path.shown}, without the more"
     return (
         f"Times are those of the job of {path.n_ranks} ranks, along rank {path.rank}, for which "
-        "the others wait most; kernels, memory and logs are those of the rank that was opened."
+        f"the others wait most; kernels and groups are {whose}, memory and compilation those of "
+        "the rank that was opened."
     )

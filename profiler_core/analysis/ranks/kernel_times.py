@@ -36,21 +36,12 @@ def kernel_times(work: pl.DataFrame, step_names: Sequence[str]) -> pl.DataFrame:
     Returns:
         As KERNEL_TIME_SCHEMA; copies and memsets are a key for each name.
     """
-    in_steps = work.filter(pl.col("step").is_not_null())
-    is_communication = pl.col("category") == COMMUNICATION
-    collectives = in_steps.filter(is_communication)
-    kernels = in_steps.filter(~is_communication).select(
-        "step", "name", "grid", "block", "category", "ts_ns", "dur_ns", "cat"
-    )
+    marked = with_alone(work)
+    kernels = marked.filter(pl.col("step").is_not_null(), pl.col("category") != COMMUNICATION)
     if kernels.height == 0:
         return pl.DataFrame(schema=KERNEL_TIME_SCHEMA)
-    starts = collectives["ts_ns"].sort()
-    ends = (collectives["ts_ns"] + collectives["dur_ns"]).sort()
-    n_begun = starts.search_sorted(kernels["ts_ns"] + kernels["dur_ns"], side="left")
-    n_over = ends.search_sorted(kernels["ts_ns"], side="right")
-    is_alone = (n_begun == n_over) | (kernels["cat"] != KERNEL)
     totals = (
-        kernels.with_columns(is_alone.alias("is_alone"), pl.col("name").cast(pl.String))
+        kernels.with_columns(pl.col("name").cast(pl.String))
         .group_by("step", "name", "grid", "block", "category", maintain_order=True)
         .agg(
             pl.len().alias("n"),
@@ -59,7 +50,7 @@ def kernel_times(work: pl.DataFrame, step_names: Sequence[str]) -> pl.DataFrame:
             pl.col("dur_ns").filter("is_alone").sum().alias("alone_ns"),
         )
     )
-    keys = [_key(*row) for row in totals.select("name", "grid", "block").iter_rows()]
+    keys = [key_of(*row) for row in totals.select("name", "grid", "block").iter_rows()]
     names = dict(enumerate(step_names))
     return totals.with_columns(
         pl.Series("key", keys, pl.UInt64),
@@ -67,29 +58,50 @@ def kernel_times(work: pl.DataFrame, step_names: Sequence[str]) -> pl.DataFrame:
     ).select(pl.col(column).cast(dtype) for column, dtype in KERNEL_TIME_SCHEMA.items())
 
 
-def cost_alone(ranks: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """What one call of each kind of kernel costs with nothing beside it: key, call_ns.
+def with_alone(work: pl.DataFrame) -> pl.DataFrame:
+    """Device events with `is_alone`: no collective of the steps runs beside it.
 
-    The mean over all calls of all ranks that ran alone; of a kernel that never does, the mean of
-    the rank where it is shortest.
+    Copies and memsets count as alone: they take no multiprocessors.
 
     Args:
-        ranks: of `kernel_times`.
+        work: of `categorise`.
+    """
+    collectives = work.filter(pl.col("step").is_not_null(), pl.col("category") == COMMUNICATION)
+    starts = collectives["ts_ns"].sort()
+    ends = (collectives["ts_ns"] + collectives["dur_ns"]).sort()
+    n_begun = starts.search_sorted(work["ts_ns"] + work["dur_ns"], side="left")
+    n_over = ends.search_sorted(work["ts_ns"], side="right")
+    return work.with_columns(((n_begun == n_over) | (work["cat"] != KERNEL)).alias("is_alone"))
+
+
+def cost_beside(ranks: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """What calls beside a collective cost with nothing beside them: rank, key, share.
+
+    `share` of what they lasted, at most 1; keys whose calls all ran alone are left out. One call
+    costs the mean of the rank's calls that ran alone, where half of them did (few are a biased
+    sample), else of all ranks' that did; of a kernel that never runs alone, the mean of the rank
+    where it is shortest.
+
+    Args:
+        ranks: of `kernel_times`; `rank` is the position in it.
     """
     each = pl.concat([_of_rank(times, rank) for rank, times in enumerate(ranks)])
+    of_key = each.group_by("key").agg(
+        (pl.col("alone_ns").sum() / pl.col("n_alone").sum()).alias("all_ns"),
+        (pl.col("dur_ns") / pl.col("n")).min().alias("least_ns"),
+    )
+    own_ns = pl.when(2 * pl.col("n_alone") >= pl.col("n")).then(
+        pl.col("alone_ns") / pl.col("n_alone")
+    )
+    call_ns = pl.coalesce(own_ns, pl.col("all_ns").fill_nan(None), "least_ns")
+    beside_ns = pl.col("dur_ns") - pl.col("alone_ns")
     return (
-        each.group_by("key")
-        .agg(
-            pl.col("alone_ns").sum(),
-            pl.col("n_alone").sum(),
-            (pl.col("dur_ns") / pl.col("n")).min().alias("least_ns"),
-        )
+        each.join(of_key, on="key")
+        .filter(beside_ns > 0)
         .select(
+            "rank",
             "key",
-            pl.when(pl.col("n_alone") > 0)
-            .then(pl.col("alone_ns") / pl.col("n_alone"))
-            .otherwise("least_ns")
-            .alias("call_ns"),
+            ((pl.col("n") - pl.col("n_alone")) * call_ns / beside_ns).clip(0, 1).alias("share"),
         )
     )
 
@@ -99,6 +111,7 @@ def _of_rank(times: pl.DataFrame, rank: int) -> pl.DataFrame:
     return sums.with_columns(rank=pl.lit(rank))
 
 
-def _key(name: str, grid: str | None, block: str | None) -> int:
+def key_of(name: str, grid: str | None, block: str | None) -> int:
+    """The key of a kind of kernel."""
     text = "\0".join((name, grid or "", block or ""))
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")

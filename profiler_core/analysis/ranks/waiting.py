@@ -1,10 +1,12 @@
-"""A rank's trace without the time that its collectives waited for other ranks."""
+"""A rank's trace as its work costs alone: no waiting in collectives, no slowing beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
+from profiler_core.analysis.categories import categorise
+from profiler_core.analysis.ranks.kernel_times import COMMUNICATION, key_of, with_alone
 from profiler_core.model.trace import DEVICE_SCHEMA, Trace
 
 
@@ -16,6 +18,15 @@ class Wait:
     dur_ns: int
     wait_ns: int  # of dur_ns, from its start on
     last_rank: int  # that it waited for
+
+
+@dataclass(frozen=True)
+class RankCost:
+    """What a rank's trace says too much of its work, as all ranks together tell."""
+
+    rank: int
+    waits: tuple[Wait, ...]
+    beside: Mapping[int, float]  # key of `kernel_times` -> share that calls beside collectives cost
 
 
 def waits_of(calls: pl.DataFrame, rank: int) -> tuple[Wait, ...]:
@@ -30,14 +41,45 @@ def waits_of(calls: pl.DataFrame, rank: int) -> tuple[Wait, ...]:
     return tuple(Wait(*row) for row in columns.iter_rows())
 
 
-def without_waiting(trace: Trace, waits: Sequence[Wait]) -> Trace:
-    """The trace, each collective beginning when the last rank had come.
+def as_it_costs(trace: Trace, cost: RankCost) -> Trace:
+    """The trace, each collective beginning when the last rank had come, each kernel at its cost.
 
     Args:
-        trace: of the rank that the waits are of.
-        waits: of `waits_of`.
+        trace: of the rank that the cost is of.
+        cost: of that rank.
     """
-    if not waits or not trace.has_device_events:
+    if not trace.has_device_events:
+        return trace
+    return _without_waiting(_without_slowing(trace, cost.beside), cost.waits)
+
+
+def _without_slowing(trace: Trace, beside: Mapping[int, float]) -> Trace:
+    """Kernels beside a collective last what they cost with nothing beside them, to the ns."""
+    if not beside:
+        return trace
+    work = with_alone(categorise(trace)).with_columns(pl.col("name").cast(pl.String))
+    kinds = work.filter(~pl.col("is_alone"), pl.col("category") != COMMUNICATION).select(
+        pl.struct("name", "grid", "block").alias("kind").unique()
+    )["kind"]
+    shares = [beside.get(key_of(*kind.values()), 1.0) for kind in kinds]
+    table = kinds.struct.unnest().with_columns(share=pl.Series(shares, dtype=pl.Float64))
+    share = (
+        work.join(
+            table, on=["name", "grid", "block"], how="left", maintain_order="left", nulls_equal=True
+        )
+        .select(
+            pl.when(~pl.col("is_alone") & (pl.col("category") != COMMUNICATION))
+            .then("share")
+            .fill_null(1.0)
+        )
+        .to_series()
+    )
+    durations = (trace.device["dur_ns"] * share).round().cast(pl.Int64)
+    return replace(trace, device=trace.device.with_columns(durations.alias("dur_ns")))
+
+
+def _without_waiting(trace: Trace, waits: Sequence[Wait]) -> Trace:
+    if not waits:
         return trace
     rows = [(wait.ts_ns, wait.dur_ns, wait.wait_ns) for wait in waits]
     schema = {"ts_ns": pl.Int64, "dur_ns": pl.Int64, "wait_ns": pl.Int64}

@@ -31,8 +31,8 @@ def prepared_index(entry: Entry) -> Index:
     if ready is not None:
         return ready
     if is_cached(path):
-        trace = run.required_trace()
-        if trace.n_events <= IN_PROCESS_EVENTS:
+        trace = run.trace  # as it was recorded, like what another process lays out
+        if trace is not None and trace.n_events <= IN_PROCESS_EVENTS:
             return index_trace(path, trace)
     _index_with_progress(path)
     index = ready_index(path)
