@@ -155,7 +155,8 @@ def _run_versions(
             of_version = [_usable_interpreter(version.spec, look, known) for version in versions]
             interpreter = of_version[-1]
             device = _device(spec, interpreter)
-            for locked in _devices(spec, device, interpreter):
+            of_ranks = _devices(spec, device, interpreter)
+            for locked in of_ranks:
                 stack.enter_context(
                     device_lock(
                         lock_path(home.jobs_directory(), locked),
@@ -165,7 +166,7 @@ def _run_versions(
                     )
                 )
             counters = counters_tool(device) if spec.counters else None
-            telemetry = telemetry_of(device, [gpu.get("gpu_uuid") for gpu in interpreter.gpus])
+            telemetry = telemetry_of(of_ranks, [gpu.get("gpu_uuid") for gpu in interpreter.gpus])
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fusionscope-")))
             context = Context(spec, interpreter, device, telemetry, progress, work, look, counters)
             for version, its_interpreter in zip(versions, of_version, strict=True):

@@ -163,8 +163,6 @@ class VariantRun:
         context = self._context
         if not context.is_cuda or context.spec.telemetry_seconds <= 0 or not self.is_alive:
             return
-        if context.spec.n_ranks > 1:  # ranks that each look at the clock would part
-            return
         with (
             self._phase("telemetry", f"Runs {self.label} alone for the telemetry"),
             context.telemetry.sampling([self.sampled()]),
@@ -173,6 +171,7 @@ class VariantRun:
                 "steady",
                 seconds=context.spec.telemetry_seconds,
                 step_ns=self._typical_step_ns,
+                by_the_clock=context.spec.n_ranks == 1,
             )
 
     def passes(self) -> None:

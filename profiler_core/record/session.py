@@ -142,7 +142,7 @@ class Session:
         if self._logs.switched_on is not None:
             self.record["environment"]["torch_logs"] = self._logs.switched_on
         uuids = [None] * (device.index or 0) + [self.record["environment"].get("gpu_uuid")]
-        self._telemetry = telemetry_of(str(device), uuids)
+        self._telemetry = telemetry_of([str(device)], uuids)
         self._measurement.update(self._telemetry.facts())
         if self._telemetry.gpu is not None:
             self.record["environment"].update(self._telemetry.gpu.facts())

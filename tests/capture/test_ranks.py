@@ -174,3 +174,28 @@ def test_a_planted_delay_is_that_of_one_rank_alone(monkeypatch):
         if built.loss is not None:
             built.loss(torch.ones(2), built.inputs[0])
     assert slept == [7e-6]
+
+
+def test_fast_and_slow_ranks_run_as_many_steps_in_the_telemetry_phase():
+    import torch
+
+    from profiler_core.capture.child.timing import Clock
+
+    class Steps:
+        n_shapes = 1
+
+        def __init__(self, seconds):
+            self.seconds = seconds
+
+        def ready(self):
+            pass
+
+        def __call__(self, index):
+            time.sleep(self.seconds)
+
+    clock = Clock(torch.device("cpu"))
+    n_steps = {
+        clock.steady(Steps(seconds), 0.05, 1_000_000, by_the_clock=False)["n_steps"]
+        for seconds in (0.0, 0.003)
+    }
+    assert n_steps == {100}  # whole batches of 0.1 s

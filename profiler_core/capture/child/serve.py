@@ -218,9 +218,9 @@ class Worker:
         result["n_compilations"] = compiled_parts.n_compilations() - before
         return result
 
-    def do_steady(self, seconds: float, step_ns: int) -> Dict[str, Any]:
+    def do_steady(self, seconds: float, step_ns: int, by_the_clock: bool) -> Dict[str, Any]:
         """Steady state for the telemetry phase."""
-        return self._clock.steady(self._step, seconds, step_ns)
+        return self._clock.steady(self._step, seconds, step_ns, by_the_clock)
 
     def do_peaks(self) -> Dict[str, Any]:
         """Peak memory."""

@@ -77,14 +77,27 @@ class Clock:
         times = [round(events[i].elapsed_time(events[i + 1]) * 1e6) for i in range(n_steps)]
         return {"started_ns": started_ns, "wall_ns": wall_ns, "step_ns": times}
 
-    def steady(self, step: Step, seconds: float, step_ns: int) -> Dict[str, Any]:
-        """Keep the device busy for at least so long; batches of about 0.1 s between two waits."""
+    def steady(
+        self, step: Step, seconds: float, step_ns: int, by_the_clock: bool = True
+    ) -> Dict[str, Any]:
+        """Keep the device busy for at least so long; batches of about 0.1 s between two waits.
+
+        Args:
+            step: what runs.
+            seconds: how long.
+            step_ns: that a step takes, about.
+            by_the_clock: False: as many steps as take so long at step_ns. Ranks that each look at
+                a clock would part.
+        """
         batch = max(step.n_shapes, round(1e8 / max(step_ns, 1)))
         batch += -batch % step.n_shapes
         n_steps = 0
         self.synchronize()
         started_ns, before = time.time_ns(), time.perf_counter_ns()
-        while time.perf_counter_ns() - before < seconds * 1e9:
+        planned = seconds * 1e9 / max(step_ns, 1)
+        while (
+            time.perf_counter_ns() - before < seconds * 1e9 if by_the_clock else n_steps < planned
+        ):
             for index in range(batch):
                 step.ready()
                 step(index)

@@ -1,4 +1,4 @@
-"""The series of GPUs: the measured one at full rate, PCIe and the others once a second."""
+"""The series of GPUs: the measured ones at full rate, PCIe and the others once a second."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from profiler_core.capture.telemetry.sampler import Loop, Series, Wait
 
-OTHERS_EVERY_S = 1.0  # one reading takes 8 ms: eight GPUs at full rate would miss every deadline
+READING_S = 0.008  # of one GPU: eight at full rate would miss every deadline
+OTHERS_EVERY_S = 1.0
 PCIE_PERIOD_S = 1.0  # a pair of calls takes 40 ms
 
 
@@ -75,23 +76,29 @@ class GpuReader:
 
 
 def gpu_series(
-    devices: Sequence[Device], source: str, paths: Sequence[Path], period_s: float
+    measured: Sequence[Device],
+    others: Sequence[Device],
+    source: str,
+    paths: Sequence[Path],
+    period_s: float,
 ) -> tuple[list[Series], list[Loop]]:
-    """(series, loops beside them) for the first device at full rate and the others once a second.
+    """(series, loops beside them) for the measured devices and, once a second, the others.
+
+    More of the former than can be read within a period are read in every second one, or third.
 
     Args:
-        devices: the one that is measured first.
+        measured: by rank; PCIe is read of the first.
+        others: of this machine.
         source: "nvml" or "amdsmi".
         paths: all rows go into each of these files.
-        period_s: of the first.
+        period_s: of the measured ones.
     """
-    series: list[Series] = []
-    beside: list[Loop] = []
-    rarely = max(1, round(OTHERS_EVERY_S / period_s))
-    for index, device in enumerate(devices):
-        every = rarely if index else 1
-        reader = GpuReader(device, source, period_s * every)
-        series.append(Series(reader, tuple(paths), every))
-        if not index:
-            beside.append(reader.read_pcie)
-    return series, beside
+    at_once = max(1, int(period_s / READING_S))
+    often = -(-len(measured) // at_once)
+    rarely = max(often, round(OTHERS_EVERY_S / period_s))
+    readers = [
+        *((GpuReader(device, source, period_s * often), often) for device in measured),
+        *((GpuReader(device, source, period_s * rarely), rarely) for device in others),
+    ]
+    series = [Series(reader, tuple(paths), every) for reader, every in readers]
+    return series, [reader.read_pcie for reader, _ in readers[:1]]

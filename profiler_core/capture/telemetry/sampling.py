@@ -30,18 +30,25 @@ class Telemetry:
 
     Args:
         gpus: all that can be sampled; those that are not measured get a row a second.
-        gpu: the one that is measured; None on the CPU and where it cannot be sampled.
+        measured: by rank; none on the CPU and where they cannot be sampled.
         reason: why there is no GPU; "" where there is.
     """
 
-    def __init__(self, gpus: Gpus, gpu: Device | None, reason: str = "") -> None:
+    def __init__(self, gpus: Gpus, measured: Sequence[Device] = (), reason: str = "") -> None:
         self._gpus = gpus
-        self.gpu = gpu
+        self._measured = tuple(measured)
         self.reason = reason
+
+    @property
+    def gpu(self) -> Device | None:
+        """That of the first rank."""
+        return self._measured[0] if self._measured else None
 
     def facts(self) -> dict[str, Any]:
         """For `measurement` of run.json: what is sampled through what, and what is not, and why."""
+        of_ranks = [device.index for device in self._measured]
         return {
+            "rank_gpus": of_ranks if len(of_ranks) > 1 else [],
             "telemetry_source": self._gpus.source if self.gpu is not None else None,
             "telemetry_missing": self.reason or None,
             "host_missing": host_or_reason() or None,
@@ -53,10 +60,11 @@ class Telemetry:
         """Sample between `with` and its end; the GPUs' rows go to every one of `sampled`."""
         series: list[Series] = []
         beside: list[Loop] = []
-        if self.gpu is not None and self._gpus.source is not None:
-            devices = (self.gpu, *(d for d in self._gpus.devices if d.index != self.gpu.index))
+        if self._measured and self._gpus.source is not None:
+            measured = {device.index for device in self._measured}
+            others = [device for device in self._gpus.devices if device.index not in measured]
             paths = [target.directory / names.NVML for target in sampled]
-            series, beside = gpu_series(devices, self._gpus.source, paths, period_s)
+            series, beside = gpu_series(self._measured, others, self._gpus.source, paths, period_s)
         if not host_or_reason():
             series += [
                 Series(HostReader(target.pid), (target.directory / names.HOST,))
@@ -65,21 +73,28 @@ class Telemetry:
         return Sampler(series, period_s, beside=beside) if series and sampled else nullcontext()
 
 
-def telemetry_of(device: str, gpu_uuids: Sequence[str | None]) -> Telemetry:
-    """For a capture on this device.
+def telemetry_of(devices: Sequence[str], gpu_uuids: Sequence[str | None]) -> Telemetry:
+    """For a capture on these devices.
 
     Args:
-        device: "cpu", "cuda:0", …
+        devices: by rank: "cpu", "cuda:0", …
         gpu_uuids: of torch's GPUs, in torch's order, which CUDA_VISIBLE_DEVICES renumbers.
     """
-    if not device.startswith("cuda"):
-        return Telemetry(Gpus(), None, "The variants ran on the CPU.")
-    index = int(device.partition(":")[2] or 0)
+    if not devices[0].startswith("cuda"):
+        return Telemetry(Gpus(), reason="The variants ran on the CPU.")
     gpus = find_gpus()
+    measured = [_device(gpus, device, gpu_uuids) for device in devices]
+    for device, gpu in zip(devices, measured, strict=True):
+        if gpu is None:
+            unlisted = f"No library that reads GPUs lists {device}."
+            return Telemetry(gpus, reason=gpus.reason or unlisted)
+    return Telemetry(gpus, [gpu for gpu in measured if gpu is not None])
+
+
+def _device(gpus: Gpus, device: str, gpu_uuids: Sequence[str | None]) -> Device | None:
+    index = int(device.partition(":")[2] or 0)
     if gpus.source == NVML:
         nvml, _ = nvml_or_reason()
-        if nvml is not None and index < len(gpu_uuids):
-            return Telemetry(gpus, Gpu(nvml, gpu_uuids[index], index))
-    elif index < len(gpus.devices):
-        return Telemetry(gpus, gpus.devices[index])
-    return Telemetry(gpus, None, gpus.reason or f"No library that reads GPUs lists {device}.")
+        is_listed = nvml is not None and index < len(gpu_uuids)
+        return Gpu(nvml, gpu_uuids[index], index) if is_listed else None
+    return gpus.devices[index] if index < len(gpus.devices) else None

@@ -31,9 +31,10 @@ class FakeTime:
         return len(self.waits) >= self.n
 
 
-def sampled(tmp_path, time, devices=None, period_s=0.05):
+def sampled(tmp_path, time, devices=None, others=(), period_s=0.05):
     path = tmp_path / "nvml.jsonl"
-    series, _ = gpu_series(devices or [Gpu(FakeNvml(), None, 0)], "nvml", [path], period_s)
+    measured = devices or [Gpu(FakeNvml(), None, 0)]
+    series, _ = gpu_series(measured, others, "nvml", [path], period_s)
     Sampler(series, period_s, time.monotonic, time.wall_ns).run(time.wait)
     return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -57,10 +58,30 @@ def test_a_thousand_samples_do_not_drift(tmp_path):
 
 def test_other_gpus_are_read_once_a_second(tmp_path):
     nvml = FakeNvml()
-    samples = sampled(tmp_path, FakeTime(n=41), [Gpu(nvml, None, 1), Gpu(nvml, None, 0)])
+    samples = sampled(tmp_path, FakeTime(n=41), [Gpu(nvml, None, 1)], [Gpu(nvml, None, 0)])
     assert sum(s["gpu_index"] == 1 for s in samples) == 41
     others = [s["t_ns"] / 1e9 for s in samples if s["gpu_index"] == 0]
     assert others == pytest.approx([0, 1, 2])
+
+
+def test_the_gpu_of_every_rank_is_read_at_full_rate(tmp_path):
+    nvml = FakeNvml()
+    ranks = [Gpu(nvml, None, 2), Gpu(nvml, None, 0)]
+    samples = sampled(tmp_path, FakeTime(n=41), ranks, [Gpu(nvml, None, 1)])
+    n_of = [sum(s["gpu_index"] == index for s in samples) for index in range(3)]
+    assert n_of == [41, 3, 41]
+
+
+def test_more_gpus_than_can_be_read_in_a_period_are_read_less_often(tmp_path):
+    nvml = FakeNvml()
+    samples = sampled(tmp_path, FakeTime(n=10), [Gpu(nvml, None, n) for n in range(8)])
+    assert [round(s["t_ns"] / 1e6) for s in samples if s["gpu_index"] == 7] == [
+        0,
+        100,
+        200,
+        300,
+        400,
+    ]
 
 
 def test_a_row_has_the_keys_of_the_design_and_the_first_says_who_sampled(tmp_path):
@@ -96,7 +117,7 @@ def test_a_pcie_pair_is_read_once_a_second():
 
 def test_every_run_gets_each_row(tmp_path):
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
-    series, _ = gpu_series([Gpu(FakeNvml(), None, 0)], "nvml", paths, 0.1)
+    series, _ = gpu_series([Gpu(FakeNvml(), None, 0)], [], "nvml", paths, 0.1)
     time = FakeTime(n=3)
     Sampler(series, 0.1, time.monotonic, time.wall_ns).run(time.wait)
     assert paths[0].read_text() == paths[1].read_text() != ""
@@ -104,7 +125,7 @@ def test_every_run_gets_each_row(tmp_path):
 
 def test_the_threads_sample_until_the_phase_ends(tmp_path):
     path = tmp_path / "nvml.jsonl"
-    series, beside = gpu_series([Gpu(FakeNvml(), None, 0)], "nvml", [path], 0.001)
+    series, beside = gpu_series([Gpu(FakeNvml(), None, 0)], [], "nvml", [path], 0.001)
     with Sampler(series, 0.001, beside=beside):
         while not path.exists() or len(path.read_text().splitlines()) < 3:
             pass
@@ -120,6 +141,6 @@ def test_a_series_with_nothing_to_say_writes_nothing(tmp_path):
 
 
 def test_without_a_gpu_it_says_so():
-    telemetry = telemetry_of("cpu", [])
+    telemetry = telemetry_of(["cpu"], [])
     assert telemetry.gpu is None
     assert telemetry.facts()["telemetry_missing"] == "The variants ran on the CPU."
