@@ -138,8 +138,10 @@ _{_PROGRAM}() {{
   case "$command" in
 {cases}
   esac
-  _describe -t commands {_PROGRAM} known
-  [[ -n $command ]] && _files
+  local -i nothing=1
+  _describe -t commands {_PROGRAM} known && nothing=0
+  [[ -n $command ]] && _files && nothing=0
+  return nothing
 }}
 compdef _{_PROGRAM} {_PROGRAM}"""
 
@@ -154,6 +156,8 @@ def _fish(described: Mapping[str, Command]) -> str:
         start = f"complete -c {_PROGRAM} -n"
         about = f"-f -a {action or verb} -d {_quoted(command.help)}"
         lines.append(f"{start} {_quoted(before)} {about}")
+        values = [value for value in command.actions if f"{name} {value}" not in described]
+        lines += [f"{start} {_quoted(where)} -f -a {value}" for value in values]
         for option in command.options:
             flags = " ".join(
                 f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"

@@ -1,5 +1,6 @@
-"""The scripts for shells: bash runs its own here; the others are looked at as text."""
+"""The scripts for shells: each shell that is installed runs its own; all are looked at as text."""
 
+import os
 import shutil
 import subprocess
 
@@ -27,28 +28,50 @@ def test_every_verb_and_action_is_described(described):
     assert {"--out", "--variants", "--wide", "-q", "--quiet"} <= flags
 
 
+def in_bash(script, words):
+    line = " ".join(f"'{word}'" for word in ["fusionscope", *words])
+    return ["bash", "-u"], (
+        f"{script}\nCOMP_WORDS=({line})\nCOMP_CWORD={len(words)}\n"
+        "_fusionscope\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n"
+    )
+
+
+def in_zsh(script, words):
+    """With what zsh's own completion offers in place of what its line editor would draw."""
+    line = " ".join(f"'{word}'" for word in ["fusionscope", *words])
+    return ["zsh", "-f"], (
+        "compdef() { }\n_files() { print -l -- *(N) }\n"
+        "_describe() { local -a given=(${(P)@[-1]}); print -l -- ${given%%:*} }\n"
+        f"{script}\nwords=({line})\nCURRENT={len(words) + 1}\n_fusionscope\n"
+    )
+
+
+def in_fish(script, words):
+    return ["fish", "--no-config"], f"{script}\ncomplete -C 'fusionscope {' '.join(words)}'\n"
+
+
 @pytest.mark.parametrize(
     ("words", "offered", "absent"),
     [
-        (["comp"], {"compare", "completion"}, "summary"),
-        (["runs", "re"], {"retention", "reconcile"}, "list"),
+        (["comp"], {"compare", "completion"}, "list"),
+        (["runs", "re"], {"retention", "reconcile"}, "compare"),
         (["runs", "list", "--wo"], {"--workload"}, "--junit"),
-        (["gate", "a", "b", "--max-b"], {"--max-breaks"}, "--max-kernels"),
-        (["completion", "z"], {"zsh"}, "bash"),
-        (["summary", "--json", "some"], {"some_trace.json"}, "summary"),
+        (["gate", "a", "b", "--max-b"], {"--max-breaks"}, "--sweep"),
+        (["completion", "z"], {"zsh"}, "compare"),
+        (["summary", "some"], {"some_trace.json"}, "summary"),
     ],
 )
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-def test_bash_offers_what_can_stand_there(capsys, tmp_path, words, offered, absent):
+@pytest.mark.parametrize("program", [in_bash, in_zsh, in_fish])
+def test_a_shell_offers_what_can_stand_there(capsys, tmp_path, program, words, offered, absent):
+    shell = program.__name__.removeprefix("in_")
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell}")
     (tmp_path / "some_trace.json").touch()
-    line = " ".join(f"'{word}'" for word in ["fusionscope", *words])
-    program = (
-        f"{script(capsys, 'bash')}\nCOMP_WORDS=({line})\nCOMP_CWORD={len(words)}\n"
-        "_fusionscope\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n"
-    )
+    command, text = program(script(capsys, shell), words)
     done = subprocess.run(
-        ["bash", "-u"], input=program, cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+        command, input=text, cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")},
+    )  # fmt: skip
     assert done.stderr == ""
     assert offered <= set(done.stdout.split())
     assert absent not in done.stdout.split()
@@ -73,4 +96,4 @@ def test_zsh_and_fish_name_every_option(capsys, described):
 def test_shells_that_are_here_read_their_script(capsys, shell):
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell}")
-    subprocess.run([shell, "--no-execute"], input=script(capsys, shell), text=True, check=True)
+    subprocess.run([shell, "-n"], input=script(capsys, shell), text=True, check=True)
