@@ -53,6 +53,12 @@ def format_count(n: float | None) -> str:
     return text.replace(",", "\u202f")
 
 
+def format_rate(per_second: float | None) -> str:
+    """`4310.4` -> "4 310", with a thin space; below 100 with one digit. None is an en dash."""
+    is_large = per_second is not None and per_second >= 100
+    return format_count(round(per_second) if is_large and per_second else per_second)
+
+
 def format_share(fraction: float | None) -> str:
     """`0.947` -> "95 %"; a share that is not whole is never printed as 0 or 100. None is a dash."""
     if fraction is None:

@@ -37,6 +37,7 @@ from profiler_core.analysis.step_time import (
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.fairness import Fairness, fairness
 from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.analysis.throughput import Throughput, throughput
 from profiler_core.analysis.verdict_kind import VerdictKind, judge
 from profiler_core.model.run import HostLoad, Measurement, Numerics, RunFiles
 
@@ -58,6 +59,7 @@ class Side:
     compile: CompileCost  # without a break-even: that is a pair's
     telemetry: RunTelemetry | None = None  # None: nothing was sampled
     compiled_by_script: ScriptCompilation | None = None  # of a run that is called eager
+    throughput: Throughput | None = None  # None: not timed, or nobody said what a step handles
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class CandidateComparison:
     fairness: Fairness | None = None  # None: no GPU was sampled
     energy_per_step_j: TwoNumbers = (None, None)
     baseline_compiled: ScriptCompilation | None = None  # by the script, though it is called eager
+    throughput: tuple[Throughput | None, Throughput | None] = (None, None)
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,7 @@ def make_side(
         compile=cost,
         telemetry=telemetry,
         compiled_by_script=compiled_by_script,
+        throughput=throughput(run.record),
     )
 
 
@@ -239,6 +243,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         ),
         energy_per_step_j=(_energy(baseline), _energy(candidate)),
         baseline_compiled=None if candidate.compiled_by_script else baseline.compiled_by_script,
+        throughput=(baseline.throughput, candidate.throughput),
     )
 
 

@@ -30,7 +30,14 @@ QUESTION_KEYS = ("training", "batch_size", "shapes", "options")
 _SPEC_KEYS = (*QUESTION_KEYS, "seed")  # a trend goes on where only the seed differs
 
 # The parts of it that make another workload: not a faster or slower one, another one.
-_WORKLOAD_KEYS = ("workload", "spec.training", "spec.batch_size", "spec.shapes")
+_WORKLOAD_KEYS = (
+    "workload",
+    "spec.training",
+    "spec.batch_size",
+    "spec.shapes",
+    "tokens_per_step",
+    "batches_per_step",
+)
 
 # Set by a capture for itself, different in every child, or a reading of the moment.
 _VARIABLES_OF_THE_CAPTURE = (
@@ -81,10 +88,17 @@ def differences(
 
 def is_another_workload(differing: Iterable[Difference]) -> bool:
     """Do these differences make the two runs different workloads?"""
-    return any(
-        d.key in _WORKLOAD_KEYS and not _is_default(d.baseline) and not _is_default(d.candidate)
+    return bool(of_workload(differing))
+
+
+def of_workload(differing: Iterable[Difference]) -> tuple[Difference, ...]:
+    """Those that do, another model before all else."""
+    making = (
+        d
         for d in differing
+        if d.key in _WORKLOAD_KEYS and not _is_default(d.baseline) and not _is_default(d.candidate)
     )
+    return tuple(sorted(making, key=lambda d: _WORKLOAD_KEYS.index(d.key)))
 
 
 def _is_default(value: Any) -> bool:
@@ -101,6 +115,9 @@ def _facts(record: RunRecord, device: Device | None) -> dict[str, Any]:
     for key in _SPEC_KEYS:
         if key in record.spec:
             facts[f"spec.{key}"] = record.spec[key]
+    if record.measurement is not None:
+        facts["tokens_per_step"] = record.measurement.tokens_per_step
+        facts["batches_per_step"] = record.measurement.batches_per_step
     return facts
 
 

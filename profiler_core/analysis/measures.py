@@ -9,14 +9,19 @@ from profiler_core.analysis.compilation.cost import CompileCost, baseline_cost
 from profiler_core.analysis.per_step import PerStep
 from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.analysis.step_time import Clock, step_time_ns
+from profiler_core.analysis.throughput import Counted
 from profiler_core.analysis.verdict_kind import VerdictKind, judge
 from profiler_core.units import format_share
 
-Unit = Literal["ns", "bytes", "count", "share", "ratio"]
+Unit = Literal["ns", "bytes", "count", "share", "ratio", "rate"]
 Judgement = Literal["better", "worse", "same", "unjudged"]
 
 # Counts and peaks repeat exactly from run to run, times nearly; below this a change is no news.
 _SAME_WITHIN = 0.02
+_COUNTED: dict[Counted, str] = {
+    "tokens": "What one step decodes over its whole batch, over the unprofiled step time.",
+    "samples": "Batch size, times the batches of one step, over the unprofiled step time.",
+}
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,21 @@ def _times(
             "ratio",
             (1.0 if any(speed) else None, *speed),
             judged,
+        ),
+        *(
+            Measure(
+                f"{counted.capitalize()} per second",
+                definition,
+                "rate",
+                tuple(
+                    side.throughput.per_second
+                    if side.throughput is not None and side.throughput.counted == counted
+                    else None
+                    for side in sides
+                ),
+                judged,
+            )
+            for counted, definition in _COUNTED.items()
         ),
     )
 

@@ -135,6 +135,26 @@ def noisy_ratio(
     return NoisyRatio(ratio, interval, turns is not None, noise)
 
 
+def repeated(measurement: Measurement, *, on_gpu: bool) -> tuple[float, float] | None:
+    """Where the step time would lie if the run were started and timed once more.
+
+    Returns:
+        Ends of a 95 % interval, as factors of its median; None with too few rounds.
+    """
+    rounds = rounds_of(measurement)
+    if len(rounds) < MIN_ROUNDS:
+        return None
+    median = _median(rounds)
+    low, high = _resampled([per_step(r) for r in rounds])
+    processes = _PROCESSES_APART["gpu" if on_gpu else "cpu"]
+    beside = math.hypot(processes, _between_halves(rounds))
+    down = max(math.log(median) - low, _load(measurement, rounds, median))
+    return (
+        math.exp(-math.hypot(down, beside)),
+        math.exp(math.hypot(max(0.0, high - math.log(median)), beside)),
+    )
+
+
 def _median(rounds: Sequence[Round]) -> float:
     return float(np.median([per_step(r) for r in rounds]))
 
@@ -153,7 +173,8 @@ def _resampled(*sides: npt.ArrayLike) -> tuple[float, float]:
     """Ends of the bootstrap interval of the logarithm of the ratio of medians.
 
     Args:
-        sides: one array (n, 2) of turns, or two arrays of n times each.
+        sides: one array (n, 2) of turns, or two arrays of n times each; one array of n times
+            stands for their median alone.
     """
     random = np.random.default_rng(_SEED)
     medians, tails = [], []
@@ -162,7 +183,10 @@ def _resampled(*sides: npt.ArrayLike) -> tuple[float, float]:
         block = _block(series)
         tails.append(_tail(len(side) / block))
         medians.append(np.median(side[_draws(random, len(side), block)], axis=1))
-    ratios = medians[0][:, 0] / medians[0][:, 1] if len(sides) == 1 else medians[0] / medians[1]
+    if len(sides) == 2:
+        ratios = medians[0] / medians[1]
+    else:
+        ratios = medians[0][:, 0] / medians[0][:, 1] if medians[0].ndim == 2 else medians[0]
     tail = min(tails) * 100
     low, high = np.percentile(np.log(ratios), [tail, 100 - tail])
     return float(low), float(high)

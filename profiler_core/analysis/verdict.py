@@ -34,6 +34,7 @@ class Detail(StrEnum):
     NOT_EAGER = "the script compiles in the baseline"
     UNFAIR = "clocks apart, or throttled"
     NUMERICS = "are the results right"
+    THROUGHPUT = "tokens or samples per second"
     COMPILE_COST = "cost of compiling, and break-even"
     MEMORY = "peak memory"
     ENERGY = "energy per step"
@@ -58,6 +59,7 @@ def verdict(comparison: CandidateComparison) -> Verdict:
         and comparison.step_time.ratio is not None,
         Detail.UNFAIR: comparison.fairness is not None and comparison.fairness.fair is False,
         Detail.NUMERICS: comparison.numerics is not None,
+        Detail.THROUGHPUT: None not in comparison.throughput,
         Detail.COMPILE_COST: comparison.compile.seconds is not None,
         Detail.MEMORY: None not in comparison.memory.peak_reserved_bytes,
         Detail.ENERGY: None not in comparison.energy_per_step_j,

@@ -10,6 +10,7 @@ from profiler_core.analysis.environment import Difference
 from profiler_core.analysis.step_time import Jitter, StepTime
 from profiler_core.analysis.telemetry.fairness import Fairness
 from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.analysis.throughput import Throughput
 from profiler_core.analysis.wording.telemetry import fairness_statement
 from profiler_core.analysis.wording.verdict import details, statement
 from profiler_core.answers.explanation import (
@@ -95,6 +96,15 @@ class CandidateNumbers(Answer, frozen=True):
     busy_host: Annotated[
         HostLoad | None,
         means("other work while the rounds were timed: {keys}; null where the host was not busy"),
+    ]
+    throughput: Annotated[
+        tuple[Throughput | None, Throughput | None],
+        means(
+            "pair of {keys}; null where a side was not timed, or nobody said how many tokens a "
+            "step makes or how large its batch is",
+            counted="`tokens` or `samples`",
+            interval="95 %: where it would lie if the run were started and timed once more",
+        ),
     ]
     n_kernels: Annotated[TwoNumbers, _COUNTS]
     n_launches: Annotated[TwoNumbers, _COUNTS]

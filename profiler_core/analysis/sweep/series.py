@@ -16,6 +16,7 @@ from profiler_core.analysis.compilation.cost import CompileCost
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.sweep.crossing import Crossing, Judged, crossing
 from profiler_core.analysis.sweep.scale import Value, batch_of, positions
+from profiler_core.analysis.throughput import batch_size, per_second, samples_per_step
 from profiler_core.analysis.verdict_kind import VerdictKind
 from profiler_core.analysis.wording.script_compilation import name_with
 from profiler_core.errors import BadInput
@@ -223,7 +224,6 @@ def _variant(
     step = side.step_time_ns if side.clock == "unprofiled" else None
     timed = compared is not None and compared.step_time.clock == "unprofiled"
     tokens = record.measurement.tokens_per_step if record.measurement else None
-    n_batches = record.measurement.batches_per_step if record.measurement else 1
     return VariantAtPoint(
         series=names[_series_of(side)],
         variant=record.variant or side.label,
@@ -231,8 +231,8 @@ def _variant(
         error=record.error,
         out_of_memory=record.error_kind == "memory",
         step_time_ns=step,
-        samples_per_s=batch * n_batches * 1e9 / step if batch and step else None,
-        tokens_per_s=tokens * 1e9 / step if tokens and step else None,
+        samples_per_s=per_second(samples_per_step(record, batch), step),
+        tokens_per_s=per_second(tokens, step),
         peak_reserved_bytes=side.memory.peak_reserved_bytes,
         peak_allocated_bytes=side.memory.peak_allocated_bytes,
         compile=compared.compile if compared is not None else CompileCost(),
@@ -246,10 +246,7 @@ def _variant(
 def _batch_size(record: RunRecord, sweep_point: SweepPlace) -> int | None:
     """Samples of a batch, by the sweep or as asked for; None: the workload's own."""
     swept = batch_of(sweep_point.value, sweep_point.name)
-    requested = record.spec.get("batch_size")
-    if swept is None and isinstance(requested, int) and not isinstance(requested, bool):
-        return requested
-    return swept
+    return batch_size(record) if swept is None else swept
 
 
 def _series(points: Sequence[SweepPoint]) -> tuple[SweepSeries, ...]:

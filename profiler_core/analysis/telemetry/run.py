@@ -14,6 +14,7 @@ from profiler_core.analysis.telemetry.energy import MeanPower, mean_power
 from profiler_core.analysis.telemetry.host import HostUse, host_use
 from profiler_core.analysis.telemetry.jitter import SamplerJitter, jitter
 from profiler_core.analysis.telemetry.phases import WORDS, Phase, steady_phase
+from profiler_core.analysis.throughput import batch_size, samples_per_step
 from profiler_core.model.run import RunRecord
 from profiler_core.model.telemetry import (
     GpuSample,
@@ -112,7 +113,7 @@ def run_telemetry(
         n_samples=len(inside),
         power_limit_w=_number(environment.get("power_limit_w")),
         sm_clock_max_mhz=_number(environment.get("sm_clock_max_mhz")),
-        batch_size=_batch_size(record),
+        batch_size=batch_size(record),
         jitter=jitter(samples),
         host=host_use(host_samples, phase),
         reasons=reasons,
@@ -256,7 +257,7 @@ class _Reader:
             self.reasons.update(energy_per_step_j=reason, energy_per_sample_j=reason)
             return {}
         step_j = power.power_w * self.phase.length_ns / 1e9 / steps
-        batch = _samples_per_step(self.record)
+        batch = samples_per_step(self.record, batch_size(self.record))
         if batch is None:
             self.reasons["energy_per_sample_j"] = "run.json does not say how large a batch is."
         return {
@@ -291,18 +292,6 @@ def _index(record: RunRecord, gpus: GpuSamples) -> int:
         if isinstance(index, int) and index in gpus.indexes:
             return index
     return gpus.indexes[0]
-
-
-def _batch_size(record: RunRecord) -> int | None:
-    batch = record.spec.get("batch_size")
-    return batch if isinstance(batch, int) and batch > 0 else None
-
-
-def _samples_per_step(record: RunRecord) -> int | None:
-    """Those of all the batches over which gradients are accumulated."""
-    batch = _batch_size(record)
-    n_batches = record.measurement.batches_per_step if record.measurement else 1
-    return None if batch is None else batch * n_batches
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -6,6 +6,7 @@ from profiler_core.units import (
     format_change,
     format_count,
     format_duration,
+    format_rate,
     format_ratio,
     format_share,
 )
@@ -27,7 +28,7 @@ def value_text(measure: Measure, run: int) -> str:
         return format_share(value)
     if measure.unit == "ratio":
         return format_ratio(value)
-    return format_count(value)
+    return format_rate(value) if measure.unit == "rate" else format_count(value)
 
 
 def change_text(measure: Measure, run: int) -> str:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 from profiler_core.analysis.compilation.cost import CompileCost, NoBreakEven
+from profiler_core.analysis.environment import of_workload
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
 from profiler_core.analysis.wording.notes import not_in_turns
 from profiler_core.analysis.wording.script_compilation import not_eager
 from profiler_core.analysis.wording.sentence import Phrase, Statement, Strong, ended, listed
 from profiler_core.analysis.wording.telemetry import fairness_statement
+from profiler_core.analysis.wording.throughput import throughput_sentence
 from profiler_core.model.run import HostLoad
 from profiler_core.units import (
     format_bytes,
@@ -145,10 +147,8 @@ def load_seen(load: HostLoad) -> str:
 
 
 def _other_workload(c: CandidateComparison) -> Statement:
-    # What the workloads differ in, before what else of their specs does.
-    differences = sorted(c.environment_differs, key=lambda d: d.key != "workload")
-    first = next(d for d in differences if d.key == "workload" or d.spec_option is not None)
-    verb = "is" if first.spec_option is None else f"has {first.spec_option}"
+    first = of_workload(c.environment_differs)[0]
+    verb = "is" if first.key == "workload" else f"has {first.spec_option or first.key}"
     times = ""
     if c.step_time.baseline_ns is not None and c.step_time.candidate_ns is not None:
         before, after = map(format_duration, (c.step_time.baseline_ns, c.step_time.candidate_ns))
@@ -322,6 +322,7 @@ _DETAILS: Mapping[Detail, Callable[[CandidateComparison], str]] = {
     Detail.NOT_EAGER: _not_eager,
     Detail.UNFAIR: _unfair,
     Detail.NUMERICS: _numerics,
+    Detail.THROUGHPUT: lambda c: throughput_sentence(*c.throughput),
     Detail.COMPILE_COST: _compile_cost,
     Detail.MEMORY: _memory,
     Detail.ENERGY: _energy,

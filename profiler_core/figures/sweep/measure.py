@@ -12,7 +12,7 @@ from profiler_core.figures.names import plotly_text
 from profiler_core.figures.sweep.axis import decades, mark_failures, value_axis, x_position
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
-from profiler_core.units import format_bytes, format_count, format_duration
+from profiler_core.units import format_bytes, format_duration, format_rate
 
 _HEIGHT_PX, _MARK_PX = 220, 7
 # A linear axis hides what is this many times smaller than its largest.
@@ -44,13 +44,13 @@ MEASURES = (
     SweepMeasure(
         "Samples per second",
         lambda _, variant: variant.samples_per_s,
-        format_count,
+        format_rate,
         lambda _: "Batch size, times the batches of one step, over step time.",
     ),
     SweepMeasure(
         "Tokens per second",
         lambda _, variant: variant.tokens_per_s,
-        format_count,
+        format_rate,
         lambda _: "What one step decodes over its whole batch, over step time.",
     ),
     SweepMeasure(
