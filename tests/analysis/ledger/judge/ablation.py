@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from profiler_core.analysis.ledger import filling, layout, matching, moved, replays, worth
 from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
@@ -153,48 +155,71 @@ class Judged:
         }
 
     def lost(self) -> tuple[float, float]:
-        """Share of each side's time that is wrong, unmatched or undecidable for the ledger."""
+        """Share of each side's time that is wrong or undecidable for the ledger."""
+        left, right = self.shares()
+        return sum(left), sum(right)
+
+    def shares(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """For each side the share of its time that is wrong, and that the ledger leaves open.
+
+        What it has no counterpart for is left open, too.
+        """
         ledger = fusion_ledger(*self._sides, self._others)
         lookups = (
             groups_of(self._sides[0], ledger.baseline_group),
             groups_of(self._sides[1], ledger.candidate_group),
         )
+        unmatched = [n for n, group in enumerate(ledger.groups) if group.kind == "unmatched"]
         left_open = (
-            open_to(self._sides[0], ledger.baseline_undecided),
-            open_to(self._sides[1], ledger.candidate_undecided),
+            open_to(
+                self._sides[0],
+                ledger.baseline_undecided | np.isin(ledger.baseline_group, unmatched),
+            ),
+            open_to(
+                self._sides[1],
+                ledger.candidate_undecided | np.isin(ledger.candidate_group, unmatched),
+            ),
         )
-        wrong, total = [0, 0], [0, 0]
+        wrong, undecided, total = [0, 0], [0, 0], [0, 0]
         for programs in self._programs.values():
             for side, verdict in enumerate(judge(programs, lookups, left_open)):
-                wrong[side] += verdict.wrong + verdict.left_open
+                wrong[side] += verdict.wrong
+                undecided[side] += verdict.left_open
                 total[side] += verdict.total
-        unmatched = (ledger.unmatched_baseline_ns, ledger.unmatched_candidate_ns)
-        whole = (ledger.baseline_ns, ledger.candidate_ns)
-        shares = [
-            wrong[side] / max(1, total[side]) + unmatched[side] / max(1, whole[side])
+        left, right = (
+            (wrong[side] / max(1, total[side]), undecided[side] / max(1, total[side]))
             for side in (0, 1)
-        ]
-        return shares[0], shares[1]
+        )
+        return left, right
 
 
 def ablation_rows(pairs: Sequence[tuple[str, Path, Path]]) -> Iterator[str]:
-    """One row for each rule: what the pair that suffers most loses, in percent of a side's time."""
-    worst: dict[str, tuple[float, str]] = dict.fromkeys(RULES, (0.0, "none of these pairs"))
+    """One row for each rule: what a side's shares become without it, where they change most."""
+    worst: dict[str, tuple[float, float, str]] = dict.fromkeys(
+        RULES, (0.0, 0.0, "none of these pairs")
+    )
     for name, baseline, candidate in pairs:
         for logs in (True, False):
             pair = Judged(baseline, candidate, logs)
             acting: set[str] = set()
             with watched(acting):
-                before = pair.lost()
+                before = pair.shares()
             for rule in sorted(acting.intersection(RULES)):
                 with without(rule):
-                    after = pair.lost()
-                loss = max(b - a for a, b in zip(before, after, strict=True))
+                    after = pair.shares()
                 label = f"{name}{', with logs' if logs else ''}"
-                worst[rule] = max(worst[rule], (loss, label))
+                for old, new in zip(before, after, strict=True):
+                    changes = new[0] - old[0], new[1] - old[1], label
+                    worst[rule] = max(worst[rule], changes, key=_change)
     reasons = {rule: inspect.getdoc(getattr(*_owner(rule))) or "" for rule in RULES}
     reasons = {rule: text.partition("\n")[0].rstrip(".") for rule, text in reasons.items()}
     reasons |= {rule.name: rule.reason for rule in filling.RULES} | _REASONS
-    yield "| rule | why | loses | pair |\n|---|---|---|---|"
-    for rule, (loss, label) in sorted(worst.items(), key=lambda entry: -entry[1][0]):
-        yield (f"| `{rule.lstrip('_')}` | {reasons.get(rule, '')} | {100 * loss:.1f} % | {label} |")
+    yield "| rule | why | wrong | undecidable | pair |\n|---|---|---|---|---|"
+    for rule, change in sorted(worst.items(), key=lambda entry: -_change(entry[1])):
+        wrong, undecidable = (f"{100 * each:+.2f} %" for each in change[:2])
+        yield f"| `{rule.lstrip('_')}` | {reasons[rule]} | {wrong} | {undecidable} | {change[2]} |"
+
+
+def _change(changes: tuple[float, float, str]) -> float:
+    """How much a rule matters: what it decides rightly, else what it keeps from being sure."""
+    return max(abs(changes[0]), abs(changes[1]))
