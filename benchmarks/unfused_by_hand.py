@@ -80,6 +80,7 @@ def _measure(name: str, folder: Path) -> None:
     )
     measured = {
         "text": text, "device": torch.cuda.get_device_name(), "between": pair.names,
+        "compiled_us": round(before, 2), "by_hand_us": round(after, 2),
     }  # fmt: skip
     (folder / "measured.json").write_text(json.dumps(measured))
     print(f"{name}: {text}")

@@ -201,9 +201,7 @@ class NotFusedAnswer(Answer, frozen=True):
     reader: Annotated[str, means("the one that reads it")]
     n: Annotated[float, means("such pairs per step: equal layers are one entry", "count")]
     saved_bytes: Annotated[float, means("what one kernel would not move", "bytes")]
-    at_stake_ns: Annotated[
-        float, means("at most: these bytes at the memory's data-sheet bandwidth", "ns")
-    ]
+    at_stake_ns: Annotated[float, means("at most: what the memory needs for these bytes", "ns")]
     writer_ns: Annotated[float, means("time of the first call", "ns")]
     reader_ns: Annotated[float, means("time of the second call", "ns")]
     fits_in_cache: Annotated[

@@ -130,6 +130,24 @@ def buffer_uses(call: GeneratedCall, graph: CompiledGraph, memory: Memory) -> It
         yield Use(call.result or result, reads=False, writes=True)
 
 
+def moved_bytes(graph: CompiledGraph) -> dict[int, int]:
+    """Generated kernel's call -> bytes that it reads and writes at least, where all are known.
+
+    Products are left out: be they a library's or a template's, they need not wait for the memory.
+    """
+    memory = memory_of(graph.code)
+    moved = {}
+    for call in graph.calls:
+        if call.kind in ("triton", "cpp"):
+            sizes = [
+                (use.reads + use.writes) * _size(use.buffer, memory.name(use.buffer), graph)
+                for use in buffer_uses(call, graph, memory)
+            ]
+            if all(sizes):
+                moved[call.index] = sum(sizes)
+    return moved
+
+
 def _out_argument(call: GeneratedCall) -> str:
     """The buffer after `out=`."""
     names = call.arguments

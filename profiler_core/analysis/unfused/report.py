@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_side
 from profiler_core.analysis.unfused.graph_breaks import passed_between_graphs
-from profiler_core.analysis.unfused.handovers import Handover, between, handovers
+from profiler_core.analysis.unfused.handovers import Handover, between, handovers, moved_bytes
 from profiler_core.analysis.unfused.reasons import ACROSS_GRAPHS, Reason, call_title, reason_in_code
 from profiler_core.analysis.unfused.refusals import reason_in_log, refused
 from profiler_core.model.compilation import CompileLog, FusionDecision
@@ -20,9 +20,9 @@ _LEAST_NS = 200.0  # a step: below it nobody asks why
 class Unfused:
     """Equal pairs of one run: the same two kernels, or calls, in the layers of a model.
 
-    All per step of the run. `at_stake_ns` is an upper bound: what the memory needs at its
-    data-sheet bandwidth for the bytes that would not go through it, and no more than either call
-    takes; less where the intermediate stays in the cache.
+    All per step of the run. `at_stake_ns` is an upper bound: what the memory needs for the bytes
+    that would not go through it, at the pace of each kernel where the intermediate is larger than
+    the cache, else at the data sheet's bandwidth, and no more than either call takes.
     """
 
     graph: str  # "0/0 forward"
@@ -93,7 +93,13 @@ def _across_graphs(
             reader=both[1].calls[reader].name,
             n=n_runs,
             saved_bytes=handover.saved_bytes * n_runs,
-            at_stake_ns=_stake_ns(handover, n_runs, (writer_ns, reader_ns), peaks),
+            at_stake_ns=_stake_ns(
+                handover,
+                n_runs,
+                _Cost(writer_ns, moved_bytes(both[0]).get(writer, 0)),
+                _Cost(reader_ns, moved_bytes(both[1]).get(reader, 0)),
+                peaks,
+            ),
             writer_ns=writer_ns,
             reader_ns=reader_ns,
             fits_in_cache=None if peaks.l2_bytes is None else size <= peaks.l2_bytes,
@@ -139,7 +145,7 @@ def _of_graph(
     refusals: Mapping[tuple[int, int], FusionDecision],
     peaks: DevicePeaks,
 ) -> list[Unfused]:
-    passed = handovers(graph)
+    passed, moved = handovers(graph), moved_bytes(graph)
     middles = between(passed)
     written: dict[int, set[int]] = {}
     for handover in passed:
@@ -150,7 +156,13 @@ def _of_graph(
         writer, reader = graph.calls[handover.writer], graph.calls[handover.reader]
         middle = middles.get((handover.writer, handover.reader))
         writer_ns, reader_ns = by_call.get(writer.index, 0.0), by_call.get(reader.index, 0.0)
-        stake_ns = _stake_ns(handover, n_runs, (writer_ns, reader_ns), peaks)
+        stake_ns = _stake_ns(
+            handover,
+            n_runs,
+            _Cost(writer_ns, moved.get(writer.index, 0)),
+            _Cost(reader_ns, moved.get(reader.index, 0)),
+            peaks,
+        )
         if not stake_ns:
             continue
         refusal = reason_in_log(
@@ -184,13 +196,33 @@ def _of_graph(
     return pairs
 
 
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What a call takes per step, and what it moves in one execution; 0 bytes: not known."""
+
+    time_ns: float
+    moved_bytes: int
+
+    def share_ns(self, saved_bytes: int, at_peak_ns: float, is_in_memory: bool) -> float:
+        """What some of its bytes may cost it: no call becomes shorter than nothing.
+
+        A kernel seldom reaches the data sheet's bandwidth, so its own pace makes the bytes dearer.
+        """
+        at_pace_ns = 0.0
+        if is_in_memory and self.moved_bytes:
+            at_pace_ns = self.time_ns * saved_bytes / self.moved_bytes
+        return min(max(at_peak_ns, at_pace_ns), self.time_ns)
+
+
 def _stake_ns(
-    handover: Handover, n_runs: float, times_ns: tuple[float, float], peaks: DevicePeaks
+    handover: Handover, n_runs: float, writer: _Cost, reader: _Cost, peaks: DevicePeaks
 ) -> float:
-    """At most: neither call can become shorter than nothing."""
     each = 1e9 * n_runs / peaks.memory_bytes_per_s
-    writer_ns, reader_ns = times_ns
-    return min(handover.own_bytes * each, writer_ns) + min(handover.bytes_read * each, reader_ns)
+    in_memory = peaks.l2_bytes is not None and handover.bytes_read > peaks.l2_bytes
+    return sum(
+        call.share_ns(size, size * each, in_memory)
+        for call, size in ((writer, handover.own_bytes), (reader, handover.bytes_read))
+    )
 
 
 def _numbers(buffers: Sequence[str]) -> list[int]:

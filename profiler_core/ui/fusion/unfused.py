@@ -19,7 +19,7 @@ def show_unfused(pair: Pair) -> None:
     section(
         "Not fused",
         f"What {pair.labels[1]} writes to memory in one call of its generated code and reads in "
-        "another. At stake is at most what the memory needs for it at its data-sheet bandwidth; "
+        "another. At stake is at most what the memory needs for it; "
         "the reasons are those of the generated code, or Inductor's own where its log has them.",
     )
     show_table(unfused_table(pairs[:_SHOWN], _SHOWN), _KIND)
