@@ -11,7 +11,7 @@ from profiler_core.ui.ranks.data import chosen_jobs
 from profiler_core.ui.ranks.headline import show_headline, show_unreadable
 from profiler_core.ui.ranks.hta import show_hta
 from profiler_core.ui.ranks.steps import show_steps
-from profiler_core.ui.ranks.tables import show_collectives, show_measures
+from profiler_core.ui.ranks.tables import show_collectives, show_job_steps, show_measures
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.upload.panel import show_upload_notes
 
@@ -44,6 +44,7 @@ with page(SPEC):
             ]
         )
         bring_folded()
+        show_job_steps(jobs, choice.comparison.numbers)
         show_steps(jobs)
         show_measures(jobs)
         show_collectives(jobs)

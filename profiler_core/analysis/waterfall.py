@@ -201,10 +201,13 @@ def _hides_who_is_late(summary: Summary, step_ns: int) -> bool:
 def _named_late_rank(summaries: tuple[Summary, Summary]) -> dict[str, str]:
     """The labels of waiting with the rank's number, where it is the same on both sides."""
     late = {s.critical.late.rank for s in summaries if s.critical and s.critical.late}
-    if len(late) != 1:
-        return {}
+    return labels_of_waiting(max(late)) if len(late) == 1 else {}
+
+
+def labels_of_waiting(rank: int) -> dict[str, str]:
+    """What the parts are called in which the others wait for this rank."""
     keys = (LATE_WORK, f"idle_{LATE_RANK}")
-    return {key: OTHER_LABELS[key].replace("a late rank", f"rank {max(late)}") for key in keys}
+    return {key: OTHER_LABELS[key].replace("a late rank", f"rank {rank}") for key in keys}
 
 
 def open_bar(row: WaterfallRow) -> tuple[BarPart, ...]:

@@ -9,8 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from profiler_core import extras
+from profiler_core.analysis.job_step import profiled_job_step
+from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job import Job
-from profiler_core.analysis.rows.ranks import collective_rows, measure_rows
+from profiler_core.analysis.rows.ranks import collective_rows, job_step_rows, measure_rows
 from profiler_core.analysis.rows.table import Cell
 from profiler_core.analysis.wording.ranks import evidence, headline
 from profiler_core.analysis.wording.sentence import plain
@@ -140,11 +142,19 @@ def _text(placed: PlacedJob) -> str:
         parts.append(table(head, rows))
     if len(job.ranks) > len(rows):
         parts.append(n_more(len(job.ranks) - len(rows)))
+    if job.critical is not None:
+        parts.append(_job_step(job.critical))
     if job.collectives:
         parts.append(_collectives(job))
     if job.notes:
         parts.append("\n".join(job.notes))
     return "\n\n".join(parts)
+
+
+def _job_step(path: CriticalPath) -> str:
+    rows = job_step_rows((profiled_job_step(path),))
+    head = [f"along rank {path.rank}, profiled", ""]
+    return table(head, [[cell.text for cell in row] for row in rows])
 
 
 def _collectives(job: Job) -> str:

@@ -26,12 +26,7 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
     busy = sum(path.work_ns.values()) + path.late_work_ns + path.slowed_ns + path.overlap_ns
     busy_ns = round(busy * n)
     window_ns = round(path.step_ns * n)
-    causes = {
-        **path.idle_ns,
-        LATE_RANK: path.late.total_idle_ns if path.late else 0.0,
-        OTHER_RANKS: sum(path.waited_ns.values()),
-        SLOWED: path.slowed_by_waiting_ns,
-    }
+    causes = idle_by_cause(path)
     exposed = (round(path.exposed_transfer_ns * n), round(path.exposed_copy_ns * n))
     compute_ns = busy_ns - sum(exposed)
     time = GpuTime(
@@ -56,6 +51,16 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
         own_gap_ns=path.own_gap_ns,
         critical=path,
     )
+
+
+def idle_by_cause(path: CriticalPath) -> dict[str, float]:
+    """Idle time of the job's step, the causes among it that only a job has; ns per step."""
+    return {
+        **path.idle_ns,
+        LATE_RANK: path.late.total_idle_ns if path.late else 0.0,
+        OTHER_RANKS: sum(path.waited_ns.values()),
+        SLOWED: path.slowed_by_waiting_ns,
+    }
 
 
 def note(path: CriticalPath) -> str:

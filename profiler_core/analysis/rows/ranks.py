@@ -2,10 +2,17 @@
 
 from collections.abc import Sequence
 
+from profiler_core.analysis.job_step import JobStep
 from profiler_core.analysis.ranks.comparison import Measure
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.rows.table import Cell, Change, Tone, text_row
-from profiler_core.units import format_bytes, format_change, format_count, format_duration
+from profiler_core.units import (
+    format_bytes,
+    format_change,
+    format_count,
+    format_difference,
+    format_duration,
+)
 from profiler_core.units import format_share as share
 
 _SAME = 0.02  # a change below this is the same
@@ -14,6 +21,30 @@ _SAME = 0.02  # a change below this is the same
 def measure_rows(compared: Sequence[Measure]) -> tuple[tuple[Cell, ...], ...]:
     """A row for each measure that a job has, a column for each job, the baseline's first."""
     return tuple(_measure(m) for m in compared if m.unit == "rank" or set(m.values) != {None})
+
+
+def job_step_rows(steps: Sequence[JobStep]) -> tuple[tuple[Cell, ...], ...]:
+    """A row for the step of the jobs and one for each of its parts, a column for each job."""
+    first = steps[0]
+    keys = dict.fromkeys(key for step in steps for key in step.parts_ns)
+    rows = [_times("step of the job", [step.step_ns for step in steps])]
+    for key in (key for key in first.labels if key in keys):
+        label = next(step.labels[key] for step in steps if key in step.parts_ns)
+        rows.append(_times(label, [step.parts_ns.get(key, 0) for step in steps]))
+    return tuple(rows)
+
+
+def _times(label: str, values_ns: Sequence[int]) -> tuple[Cell, ...]:
+    """A row of times; the change is told in time, for a part may be nothing on one side."""
+    first, *others = values_ns
+    cells = [Cell(label), Cell(format_duration(first))]
+    for value in others:
+        change = format_difference(value - first) if value != first else ""
+        tone: Tone = ""
+        if first and abs(value / first - 1) >= _SAME:
+            tone = "better" if value < first else "worse"
+        cells.append(Cell(format_duration(value), change=Change(change, tone)))
+    return tuple(cells)
 
 
 def collective_rows(job: Job) -> tuple[tuple[Cell, ...], ...]:

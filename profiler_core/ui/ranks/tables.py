@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from profiler_core.analysis.compare import ComparedNumbers
+from profiler_core.analysis.job_step import job_steps
 from profiler_core.analysis.ranks.comparison import measures
-from profiler_core.analysis.rows.ranks import collective_rows, measure_rows
+from profiler_core.analysis.rows.ranks import collective_rows, job_step_rows, measure_rows
 from profiler_core.analysis.rows.table import Cell, Table
 from profiler_core.ui.page import section
 from profiler_core.ui.ranks.data import ChosenJob
@@ -23,6 +25,29 @@ _HEADS = (
         "ranks: comparable with the bandwidth of the links.",
     ),
 )
+
+
+def show_job_steps(jobs: Sequence[ChosenJob], numbers: ComparedNumbers) -> None:
+    """The step of each job along its critical path; nothing where no job has one.
+
+    Args:
+        jobs: that are shown.
+        numbers: of all chosen runs.
+    """
+    every = job_steps((numbers.baseline, *numbers.sides))
+    shown = [(job.label, step) for job in jobs if (step := every[job.number]) is not None]
+    if not shown:
+        return
+    section(
+        "The step of the job",
+        "Along the rank that the others wait for most, "
+        f"{'unprofiled' if shown[0][1].clock == 'unprofiled' else 'profiled'}; the bars of the "
+        "waterfall on Overview have the same parts, opened.",
+    )
+    labels, steps = zip(*shown, strict=True)
+    show_table(
+        Table(("", *labels), job_step_rows(steps)), named=True, width_px=260 + 230 * len(shown)
+    )
 
 
 def show_measures(jobs: Sequence[ChosenJob]) -> None:

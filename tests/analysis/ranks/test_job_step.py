@@ -1,0 +1,61 @@
+"""The step of a job in few parts: the same numbers as the waterfall, on both clocks."""
+
+import pytest
+
+from profiler_core.analysis.job_step import (
+    COMPUTE,
+    COPIES,
+    DEVICE_IDLE,
+    HOST_IDLE,
+    TRANSFER,
+    job_steps,
+    profiled_job_step,
+)
+from profiler_core.analysis.waterfall import OVERLAP, WORK_CLASSES, waterfall
+from profiler_core.session.comparison import Comparison
+from tests.larger import FIXTURES, unpacked
+
+JOBS = unpacked(FIXTURES / "jobs.tar.xz")
+MS = 1e6
+
+
+def comparison_of(name):
+    return Comparison.open([JOBS / name / variant for variant in ("eager", "default")])
+
+
+@pytest.mark.parametrize("name", ["ddp-spin", "fsdp-sleep", "fsdp-even", "tp-even"])
+def test_every_part_is_that_of_the_waterfall(name):
+    comparison = comparison_of(name)
+    numbers = comparison.numbers
+    rows = comparison.pairs[0].waterfall.rows
+    sides = ({row.key: row.baseline_ns for row in rows}, {r.key: r.candidate_ns for r in rows})
+    for step, bars in zip(job_steps((numbers.baseline, *numbers.sides)), sides, strict=True):
+        parts = dict(step.parts_ns)
+        assert step.clock == "unprofiled"
+        assert sum(parts.values()) == step.step_ns == sum(bars.values())
+        device = {key: bars.pop(key) for key in (*WORK_CLASSES, OVERLAP) if key in bars}
+        exposed = [parts.pop(key, 0) for key in (COMPUTE, TRANSFER, COPIES)]
+        assert sum(exposed) == sum(device.values())
+        idle = parts.pop(HOST_IDLE, 0) + parts.pop(DEVICE_IDLE, 0)
+        for key, ns in parts.items():
+            assert bars.pop(key) == ns, key
+        assert idle == sum(bars.values())
+
+
+def test_without_times_the_traces_alone_tell_the_same_parts():
+    comparison = comparison_of("ddp-spin")
+    for run in comparison.runs:
+        step = profiled_job_step(run.job.critical)
+        assert sum(step.parts_ns.values()) == step.step_ns
+        profiled = waterfall((run.summary, run.summary), None)
+        bars = {row.key: row.baseline_ns for row in profiled.rows}
+        assert step.parts_ns["late_work"] == pytest.approx(bars["late_work"], abs=1)
+        assert step.parts_ns["late_work"] == pytest.approx(8 * MS, rel=0.01)
+        assert step.labels["late_work"] == "waiting for rank 1: its work"
+
+
+def test_a_run_of_one_process_has_no_step_of_a_job(tmp_path):
+    comparison = Comparison.open(
+        [JOBS / "ddp-even" / v / "ranks" / "1" for v in ("eager", "default")]
+    )
+    assert job_steps((comparison.numbers.baseline,)) == (None,)
