@@ -54,7 +54,7 @@ class JobStep:
 def job_steps(sides: Sequence[Side]) -> tuple[JobStep | None, ...]:
     """The step of each job, all on one clock; None: a run of one process, or without a trace."""
     clock = common_clock(sides) or "profiled"
-    steps = []
+    steps: list[JobStep | None] = []
     for side in sides:
         summary = side.summary
         path = summary.critical if summary is not None else None
