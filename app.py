@@ -4,7 +4,7 @@ The entry script lies in a folder without `pages/`: beside one, Streamlit would 
 link as a bare page file and skip the entry script, and with it any sign-in.
 Plain HTTP routes next to Streamlit serve what reruns are bad at (packets, uploads, downloads).
 In front of all stands the gate of one's own machine, where nobody signs in; behind it, a hint for
-browsers that the library of figures will be needed.
+browsers that the library of figures will be needed, and what begins to compute what a page asks.
 """
 
 import os
@@ -13,6 +13,7 @@ import sys
 import streamlit as st
 
 from profiler_core.resources import entry_script
+from profiler_core.ui.ahead import AHEAD
 from profiler_core.ui.figure_library import HINT
 from profiler_core.ui.own_machine.gate import MIDDLEWARE
 from profiler_core.ui.problem_card import show_script_error
@@ -23,7 +24,7 @@ from profiler_core.ui.startup import lifespan
 app = st.App(
     entry_script(),
     routes=all_routes(),
-    middleware=[*MIDDLEWARE, HINT],
+    middleware=[*MIDDLEWARE, HINT, AHEAD],
     lifespan=lifespan,
     on_script_error=show_script_error,
 )

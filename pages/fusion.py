@@ -23,6 +23,7 @@ SPEC = PageSpec(
     needs="traces",
     parameters=("of", "group", "beside", "order", "find", "change", "kernels", "module"),
     draws_figures=True,
+    asks="explanation",
 )
 
 with page(SPEC):

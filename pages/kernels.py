@@ -20,6 +20,7 @@ SPEC = PageSpec(
     order=120,
     needs="traces",
     parameters=("q", "kind", "kernel"),
+    asks="numbers",
 )
 
 with page(SPEC):

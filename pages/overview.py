@@ -27,6 +27,7 @@ SPEC = PageSpec(
     writes_headline=True,
     is_start=True,
     draws_figures=True,
+    asks="explanation",
 )
 
 with page(SPEC):

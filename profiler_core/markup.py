@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from profiler_core.dates import minute
 from profiler_core.units import format_count, format_difference, format_duration
 
-__all__ = ["Markup", "breakable", "escape", "phrase", "render"]
+__all__ = ["Markup", "breakable", "escape", "load_templates", "phrase", "render"]
 
 
 # At a hyphen or a space a browser breaks by itself.
@@ -30,6 +30,14 @@ def render(template: str, **values: Any) -> Markup:
         values: by the names that the template has for them; strings are escaped, `Markup` is not.
     """
     return Markup(_environment().get_template(template).render(**values))  # noqa: S704
+
+
+def load_templates(folder: str) -> None:
+    """Read and compile all templates below a folder before the first of them is needed."""
+    environment = _environment()
+    for name in environment.list_templates():
+        if name.startswith(folder):
+            environment.get_template(name)
 
 
 @cache

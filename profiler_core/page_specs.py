@@ -29,6 +29,8 @@ class PageSpec:
     parameters: tuple[str, ...] = ()  # of its address, beside those of the runs
     writes_headline: bool = False  # itself, a verdict say, in place of title and question
     draws_figures: bool = False  # of Plotly, wherever there is something to show
+    # Of its runs, before it draws anything: computed while the browser starts (`ui/ahead.py`).
+    asks: Literal["", "numbers", "explanation"] = ""
     for_admins: bool = False  # of a team's server; on one's own machine nobody misses it
     is_start: bool = False  # answers at "/"
     name: str = ""  # of the file and of the address; the registry fills it in
@@ -59,6 +61,15 @@ def page_specs() -> tuple[PageSpec, ...]:
     specs = sorted((_spec(file) for file in files), key=lambda spec: (spec.order, spec.name))
     sections = list(dict.fromkeys(spec.section for spec in specs))
     return tuple(sorted(specs, key=lambda spec: sections.index(spec.section)))
+
+
+def page_at(path: str) -> PageSpec | None:
+    """The page that answers at a path, without slashes around it; None: none does.
+
+    Raises:
+        BadInput: as `page_specs`.
+    """
+    return next((spec for spec in page_specs() if path in (spec.path, spec.name)), None)
 
 
 def page_spec(name: str) -> PageSpec | None:

@@ -21,7 +21,7 @@ from profiler_core.analysis.shared_categories import sides_of
 from profiler_core.analysis.verdict import leading
 from profiler_core.analysis.wording.script_compilation import name_with
 from profiler_core.session.cache import SHARED, Cache
-from profiler_core.session.kept import lasting
+from profiler_core.session.kept import is_kept, lasting
 from profiler_core.session.pair import Pair
 from profiler_core.session.reading import Reading
 from profiler_core.session.run import Run
@@ -187,6 +187,10 @@ class Comparison:
         return lasting(
             self._cache, asked, kind, make, lambda: not any(run.unreadable for run in self._runs)
         )
+
+    def has_lasting(self, question: Hashable, beside: Run, kind: type[T]) -> bool:
+        """Would `lasting` find the answer?"""
+        return is_kept(self._cache, (beside.files.trace, self.version, question), kind)
 
     def answer(self, question: Hashable, make: Callable[[], T]) -> T:
         """What is computed of these runs together, once for each version of them.

@@ -61,7 +61,7 @@ def lasting(
         may_be_kept: asked when it is made; False where it was made without a file that another
             process may be able to read, say.
     """
-    kept = memory.get(("kept", *asked), lambda: _load(asked, kind))
+    kept = _known(memory, asked, kind)
     if kept is not None:
         return kept
     answer = make()
@@ -70,6 +70,15 @@ def lasting(
     # As others will find it: a whole number of a field for fractions comes back as a fraction.
     again: T | Made = memory.get(("keeps", *asked), lambda: _keep(asked, answer, kind))
     return again
+
+
+def is_kept(memory: Cache, asked: Asked, kind: type[T]) -> bool:
+    """Had any process kept the answer when this one looked first?"""
+    return _known(memory, asked, kind) is not None
+
+
+def _known(memory: Cache, asked: Asked, kind: type[T]) -> T | None:
+    return memory.get(("kept", *asked), lambda: _load(asked, kind))
 
 
 def _load(asked: Asked, kind: type[T]) -> T | None:
@@ -127,12 +136,12 @@ def _path(asked: Asked) -> Path | None:
         return None
     if folder is None:
         return None
-    key = b"\0".join([_code_version(), version, repr(question).encode()])
+    key = b"\0".join([code_version(), version, repr(question).encode()])
     return folder / _FOLDER / f"{blake2b(key, digest_size=16).hexdigest()}.msgpack"
 
 
 @cache
-def _code_version() -> bytes:
+def code_version() -> bytes:
     """Of the sources that compute answers: an answer of other rules is not found."""
     package = Path(profiler_core.__file__).parent
     digest = blake2b(digest_size=16)

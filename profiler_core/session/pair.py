@@ -141,6 +141,13 @@ class Pair:
         rest = self._comparison.lasting(question, self.candidate, Explanation, self._without_ledger)
         return self._explanation() if rest is None else replace(rest, ledger=self.ledger)
 
+    @property
+    def is_explained(self) -> bool:
+        """Has some process kept the explanation, so that nothing need be read for it?"""
+        return self._comparison.has_lasting(
+            ("explanation", self._number), self.candidate, Explanation
+        )
+
     def _without_ledger(self) -> Explanation | None:
         """All but the ledger, which is kept by itself; None: a part failed, for now perhaps."""
         made = self._explanation()

@@ -6,7 +6,7 @@ changed since it was last looked at wins (a link, the back button, a reload); el
 wins and is written back, because the menu's links drop all parameters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -141,7 +141,12 @@ def _n_readable(group: Comparable) -> int:
 
 def keys_in_url() -> Keys:
     """The runs that the address names; empty where it names none."""
-    baseline = st.query_params.get(_BASELINE)
-    if not baseline:
+    return keys_of({name: st.query_params.get_all(name) for name in (_BASELINE, _CANDIDATE)})
+
+
+def keys_of(parameters: Mapping[str, Sequence[str]]) -> Keys:
+    """The runs that an address with these parameters names; empty where it names none."""
+    baseline = parameters.get(_BASELINE) or ("",)
+    if not baseline[-1]:  # of several the last one counts, as Streamlit has it
         return ()
-    return tuple(dict.fromkeys((baseline, *st.query_params.get_all(_CANDIDATE))))
+    return tuple(dict.fromkeys((baseline[-1], *parameters.get(_CANDIDATE, ()))))

@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from profiler_core.errors import BadInput
-from profiler_core.page_specs import page_specs
+from profiler_core.page_specs import page_at
 from profiler_core.ui.server import base_path
 
 
@@ -43,11 +43,11 @@ class FigureLibraryHint:
 
 
 def _draws_figures(path: str) -> bool:
-    page = path.removeprefix(base_path()).strip("/")
     try:
-        return any(page in (spec.path, spec.name) for spec in page_specs() if spec.draws_figures)
+        spec = page_at(path.removeprefix(base_path()).strip("/"))
     except BadInput:  # a page's file is damaged; the menu says so
         return False
+    return spec is not None and spec.draws_figures
 
 
 @cache

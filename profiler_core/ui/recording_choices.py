@@ -30,6 +30,9 @@ def offer_recording_choices(runs: Runs) -> None:
     recorded = []
     for entry in runs.entries:
         try:
+            kind = kind_of_trace(trace_path(entry))
+            if kind is None or not kind.options:  # its trace need not be opened
+                continue
             recording = recording_of(read_trace(entry))
             if recording is not None and (recording.ranges or recording.other_processes):
                 recorded.append((entry, trace_path(entry), recording))

@@ -4,10 +4,12 @@ The announcement is for `open` to find it; the link that lets the owner's browse
 Runs may not be in the history yet: after a crash, or
 after captures on a command line, they are there before anybody asks. The work is done by a process
 of low priority; ended in the middle it leaves nothing half done.
-What the pages import takes a second, which a thread spends before the first visitor would.
+What the pages import, and what libraries do once, takes a second and a half, which a thread spends
+before the first visitor would.
 """
 
 import ast
+import inspect
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,9 +20,14 @@ import anyio
 import streamlit as st
 from streamlit import config
 
-from profiler_core.errors import BadInput
+from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import LIGHT
+from profiler_core.ingest.formats import file_kinds
+from profiler_core.markup import load_templates
 from profiler_core.page_specs import page_specs
-from profiler_core.store import running
+from profiler_core.session.kept import code_version
+from profiler_core.store import library, running
 from profiler_core.ui.own_machine.announcing import show_link, withdraw_links
 from profiler_core.ui.server import local_url
 from profiler_core.ui.sign_in.needed import is_needed
@@ -43,7 +50,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         print(f"\n  Fusionscope runs at {here.url}\n", flush=True)
     else:
         show_link()
-    Thread(target=import_pages, name="imports of the pages", daemon=True).start()
+    Thread(target=get_ready, name="what the first visit needs", daemon=True).start()
     try:
         yield
     finally:
@@ -51,6 +58,22 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         withdraw_links()
         worker.cancel()
         await anyio.to_thread.run_sync(worker.wait, _END_TIMEOUT_S)
+
+
+def get_ready() -> None:
+    """Do what only the first visit of a server would pay for."""
+    import_pages()
+    try:
+        # When the first element is drawn, Streamlit asks which module stands on top of the stack:
+        # inspect looks at the files of all modules for that, once.
+        inspect.stack(context=1)
+        load_templates("page/")
+        new_figure(LIGHT).add_bar(x=[0], y=[0]).to_json()
+        code_version()
+        file_kinds()
+        library.comparisons()  # decodes the record of each run
+    except (FusionscopeError, OSError) as error:
+        _log.warning("The first visit will be slower: %s", error)
 
 
 def import_pages() -> None:

@@ -144,7 +144,7 @@ def test_a_changed_file_asks_anew(paths, computed):
 
 
 def test_other_rules_ask_anew(paths, computed, monkeypatch):
-    monkeypatch.setattr(kept, "_code_version", lambda: b"of another release")
+    monkeypatch.setattr(kept, "code_version", lambda: b"of another release")
     all_answers(paths)
     assert set(computed) == {"summarise", "explain", "pair_ledger"}
 
