@@ -5,12 +5,11 @@ runs the page shows, so their numbers are asked for at once; the script finds th
 waits there for what is being made.
 
 Nothing is read for the first time: the page does that, with progress. And nothing is asked where
-people sign in: anybody gets a document there, while here the gate of one's own machine stands in
+people sign in: anybody gets a document there, while else the gate of one's own machine stands in
 front.
 """
 
 import logging
-from collections.abc import Callable, Iterable
 from threading import BoundedSemaphore, Thread
 from urllib.parse import parse_qs
 
@@ -18,13 +17,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from profiler_core.errors import BadInput, FusionscopeError
-from profiler_core.ingest import open as traces
 from profiler_core.page_specs import PageSpec, page_at
-from profiler_core.ranks.job_cache import cached_job
-from profiler_core.session.comparison import Comparison
-from profiler_core.session.run import Run
-from profiler_core.store import library
-from profiler_core.ui.choice import first_comparison, keys_of, open_choice
 from profiler_core.ui.server import base_path
 from profiler_core.ui.sign_in.needed import is_needed
 
@@ -70,59 +63,20 @@ def _ask(spec: PageSpec, query: str) -> None:
     try:
         if is_needed():
             return
+        # Late: the server answers before all this is imported (`ui/startup.py`).
+        from profiler_core.session.ahead import make_ahead
+        from profiler_core.store import library
+        from profiler_core.ui.choice import first_comparison, keys_of, open_choice
+
         keys = keys_of(parse_qs(query)) or first_comparison(library.comparisons())
         if keys:
-            ask(open_choice(keys).comparison, explanation=spec.asks == "explanation")
+            make_ahead(open_choice(keys).comparison, explanation=spec.asks == "explanation")
     except (FusionscopeError, OSError):  # the page meets the same, and says so
         return
     except Exception as error:  # likewise
         _log.info("Nothing was computed ahead of %s", spec.name, exc_info=error)
     finally:
         _free.release()
-
-
-def ask(comparison: Comparison, *, explanation: bool) -> None:
-    """Have the cache hold the numbers of these runs; all runs at once.
-
-    Args:
-        comparison: of runs that were read before; else nothing is done.
-        explanation: that of the leading candidate too.
-    """
-    if not all(map(_was_read, comparison.runs)):
-        return
-    _at_once(comparison.runs, lambda run: run.side)
-    pairs = [pair for pair in comparison.pairs if pair.not_explained is None]
-    if not explanation or not pairs:
-        return
-    pair = comparison.leading if comparison.leading in pairs else pairs[0]
-    if pair is not None and not pair.is_explained:
-        _at_once(pair.runs, lambda run: run.material)
-    if pair is not None:
-        _ = pair.explanation
-
-
-def _was_read(run: Run) -> bool:
-    """Are the columns of its traces, and what its ranks say together, in the cache?"""
-    files = (run.files.trace, run.files.trace_stacks)
-    if not all(traces.is_cached(path) for path in files if path is not None):
-        return False
-    return run.rank_files is None or cached_job(run.rank_files) is not None
-
-
-def _at_once(runs: Iterable[Run], question: Callable[[Run], object]) -> None:
-    """Ask each run in a thread of its own; one that fails leaves it to the page to say why."""
-
-    def answered(run: Run) -> None:
-        try:
-            question(run)
-        except Exception as error:  # the page asks again
-            _log.info("%s was not computed ahead", run.path, exc_info=error)
-
-    threads = [Thread(target=answered, args=(run,), daemon=True) for run in runs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 AHEAD = Middleware(Ahead)

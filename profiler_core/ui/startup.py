@@ -21,13 +21,8 @@ import streamlit as st
 from streamlit import config
 
 from profiler_core.errors import BadInput, FusionscopeError
-from profiler_core.figures.template import new_figure
-from profiler_core.figures.theme import LIGHT
-from profiler_core.ingest.formats import file_kinds
-from profiler_core.markup import load_templates
 from profiler_core.page_specs import page_specs
-from profiler_core.session.kept import code_version
-from profiler_core.store import library, running
+from profiler_core.store import running
 from profiler_core.ui.own_machine.announcing import show_link, withdraw_links
 from profiler_core.ui.server import local_url
 from profiler_core.ui.sign_in.needed import is_needed
@@ -63,6 +58,14 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
 def get_ready() -> None:
     """Do what only the first visit of a server would pay for."""
     import_pages()
+    # Late: the server answers before all this is imported.
+    from profiler_core.figures.template import new_figure
+    from profiler_core.figures.theme import LIGHT
+    from profiler_core.ingest.formats import file_kinds
+    from profiler_core.markup import load_templates
+    from profiler_core.session.kept import code_version
+    from profiler_core.store import library
+
     try:
         # When the first element is drawn, Streamlit asks which module stands on top of the stack:
         # inspect looks at the files of all modules for that, once.

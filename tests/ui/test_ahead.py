@@ -127,7 +127,7 @@ def test_other_addresses_ask_for_nothing(read, path):
 
 def test_no_more_than_a_few_at_once(read, monkeypatch):
     go_on = threading.Event()
-    monkeypatch.setattr(ahead, "ask", lambda *_, **__: go_on.wait(60))
+    monkeypatch.setattr("profiler_core.session.ahead.make_ahead", lambda *_, **__: go_on.wait(60))
     threads = [begin("/", QUERY) for _ in range(ahead._MOST_AT_ONCE + 1)]
     assert threads.count(None) == 1
     go_on.set()

@@ -1,0 +1,59 @@
+"""Answers that somebody is about to ask for, made before; all runs at once.
+
+Nothing is read for the first time: who asks then wants to see how far that is.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from threading import Thread
+
+from profiler_core.ingest import open as traces
+from profiler_core.ranks.job_cache import cached_job
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.run import Run
+
+_log = logging.getLogger(__name__)
+
+
+def make_ahead(comparison: Comparison, *, explanation: bool) -> None:
+    """Have the cache hold the numbers of these runs; all runs at once.
+
+    Args:
+        comparison: of runs that were read before; else nothing is done.
+        explanation: that of the leading candidate too.
+    """
+    if not all(map(_was_read, comparison.runs)):
+        return
+    _at_once(comparison.runs, lambda run: run.side)
+    pairs = [pair for pair in comparison.pairs if pair.not_explained is None]
+    if not explanation or not pairs:
+        return
+    pair = comparison.leading if comparison.leading in pairs else pairs[0]
+    if pair is not None and not pair.is_explained:
+        _at_once(pair.runs, lambda run: run.material)
+    if pair is not None:
+        _ = pair.explanation
+
+
+def _was_read(run: Run) -> bool:
+    """Are the columns of its traces, and what its ranks say together, in the cache?"""
+    files = (run.files.trace, run.files.trace_stacks)
+    if not all(traces.is_cached(path) for path in files if path is not None):
+        return False
+    return run.rank_files is None or cached_job(run.rank_files) is not None
+
+
+def _at_once(runs: Iterable[Run], question: Callable[[Run], object]) -> None:
+    """Ask each run in a thread of its own; one that fails leaves it to who asks then to say why."""
+
+    def answered(run: Run) -> None:
+        try:
+            question(run)
+        except Exception as error:  # it is asked again
+            _log.info("%s was not computed ahead", run.path, exc_info=error)
+
+    threads = [Thread(target=answered, args=(run,), daemon=True) for run in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
