@@ -4,6 +4,7 @@ Files go to workers whole, so that what a file sets up is set up once. A worker 
 and children most of the time that it spends on them, so there are more workers than cores.
 """
 
+import gc
 import os
 import sys
 from collections import defaultdict
@@ -87,6 +88,16 @@ def _of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int
 def _main_module(monkeypatch: pytest.MonkeyPatch):
     """AppTest puts the page in the place of `__main__`, which a spawned process then runs first."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage less often, and not among all that was imported: an eighth of a core.
+
+    Traces are read as millions of small objects, and each look goes through those that live.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_xdist_auto_num_workers() -> int:

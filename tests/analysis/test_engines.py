@@ -17,7 +17,7 @@ from profiler_core.analysis.memory.report import memory_report
 from profiler_core.analysis.summary import summarise
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.inductor.reader import read_inductor
-from profiler_core.ingest.kineto.reader import read_kineto
+from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.model.inductor import CompiledGraph, GraphNode
 from tests.builders import a_step_time
@@ -29,7 +29,7 @@ OPENVINO, OPENXLA = "customcnn_openvino.openvino", "simplecnn_openxla.openxla"
 @cache
 def read(name):
     run = open_run(CAPTURES / name)
-    return run, read_kineto(run.trace)
+    return run, open_trace(run.trace)
 
 
 @cache

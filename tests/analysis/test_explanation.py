@@ -10,7 +10,7 @@ from profiler_core.analysis.explanation import Material, explain
 from profiler_core.analysis.summary import summarise
 from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest.inductor.reader import read_inductor
-from profiler_core.ingest.kineto.reader import read_kineto
+from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ def pair(*folders):
     sides, materials = [], []
     for folder in folders:
         run = open_run(folder)
-        trace = read_kineto(run.trace) if run.trace else None
+        trace = open_trace(run.trace) if run.trace else None
         summary = summarise(trace, run.record.measurement) if trace else None
         sides.append(make_side(run, summary))
         code = read_inductor(run.torch_trace) if run.torch_trace else None

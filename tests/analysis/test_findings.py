@@ -34,7 +34,7 @@ from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.wording.findings import advice_text
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.inductor.reader import read_inductor
-from profiler_core.ingest.kineto.reader import read_kineto
+from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.torch_logs.other import parse_cudagraph
 from profiler_core.model.run import Numerics
@@ -52,7 +52,7 @@ def folder(name: str) -> Path:
 @cache
 def read(name: str):
     run = open_run(folder(name))
-    trace = read_kineto(run.trace)
+    trace = open_trace(run.trace)
     return run, trace, summarise(trace, run.record.measurement)
 
 

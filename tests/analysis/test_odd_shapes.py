@@ -13,7 +13,7 @@ import pytest
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.findings import Facts, findings
 from profiler_core.analysis.summary import summarise
-from profiler_core.ingest.kineto.reader import read_kineto
+from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -23,7 +23,7 @@ HALVES = ("c10::BFloat16", "c10::BFloat16")
 @pytest.fixture(scope="module")
 def one() -> Facts:
     run = open_run(SAMPLES / "resnet50-bf16" / "default+bf16-autocast+channels_last")
-    trace = read_kineto(run.trace)
+    trace = open_trace(run.trace)
     return Facts(trace, summarise(trace, run.record.measurement), run.record)
 
 

@@ -4,12 +4,12 @@ from collections import Counter
 
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, op_work
 from profiler_core.analysis.work import device_work
-from profiler_core.ingest.kineto.reader import read_kineto
+from profiler_core.ingest.open import open_trace
 from profiler_core.resources import sample_traces_directory
 
 
 def test_calls_and_times_are_those_of_plain_loops():
-    trace = read_kineto(sample_traces_directory() / "simplecnn-training/default/trace.json.gz")
+    trace = open_trace(sample_traces_directory() / "simplecnn-training/default/trace.json.gz")
     launches = [row for row in device_work(trace).iter_rows(named=True) if row["launch_ts_ns"]]
     expected: Counter[tuple[str, str, int]] = Counter()
     for op in trace.ops.iter_rows(named=True):

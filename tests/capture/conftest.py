@@ -12,6 +12,7 @@ from profiler_core.capture.spec import CaptureSpec, parse_variants
 from tests.quick_python import QUICK_COMPILER
 
 TINY = Path(__file__).resolve().parent / "workloads" / "tiny.py"
+PLANTED = TINY.with_name("planted.py")
 
 # As short as a capture can be; tests switch on what they look at.
 SHORT = {
@@ -72,10 +73,10 @@ def _captures_of_tiny(tmp_path_factory, home, interpreter):
 
 @pytest.fixture(scope="session")
 def full(capture_tiny_alone):
-    """Everything on: eager, inductor, a wrong compiler and a broken one."""
+    """Everything on: eager and inductor, with children as users have them."""
     return capture_tiny_alone(
         "model",
-        "eager,default,backend:planted_wrong,backend:planted_broken",
+        "eager,default",
         profile=True,
         stacks=True,
         numerics=True,
@@ -84,6 +85,13 @@ def full(capture_tiny_alone):
         options=(("width", "16"),),
         batch_size=2,
     )
+
+
+@pytest.fixture(scope="session")
+def planted(capture_tiny):
+    """A compiler that cannot compile, and after it one that answers wrong."""
+    variants = "eager,backend:planted_broken,backend:planted_wrong"
+    return capture_tiny("model", variants, path=PLANTED, numerics=True)
 
 
 def processes_with(text):

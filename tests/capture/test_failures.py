@@ -10,7 +10,7 @@ from profiler_core.capture.spec import CaptureSpec, parse_sweep, parse_variants
 from profiler_core.errors import Cancelled
 from profiler_core.ingest.run import open_run
 
-from .conftest import SHORT, processes_with
+from .conftest import PLANTED, SHORT, processes_with
 
 pytestmark = pytest.mark.torch
 
@@ -79,7 +79,8 @@ def test_an_interpreter_without_torch_is_said(tmp_path):
 
 
 def test_candidates_are_measured_though_the_baseline_fails(capture_tiny):
-    finished = capture_tiny("model", "backend:planted_broken,eager", numerics=True)
+    variants = "backend:planted_broken,eager"
+    finished = capture_tiny("model", variants, path=PLANTED, numerics=True)
     broken, eager = finished.runs
     assert (broken.status, eager.status) == ("failed", "finished")
     assert len(eager.record["measurement"]["rounds"]) == 2

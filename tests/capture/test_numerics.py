@@ -9,7 +9,7 @@ from profiler_core.capture.child import numerics, tolerance, variants, workloads
 from profiler_core.capture.spec import parse_variant
 from tests.lazily import Lazily
 
-from .conftest import TINY
+from .conftest import PLANTED
 
 torch = Lazily("torch")
 
@@ -23,7 +23,7 @@ def checked(tmp_path):
     def check(function, candidate, *, training=False, baseline="eager", workload=None, shapes=()):
         torch._dynamo.reset()
         request = workloads.Request(
-            workload or f"{TINY}:{function}", None, shapes, {}, training, seed=0
+            workload or f"{PLANTED}:{function}", None, shapes, {}, training, seed=0
         )
         bench = numerics.Bench(request, torch.device("cpu"))
         path = str(tmp_path / "reference.pt")

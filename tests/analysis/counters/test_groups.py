@@ -23,7 +23,7 @@ from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.work import device_work
 from profiler_core.ingest.counters.reader import read_counters
 from profiler_core.ingest.inductor.reader import read_inductor
-from profiler_core.ingest.kineto.reader import read_kineto
+from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from tests.larger import LARGER
 
@@ -46,7 +46,7 @@ def measured(traces: Path, counters: Path, prefix: str):
     runs = [open_run(traces / f"{prefix}{variant}") for variant in ("eager", "default")]
     sides = [
         LedgerSide(
-            read_kineto(run.trace), read_inductor(run.torch_trace) if run.torch_trace else None
+            open_trace(run.trace), read_inductor(run.torch_trace) if run.torch_trace else None
         )
         for run in runs
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.ingest.inductor.reader import read_inductor
-from profiler_core.ingest.kineto.reader import read_kineto
+from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from tests.analysis.ledger.test_ledger import assert_adds_up
 
@@ -24,7 +24,7 @@ PAIRS = sorted(
 def side(name: str, logs: bool) -> LedgerSide:
     run = open_run(SAMPLES / name)
     log = read_inductor(run.torch_trace) if logs and run.torch_trace else None
-    return LedgerSide(read_kineto(run.trace), log)
+    return LedgerSide(open_trace(run.trace), log)
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), PAIRS)

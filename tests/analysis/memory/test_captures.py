@@ -13,8 +13,8 @@ from profiler_core.analysis.memory.report import memory_report
 from profiler_core.analysis.memory.vanished import vanished_by_group, vanished_by_source
 from profiler_core.analysis.work import host_steps
 from profiler_core.ingest.inductor.reader import read_inductor
-from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.memory_snapshot.open import open_snapshot
+from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from tests.larger import LARGER
 from tests.reference_memory import memory_totals
@@ -34,7 +34,7 @@ def traces():
 
 @pytest.mark.parametrize("path", traces())
 def test_totals_are_those_of_an_independent_computation(path):
-    trace = read_kineto(path)
+    trace = open_trace(path)
     expected = memory_totals(path)
     curves = memory_curves(trace)
     cpu, on_gpu = 0, trace.has_device_events
@@ -60,7 +60,7 @@ def test_totals_are_those_of_an_independent_computation(path):
 @pytest.mark.parametrize("variant", ["eager", "default"])
 def test_the_events_peak_is_the_one_that_the_allocator_measured(workload, variant):
     run = open_run(SAMPLES / workload / variant)
-    curve = memory_curves(read_kineto(run.trace))[0]
+    curve = memory_curves(open_trace(run.trace))[0]
     measured = run.record.measurement
     assert curve.peak_allocated_bytes == measured.peak_allocated_bytes
     assert curve.peak_reserved_bytes == measured.peak_reserved_bytes
@@ -69,7 +69,7 @@ def test_the_events_peak_is_the_one_that_the_allocator_measured(workload, varian
 def report(workload, variant):
     run = open_run(SAMPLES / workload / variant)
     return memory_report(
-        read_kineto(run.trace),
+        open_trace(run.trace),
         snapshot=open_snapshot(run.memory_snapshot),
         measurement=run.record.measurement,
     )
@@ -85,8 +85,8 @@ def test_trace_and_snapshot_agree_on_what_fusion_removed(home):
     eager, compiled = report("bert", "eager"), report("bert", "default")
     runs = [open_run(SAMPLES / "bert" / variant) for variant in ("eager", "default")]
     ledger = fusion_ledger(
-        LedgerSide(read_kineto(runs[0].trace)),
-        LedgerSide(read_kineto(runs[1].trace), read_inductor(runs[1].torch_trace)),
+        LedgerSide(open_trace(runs[0].trace)),
+        LedgerSide(open_trace(runs[1].trace), read_inductor(runs[1].torch_trace)),
     )
     groups = vanished_by_group(ledger, eager.made, compiled.made, (5, 5))
     lines = vanished_by_source(eager.history, compiled.history)
@@ -121,7 +121,7 @@ def test_the_snapshot_agrees_with_the_events_but_for_rounding(home):
 
 
 def test_on_the_cpu_there_is_no_reserved_peak():
-    found = memory_report(read_kineto(FIXTURES / "smallcnn_cpu.eager" / "trace.json.gz"))
+    found = memory_report(open_trace(FIXTURES / "smallcnn_cpu.eager" / "trace.json.gz"))
     assert found.peaks.reserved_bytes is None
     assert found.peaks.allocated_bytes == found.curve.peak_allocated_bytes
     assert any("Measured on the CPU" in note for note in found.notes)

@@ -122,23 +122,6 @@ def alone(path):
     return Alone(path), torch.randn(4)
 
 
-def wrong_backend(graph, example_inputs):
-    """A compiler that runs fast and answers wrong."""
-
-    def run(*arguments):
-        return tuple(value * 1.01 for value in graph(*arguments))
-
-    return run
-
-
-def broken_backend(graph, example_inputs):
-    raise RuntimeError("this compiler cannot compile")
-
-
-torch._dynamo.register_backend(wrong_backend, name="planted_wrong")
-torch._dynamo.register_backend(broken_backend, name="planted_broken")
-
-
 class _FailsOnRank1(nn.Module):
     def __init__(self):
         super().__init__()

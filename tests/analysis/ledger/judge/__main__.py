@@ -4,7 +4,9 @@ python -m tests.analysis.ledger.judge [--mistakes N] [--ablation] [--write] [--o
 """
 
 import argparse
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.analysis.ledger.judge.ablation import ablation_rows
@@ -53,4 +55,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # Columns of its own: those of the user's home may be by another version of a reader at work.
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["FUSIONSCOPE_HOME"] = home
+        main()

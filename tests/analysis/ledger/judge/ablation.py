@@ -13,10 +13,14 @@ from profiler_core.analysis.ledger import filling, layout, matching, moved, repl
 from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.ledger.match import Match
-from tests.analysis.ledger.judge.log import read_log
-from tests.analysis.ledger.judge.pairs import _logs, groups_of, ledger_side, open_to
+from tests.analysis.ledger.judge.pairs import (
+    groups_of,
+    ledger_side,
+    modules_of,
+    open_to,
+    steps_of,
+)
 from tests.analysis.ledger.judge.programs import read_program
-from tests.analysis.ledger.judge.trace import read_steps
 from tests.analysis.ledger.judge.verdict import judge
 
 # Functions of the matching that return pairs or tie items: without them nothing is added.
@@ -144,8 +148,8 @@ class Judged:
     ) -> None:
         self._sides = [ledger_side(run, logs) for run in (baseline, candidate)]
         self._others: list[LedgerSide] = [ledger_side(run, False) for run in others]
-        modules = [read_log(_logs(run)) for run in (baseline, candidate)]
-        steps = [read_steps(run / "trace.json.gz") for run in (baseline, candidate)]
+        modules = [modules_of(run) for run in (baseline, candidate)]
+        steps = [steps_of(run) for run in (baseline, candidate)]
         self._programs = {
             (left.signature, right.signature): (
                 read_program(left, modules[0]),

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -10,10 +11,11 @@ import polars as pl
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.work import device_work
 from profiler_core.ingest.inductor.reader import read_inductor
-from profiler_core.ingest.kineto.reader import read_kineto
+from profiler_core.ingest.open import open_trace
+from tests.analysis.ledger.judge.code import Module
 from tests.analysis.ledger.judge.log import read_log
 from tests.analysis.ledger.judge.programs import read_program
-from tests.analysis.ledger.judge.trace import DeviceEvent, read_steps
+from tests.analysis.ledger.judge.trace import DeviceEvent, Step, read_steps
 from tests.analysis.ledger.judge.verdict import Verdict, judge
 from tests.larger import JUDGE_PAIRS, LARGER, unpacked
 
@@ -77,8 +79,8 @@ def judged(
         open_to(sides[0], ledger.baseline_undecided),
         open_to(sides[1], ledger.candidate_undecided),
     )
-    steps = [read_steps(run / "trace.json.gz") for run in (baseline, candidate)]
-    modules = [read_log(_logs(run)) for run in (baseline, candidate)]
+    steps = [steps_of(run) for run in (baseline, candidate)]
+    modules = [modules_of(run) for run in (baseline, candidate)]
     seen = set()
     total = (Verdict(), Verdict())
     for left, right in zip(*steps, strict=False):
@@ -101,7 +103,19 @@ def judged(
 def ledger_side(run: Path, logs: bool) -> LedgerSide:
     paths = _logs(run) if logs else []
     log = read_inductor(paths) if paths else None
-    return LedgerSide(read_kineto(run / "trace.json.gz"), log if log and log.graphs else None)
+    return LedgerSide(open_trace(run / "trace.json.gz"), log if log and log.graphs else None)
+
+
+@cache  # a quarter of a second per run, which is judged with logs and without, and by rules
+def steps_of(run: Path) -> list[Step]:
+    """The judge's own reading of a run's trace."""
+    return read_steps(run / "trace.json.gz")
+
+
+@cache
+def modules_of(run: Path) -> list[Module]:
+    """The judge's own reading of a run's structured logs."""
+    return read_log(_logs(run))
 
 
 def shown_beside(candidate: Path) -> list[Path]:
