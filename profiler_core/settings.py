@@ -18,6 +18,7 @@
     runners = ["group:performance"]      # capture and upload, too
     admins = ["ada@example.org"]         # delete what others made, and read the audit, too
     groups_claim = "groups"              # the claim in which the provider names groups
+    trust_addresses = false              # of a provider that leaves email_verified out
 
 FUSIONSCOPE_DATABASE_URL and FUSIONSCOPE_ARTIFACTS_URL win over the file: a URL may hold a
 password. A person's choices on a page are kept in the URL, not here.
@@ -46,6 +47,7 @@ class Team:
     runners: tuple[str, ...] = ()
     admins: tuple[str, ...] = ()
     groups_claim: str = "groups"
+    trust_addresses: bool = False  # where the provider does not say whether they are verified
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ turns `cancel` into signals, and writes the final state. It holds the lock on `a
 it is killed the kernel drops the lock and, on Linux, stops the command.
 """
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -19,6 +20,8 @@ import msgspec
 from profiler_core.capture import job_directory as files
 from profiler_core.capture.job_directory import JobSpec, JobStatus
 from profiler_core.capture.job_progress import read_progress
+from profiler_core.capture.job_result import result_of
+from profiler_core.owner_file import write_owner
 
 _LOOK_EVERY_S = 0.2
 _BEAT_EVERY_S = 1.0
@@ -71,7 +74,17 @@ class Supervisor:
                 return
             was_stopped = self._follow(process)
         _end_group(process.pid)
+        self._write_owner()
         self._write(self._end(process.returncode, was_stopped, started_at))
+
+    def _write_owner(self) -> None:
+        """Say beside the runs whose they are: the job's folder may go long before them."""
+        if self._spec.owner is None:
+            return
+        folder = result_of(self._directory, self._spec)
+        if folder is not None:
+            with contextlib.suppress(OSError):  # a full disk costs the name, not the runs
+                write_owner(folder, self._spec.owner)
 
     def _wait_for_turn(self) -> bool:
         """Wait until no earlier job of this device is left; False when cancelled while waiting."""

@@ -19,6 +19,7 @@ from profiler_core import home
 from profiler_core.capture import job_directory as files
 from profiler_core.capture.job_directory import JobSpec, JobState, JobStatus
 from profiler_core.capture.job_progress import CaptureProgress, read_progress
+from profiler_core.capture.job_result import result_of
 from profiler_core.errors import BadInput, CaptureFailed
 from profiler_core.worker.environment import child_environment
 from profiler_core.worker.process import DidNotRun, run_detached
@@ -57,19 +58,8 @@ class Job:
 
     @property
     def result(self) -> Path | None:
-        """The capture's folder, once there is one.
-
-        The capture writes the same lines of progress into its folder and to the job, and the
-        first one with its time tells which folder is this job's.
-        """
-        first_line = _first_line(self.directory / files.PROGRESS)
-        if not first_line or self.spec.out is None or not Path(self.spec.out).is_dir():
-            return None
-        # Newest first: a job that somebody looks at is mostly a new one.
-        for folder in sorted(Path(self.spec.out).iterdir(), reverse=True):
-            if _first_line(folder / files.PROGRESS) == first_line:
-                return folder
-        return None
+        """The capture's folder, once there is one."""
+        return result_of(self.directory, self.spec)
 
 
 def submit(
@@ -207,16 +197,6 @@ def log_tail(job_id: str, n_lines: int = 15) -> str:
     while shown and not shown[-1]:
         shown.pop()
     return "\n".join(shown[-n_lines:])
-
-
-def _first_line(path: Path) -> bytes:
-    """The first whole line; empty where there is none yet."""
-    try:
-        with path.open("rb") as file:
-            line = file.readline(_TAIL_BYTES)
-    except (FileNotFoundError, NotADirectoryError):
-        return b""
-    return line if line.endswith(b"\n") else b""
 
 
 def _directory(job_id: str) -> Path:

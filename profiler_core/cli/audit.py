@@ -17,6 +17,8 @@ class AuditAnswer(Answer, frozen=True):
         means(
             "{keys}",
             at="ISO 8601, UTC",
+            person="the account of a sign-in (`oidc:ISSUER#SUBJECT`), else a user's name",
+            name="what is shown for the person",
             action="`capture`, `upload`, `delete`, `record`, `tag`, `baseline`, `retention`, "
             "`review`, `verdict`, `note`, `sign off` …",
             subject="a run's or review's id, a baseline's name",
@@ -42,8 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_json(AuditAnswer(entries))
         return 0
     rows = [
-        [entry.at, entry.person, entry.action, entry.subject, entry.detail_text]
-        for entry in entries
+        [entry.at, entry.name, entry.action, entry.subject, entry.detail_text] for entry in entries
     ]
     if rows:
         print(table(["when", "who", "did", "what", ""], rows, n_text=5))

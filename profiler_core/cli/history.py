@@ -153,7 +153,7 @@ def _baseline(arguments: argparse.Namespace) -> tuple[Answer, str]:
         history.baseline(arguments.name)
         baselines = tuple(baseline for baseline in baselines if baseline.name == arguments.name)
     text = "\n".join(
-        f"{baseline.name}  {baseline.run_id}  {baseline.set_at}  {baseline.person}"
+        f"{baseline.name}  {baseline.run_id}  {baseline.set_at}  {history.name_of(baseline.person)}"
         for baseline in baselines
     )
     return BaselinesAnswer(baselines), text or "No baseline is kept yet."

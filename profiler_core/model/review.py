@@ -1,6 +1,7 @@
 """A review: what a team made of a comparison, with what was known when it was written."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 ReviewVerdict = Literal["accept", "regression", "needs work", "can't tell"]
@@ -92,6 +93,11 @@ class Review:
     findings: tuple[ReviewFinding, ...]  # by candidate, most important first
     notes: tuple[ReviewNote, ...]  # oldest first
     sign_offs: tuple[SignOff, ...]  # oldest first
+    names: Mapping[str, str] = field(default_factory=dict)  # person -> what is shown
+
+    def name_of(self, person: str) -> str:
+        """What is shown for somebody who began, wrote or signed."""
+        return self.names.get(person, person)
 
     def notes_on(self, finding: ReviewFinding) -> tuple[ReviewNote, ...]:
         """What was written about one finding of one candidate."""

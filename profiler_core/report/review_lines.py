@@ -27,13 +27,13 @@ def review_lines(review: Review | None, url: str, plain: Callable[[str], str]) -
     notes += [(note, "the whole") for note in review.general_notes]
     lines += [""] if notes or review.sign_offs else []
     lines += [
-        f"- {plain(note.text)} ({plain(note.person)} on {plain(about)})"
+        f"- {plain(note.text)} ({plain(review.name_of(note.person))} on {plain(about)})"
         for note, about in notes[:_MOST_NOTES]
     ]
     if len(notes) > _MOST_NOTES:
         lines.append(f"- and {len(notes) - _MOST_NOTES} more notes.")
     lines += [
-        f"- Signed by {plain(signed.person)}: {plain(signed.decision)}"
+        f"- Signed by {plain(review.name_of(signed.person))}: {plain(signed.decision)}"
         + (f", {plain(signed.note)}" if signed.note else "")
         for signed in review.sign_offs
     ]

@@ -36,8 +36,8 @@ from profiler_core.ingest.limits import configured
 from profiler_core.ingest.open import open_trace
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
+from profiler_core.owner_file import write_owner
 from profiler_core.store import incoming
-from profiler_core.store.owners import write_owner
 from profiler_core.store.upload_groups import Part, RunParts, give, group, not_clear
 from profiler_core.worker.protocol import Progress, Report, answer
 

@@ -19,6 +19,8 @@ from profiler_core.ui.choice import (
     write_url,
 )
 from profiler_core.ui.empty_state import nothing_yet
+from profiler_core.ui.sign_in.deeds import note_look
+from profiler_core.ui.sign_in.visitor import visitor
 
 _GROUP, _BASELINE, _CANDIDATES = "fs_pick_group", "fs_pick_baseline", "fs_pick_candidates"
 _LONGEST_TITLE = 44  # characters; names of uploads may be a file's
@@ -43,6 +45,7 @@ def choose_runs() -> Choice:
         with picker:  # so that there is a way on from a link that leads nowhere
             _draw(groups, keys, {})
         raise
+    note_look(visitor(), keys)
     with picker:
         _draw(groups, keys, {entry.key: entry for entry in choice.entries})
     write_url(keys)

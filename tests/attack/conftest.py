@@ -14,6 +14,7 @@ viewers = ["*@example.org"]
 runners = ["ada@example.org"]
 """
 RUNNER, VIEWER = "ada@example.org", "bob@example.org"
+ISSUER = "https://accounts.example.org"
 
 # What a server's own environment may hold; no process for a visitor may see a value of it.
 SECRETS = {
@@ -54,12 +55,19 @@ class Server:
         self.home = home
         self._patch = monkeypatch
 
-    def is_at(self, address: str, text: str = "", who: str | None = None) -> None:
-        """Bound to the address, with this settings.toml, visited by that person."""
+    def is_at(self, address: str, text: str = "", who: str | None = None, **more: object) -> None:
+        """Bound to the address, with this settings.toml, visited by that person.
+
+        `more` are claims of the identity token beside the usual ones, or in their place.
+        """
         (self.home / "settings.toml").write_text(text)
         claims: dict[str, object] = {"is_logged_in": False}
         if who is not None:
-            claims = {"is_logged_in": True, "sub": who, "email": who, "iat": 1}
+            claims = {
+                "is_logged_in": True, "iss": ISSUER, "sub": who, "email": who,
+                "email_verified": True, "iat": 1,
+            }  # fmt: skip
+            claims.update(more)
         self._patch.setattr("profiler_core.ui.sign_in.visitor.st.user", FakeUser(claims))
         self._patch.setattr(
             "profiler_core.ui.server.config.get_option",

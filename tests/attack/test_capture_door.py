@@ -14,10 +14,11 @@ from profiler_core.door import deeds
 from profiler_core.door.asker import Refused
 from profiler_core.door.interpreters import interpreter_for
 from profiler_core.errors import FusionscopeError
+from profiler_core.person import account
 from profiler_core.store import history
 from profiler_core.ui.sign_in.asker import asker
 from tests.apps import PAGES
-from tests.attack.conftest import RUNNER, SECRETS, TEAM, VIEWER, Server, Spy
+from tests.attack.conftest import ISSUER, RUNNER, SECRETS, TEAM, VIEWER, Server, Spy
 
 ALLOWED = "allow_capture = true\n"
 SETTLED_S = 0.5  # a thread that were to start something would have by then
@@ -188,9 +189,9 @@ def test_a_capture_sees_no_secret_of_the_server(
     _until(lambda: spy.has_run)
     assert "s3cret" not in spy.environment
     _until(lambda: not jobs.job(job_id).is_live)
-    assert jobs.job(job_id).spec.owner == RUNNER
+    assert jobs.job(job_id).spec.owner == account(ISSUER, RUNNER)
     (entry,) = history.entries()
-    assert (entry.person, entry.action) == (RUNNER, "capture")
+    assert (entry.person, entry.action) == (account(ISSUER, RUNNER), "capture")
 
 
 def test_on_ones_own_machine_a_capture_keeps_what_the_shell_would_give_it(

@@ -34,8 +34,13 @@ admins = ["ada@example.org"]
 """
 PEOPLE = {
     "vera": {"email": "vera@example.org", "name": "Vera Viewer", "email_verified": True},
-    "rob": {"email": "rob@example.org", "name": "Rob Runner", "groups": ["performance"]},
-    "ada": {"email": "ada@example.org", "name": "Ada Admin"},
+    "rob": {
+        "email": "rob@example.org",
+        "name": "Rob Runner",
+        "groups": ["performance"],
+        "email_verified": True,
+    },
+    "ada": {"email": "ada@example.org", "name": "Ada Admin", "email_verified": True},
     "eve": {"email": "eve@elsewhere.net", "name": "Eve Elsewhere"},
     "mallory": {"email": "ada@example.org", "name": "Mallory", "email_verified": False},
 }

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store import uploads
-from profiler_core.store.owners import owner_of, room_left, used_bytes, write_owner
+from profiler_core.store.owners import room_left, used_bytes
 from tests.store.history.samples import SAMPLES
 from tests.uploading import drop
 

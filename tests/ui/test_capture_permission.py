@@ -25,7 +25,10 @@ def claims(address: str | None) -> dict[str, object]:
     """What st.user says of somebody, or of nobody."""
     if address is None:
         return {"is_logged_in": False}
-    return {"is_logged_in": True, "sub": address, "email": address, "iat": 1}
+    return {
+        "is_logged_in": True, "iss": "https://accounts.example.org", "sub": address,
+        "email": address, "email_verified": True, "iat": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.ui.test_routes import ask
 
 ROOT = Path(__file__).resolve().parents[2]
 COOKIE_SECRET = "for-tests-only"
+ISSUER = "https://accounts.example.org"
 TEAM = Team(
     viewers=("*@example.org",),
     runners=("group:performance", "Rob@Example.org"),
@@ -46,7 +48,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def claims(address: str, **more: object) -> dict[str, object]:
-    return {"is_logged_in": True, "sub": address, "email": address, "iat": 1, **more}
+    return {
+        "is_logged_in": True, "iss": ISSUER, "sub": address, "email": address,
+        "email_verified": True, "iat": 1, **more,
+    }  # fmt: skip
 
 
 def cookie(said: Mapping[str, object], secret: str = COOKIE_SECRET) -> str:
@@ -81,12 +86,30 @@ def asking(header: str) -> Request:
     ],
 )
 def test_the_highest_role_that_a_rule_gives(said: dict[str, Any], role: str | None) -> None:
-    assert role_of(said, TEAM) == role
+    assert role_of({"email_verified": True, **said}, "oidc:x#1", TEAM) == role
+
+
+@pytest.mark.parametrize("word", [True, "true", "True"])
+def test_only_a_verified_address_counts(word: object) -> None:
+    said = {"email": "ada@example.org"}
+    assert role_of({**said, "email_verified": word}, "oidc:x#1", TEAM) == "admin"
+    assert role_of(said, "oidc:x#1", TEAM) is None  # the provider does not say
+    trusted = replace(TEAM, trust_addresses=True)
+    assert role_of(said, "oidc:x#1", trusted) == "admin"
+    assert role_of({**said, "email_verified": False}, "oidc:x#1", trusted) is None
+
+
+def test_a_rule_may_name_an_account() -> None:
+    rules = Team(admins=("oidc:https://a.example#1",))
+    assert role_of({}, "oidc:https://a.example#1", rules) == "admin"
+    assert role_of({}, "oidc:https://b.example#1", rules) is None
+    assert role_of({"email": "oidc:https://a.example#1", "email_verified": True},
+                   "oidc:https://b.example#7", rules) is None  # fmt: skip
 
 
 def test_without_rules_nobody_has_a_role() -> None:
-    assert role_of({"email": "ada@example.org"}, None) is None
-    assert role_of({"email": ""}, Team(viewers=("*",))) is None
+    assert role_of({"email": "ada@example.org", "email_verified": True}, "oidc:x#1", None) is None
+    assert role_of({"email": "", "email_verified": True}, "oidc:x#1", Team(viewers=("*",))) is None
 
 
 def test_each_role_may_what_the_one_below_it_may() -> None:
@@ -101,7 +124,10 @@ def test_each_role_may_what_the_one_below_it_may() -> None:
 def test_a_well_signed_cookie_is_a_visitor(home: Path) -> None:
     who = visitor_of(asking(cookie(claims("rob@example.org", name="Rob"))))
     assert who is not None
-    assert (who.person, who.name, who.role) == ("rob@example.org", "Rob", "runner")
+    assert (who.person, who.name, who.role) == (
+        f"oidc:{ISSUER}#rob@example.org", "Rob", "runner",
+    )  # fmt: skip
+    assert who.shown_name == "rob@example.org"
 
 
 @pytest.mark.parametrize(
@@ -114,6 +140,7 @@ def test_a_well_signed_cookie_is_a_visitor(home: Path) -> None:
         cookie({**claims("ada@example.org"), "is_logged_in": False}),
         cookie({**claims("ada@example.org"), "is_logged_in": "yes"}),
         cookie({"is_logged_in": True, "email": "ada@example.org"}),  # of nobody
+        cookie({**claims("ada@example.org"), "iss": ""}),  # nobody says who says so
         cookie(claims("ada@example.org")).replace("_streamlit_user", "_streamlit_user_tokens"),
     ],
 )

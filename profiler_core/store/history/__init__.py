@@ -36,6 +36,7 @@ from profiler_core.store.history.marks import (
 )
 from profiler_core.store.history.moments import person
 from profiler_core.store.history.packing import packed
+from profiler_core.store.history.people import name_of, names_of, remember_person
 from profiler_core.store.history.query import (
     FILTERS,
     RunFilter,
@@ -73,6 +74,7 @@ from profiler_core.store.history.reviews import (
     delete_review,
     sign_off,
 )
+from profiler_core.store.history.waiting_deeds import note_or_keep
 
 __all__ = [
     "FILTERS",
@@ -103,7 +105,10 @@ __all__ = [
     "forgetting_places",
     "has_files",
     "n_runs",
+    "name_of",
+    "names_of",
     "note",
+    "note_or_keep",
     "outdated",
     "packed",
     "pending",
@@ -113,6 +118,7 @@ __all__ = [
     "receive",
     "reconcile",
     "record",
+    "remember_person",
     "remove_baseline",
     "review",
     "review_heads",

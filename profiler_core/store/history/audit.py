@@ -8,6 +8,7 @@ from sqlalchemy import Connection, insert, select
 
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.moments import now
+from profiler_core.store.history.people import names_of, persons_called
 from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import audit
 
@@ -21,6 +22,7 @@ class AuditEntry:
     action: str
     subject: str
     detail: Mapping[str, Any]
+    name: str  # what is shown for the person
 
     @property
     def detail_text(self) -> str:
@@ -62,20 +64,30 @@ def entries(
     person: str | None = None,
     action: str | None = None,
 ) -> tuple[AuditEntry, ...]:
-    """The newest first; each word given narrows them down."""
+    """The newest first; each word given narrows them down.
+
+    Args:
+        limit: how many at most.
+        subject: what it was done to.
+        person: an account, or the address or name by which a person is shown.
+        action: what was done.
+    """
     query = select(audit).order_by(audit.c.entry_id.desc()).limit(limit)
     for column, word in (
         (audit.c.subject, subject),
-        (audit.c.person, person),
         (audit.c.action, action),
     ):
         if word is not None:
             query = query.where(column == word)
+    if person is not None:
+        query = query.where(audit.c.person.in_(persons_called(person)))
     with reading() as connection:
-        return tuple(
-            AuditEntry(row.at, row.person, row.action, row.subject, row.detail)
-            for row in connection.execute(query)
-        )
+        rows = connection.execute(query).all()
+    names = names_of(row.person for row in rows)
+    return tuple(
+        AuditEntry(row.at, row.person, row.action, row.subject, row.detail, names[row.person])
+        for row in rows
+    )
 
 
 def words_of() -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from profiler_core import run_directory as names
 from profiler_core.home import runs_directory, uploads_directory
+from profiler_core.owner_file import owner_of
 from profiler_core.store.key_parts import decode_part, encode_part
 
 _ORIGINS = {"run": "capture", "upload": "upload"}
@@ -37,6 +38,15 @@ def directory_of_key(key: str) -> Path | None:
     parts = [decode_part(part) for part in rest.split("/")]
     bad = any(part in ("", ".", "..") or set(part) & {"/", "\\", "\0"} for part in parts)
     return None if root is None or bad or len(parts) > 2 else root.joinpath(*parts)
+
+
+def person_of(key: str) -> str | None:
+    """Who uploaded or captured what lies there; None: nobody wrote it down."""
+    directory = directory_of_key(key)
+    if directory is None:
+        return None
+    folders = (directory, directory.parent) if key.count("/") > 1 else (directory,)
+    return next((person for folder in folders if (person := owner_of(folder))), None)
 
 
 def has_run(directory: Path | None) -> bool:

@@ -200,7 +200,7 @@ def _described(
         git_branch=text_of("git_branch"),
         git_commit=text_of("git_commit"),
         host=text_of("host"),
-        person=this_person() if person is None else person,
+        person=(places.person_of(key) or this_person()) if person is None else person,
         metrics=HeadlineMetrics(),
         rounds=run_record.measurement.rounds if run_record.measurement else (),
         spec=run_record.spec,

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from sqlalchemy import Row, func, or_, select
@@ -16,6 +16,7 @@ from profiler_core.model.review import (
     SignOff,
 )
 from profiler_core.store.history.database import reading
+from profiler_core.store.history.people import names_of
 from profiler_core.store.history.reviews import no_review
 from profiler_core.store.history.tables import (
     review_findings,
@@ -58,7 +59,7 @@ def review(review_id: str) -> Review:
         plain = {
             name: row._mapping[name] for name in Review.__dataclass_fields__ if name in row._mapping
         }
-        return Review(
+        review_with_parts = Review(
             **plain,
             sides=_records(ReviewSide, rows(review_sides, review_sides.c.position)),
             findings=_records(
@@ -68,6 +69,10 @@ def review(review_id: str) -> Review:
             notes=_records(ReviewNote, rows(review_notes, review_notes.c.note_id)),
             sign_offs=_records(SignOff, rows(sign_offs, sign_offs.c.signed_at, sign_offs.c.person)),
         )
+    people = {review_with_parts.person}
+    people.update(note.person for note in review_with_parts.notes)
+    people.update(sign_off.person for sign_off in review_with_parts.sign_offs)
+    return replace(review_with_parts, names=names_of(people))
 
 
 def review_heads(

@@ -99,6 +99,20 @@ audit = Table(
     Column("detail", JSON, nullable=False),
 )
 
+# Who signed in, by the account (`person.account`) that stands in every column `person`. What is
+# shown of a person lies here alone, so a changed name changes everywhere.
+people = Table(
+    "people",
+    metadata,
+    Column("person", KEY, primary_key=True),
+    _text("issuer"),
+    _text("subject"),
+    _text("address"),  # only where the provider has verified it
+    _text("name"),
+    Column("first_seen_at", MOMENT, nullable=False),
+    Column("last_seen_at", MOMENT, nullable=False),
+)
+
 reviews = Table(
     "reviews",
     metadata,

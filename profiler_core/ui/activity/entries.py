@@ -13,9 +13,11 @@ _FIT = 17  # rows that need no scrolling of their own
 def show_entries() -> None:
     """Draw it, the newest first."""
     people, actions = words_of()
+    names = history.names_of(people)
     with st.container(horizontal=True, gap="medium"):
         person = st.selectbox(
             "Person", people, index=None, placeholder="Anybody", width=260,
+            format_func=names.__getitem__,
             **in_address("person"),
         )  # fmt: skip
         action = st.selectbox(
@@ -28,7 +30,7 @@ def show_entries() -> None:
     st.dataframe(
         {
             "When (UTC)": [entry.at.replace("T", " ").removesuffix("Z") for entry in entries],
-            "Who": [entry.person for entry in entries],
+            "Who": [entry.name for entry in entries],
             "Did": [entry.action for entry in entries],
             "What": [entry.subject for entry in entries],
             "More": [entry.detail_text for entry in entries],

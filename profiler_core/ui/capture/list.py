@@ -7,6 +7,7 @@ import streamlit as st
 
 from profiler_core.capture import jobs
 from profiler_core.capture.jobs import Job
+from profiler_core.store import history
 from profiler_core.ui.capture.progress import elapsed, state_chip
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import escape_markdown
@@ -46,7 +47,7 @@ def capture_list(current: str | None) -> None:
 def _row(job: Job, *, is_current: bool) -> None:
     about = [_when(job.spec.submitted_at), elapsed(job)]
     if job.spec.owner:
-        about.append(job.spec.owner)
+        about.append(history.name_of(job.spec.owner))
     with st.container(gap="xxsmall", key=f"fs_job_row_{job.job_id}"):
         # A link to the same page would be drawn as the current one and reload nothing.
         if st.button(

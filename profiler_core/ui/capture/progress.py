@@ -78,7 +78,9 @@ def elapsed(job: Job) -> str:
 def _draw(job: Job) -> None:
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
-            owner = f" · started by {escape(job.spec.owner)}" if job.spec.owner else ""
+            owner = (
+                f" · started by {escape(history.name_of(job.spec.owner))}" if job.spec.owner else ""
+            )
             st.html(
                 f"<div class=fs-job-head><b>{escape(job.spec.title)}</b> {state_chip(job)} "
                 f"<span class=fs-note>{elapsed(job)}{owner}</span></div>",
@@ -105,7 +107,7 @@ def _may_cancel(job: Job) -> bool:
     who = visitor()
     if who is None or not who.may("capture"):
         return False
-    return not who.holder or who.may("delete") or job.spec.owner == who.person
+    return not who.holder or who.may("delete") or who.is_person(job.spec.owner)
 
 
 def _cancel(job: Job) -> None:

@@ -22,10 +22,11 @@ def show_head(review: Review) -> None:
     """Draw it, with the ways on."""
     st.button("All reviews", icon=":material/arrow_back:", type="tertiary", on_click=close_review)
     tell()
-    begun = f"{'Weekly review' if review.template == 'weekly' else 'Review'} begun by "
+    kind = "Weekly review" if review.template == "weekly" else "Review"
+    begun = f"{kind} begun by {review.name_of(review.person)}, {minute(review.created_at)}"
     st.html(
-        f"<p class=fs-eyebrow>{escape(begun + review.person)}, {escape(minute(review.created_at))}"
-        f"</p><h1 class=fs-rv-title>{escape(review.title)} {verdict_chip(review.verdict)}</h1>"
+        f"<p class=fs-eyebrow>{escape(begun)}</p>"
+        f"<h1 class=fs-rv-title>{escape(review.title)} {verdict_chip(review.verdict)}</h1>"
         + (f"<p class=fs-rv-summary>{escape(review.summary)}</p>" if review.summary else "")
     )
     st.html(_sides(review))

@@ -1,6 +1,8 @@
 """The list of reviews with its filters, all of it in the address."""
 
+from collections.abc import Iterable, Mapping
 from html import escape
+from types import MappingProxyType
 
 import streamlit as st
 
@@ -30,13 +32,15 @@ def show_reviews() -> None:
     filters = _filters(every) if len(every) >= _WORTH_FILTERING else history.ReviewFilter()
     shown = every if filters == history.ReviewFilter() else history.review_heads(filters)
     if shown:
-        st.html("".join(map(_row, shown)))
+        names = _names(shown)
+        st.html("".join(_row(head, names) for head in shown))
     else:
         st.html("<p class=fs-note>No review is left by these filters.</p>")
 
 
 def _filters(every: tuple[ReviewHead, ...]) -> history.ReviewFilter:
-    people = sorted({name for head in every for name in (head.person, *head.signed_by)})
+    names = _names(every)
+    people = sorted(names, key=names.__getitem__)
     workloads = sorted({head.workload for head in every if head.workload})
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         verdict = st.segmented_control(
@@ -50,20 +54,28 @@ def _filters(every: tuple[ReviewHead, ...]) -> history.ReviewFilter:
             width=220,
             **in_address("title"),
         )
-        person = _select("Person", people, "person")
+        person = _select("Person", people, "person", names)
         workload = _select("Workload", workloads, "workload")
     by_word = {word: key for key, word in WORDS.items()}
     verdict_key = "open" if verdict == OPEN else by_word.get(verdict or "", "")
     return history.ReviewFilter(verdict_key, person, workload, words)
 
 
-def _select(label: str, values: list[str], key: str) -> str:
+def _names(heads: Iterable[ReviewHead]) -> Mapping[str, str]:
+    """What to show for everybody who began or signed one of them."""
+    return history.names_of(person for head in heads for person in (head.person, *head.signed_by))
+
+
+def _select(
+    label: str, values: list[str], key: str, names: Mapping[str, str] = MappingProxyType({})
+) -> str:
     if len(values) < 2:
         return ""
     selected = st.selectbox(
         label,
         values,
         index=None,
+        format_func=lambda value: names.get(value, value),
         placeholder="Anybody" if label == "Person" else "Any",
         width=190,
         **in_address(key),
@@ -71,12 +83,13 @@ def _select(label: str, values: list[str], key: str) -> str:
     return selected or ""
 
 
-def _row(head: ReviewHead) -> str:
+def _row(head: ReviewHead, names: Mapping[str, str]) -> str:
     about = [head.workload] if head.workload and head.workload not in head.title else []
-    about.append(f"begun by {head.person}")
+    about.append(f"begun by {names[head.person]}")
     if head.n_notes:
         about.append(f"{head.n_notes} note{'' if head.n_notes == 1 else 's'}")
-    about.append(f"signed by {', '.join(head.signed_by)}" if head.signed_by else "not signed yet")
+    signed_by = ", ".join(names[person] for person in head.signed_by)
+    about.append(f"signed by {signed_by}" if signed_by else "not signed yet")
     return (
         f'<div class=fs-rv-row><div><a target="_self" href="{escape(address_of(head.review_id))}">'
         f"{escape(head.title)}</a><small>{escape(' · '.join(about))}</small></div>"

@@ -24,10 +24,11 @@ def show_notes(review: Review, notes: Sequence[ReviewNote], about: ReviewFinding
     """The notes, the oldest first, and the way to add one."""
     me = writer()
     for note in notes:
+        text = escape(note.text)
+        signature = escape(f"{review.name_of(note.person)}, {short(note.written_at)}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(
-                f"<div class=fs-rv-note>{escape(note.text)}<small>{escape(note.person)}, "
-                f"{escape(short(note.written_at))}</small></div>",
+                f"<div class=fs-rv-note>{text}<small>{signature}</small></div>",
                 width="content",
             )
             if note.person == me:

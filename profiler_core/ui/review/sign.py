@@ -20,14 +20,16 @@ def show_sign_offs(review: Review) -> None:
     """The names, and the place for one's own."""
     section("Signed by")
     if review.sign_offs:
-        st.html("".join(_line(sign_off) for sign_off in review.sign_offs))
+        st.html("".join(_line(review, sign_off) for sign_off in review.sign_offs))
     else:
         st.html("<p class=fs-note>Nobody yet.</p>")
     own_sign_off = next(
         (sign_off for sign_off in review.sign_offs if sign_off.person == writer()), None
     )
     with st.popover("Sign again" if own_sign_off else "Sign off", key="fs_rv_sign"):
-        st.html(f"<p class=fs-note>As <b>{escape(writer() or 'nobody yet')}</b></p>")
+        st.html(
+            f"<p class=fs-note>As <b>{escape(history.name_of(writer()) or 'nobody yet')}</b></p>"
+        )
         st.pills(
             "What you sign", VERDICTS,
             default=own_sign_off.decision if own_sign_off else review.verdict,
@@ -37,14 +39,15 @@ def show_sign_offs(review: Review) -> None:
         st.button("Sign", type="primary", key="fs_rv_do_sign", on_click=_sign, args=(review,))
 
 
-def _line(sign_off: SignOff) -> str:
+def _line(review: Review, sign_off: SignOff) -> str:
     note = (
         f"{sign_off.note} · {short(sign_off.signed_at)}"
         if sign_off.note
         else short(sign_off.signed_at)
     )
+    name = escape(review.name_of(sign_off.person))
     return (
-        f"<div class=fs-rv-sign><b>{escape(sign_off.person)}</b>{verdict_chip(sign_off.decision)}"
+        f"<div class=fs-rv-sign><b>{name}</b>{verdict_chip(sign_off.decision)}"
         f"<small>{escape(note)}</small></div>"
     )
 

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from profiler_core.errors import BadInput
+from profiler_core.person import typed_name
 from profiler_core.ui.sign_in.visitor import visitor
 
 _TYPED, _KEPT = "fs_rv_typed_name", "fs_rv_name"
@@ -33,13 +34,13 @@ def writer() -> str:
     who = visitor()
     if who is None or not who.may("review"):
         raise BadInput("You are not signed in any more.", remedy="Reload the page, and sign in.")
-    return who.person if who.holder else str(st.session_state.get(_KEPT, who.person)).strip()
+    return who.person if who.holder else typed_name(str(st.session_state.get(_KEPT, who.person)))
 
 
 def may_delete(person: str) -> bool:
     """A review goes by the hand of who began it, or of an admin."""
     who = visitor()
-    return who is not None and (who.may("delete") or (bool(who.holder) and who.person == person))
+    return who is not None and (who.may("delete") or who.is_person(person))
 
 
 def _keep() -> None:

@@ -53,7 +53,7 @@ def _facts(point: TrendPoint, metric: str) -> str:
     about += [f"torch {run.torch}"] if run.torch else []
     about += [f"commit {run.git_commit[:10]}"] if run.git_commit else []
     about += [f"branch {run.git_branch}"] if run.git_branch else []
-    about += [f"by {run.person}"] if run.person else []
+    about += [f"by {history.name_of(run.person)}"] if run.person else []
     about += [" ".join(f"#{tag}" for tag in run.tags)] if run.tags else []
     changed = "; ".join(f"{c.what}: {c.before} → {c.after}" for c in point.changes)
     html = f"<p class=fs-sub>{' · '.join(facts)}</p>"

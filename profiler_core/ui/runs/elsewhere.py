@@ -36,7 +36,12 @@ def show_captures_elsewhere() -> None:
     for members in captures[:_MOST]:
         keys = tuple(key_of_recorded(run) for run in members)
         first = members[0]
-        facts = [", ".join(run.variant for run in members), first.gpu, first.host, first.person]
+        facts = [
+            ", ".join(run.variant for run in members),
+            first.gpu,
+            first.host,
+            history.name_of(first.person),
+        ]
         with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
             name = first.workload or first.name or "unnamed"
             page_link("overview", plain_label(name), query_of(keys))

@@ -1,9 +1,9 @@
 """Whose a comparison is, and who may delete it."""
 
 from profiler_core.capture import jobs
+from profiler_core.owner_file import owner_of
 from profiler_core.store.deletion import can_be_deleted
 from profiler_core.store.library import Comparable
-from profiler_core.store.owners import owner_of
 from profiler_core.ui.sign_in.visitor import visitor
 
 
@@ -14,11 +14,13 @@ def may_delete(group: Comparable) -> bool:
         return False
     if who.may("delete"):
         return True
-    return bool(who.holder) and who.may("upload") and owner(group) == who.person
+    return who.may("upload") and who.is_person(owner(group))
 
 
 def owner(group: Comparable) -> str | None:
-    """Who uploaded it, or whose job captured it; None: nobody knows."""
-    if group.origin == "upload":
-        return owner_of(group.path)
+    """Who uploaded it, or whose job captured or captures it; None: nobody knows."""
+    person = owner_of(group.path)
+    if person is not None or group.origin == "upload":
+        return person
+    # A capture that still runs, or one of a version that wrote no owner beside its runs.
     return next((job.spec.owner for job in jobs.jobs() if job.result == group.path), None)

@@ -55,9 +55,11 @@ def choose_filters() -> history.RunFilter:
             values = choices[name]
             # A tag splits tagged from untagged runs, so one is a choice already.
             if len(values) > 1 or (name == "tag" and values):
+                names = history.names_of(values)
                 picked = st.multiselect(
-                    label, list(values), placeholder="all", width=156, **in_address(name)
-                )
+                    label, list(values), placeholder="all", width=156,
+                    format_func=names.__getitem__, **in_address(name),
+                )  # fmt: skip
                 chosen[name] = tuple(picked)
         commit = st.text_input(
             "Commit", max_chars=64, width=120, placeholder="begins with",

@@ -8,6 +8,7 @@ import streamlit as st
 from profiler_core.home import home_directory
 from profiler_core.settings import FILE
 from profiler_core.ui.links import plain_label
+from profiler_core.ui.sign_in.deeds import note_sign_out
 from profiler_core.ui.sign_in.ended import end
 from profiler_core.ui.sign_in.needed import is_provider_known
 from profiler_core.ui.sign_in.visitor import Visitor
@@ -43,8 +44,8 @@ def no_role_card(who: Visitor) -> None:
     with st.container(border=True, width=_WIDTH_PX, key="fs_sign_in"):
         st.html(
             "<h1 class=fs-title>You have no role here</h1>"
-            f"<p class=fs-sub>{escape(who.person)} is signed in, but nobody gave this account a "
-            "role on this server.</p>"
+            f"<p class=fs-sub>{escape(who.shown_name)} is signed in, but nobody gave this account "
+            "a role on this server.</p>"
             f"<p class=fs-note>Ask whoever runs it to add you to [team] in {FILE}.</p>"
         )
         _sign_out_button(who)
@@ -59,7 +60,7 @@ def signed_in_menu(who: Visitor) -> None:
         st.popover(plain_label(who.name), icon=":material/person:", type="tertiary"),
     ):
         st.html(
-            f"<p class=fs-note><b>{escape(who.person)}</b><br>Role: {who.role}. "
+            f"<p class=fs-note><b>{escape(who.shown_name)}</b><br>Role: {who.role}. "
             f"{_MEANING[who.role]}</p>"
         )
         _sign_out_button(who)
@@ -68,6 +69,7 @@ def signed_in_menu(who: Visitor) -> None:
 def _sign_out_button(who: Visitor) -> None:
     if st.button("Sign out", key="fs_sign_out"):
         try:
+            note_sign_out(who)
             end(who.holder)
         except OSError as error:  # this browser forgets the sign-in all the same
             _log.error(

@@ -10,6 +10,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in import wanted
 from profiler_core.ui.sign_in.card import no_role_card, sign_in_card
+from profiler_core.ui.sign_in.deeds import note_sign_in
 from profiler_core.ui.sign_in.visitor import Visitor, visitor
 from profiler_core.ui.style import write_style_sheet
 
@@ -28,5 +29,14 @@ def let_in() -> Visitor:
             sign_in_card()
         else:
             no_role_card(who)
+        st.stop()
+    try:
+        note_sign_in(who)
+    except OSError as error:
+        problem_card(
+            f"Your sign-in cannot be recorded: {error.strerror}.",
+            "Whoever runs this server must give its folder room and rights, or bring its "
+            "database back.",
+        )
         st.stop()
     return who

@@ -1,13 +1,15 @@
 """From the claims of a sign-in to a role, and from a role to what it may do.
 
-Rules are words in settings.toml: an e-mail address, a pattern of it (`*@example.org`), or
-`group:NAME` for a member of a group that the provider names in a claim.
+Rules are words in settings.toml: an e-mail address, a pattern of it (`*@example.org`),
+`group:NAME` for a member of a group that the provider names in a claim, or one account
+(`oidc:ISSUER#SUBJECT`, as the audit writes it). Only a verified address counts.
 """
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
+from profiler_core.person import is_account
 from profiler_core.settings import Team
 
 Role = Literal["viewer", "runner", "admin"]
@@ -25,11 +27,17 @@ STRANGER: frozenset[Deed] = frozenset(("look", "review", "mark", "upload"))
 _GROUP = "group:"
 
 
-def role_of(claims: Mapping[str, Any], team: Team | None) -> Role | None:
-    """The highest role that a rule gives; None: this person has none here."""
+def role_of(claims: Mapping[str, Any], person: str, team: Team | None) -> Role | None:
+    """The highest role that a rule gives; None: this person has none here.
+
+    Args:
+        claims: of the identity token.
+        person: the account (`person.account`).
+        team: the rules.
+    """
     if team is None:
         return None
-    address = _verified_address(claims)
+    address = verified_address(claims, team)
     groups = _words(claims.get(team.groups_claim))
     by_role: tuple[tuple[Role, tuple[str, ...]], ...] = (
         ("admin", team.admins),
@@ -37,7 +45,7 @@ def role_of(claims: Mapping[str, Any], team: Team | None) -> Role | None:
         ("viewer", team.viewers),
     )
     for role, rules in by_role:
-        if any(_matches(rule, address, groups) for rule in rules):
+        if person in rules or any(_matches(rule, address, groups) for rule in rules):
             return role
     return None
 
@@ -45,15 +53,20 @@ def role_of(claims: Mapping[str, Any], team: Team | None) -> Role | None:
 def _matches(rule: str, address: str, groups: frozenset[str]) -> bool:
     if rule.startswith(_GROUP):
         return rule.removeprefix(_GROUP) in groups
+    if is_account(rule):
+        return False  # of an address that is written like an account
     return bool(address) and fnmatchcase(address, rule.lower())
 
 
-def _verified_address(claims: Mapping[str, Any]) -> str:
-    """Empty where the provider itself says that nobody checked the address.
+def verified_address(claims: Mapping[str, Any], team: Team | None) -> str:
+    """The address in lower case; empty unless the provider says that it was verified.
 
-    `email_verified` is optional in OpenID Connect; some providers leave it out, or write a text.
+    `email_verified` is optional in OpenID Connect, and some providers write it as a text. Where
+    it is missing the address may be one that anybody typed into a profile, unless the settings
+    say that this provider's addresses are trustworthy (`trust_addresses`).
     """
-    if str(claims.get("email_verified", True)).lower() == "false":
+    missing = "true" if team is not None and team.trust_addresses else "false"
+    if str(claims.get("email_verified", missing)).lower() != "true":
         return ""
     return str(claims.get("email") or "").lower()
 

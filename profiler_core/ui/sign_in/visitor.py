@@ -17,14 +17,24 @@ from streamlit.web.server.server_util import get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-from profiler_core.person import system_user
+from profiler_core.person import account, is_account, shown_name, system_user
 from profiler_core.settings import settings
 from profiler_core.ui.server import is_local_server
 from profiler_core.ui.sign_in.ended import has_ended
 from profiler_core.ui.sign_in.needed import is_needed
-from profiler_core.ui.sign_in.roles import ALLOWED, STRANGER, Deed, Role, role_of
+from profiler_core.ui.sign_in.roles import ALLOWED, STRANGER, Deed, Role, role_of, verified_address
 
 _LONGEST = 200  # characters of a name
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the provider says of a person."""
+
+    issuer: str
+    subject: str
+    address: str  # empty where the provider has not verified it; lower case
+    name: str
 
 
 @dataclass(frozen=True)
@@ -32,14 +42,33 @@ class Visitor:
     """A person that this server knows, and what that person may do."""
 
     person: str  # as the history and the audit write it
-    name: str  # as it is shown
+    name: str  # as the person calls themselves; shown, never compared
     role: Role | None  # None: nobody has a role here, or this person has none
     deeds: frozenset[Deed]
     holder: str = ""  # tokens are made for it; empty where nobody signs in
+    account: Account | None = None  # None where nobody signs in
 
     def may(self, deed: Deed) -> bool:
         """Is this allowed?"""
         return deed in self.deeds
+
+    @property
+    def shown_name(self) -> str:
+        """What others see under this person's deeds."""
+        if self.account is None:
+            return self.person
+        return shown_name(self.account.name, self.account.address, self.account.subject)
+
+    def is_person(self, person: str | None) -> bool:
+        """Did this person do what is recorded under `person`?
+
+        Records of versions that wrote addresses belong to who holds the address, verified.
+        """
+        if not self.holder or not person:
+            return False
+        if is_account(person):
+            return person == self.person
+        return self.account is not None and person.lower() == self.account.address
 
 
 def visitor() -> Visitor | None:
@@ -75,12 +104,16 @@ def _somebody() -> Visitor:
 
 def _signed_in(claims: Mapping[str, Any]) -> Visitor | None:
     holder = _holder(claims)
-    if not claims.get("sub") or has_ended(holder):
+    issuer, subject = str(claims.get("iss") or ""), str(claims.get("sub") or "")
+    if not issuer or not subject or has_ended(holder):
         return None
-    role = role_of(claims, settings().team)
-    person = str(claims.get("email") or claims.get("name") or claims["sub"])[:_LONGEST]
-    name = str(claims.get("name") or person)[:_LONGEST]
-    return Visitor(person, name, role, ALLOWED[role] if role else frozenset(), holder)
+    team = settings().team
+    person = account(issuer, subject)
+    role = role_of(claims, person, team)
+    address = verified_address(claims, team)[:_LONGEST]
+    name = str(claims.get("name") or address or subject)[:_LONGEST]
+    deeds = ALLOWED[role] if role else frozenset()
+    return Visitor(person, name, role, deeds, holder, Account(issuer, subject, address, name))
 
 
 def _holder(claims: Mapping[str, Any]) -> str:

@@ -1,0 +1,27 @@
+"""Whose a capture or an upload is: `owner.json` beside its runs.
+
+It comes and goes with them, and survives the database and the list of jobs.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+FILE = "owner.json"
+
+
+class _Owner(msgspec.Struct, frozen=True):
+    person: str
+
+
+def write_owner(folder: Path, person: str) -> None:
+    """Say whose this folder of runs is; once, while nobody else sees it yet."""
+    (folder / FILE).write_bytes(msgspec.json.encode(_Owner(person)))
+
+
+def owner_of(folder: Path) -> str | None:
+    """Who uploaded or captured it; None: nobody wrote it down."""
+    try:
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=_Owner).person
+    except (OSError, msgspec.MsgspecError):
+        return None
