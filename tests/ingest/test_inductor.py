@@ -1,5 +1,7 @@
 """Graphs, calls and provenance out of structured logs."""
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -205,3 +207,31 @@ def test_sums_that_the_wrapper_writes_out_are_calls():
         ("aten.sum", "library", ("workspace_0",), "buf4"),
         ("aten.sum", "library", ("workspace_0",), "buf7"),
     ]
+
+
+@pytest.mark.parametrize("record", ["executed", "executed_cuda"])  # torch 2.15 and 2.11
+def test_calls_have_what_the_provenance_artifacts_say_of_their_handles(record):
+    """The artifacts are read here as plain JSON. A backward's mapping is empty: comments count."""
+    path = FIXTURES / record / "torch_trace.log.gz"
+    artifacts: dict[str, list[dict]] = {}
+    for row in gzip.decompress(path.read_bytes()).decode().split("\nV")[1:]:
+        head, _, payload = row.partition("\n")
+        name = json.loads(head[head.index("{") :]).get("artifact", {}).get("name", "")
+        if "provenance" in name:
+            artifacts.setdefault(name, []).append(json.loads(payload.replace("\n\t", "\n")))
+    mappings = artifacts["inductor_provenance_tracking_node_mappings"]
+    stacks = artifacts["inductor_provenance_tracking_kernel_stack_traces"]
+    graphs = read_inductor([path]).graphs
+    assert len(graphs) == len(mappings) == len(stacks) == 25
+    n_mapped = 0
+    for graph, mapping, stacks_of in zip(graphs, mappings, stacks, strict=True):
+        assert (graph.direction == "backward") is ("cppCodeToPost" not in mapping)
+        for call in graph.calls:
+            if call.handle is None:  # a reduction's last sum, written out by the wrapper
+                assert call.stacks == ()
+                continue
+            assert call.stacks == tuple(stacks_of.get(call.handle, ()))
+            if nodes := mapping.get("cppCodeToPost", {}).get(call.handle):
+                assert call.post_nodes == tuple(nodes)
+                n_mapped += 1
+    assert n_mapped > 25

@@ -62,24 +62,6 @@ def part_of_candidates_composite(gap: Gap) -> None:
                 break
 
 
-def part_of_baselines_composite(gap: Gap) -> None:
-    """A candidate's item without a line beside an operator that is several."""
-    beside = gap.beside_baseline
-    for y in gap.untied(gap.candidate):
-        if y.labels:
-            continue
-        for x in (*beside, *gap.baseline):
-            is_part = (
-                y.op in x.inner
-                or bool(y.inner & x.inner)
-                or x not in beside[1:]
-                or (x.op == "attention" and bool(y.library_kernel) and y.op == "matmul")
-            )
-            if x.units and x.is_composite and is_part and not _arranges_another(y, (x,)):
-                gap.tie(x, y, "composite")
-                break
-
-
 def names_baseline(gap: Gap) -> None:
     """A kernel whose name has the baseline's operator in it."""
     for x in gap.untied(gap.baseline):
@@ -185,11 +167,6 @@ RULES = (
         "part_of_candidates_composite",
         "one node may be several operators in eager mode",
         part_of_candidates_composite,
-    ),
-    Rule(
-        "part_of_baselines_composite",
-        "one operator may be several nodes or kernels when compiled",
-        part_of_baselines_composite,
     ),
     Rule("names_baseline", "Inductor names a kernel by what it computes", names_baseline),
     Rule(

@@ -63,7 +63,6 @@ def match_programs(
             _label_backward(left.items, steps[0], forward_of[0], labels_of[0])
             _label_backward(right.items, steps[1], forward_of[1], labels_of[1])
         _match_segment(left, right, match, labels_of)
-    _match_leftovers(baseline, candidate, match)
     _match_optimizers(baseline, candidate, match, steps)
     _match_exchange(baseline, candidate, match)
     return match
@@ -331,28 +330,6 @@ def _keys(item: Item) -> Iterator[str]:
         yield "matmul or convolution"
     if item.op == "attention":
         yield from SOFTMAX
-
-
-def _match_leftovers(baseline: Program, candidate: Program, match: Match) -> None:
-    """Eager operators left on both sides of one phase: by operator and shapes, in any order.
-
-    Gradients are accumulated at other times in a compiled backward than in an eager one.
-    """
-    done_a = {unit for tie in match.ties for unit in tie.baseline}
-    done_b = {unit for tie in match.ties for unit in tie.candidate}
-    for phase in ("forward", "backward", "update"):
-        waiting: dict[tuple[object, ...], list[Item]] = defaultdict(list)
-        for segment in candidate.segments:
-            for item in segment.items if segment.phase == phase else ():
-                if item.unit is not None and item.units and not set(item.units) & done_b:
-                    waiting[item.op, item.shapes].append(item)
-        for segment in baseline.segments:
-            for item in segment.items if segment.phase == phase else ():
-                if item.unit is None or not item.units or set(item.units) & done_a:
-                    continue
-                others = waiting.get((item.op, item.shapes))
-                if others:
-                    tie_items(match, item, others.pop(0), "operator and shapes")
 
 
 def _match_optimizers(

@@ -25,7 +25,7 @@ from tests.analysis.ledger.judge.verdict import judge
 
 # Functions of the matching that return pairs or tie items: without them nothing is added.
 _MATCHING = ("pairs_by_size", "in_doubt", "_doubt_names", "kernels_by_size", "reach", "reach_lines",
-             "reach_libraries", "parts_by_name", "_match_leftovers", "_match_optimizers",
+             "reach_libraries", "parts_by_name", "_match_optimizers",
              "_match_exchange")  # fmt: skip
 _WEIGHTS = {
     "POINTWISE": 0,
