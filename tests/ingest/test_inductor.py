@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
+from profiler_core.ingest.inductor.frames import frame_module
 from profiler_core.ingest.inductor.graphs import read_graph
 from profiler_core.ingest.inductor.parts import most_similar
 from profiler_core.ingest.inductor.reader import read_inductor
-from tests.larger import LARGER
+from tests.larger import JUDGE_PAIRS, LARGER, unpacked
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "ledger"
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -235,3 +236,55 @@ def test_calls_have_what_the_provenance_artifacts_say_of_their_handles(record):
                 assert call.post_nodes == tuple(nodes)
                 n_mapped += 1
     assert n_mapped > 25
+
+
+def _stack(*callers: tuple[str, str]) -> list[dict]:
+    """Frames with the call of a module below each of these (function, line)."""
+    return [
+        frame
+        for name, line in callers
+        for frame in (
+            {"name": name, "loc": line},
+            {"name": "_wrapped_call_impl", "loc": "return self._call_impl(*args, **kwargs)"},
+            {"name": "_call_impl", "loc": "return forward_call(*args, **kwargs)"},
+        )
+    ] + [{"name": "forward", "loc": ""}]
+
+
+@pytest.mark.parametrize(
+    ("callers", "path"),
+    [
+        ([], ""),
+        ([("step", "loss = self.model(x)")], ""),  # the model itself, whoever calls it
+        ([("step", "loss = model(x)"), ("forward", "decoder_outputs = self.decoder(")], "decoder"),
+        (
+            [
+                ("step", "loss = model(x)"),
+                ("compile_wrapper", "return fn(*args, **kwargs)"),
+                ("forward", "return self.parts.body(self.embed(x))"),
+                ("torch_dynamo_resume_in_forward_at_7", "y = self.head(y)"),
+            ],
+            "parts.body.head",
+        ),
+        ([("step", "loss = model(x)"), ("forward", "x = layer(x)")], ""),  # of a loop
+    ],
+)
+def test_the_module_of_a_frame_by_the_lines_that_call_it(callers, path):
+    assert frame_module(_stack(*callers)) == path
+
+
+@pytest.mark.parametrize("damaged", [None, 7, "stack", [1, None], [{}, {"name": 3, "loc": []}]])
+def test_a_damaged_stack_says_nothing(damaged):
+    assert frame_module(damaged) == ""
+
+
+def test_the_frames_stack_is_read_from_the_log():
+    """T5's decoder is compiled by itself, behind a graph break; its backward belongs to it."""
+    logs = unpacked(JUDGE_PAIRS) / "t5_training" / "default" / "torch_trace"
+    graphs = read_inductor(sorted(logs.iterdir())).graphs
+    modules = {graph.module for graph in graphs if "decoder" in graph.module}
+    assert modules == {"decoder"}
+    assert "" in {graph.module for graph in graphs}
+    for graph in graphs:
+        alike = {other.module for other in graphs if other.compile_id == graph.compile_id}
+        assert alike == {graph.module}

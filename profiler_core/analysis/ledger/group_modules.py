@@ -1,6 +1,6 @@
 """The nn.Module of each group: of its graph nodes, or in a backward that of its forward."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.groups import Members
@@ -11,16 +11,26 @@ from profiler_core.analysis.ledger.work_units import HostStep, forward_units
 
 
 def group_modules(
-    members: Sequence[Members], programs: Sequence[Program], steps: tuple[HostStep, HostStep]
+    members: Sequence[Members],
+    programs: Sequence[Program],
+    steps: tuple[HostStep, HostStep],
+    of_operators: tuple[Mapping[int, str], Mapping[int, str]],
 ) -> list[tuple[str | None, str]]:
     """For each group its module and a note about it, "" mostly; None: no file says it.
 
     In the forward the candidate's names go first: graphs print paths, traces only classes. In the
     backward an operator's sequence number leads to the forward operator, and so to that group; a
     compiled backward knows lines alone, and a line may call several modules.
+
+    Args:
+        members: of the groups.
+        programs: of both sides.
+        steps: of both sides.
+        of_operators: for either side, units that are a node of the other's graph -> its module;
+            views too, which are in no group and have a gradient all the same.
     """
     modules = [_named(group, programs, steps) for group in members]
-    of_unit: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    of_unit = dict(of_operators[0]), dict(of_operators[1])
     for group, (module, _) in zip(members, modules, strict=True):
         for side, units in enumerate((group.baseline, group.candidate)):
             of_unit[side].update((unit, module) for unit in units if module is not None)

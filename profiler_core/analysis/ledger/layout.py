@@ -67,9 +67,10 @@ class _Layout:
         items = graph_items(execution, execution.graph, owned, self.ties, self.notes)
         views: dict[int, list[str]] = {}
         for item in items:
+            item.module = module_of.get(item.node, "")
             modules = views if item.op in KERNEL_FREE else self.modules  # its caller's, mostly
-            for unit in item.units if item.node in module_of else ():
-                modules.setdefault(unit, []).append(module_of[item.node])
+            for unit in item.units if item.module else ():
+                modules.setdefault(unit, []).append(item.module)
         for unit, names in views.items():
             self.modules.setdefault(unit, names)
         self.nameless.update(

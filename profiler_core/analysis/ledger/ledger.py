@@ -114,7 +114,7 @@ def _class_groups(
         connected((busy[0], busy[1]), (programs[0], programs[1]), match), programs, steps
     )
     unsure = undecided(every_member, match)
-    modules = group_modules(every_member, programs, (steps[0], steps[1]))
+    modules = group_modules(every_member, programs, (steps[0], steps[1]), match.modules)
     for members, module in zip(every_member, modules, strict=True):
         shares = []
         for which in (0, 1):

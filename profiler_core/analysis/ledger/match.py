@@ -51,6 +51,8 @@ class Match:
     added: set[int] = field(default_factory=set)  # candidate units known to have no counterpart
     # Per side: unit -> shape and dtype of its result, as the other side's graph prints them.
     outputs: tuple[Outputs, Outputs] = field(default_factory=lambda: ({}, {}))
+    # Per side: unit -> nn.Module of the node on the other side that it is, be it a view.
+    modules: tuple[dict[int, str], dict[int, str]] = field(default_factory=lambda: ({}, {}))
     sources: tuple[Sources, Sources] = field(
         default_factory=lambda: ({}, {})
     )  # per side: unit -> source line -> its code
@@ -67,6 +69,8 @@ def tie_items(match: Match, a: Item, b: Item, evidence: Evidence) -> None:
     for side, (item, other) in enumerate(((a, b), (b, a))):
         if item.unit is not None and other.output is not None and item.op == other.op:
             match.outputs[side][item.unit] = other.output
+        if item.unit is not None and other.module and item.op == other.op:
+            match.modules[side][item.unit] = other.module
         if other.code and not item.code:
             for unit in item.units:
                 for label in other.labels:

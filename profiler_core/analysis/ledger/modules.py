@@ -65,13 +65,15 @@ def node_modules(graph: CompiledGraph) -> dict[str, str]:
     ]
     frames = _frames(nodes, visits)
     modules = {}
+    above = tuple(graph.module.split(".")) if graph.module else ()
     for node, frame in zip(nodes, frames, strict=True):
         if node.name in own:
-            modules[node.name] = ".".join(own[node.name][0]) or ROOT
+            modules[node.name] = ".".join((*above, *own[node.name][0])) or ROOT
         elif frame is not None:
             # The innermost line of user code hides torch.nn's own frames: it calls such a module.
             call = _ONE_CALL.match(node.code)
-            modules[node.name] = ".".join((*frame, call[1]) if call else frame) or ROOT
+            path = (*above, *frame, call[1]) if call else (*above, *frame)
+            modules[node.name] = ".".join(path) or ROOT
     return modules
 
 

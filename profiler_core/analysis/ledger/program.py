@@ -42,6 +42,7 @@ class Item:
     node: str = ""  # name in its graph; "" for an eager operator
     unit: int | None = None  # of an eager operator, busy or not
     run: int | None = None
+    module: str = ""  # path of a node's nn.Module; "": not known
     code: str = ""  # the source line's text
     output: tuple[tuple[int, ...], str] | None = None  # shape and dtype of a node's result
     by_kernel_name: bool = False  # a kernel without a log: `inner` was read from its name

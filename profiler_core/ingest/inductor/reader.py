@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
+from profiler_core.ingest.inductor.frames import frame_module
 from profiler_core.ingest.inductor.graphs import placeholder_names, placeholder_shapes, read_graph
 from profiler_core.ingest.inductor.parts import most_similar
 from profiler_core.ingest.torch_trace.records import payload_text, records
@@ -27,6 +28,7 @@ from profiler_core.model.inductor import (
 )
 
 _DYNAMO, _CODE = "dynamo_output_graph", "inductor_output_code"
+_START = "dynamo_start"
 _PART = "optimize_ddp_split_child"
 # The graph that Inductor lowers, the best name first: 2.7 and 2.8 have it under other names.
 _POST = (
@@ -50,6 +52,7 @@ class _Compilation:
     """What the log said so far about one compile id."""
 
     dynamo: str = ""
+    module: str = ""  # whose frame it is
     aot: dict[str, str] = field(default_factory=dict)
     post: dict[str, str] = field(default_factory=dict)
     graphs: list["_Graph"] = field(default_factory=list)
@@ -78,7 +81,8 @@ class _Compilation:
     def compiled(self, compile_id: str, code: str, file_name: str) -> "_Graph":
         """The graph that this generated code is of."""
         post = next((self.post[kind] for kind in _POST if kind in self.post), "")
-        graph = _Graph(compile_id, code, file_name, self.dynamo, dict(self.aot), post)
+        aot = dict(self.aot)
+        graph = _Graph(compile_id, code, file_name, self.dynamo, aot, post, self.module)
         if self.parts:
             self._assign_part(graph)
         self.post = {}
@@ -108,6 +112,7 @@ class _Graph:
     dynamo: str
     aot: dict[str, str]
     post: str
+    module: str
     part: str = ""  # of dynamo's graph, where DDP cut it: nodes have other names there
     mappings: dict[str, Any] = field(default_factory=dict)
     stacks: dict[str, Any] = field(default_factory=dict)
@@ -137,6 +142,9 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
     last_id = ""
     selected = (record for path in paths for record in records(path, _WANTED, skipped, skipped))
     for record in selected:
+        if record.kind == _START and isinstance(record.body, dict):
+            frame = compilations.setdefault(record.compile_id or last_id, _Compilation())
+            frame.module = frame_module(record.body.get("stack"))
         if record.payload is None:
             continue
         kind = record.kind.removeprefix(_ARTIFACT)
@@ -196,6 +204,7 @@ def _build(graph: _Graph) -> CompiledGraph:
         aot_nodes=read_graph(aot),
         post_to_pre=_string_lists(graph.mappings.get("postToPre"))
         or ({} if direction == "backward" else _post_to_pre(calls, dynamo, kernels)),
+        module=graph.module,
         placeholders=placeholder_names(graph.dynamo),
         kernels=kernels,
         buffers={

@@ -51,19 +51,8 @@ def _busy(unit: Unit) -> bool:
     return bool(unit.events) and operator(unit.name) not in KERNEL_FREE
 
 
-@pytest.mark.parametrize(
-    ("workload", "most"),
-    # In per cent of the time whose module the model says. Before backward operators were led by
-    # their sequence numbers: 2.6, 55, 50, 30, 0.7.
-    [
-        ("llama", 3.0),
-        ("vit_training", 5.5),
-        ("dit_training", 5.5),
-        ("gnn_training", 0.1),
-        ("decode", 1.0),
-    ],
-)
-def test_groups_lie_in_the_module_that_the_model_says(workload, most):
+def wrong_modules(workload: str) -> tuple[float, dict[str, float]]:
+    """Per cent of the time whose module the model says that is in another, and its groups."""
     calls = json.loads(gzip.decompress((FIXTURES / "modules.json.gz").read_bytes()))[workload]
     folder = unpacked(JUDGE_PAIRS) / workload
     sides = [ledger_side(folder / variant, True) for variant in ("eager", "default")]
@@ -88,8 +77,26 @@ def test_groups_lie_in_the_module_that_the_model_says(workload, most):
         elif group.module is not None:
             wrong += took
             mistakes[f"{group.title}: {group.module} for {want}"] += took
-    worst = sorted(mistakes.items(), key=lambda item: -item[1])[:5]
     assert right + wrong > 0.7 * sum(
         g.baseline.time_ns + g.candidate.time_ns for g in ledger.groups
     )
-    assert 100 * wrong / (right + wrong) < most, worst
+    return 100 * wrong / (right + wrong), mistakes
+
+
+@pytest.mark.parametrize(
+    ("workload", "most"),
+    # In per cent of the time whose module the model says. Before backward operators were led by
+    # their sequence numbers: 2.6, 55, 50, 30, 0.7. Before the frame of T5's decoder was known:
+    # 60; before views had modules: 4.9 for the two transformers of images.
+    [
+        ("llama", 3.0),
+        ("t5_training", 3.0),
+        ("vit_training", 3.5),
+        ("dit_training", 3.0),
+        ("gnn_training", 0.1),
+        ("decode", 1.0),
+    ],
+)
+def test_groups_lie_in_the_module_that_the_model_says(workload, most):
+    wrong, mistakes = wrong_modules(workload)
+    assert wrong < most, sorted(mistakes.items(), key=lambda item: -item[1])[:5]

@@ -1,0 +1,34 @@
+"""The path of the nn.Module whose `forward` was compiled as a frame of its own.
+
+After a graph break Dynamo compiles the calls that follow one by one: the decoder of a model is a
+graph whose `self` is the decoder. The stack above the frame, which the log has, says by which
+members it was called from the model on.
+"""
+
+import re
+from itertools import pairwise
+from typing import Any
+
+# `decoder_outputs = self.decoder(`: a line may go on, so its end is not looked at.
+_MEMBER = re.compile(r"^(?:[\w, ]+ = |return )?self\.([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(")
+_MODULE_CALL = ("_wrapped_call_impl", "_call_impl")
+# They call the module that they wrap, which keeps its path.
+_WRAPPERS = frozenset(("compile_wrapper", "_fn", "inner", "_run_ddp_forward", *_MODULE_CALL))
+
+
+def frame_module(stack: Any) -> str:
+    """`decoder.block` out of the stack of a `dynamo_start`, the outermost call first.
+
+    "" for the first module that is called, which is the model; and where a caller's line does not
+    say which member it calls, such as that of a loop over layers.
+    """
+    frames = (
+        [frame for frame in stack if isinstance(frame, dict)] if isinstance(stack, list) else []
+    )
+    callers = [
+        str(frame.get("loc") or "")
+        for frame, callee in pairwise(frames)
+        if callee.get("name") == _MODULE_CALL[0] and frame.get("name") not in _WRAPPERS
+    ]
+    members = [_MEMBER.match(line.strip()) for line in callers[1:]]
+    return ".".join(member[1] for member in members if member) if all(members) else ""
