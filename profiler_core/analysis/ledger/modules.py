@@ -72,8 +72,8 @@ def node_modules(graph: CompiledGraph) -> dict[str, str]:
         elif frame is not None:
             # The innermost line of user code hides torch.nn's own frames: it calls such a module.
             call = _ONE_CALL.match(node.code)
-            path = (*above, *frame, call[1]) if call else (*above, *frame)
-            modules[node.name] = ".".join(path) or ROOT
+            called = (call[1],) if call else ()
+            modules[node.name] = ".".join((*above, *frame, *called)) or ROOT
     return modules
 
 
