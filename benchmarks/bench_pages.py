@@ -5,8 +5,10 @@
 For each page: a server started anew, a browser window without a cache, the address of the page
 opened, until its first figure is drawn and until its script has ended. `wall` is what a person
 waits, and means something on an idle machine only; `server CPU` is the server's own processor
-time for that visit, its start left out. Large are the eager and the compiled shipped ResNet-50,
-repeated (see make_traces); their columns are in the cache before, as after a first visit.
+time for that visit, its start left out, `browser CPU` that of the browser's processes. Large are
+the eager and the compiled shipped ResNet-50, repeated (see make_traces). The columns of all traces
+are in the cache before; seen before are pages whose answers another server has kept beside them,
+for the others these are removed.
 
 Sessions: so many windows on the overview of different samples, the memory of the web process with
 all of them open, and a while after they are closed.
@@ -52,6 +54,7 @@ class Visit:
     first_figure_s: float
     finished_s: float
     server_cpu_s: float
+    browser_cpu_s: float
     server_peak_bytes: int
 
 
@@ -137,15 +140,16 @@ def visit(browser: Browser, home: Path, page: str, runs: dict[str, str]) -> Visi
     """A first view of a page by the first visitor of a server."""
     with _server(home) as (server, process), _window(browser, home) as window:
         _until_quiet(process)
-        cpu_before, begin = _cpu_s(process), time.perf_counter()
+        cpu_before, browser_before = _cpu_s(process), _browser_cpu_s()
+        begin = time.perf_counter()
         window.goto(server.link(page, **runs))
         window.locator(PAGES[page]).first.wait_for()
         first_figure_s = time.perf_counter() - begin
         _until_finished(window)
         finished_s = time.perf_counter() - begin
-        cpu_s = _cpu_s(process) - cpu_before
+        cpu_s, browser_cpu_s = _cpu_s(process) - cpu_before, _browser_cpu_s() - browser_before
         peak_bytes = _peak_bytes(process)
-    return Visit(first_figure_s, finished_s, cpu_s, peak_bytes)
+    return Visit(first_figure_s, finished_s, cpu_s, browser_cpu_s, peak_bytes)
 
 
 def _until_finished(window: Page) -> None:
@@ -170,6 +174,23 @@ def _cpu_s(process: psutil.Process) -> float:
     return float(times.user + times.system + times.children_user + times.children_system)
 
 
+def _browser_cpu_s() -> float:
+    """Processor time of the browser's processes; that of a window is there until it closes."""
+    seconds = 0.0
+    for child in psutil.Process().children(recursive=True):
+        try:
+            if "chrom" in child.name():
+                seconds += sum(child.cpu_times()[:2])
+        except psutil.Error:  # ended meanwhile
+            continue
+    return seconds
+
+
+def _forget_answers(home: Path) -> None:
+    for folder in (home / "cache" / "traces").glob("*/answers"):
+        shutil.rmtree(folder)
+
+
 def _peak_bytes(process: psutil.Process) -> int:
     try:
         status = Path(f"/proc/{process.pid}/status").read_text()
@@ -183,19 +204,28 @@ def _print_visits(browser: Browser, home: Path, n_runs: int, *, large: bool) -> 
     pairs = {"sample": ("sample/resnet50/eager", "sample/resnet50/default")}
     if large:
         pairs["large"] = (f"run/{LARGE}/eager", f"run/{LARGE}/default")
-    print("| traces | page | first figure, wall s | finished, wall s | server CPU s | peak MB |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| traces | page | seen before | first figure, wall s | finished, wall s | server CPU s "
+        "| browser CPU s | peak MB |\n|---|---|---|---|---|---|---|---|"
+    )
     for name, (baseline, candidate) in pairs.items():
+        runs: dict[str, Any] = {"baseline": baseline, "candidate": candidate}
+        visit(browser, home, "", runs)  # not counted: the sample's columns come into the cache
         for page in PAGES:
-            runs: dict[str, Any] = {"baseline": baseline, "candidate": candidate}
-            visits = [visit(browser, home, page, runs) for _ in range(n_runs)]
-            print(
-                f"| {name} | {page or 'overview'} "
-                f"| {_median(visits, 'first_figure_s'):.2f} | {_median(visits, 'finished_s'):.2f} "
-                f"| {_median(visits, 'server_cpu_s'):.2f} "
-                f"| {max(visit.server_peak_bytes for visit in visits) / 1e6:.0f} |",
-                flush=True,
-            )
+            for seen_before in (False, True):
+                visits = []
+                for _ in range(n_runs):
+                    if not seen_before:
+                        _forget_answers(home)
+                    visits.append(visit(browser, home, page, runs))
+                _print_row([name, page or "overview", "yes" if seen_before else "no"], visits)
+
+
+def _print_row(named: list[str], visits: list[Visit]) -> None:
+    fields = ("first_figure_s", "finished_s", "server_cpu_s", "browser_cpu_s")
+    cells = [f"{_median(visits, field):.2f}" for field in fields]
+    peak = f"{max(visit.server_peak_bytes for visit in visits) / 1e6:.0f}"
+    print(f"| {' | '.join([*named, *cells, peak])} |", flush=True)
 
 
 def _median(visits: list[Visit], field: str) -> float:
