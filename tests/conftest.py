@@ -10,6 +10,7 @@ import sys
 from collections import defaultdict
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -84,6 +85,18 @@ def _of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int
     return folder, os.getpid()
 
 
+@pytest.fixture
+def unasked_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page asks an interpreter what it has; the form stays as while the answer is awaited.
+
+    The answer imports torch, six seconds of a core, and a page never waits for it: the process ran
+    on beside later tests. tests/browser/test_capture_page.py waits for it.
+    """
+    monkeypatch.setattr(
+        "profiler_core.ui.capture.machine._Question._ask", lambda _self, _question: None
+    )
+
+
 @pytest.fixture(autouse=True)
 def _main_module(monkeypatch: pytest.MonkeyPatch):
     """AppTest puts the page in the place of `__main__`, which a spawned process then runs first."""
@@ -103,6 +116,15 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than cores: browsers and children are waited for; each worker costs its start."""
     return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 3
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Whole files to a worker, as `--dist loadfile` asks; few workers have a browser."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from tests.scheduling import BrowsersTogether
+
+    return BrowsersTogether(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

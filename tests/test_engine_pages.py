@@ -8,6 +8,8 @@ import pytest
 from profiler_core.store import library
 from tests.apps import opened, text_of
 
+pytestmark = pytest.mark.usefixtures("unasked_machine")
+
 CAPTURES = Path(__file__).resolve().parent / "fixtures" / "captures"
 PAIRS = {
     "openvino": "customcnn_openvino",

@@ -17,6 +17,8 @@ from profiler_core.session.cache import SHARED
 from profiler_core.store import library
 from tests.apps import checked, opened, text_of
 
+pytestmark = pytest.mark.usefixtures("unasked_machine")
+
 ROOT = Path(__file__).resolve().parents[1]
 ENTRY = ROOT / "profiler_core" / "ui" / "entry.py"
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"

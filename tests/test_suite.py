@@ -1,9 +1,12 @@
 """What the order of the suite and the start of its workers rest on."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.conftest import LONGEST, TESTS
 from tests.lazily import Lazily
+from tests.scheduling import BrowsersTogether
 
 
 @pytest.mark.parametrize("name", LONGEST)
@@ -17,3 +20,59 @@ def test_a_late_import_waits_for_its_first_use_when_pytest_looks_for_fixtures():
         assert getattr(late, asked, None) is None
     with pytest.raises(ModuleNotFoundError):
         late.anything  # noqa: B018
+
+
+class _Node:
+    """A worker, as far as the scheduler asks it."""
+
+    shutting_down = False
+    gateway = SimpleNamespace(id="gw")
+
+    def __init__(self) -> None:
+        self.ran: list[int] = []
+
+    def send_runtest_some(self, indices):
+        self.ran += indices
+
+    def shutdown(self):
+        self.shutting_down = True
+
+
+def _worked_off(files, n_workers):
+    """The files that each worker gets, whose tests all take the same time."""
+    tests = [f"{file}::test_{number}" for file in files for number in range(4)]
+    config = SimpleNamespace(option=SimpleNamespace(loadscopereorder=False))
+    config.getvalue = {"tx": ["popen"] * n_workers}.get
+    scheduler = BrowsersTogether(config)
+    nodes = [_Node() for _ in range(n_workers)]
+    for node in nodes:
+        scheduler.add_node(node)
+        scheduler.add_node_collection(node, tests)
+    scheduler.schedule()
+    for turn in range(len(tests)):
+        for node in nodes:
+            if turn < len(node.ran):
+                scheduler.mark_test_complete(node, node.ran[turn])
+    assert sorted(index for node in nodes for index in node.ran) == list(range(len(tests)))
+    return [list(dict.fromkeys(tests[i].partition("::")[0] for i in node.ran)) for node in nodes]
+
+
+BROWSER = [f"tests/browser/test_{name}.py" for name in "abcdefg"]
+OTHER = [f"tests/capture/test_{name}.py" for name in "abcdefg"]
+
+
+def test_two_workers_of_three_take_the_browser_files_in_their_order():
+    mixed = [file for pair in zip(BROWSER, OTHER, strict=True) for file in pair]
+    first, second, third = _worked_off(mixed, 3)
+    assert sorted(first[:3] + second[:3]) == BROWSER[:6]
+    assert third[:3] == OTHER[:3]
+    assert not set(third) & set(BROWSER)
+    for files in (first, second):  # a browser starts once
+        kinds = [file in BROWSER for file in files]
+        assert kinds == sorted(kinds, reverse=True)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3])
+@pytest.mark.parametrize("files", [BROWSER, OTHER, BROWSER + OTHER[:1]])
+def test_no_worker_is_idle_where_only_files_of_the_other_kind_are_left(files, n_workers):
+    assert all(_worked_off(files, n_workers))
