@@ -19,6 +19,7 @@ import msgspec
 
 from profiler_core.errors import BadInput
 from profiler_core.home import uploads_directory
+from profiler_core.owner_file import owner_of
 
 MOST_FILES = 200  # a folder of a capture with eight variants has about a hundred
 KEEP_FREE_BYTES = 1_000_000_000  # of the disk: reading a trace writes columns beside it
@@ -92,17 +93,16 @@ def forget(upload_id: str) -> None:
     shutil.rmtree(incoming_directory(upload_id), ignore_errors=True)
 
 
-def forget_old(now_s: float | None = None) -> int:
-    """Delete uploads left unfinished for a day; returns how many."""
+def outdated(now_s: float | None = None) -> dict[str, str]:
+    """Uploads that were left unopened for a day: id -> whose, empty where nobody wrote it."""
     now = time.time() if now_s is None else now_s
     root = uploads_directory() / ".incoming"
-    n_forgotten = 0
+    left: dict[str, str] = {}
     for directory in root.iterdir() if root.is_dir() else ():
         touched = max((p.stat().st_mtime for p in (directory, *directory.glob("*"))), default=now)
-        if now - touched > _FORGET_AFTER_S:
-            shutil.rmtree(directory, ignore_errors=True)
-            n_forgotten += 1
-    return n_forgotten
+        if now - touched > _FORGET_AFTER_S and _UPLOAD_ID.fullmatch(directory.name):
+            left[directory.name] = owner_of(directory) or ""
+    return left
 
 
 def displayable(name: str) -> str:

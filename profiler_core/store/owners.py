@@ -21,6 +21,12 @@ def room_left(person: str) -> int | None:
     return None if quota is None else max(0, quota - used_bytes(person))
 
 
+def is_over_quota(person: str) -> bool:
+    """Do this person's uploads take more than they may?"""
+    quota = settings().upload_quota_bytes
+    return quota is not None and used_bytes(person) > quota
+
+
 def _folders(root: Path) -> tuple[Path, ...]:
     return tuple(root.iterdir()) if root.is_dir() else ()
 

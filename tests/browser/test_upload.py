@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,6 +71,25 @@ def test_two_traces_open_as_a_comparison(page: Page, own_server: Server, tmp_pat
     page.goto(page.url)
     ready(page)
     expect(main).to_contain_text("plain")
+
+
+def test_leaving_the_page_while_an_upload_is_read_loses_nothing(
+    page: Page, own_server: Server
+) -> None:
+    open_runs(page, own_server)
+    choose(page, COMPILED)
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_text("Reading what arrived")).to_be_visible()
+    page.get_by_role("link", name="Timeline").click()  # before a process has even started
+    ready(page)
+    uploads = own_server.home / "uploads"
+    deadline = time.monotonic() + READING_TIMEOUT_MS / 1000
+    while list((uploads / ".incoming").glob("*")) and time.monotonic() < deadline:
+        page.wait_for_timeout(200)
+    page.get_by_role("link", name="Runs").click()
+    expect(page.get_by_text("Read while you were away")).to_be_visible()
+    page.get_by_role("link", name="Open what you dropped").click()
+    page.wait_for_url(re.compile("baseline=upload%2F"), timeout=READING_TIMEOUT_MS)
 
 
 def test_garbage_is_one_sentence_and_the_page_goes_on(page: Page, own_server: Server) -> None:

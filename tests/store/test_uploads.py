@@ -275,11 +275,10 @@ def test_the_process_answers_garbage_with_a_sentence() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_what_nobody_came_back_for_is_forgotten_after_a_day(own_home: Path) -> None:
+def test_what_nobody_came_back_for_is_outdated_after_a_day(own_home: Path) -> None:
     upload_id, _ = drop({"a": b"x"})
-    assert incoming.forget_old(time.time()) == 0
-    assert incoming.forget_old(time.time() + 25 * 3600) == 1
-    assert not incoming.incoming_directory(upload_id).exists()
+    assert incoming.outdated(time.time()) == {}
+    assert incoming.outdated(time.time() + 25 * 3600) == {upload_id: ""}
 
 
 @pytest.mark.parametrize("upload_id", ["", "..", "../../x", "20260101-000000-abc", "a" * 99])

@@ -11,9 +11,12 @@ from urllib.parse import quote
 import pytest
 from starlette.applications import Starlette
 
-from profiler_core.store import incoming
+from profiler_core import owner_file
+from profiler_core.person import system_user
+from profiler_core.store import history, incoming
 from profiler_core.ui.routes.token import sign
 from profiler_core.ui.upload import route
+from profiler_core.ui.upload.unopened import forget_unopened
 
 APP = Starlette(routes=list(route.ROUTES))
 
@@ -85,7 +88,9 @@ def put(
 
 def files_of(upload_id: str) -> dict[str, bytes]:
     directory = incoming.incoming_directory(upload_id)
-    return {p.name: p.read_bytes() for p in directory.glob("*")} if directory.is_dir() else {}
+    if not directory.is_dir():
+        return {}
+    return {p.name: p.read_bytes() for p in directory.glob("*") if p.name != owner_file.FILE}
 
 
 def test_a_file_arrives_whole_in_whatever_pieces(upload_id: str) -> None:
@@ -180,3 +185,40 @@ def test_a_full_disk_is_said_before_anything_is_written(
 
 def test_too_many_places_are_refused(upload_id: str) -> None:
     assert put(upload_id, place=incoming.MOST_FILES).status == 422
+
+
+def test_files_that_nobody_opened_count_towards_the_quota_in_every_tab(own_home: Path) -> None:
+    (own_home / "settings.toml").write_text("upload_quota_gb = 0.000025")  # 25 000 bytes
+    answers = [put(incoming.new_upload_id(), [b"x" * 10_000]) for _ in range(4)]
+    assert [answer.status for answer in answers] == [200, 200, 413, 413]
+    kept = sum(path.stat().st_size for path in own_home.glob("uploads/.incoming/*/*"))
+    assert kept < 25_000
+
+
+def test_tabs_that_send_at_once_do_not_pass_the_quota_together(
+    own_home: Path, upload_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own_home / "settings.toml").write_text("upload_quota_gb = 0.000025")
+    # Both asked how much room there is before either had sent anything.
+    monkeypatch.setattr(route, "room_left", lambda _person: 25_000)
+    assert put(upload_id, [b"x" * 20_000]).status == 200
+    assert put(incoming.new_upload_id(), [b"x" * 20_000]).status == 413
+
+
+def test_the_audit_has_a_file_before_it_is_there_and_when_it_goes_unopened(
+    own_home: Path, upload_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(upload_id, [b"half"], breaks_off=True, name="trace.json")
+    (entry,) = history.entries()
+    assert (entry.person, entry.action, entry.subject) == (
+        system_user(), "receive", f"upload/{upload_id}",
+    )  # fmt: skip
+    assert entry.detail == {"name": "trace.json"}
+    put(upload_id, name="trace.json")
+    forget_unopened()
+    assert files_of(upload_id)
+    monkeypatch.setattr(incoming.time, "time", lambda: __import__("time").monotonic() + 4e9)
+    forget_unopened()
+    assert not incoming.incoming_directory(upload_id).exists()
+    discarded = history.entries(1)[0]
+    assert (discarded.person, discarded.action) == (system_user(), "discard")

@@ -1,19 +1,23 @@
 """The upload as pages embed it: drop zone, progress of reading, and on to the comparison."""
 
+from typing import NoReturn
+
 import streamlit as st
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.store import incoming
 from profiler_core.store.uploads import Accepted
 from profiler_core.ui.choice import Choice, choose, query_of
-from profiler_core.ui.links import go_to
+from profiler_core.ui.links import go_to, page_link
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import escape_markdown, problem_card
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.upload.drop_zone import drop_zone
-from profiler_core.ui.upload.receiving import receive
+from profiler_core.ui.upload.receiving import Reading, start_reading
+from profiler_core.ui.upload.unopened import forget_unopened
 
 _UPLOAD, _PROBLEM = "fs_upload_id", "fs_upload_problem"
+_READING = "fs_upload_reading"  # goes on while the page is left
 _NOTES, _NOTED = "fs_upload_notes", "fs_upload_noted"  # sentences, and the runs that they are of
 
 
@@ -27,13 +31,22 @@ def upload_panel(page: str = "overview") -> None:
         st.html("<p class=fs-note>Uploads need the role of a runner on this server.</p>")
         return
     if _UPLOAD not in st.session_state:
-        incoming.forget_old()
+        forget_unopened()
         st.session_state[_UPLOAD] = incoming.new_upload_id()
     arrived = drop_zone(st.session_state[_UPLOAD], key="fs_drop_zone")
     below = st.container()
-    if arrived is None:
+    if arrived is not None:
+        # Whatever becomes of this upload, the next one is another.
+        st.session_state[_UPLOAD] = incoming.new_upload_id()
+        try:
+            st.session_state[_READING] = start_reading(arrived, who)
+        except FusionscopeError as problem:
+            _fail(problem)
+    reading: Reading | None = st.session_state.get(_READING)
+    if reading is None:
         _show_last_end(below)
         return
+    was_left = reading.has_ended and arrived is None  # the page was left while it was read
     with below, st.status("Reading what arrived", expanded=True) as status:
         line, bar = st.empty(), st.empty()
 
@@ -42,22 +55,31 @@ def upload_panel(page: str = "overview") -> None:
             if share is not None:
                 bar.progress(min(1.0, share))
 
-        # Whatever becomes of this upload, the next one is another.
-        st.session_state[_UPLOAD] = incoming.new_upload_id()
+        reading.follow(show)
+        del st.session_state[_READING]
         try:
-            received = receive(arrived, show, who)
+            received = reading.accepted()
         except FusionscopeError as problem:
-            st.session_state[_PROBLEM] = (problem.problem, problem.remedy)
-            st.rerun()
-        status.update(label="Opening", state="complete")
-    _open(received, page)
-
-
-def _open(received: Accepted, page: str) -> None:
-    st.session_state[_NOTES] = received.notes
-    st.session_state[_NOTED] = received.keys
+            _fail(problem)
+        status.update(label="Read while you were away" if was_left else "Opening", state="complete")
+    _keep_notes(received)
+    if was_left:
+        with below:
+            page_link(page, "Open what you dropped", query_of(received.keys))
+            _show_last_end(below)
+        return
     choose(received.keys)
     go_to(page, query_of(received.keys))
+
+
+def _fail(problem: FusionscopeError) -> NoReturn:
+    st.session_state[_PROBLEM] = (problem.problem, problem.remedy)
+    st.rerun()
+
+
+def _keep_notes(received: Accepted) -> None:
+    st.session_state[_NOTES] = received.notes
+    st.session_state[_NOTED] = received.keys
 
 
 def show_upload_notes(choice: Choice) -> None:

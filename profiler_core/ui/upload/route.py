@@ -12,9 +12,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.settings import settings
 from profiler_core.store import incoming
-from profiler_core.store.owners import room_left
+from profiler_core.store.owners import is_over_quota, room_left
 from profiler_core.ui.routes.guard import guarded, problem
 from profiler_core.units import format_bytes
 
@@ -38,11 +39,16 @@ async def receive(request: Request, upload_id: str) -> Response:
     name = incoming.displayable(request.query_params.get("name", ""))
     partial = incoming.part_path(upload_id, int(request.path_params["place"]))
     try:
-        left = await anyio.to_thread.run_sync(_room_left, request.state.person, partial)
+        person = request.state.person
+        left = await anyio.to_thread.run_sync(room_left, person)
         _check_length(request, partial, left)
+        await anyio.to_thread.run_sync(_begin, person, upload_id, partial, name)
         n_bytes = await _to_disk(request, partial, left)
         if not n_bytes:
             raise _RefusedError(422, f"{name} is empty.", "Choose the file that holds the trace.")
+        # Other tabs may have sent files meanwhile.
+        if left is not None and await anyio.to_thread.run_sync(is_over_quota, person):
+            raise _no_room_left(max(0, left - n_bytes))
         incoming.keep(partial, name)
     except _RefusedError as refused:
         return refused.response
@@ -89,12 +95,13 @@ def _check_length(request: Request, partial: Path, left: int | None) -> None:
     _check_disk(partial, n_bytes)
 
 
-def _room_left(person: str, partial: Path) -> int | None:
-    """Of the person's quota, less what this upload sent already; None: there is no quota."""
-    left = room_left(person)
-    if left is None:
-        return None
-    return max(0, left - sum(file.stat().st_size for file in partial.parent.glob("*.data")))
+def _begin(person: str, upload_id: str, partial: Path, name: str) -> None:
+    """Say whose the upload is, and record that it comes, before the first byte is kept."""
+    if owner_of(partial.parent) is None:
+        write_owner(partial.parent, person)
+    from profiler_core.store import history  # late: it brings the database along
+
+    history.note_or_keep(person, "receive", f"upload/{upload_id}", name=name)
 
 
 def _no_room_left(left: int) -> _RefusedError:
