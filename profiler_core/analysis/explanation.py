@@ -20,6 +20,7 @@ from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.finding_rules.facts import Tried
 from profiler_core.analysis.findings import Facts, Finding, findings, run_findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
+from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
 from profiler_core.analysis.summary import Summary
@@ -70,6 +71,7 @@ class Explanation:
     measured: MeasuredLedger | None = None  # counters of the groups, where a run has any
     # What the candidate passes through memory between two calls of its generated code.
     not_fused: tuple[Unfused, ...] = ()
+    job_ledger: JobLedger | None = None  # the groups on every rank of a job
 
 
 def explain(
@@ -81,6 +83,7 @@ def explain(
     others: Sequence[Other] = (),
     make_ledger: Callable[[], FusionLedger] | None = None,
     make_report: Callable[[], CompilationReport | None] | None = None,
+    make_job_ledger: Callable[[], JobLedger | None] = lambda: None,
 ) -> Explanation:
     """Explain the difference between the baseline and candidate `number`.
 
@@ -92,6 +95,7 @@ def explain(
         others: runs of the candidate's workload, to tell what its skipped frames lost.
         make_ledger: gives the ledger of this pair, as `pair_ledger` does; None: it is made here.
         make_report: gives what the candidate's compiler did; None: it is made here.
+        make_job_ledger: gives what the ledger's groups take on every rank; None: no job.
     """
     notes: list[str] = [*baseline.problems, *candidate.problems]
     missing = not_explained(comparison, number)
@@ -103,6 +107,9 @@ def explain(
     if missing is None:
         ledger = _attempt("The fusion ledger", notes, make_ledger)
     measured = _measured(ledger, (baseline, candidate), notes) if ledger is not None else None
+    over_ranks = None
+    if ledger is not None:
+        over_ranks = _attempt("The ledger over all ranks", notes, make_job_ledger)
     bars = None
     if missing is None:
         bars = _attempt(
@@ -112,7 +119,12 @@ def explain(
         "The findings",
         notes,
         lambda: _findings(
-            comparison, number, (baseline.trace, candidate), ledger, make_report(), measured
+            comparison,
+            number,
+            (baseline.trace, candidate),
+            (ledger, over_ranks),
+            make_report(),
+            measured,
         ),
     )
     if missing is not None:
@@ -122,7 +134,7 @@ def explain(
     not_fused = _attempt(
         "What was not fused", notes, lambda: _unfused(comparison, number, candidate)
     )
-    return Explanation(bars, ledger, fired, tuple(notes), measured, not_fused or ())
+    return Explanation(bars, ledger, fired, tuple(notes), measured, not_fused or (), over_ranks)
 
 
 def _unfused(comparison: ComparedNumbers, number: int, candidate: Material) -> tuple[Unfused, ...]:
@@ -204,7 +216,7 @@ def _findings(
     comparison: ComparedNumbers,
     number: int,
     read: tuple[Trace | None, Material],
-    ledger: FusionLedger | None,
+    ledgers: tuple[FusionLedger | None, JobLedger | None],
     report: CompilationReport | None,
     measured: MeasuredLedger | None,
 ) -> tuple[Finding, ...] | None:
@@ -218,13 +230,14 @@ def _findings(
             side.summary,
             side.run.record,
             comparison.candidates[number],
-            ledger,
+            ledgers[0],
             report,
             side.telemetry,
             measured,
             baseline,
             tried_beside(comparison, number),
             read[1].code,
+            ledgers[1],
         )
     )
 

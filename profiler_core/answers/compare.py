@@ -253,7 +253,9 @@ def candidate_answer(pair: Pair, side: Side) -> CandidateAnswer:
             "waterfall": None if waterfall is None else waterfall_answer(waterfall),
             "fusion": None
             if ledger is None
-            else fusion_answer(ledger, explained.measured, explained.not_fused),
+            else fusion_answer(
+                ledger, explained.measured, explained.not_fused, explained.job_ledger
+            ),
             "findings": None if findings is None else tuple(map(finding_answer, findings)),
         },
     )

@@ -13,9 +13,11 @@ from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.finding_rules.facts import Finding, Page
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
+from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.unfused.report import Unfused
 from profiler_core.analysis.waterfall import Waterfall, open_bar
 from profiler_core.analysis.wording.findings import advice_text
+from profiler_core.answers.over_ranks import OverRanksAnswer, over_ranks_answer
 from profiler_core.answers.record import Answer, means
 
 
@@ -232,6 +234,9 @@ class FusionAnswer(FusionTotals, frozen=True):
             "{keys}; empty without structured logs, and where the device is not known"
         ),
     ] = ()
+    over_ranks: Annotated[
+        OverRanksAnswer | None, means("its groups on every rank of a job: {keys}; else null")
+    ] = None
 
 
 def finding_answer(finding: Finding) -> FindingAnswer:
@@ -266,6 +271,7 @@ def fusion_answer(
     ledger: FusionLedger,
     measured: MeasuredLedger | None = None,
     not_fused: Sequence[Unfused] = (),
+    job: JobLedger | None = None,
 ) -> FusionAnswer:
     """The keys of `fusion`.
 
@@ -273,6 +279,7 @@ def fusion_answer(
         ledger: of the pair.
         measured: what hardware counters say of its groups.
         not_fused: pairs of calls of the candidate, most expensive first.
+        job: the groups on every rank; None: no job.
     """
     left = apportion({i: group.baseline_step_ns for i, group in enumerate(ledger.groups)})
     right = apportion({i: group.candidate_step_ns for i, group in enumerate(ledger.groups)})
@@ -310,6 +317,7 @@ def fusion_answer(
             for i, group in enumerate(ledger.groups)
         ),
         not_fused=tuple(not_fused_answer(pair) for pair in not_fused),
+        over_ranks=over_ranks_answer(job) if job is not None else None,
     )
 
 

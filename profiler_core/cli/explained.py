@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.ranks.job_ledger import JobLedger
+from profiler_core.analysis.rows.one_rank import one_rank_table
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.findings import advice_text, stake_text
 from profiler_core.cli.table import clipped, n_more, table
@@ -28,8 +30,19 @@ def explanation_text(explanation: Explanation, c: CandidateComparison) -> list[s
             f"{format_share(explanation.ledger.coverage_candidate)} of {c.label}'s time "
             "(--json has them)."
         )
+    if explanation.job_ledger is not None:
+        parts.extend(_one_rank(explanation.job_ledger, c))
     parts.extend(findings_text(explanation.findings))
     return parts
+
+
+def _one_rank(job: JobLedger, c: CandidateComparison) -> list[str]:
+    shown = one_rank_table(job, (c.baseline_label, c.label), _TOP)
+    if not shown.rows:
+        return []
+    rows = [[cell.text for cell in row] for row in shown.rows]
+    more = n_more(shown.n_left_out)
+    return ["\n".join(filter(None, [table(list(shown.heads), rows), more]))]
 
 
 def findings_text(findings: Sequence[Finding] | None) -> list[str]:

@@ -8,7 +8,7 @@ affects only the results that depend on it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from profiler_core.analysis.compare import Side, make_side
@@ -166,33 +166,40 @@ class Run(RunParts):
 
     @property
     def material(self) -> Material:
-        """What analyses of pairs take of it."""
-        return self._material(self.shown, self.worked_trace)
-
-    def material_of(self, rank: int) -> Material:
-        """The same of another rank of its job, with that rank's logs; no trace: it is not read."""
-        return self._material(self.of_rank(rank) or self, self.worked_trace_of(rank))
-
-    def _material(self, shown: "Run", trace: Trace | None) -> Material:
-        counters = self.counters
-        left_out = shown.logs_of_trace.left_out
-        if shown.code is None and self.code is not None:
+        """What analyses of pairs take of it; of a job, of the rank that is shown."""
+        shown, counters = self.shown, self.counters
+        material = shown._material(self.worked_trace)
+        left_out = material.left_out
+        if material.code is None and self.code is not None:
             left_out = (
                 *left_out,
                 f"rank {shown.record.rank} has no structured log: the graphs are those of rank "
                 f"{self.record.rank}.",
             )
-        return Material(
-            trace,
-            code=shown.code or self.code,
-            compile_log=shown.compile_log or self.compile_log,
-            stacks=shown.stacks or self.stacks,
+        return replace(
+            material,
+            code=material.code or self.code,
+            compile_log=material.compile_log or self.compile_log,
+            stacks=material.stacks or self.stacks,
             counters=counters.counters,
             left_out=left_out,
             problems=(
                 *counters.problems,
                 *(problem.problem for problem in self.problems("stacks", "generated code")),
             ),
+        )
+
+    def material_of(self, rank: int) -> Material:
+        """The same of another rank of its job, with that rank's logs; no trace: it is not read."""
+        return (self.of_rank(rank) or self)._material(self.worked_trace_of(rank))
+
+    def _material(self, trace: Trace | None) -> Material:
+        return Material(
+            trace,
+            code=self.code,
+            compile_log=self.compile_log,
+            stacks=self.stacks,
+            left_out=self.logs_of_trace.left_out,
         )
 
     @property

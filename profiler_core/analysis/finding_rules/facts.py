@@ -13,6 +13,7 @@ from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_wo
 from profiler_core.analysis.finding_rules.replayed_products import matched_products
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
@@ -91,6 +92,7 @@ class Facts:
     baseline: Trace | None = None  # of the comparison
     tried: tuple[Tried, ...] = ()
     code: InductorLog | None = None  # what Inductor generated for this run
+    job_ledger: JobLedger | None = None  # the ledger's groups on every rank of a job
 
     @property
     def n_steps(self) -> int:

@@ -14,7 +14,7 @@ from profiler_core.analysis.ranks.collective_kinds import LABELS, kind_of
 _FUNCTIONAL = "c10d_functional::"  # torch 2.1 to 2.3; later with an underscore
 _BUCKETS = ("torch::distributed::reducer::", "torch.distributed.ddp.reducer::")
 
-_WAITING = "the wait for the other ranks is in it"
+_WAITING = "in the trace of one rank alone the wait for the others is in it"
 _COPYING = "DDP copies gradients into the buckets that it sends, and back"
 
 

@@ -133,3 +133,74 @@ def idle(trace):
                 at = stop
         free += end - at
     return free / len(steps(trace))
+
+
+def costs(traces):
+    """{rank: [(step, event, µs that it costs with nothing beside it)]}; collectives transfer only.
+
+    Calls of a kernel (name, grid, block) beside a collective take together what as many calls
+    alone take: the rank's own where half of its calls run alone, else those of all ranks, else the
+    mean of the rank where they are shortest.
+    """
+    events, alone = {}, {}
+    for rank, trace in traces.items():
+        events[rank] = launched_in_steps(trace)
+        spans = [(e["ts"], e["ts"] + e["dur"]) for _, e in events[rank] if is_collective(e)]
+        alone[rank] = [
+            e["cat"] != "kernel"
+            or not any(e["ts"] < end and start < e["ts"] + e["dur"] for start, end in spans)
+            for _, e in events[rank]
+        ]
+    durations = {}  # kind -> rank -> (of calls alone, of calls beside a collective)
+    for rank, of_rank in events.items():
+        for (_, event), is_alone in zip(of_rank, alone[rank], strict=True):
+            lists = durations.setdefault(_kind(event), {}).setdefault(rank, ([], []))
+            lists[0 if is_alone else 1].append(event["dur"])
+    until = {(rank, start): end for rank, every in waits(traces).items() for start, end, _ in every}
+    answer = {rank: [] for rank in traces}
+    for rank, of_rank in events.items():
+        for (step, event), is_alone in zip(of_rank, alone[rank], strict=True):
+            cost = event["dur"]
+            if is_collective(event):
+                cost -= until.get((rank, event["ts"]), event["ts"]) - event["ts"]
+            elif not is_alone:
+                cost *= _share(durations[_kind(event)], rank)
+            answer[rank].append((step, event, cost))
+    return answer
+
+
+def _kind(event):
+    args = event.get("args", {})
+    return event["name"], str(args.get("grid")), str(args.get("block"))
+
+
+def _share(by_rank, rank):
+    own, beside = by_rank[rank]
+    every = [duration for alone, _ in by_rank.values() for duration in alone]
+    if len(own) >= len(beside):
+        one = statistics.mean(own)
+    elif every:
+        one = statistics.mean(every)
+    else:
+        one = min(statistics.mean(slow) for _, slow in by_rank.values())
+    return min(1.0, one * len(beside) / sum(beside))
+
+
+def group_times(traces, labels, rank, reference):
+    """{label: µs per step on a rank}; the n-th of a name in a step is as on the reference rank.
+
+    Args:
+        labels: {(start µs of an event of the reference rank, name): its group}.
+    """
+    every = costs(traces)
+    named = {}
+    for step, event, _ in sorted(every[reference], key=lambda each: each[1]["ts"]):
+        at = named.setdefault((step, event["name"]), [])
+        at.append(labels[event["ts"], event["name"]])
+    sums, counts = {}, {}
+    for step, event, cost in sorted(every[rank], key=lambda each: each[1]["ts"]):
+        key = (step, event["name"])
+        counts[key] = counts.get(key, 0) + 1
+        label = named[key][counts[key] - 1]
+        sums[label] = sums.get(label, 0.0) + cost / len(steps(traces[rank]))
+    return sums

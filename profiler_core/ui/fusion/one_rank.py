@@ -1,0 +1,34 @@
+"""The groups of a job on all ranks: which are slower on one rank only."""
+
+import streamlit as st
+
+from profiler_core.analysis.ranks.job_ledger import JobLedger
+from profiler_core.analysis.rows.one_rank import one_rank_table
+from profiler_core.session.pair import Pair
+from profiler_core.ui.notes import show_notes
+from profiler_core.ui.page import section
+from profiler_core.ui.table import show_table
+
+_MOST = 12
+
+
+def show_one_rank(pair: Pair) -> None:
+    """Rows of what one rank needs longer for; nothing where the runs are no jobs of ranks."""
+    job = pair.explanation.job_ledger
+    if job is None or len(job.ranks) < 2:
+        return
+    section("Over the ranks", _said(job))
+    table = one_rank_table(job, pair.labels, _MOST)
+    if table.rows:
+        show_table(table, "fs-detail")
+    else:
+        st.html("<p class=fs-note>No group is slower on one rank only.</p>")
+    show_notes(job.notes)
+
+
+def _said(job: JobLedger) -> str:
+    ranks = "all" if len(job.ranks) == job.n_ranks else f"{len(job.ranks)} of {job.n_ranks}"
+    return (
+        f"What the groups take on {ranks} ranks, each kernel as it costs with no collective beside "
+        "it. A group is slower on one rank only where no other is nearly as slow."
+    )
