@@ -10,6 +10,7 @@ from profiler_core.ui.ranks.bring import bring_folded, bring_opened
 from profiler_core.ui.ranks.data import chosen_jobs
 from profiler_core.ui.ranks.headline import show_headline, show_unreadable
 from profiler_core.ui.ranks.hta import show_hta
+from profiler_core.ui.ranks.many import show_many
 from profiler_core.ui.ranks.steps import show_steps
 from profiler_core.ui.ranks.tables import show_collectives, show_job_steps, show_measures
 from profiler_core.ui.run_picker import choose_runs
@@ -46,6 +47,7 @@ with page(SPEC):
         bring_folded()
         show_job_steps(jobs, choice.comparison.numbers)
         show_steps(jobs)
+        show_many(jobs)
         show_measures(jobs)
         show_collectives(jobs)
         show_arrivals(jobs)

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
+from profiler_core.analysis.ranks.alike import AlikeRanks
 from profiler_core.analysis.ranks.comparison import overlap_share
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job import CollectiveRow, Straggler
+from profiler_core.analysis.ranks.links import Link
 from profiler_core.analysis.ranks.matching import Arrival
 from profiler_core.analysis.ranks.rank_time import StepTime
 from profiler_core.analysis.wording.ranks import headline
@@ -65,6 +67,13 @@ class CriticalPathAnswer(Answer, frozen=True):
     late: LatenessAnswer | None
 
 
+class MeshAnswer(Answer, frozen=True):
+    """One dimension of the mesh that the process groups make."""
+
+    label: str
+    size: int
+
+
 class JobAnswer(Answer, frozen=True):
     """One job."""
 
@@ -93,6 +102,27 @@ class JobAnswer(Answer, frozen=True):
     critical_path: Annotated[
         CriticalPathAnswer | None,
         means("{keys}; null for one rank, and where the ranks have no step in common"),
+    ]
+    mesh: Annotated[
+        tuple[MeshAnswer, ...],
+        means("dimensions of the process groups, nearest ranks first: {keys}"),
+    ]
+    alike: Annotated[
+        tuple[AlikeRanks, ...],
+        means(
+            "groups of ranks that behave alike (within 2 % of the step), the largest first; times "
+            "are means per step: {keys}",
+            where="coordinates that only they share, or the ranks",
+        ),
+    ]
+    links: Annotated[
+        tuple[Link, ...],
+        means(
+            "groups of ranks whose collectives other groups have too, the slowest first: {keys}",
+            slower="its time over the median of the others",
+            bus_bandwidth="bytes a second",
+            others_bandwidth="likewise, at that median",
+        ),
     ]
     on_gpu: Annotated[bool, means("false: operators, and the collectives of gloo's threads")]
     notes: Annotated[
@@ -136,6 +166,7 @@ def _job(placed: PlacedJob) -> JobAnswer:
         headline=plain(headline(job)),
         overlap_share=overlap_share(job),
         ranks=tuple(map(RankAnswer.of, job.ranks)),
+        mesh=tuple(map(MeshAnswer.of, job.mesh)),
         critical_path=_critical(job.critical),
     )
 

@@ -12,9 +12,14 @@ from profiler_core import extras
 from profiler_core.analysis.job_step import profiled_job_step
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job import Job
-from profiler_core.analysis.rows.ranks import collective_rows, job_step_rows, measure_rows
+from profiler_core.analysis.rows.ranks import (
+    alike_rows,
+    collective_rows,
+    job_step_rows,
+    measure_rows,
+)
 from profiler_core.analysis.rows.table import Cell
-from profiler_core.analysis.wording.ranks import evidence, headline
+from profiler_core.analysis.wording.ranks import evidence, headline, slowest_link
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.ranks import ranks_answer
@@ -121,7 +126,7 @@ class _Shown:
 
 def _text(placed: PlacedJob) -> str:
     job = placed.job
-    verdict = f"{plain(headline(job))}. {evidence(job)}".strip()
+    verdict = f"{plain(headline(job))}. {evidence(job)} {slowest_link(job)}".strip()
     rows = [
         [
             f"rank {row.rank}",
@@ -142,6 +147,8 @@ def _text(placed: PlacedJob) -> str:
         parts.append(table(head, rows))
     if len(job.ranks) > len(rows):
         parts.append(n_more(len(job.ranks) - len(rows)))
+    if len(job.ranks) > 2:
+        parts.append(_alike(job))
     if job.critical is not None:
         parts.append(_job_step(job.critical))
     if job.collectives:
@@ -149,6 +156,12 @@ def _text(placed: PlacedJob) -> str:
     if job.notes:
         parts.append("\n".join(job.notes))
     return "\n\n".join(parts)
+
+
+def _alike(job: Job) -> str:
+    head = ["ranks that behave alike", "ranks", "step", "compute", "exposed comm.", "idle",
+            "waited", "made others wait"]  # fmt: skip
+    return table(head, [[cell.text for cell in row] for row in alike_rows(job.alike)])
 
 
 def _job_step(path: CriticalPath) -> str:

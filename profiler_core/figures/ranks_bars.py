@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from profiler_core.analysis.ranks.job import RankRow
+from profiler_core.analysis.ranks.rank_row import RankRow
 from profiler_core.analysis.ranks.strip import PARTS
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from profiler_core.analysis.ranks.job import Job, RankRow
+from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.matching import Arrival
+from profiler_core.analysis.ranks.rank_row import RankRow
 from profiler_core.analysis.ranks.strip import QUANTITIES, columns_of, quantiles_of
 from profiler_core.figures.ranks_arrivals import MOST_MARKS, ranks_arrivals
 from profiler_core.figures.ranks_bars import ranks_bars, ranks_legend
@@ -30,7 +31,7 @@ def a_job(n):
     return Job(
         ranks=tuple(rows), collectives=(), arrivals=(), n_steps=1, world_size=n, missing=(),
         step_ns=100e6, wait_share=0.1, compute_imbalance=0.0, skew_ns=None, straggler=None,
-        critical=None, waits=(), notes=(),
+        critical=None, costs=(), notes=(),
     )  # fmt: skip
 
 

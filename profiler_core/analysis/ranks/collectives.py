@@ -7,6 +7,7 @@ import polars as pl
 
 from profiler_core.analysis.intervals import merge
 from profiler_core.analysis.ranks.collective_kinds import DTYPE_BYTES, kind_of
+from profiler_core.analysis.ranks.process_groups import group_text, process_groups
 from profiler_core.model.trace import KERNEL, Trace
 
 CALL_SCHEMA: dict[str, pl.DataType] = {
@@ -104,6 +105,7 @@ def _records(trace: Trace) -> pl.DataFrame:
     calls = trace.collectives
     kinds = {name: kind_of(name) for name in calls["collective"].unique().drop_nulls()}
     groups = {text: _group(text) for text in calls["group_ranks"].unique().drop_nulls()}
+    by_name = {group.name: group_text(group.ranks) for group in process_groups(trace)}
     size = pl.col("dtype").replace_strict(DTYPE_BYTES, default=None, return_dtype=pl.Int64)
     return calls.select(
         pl.col("ts_ns").alias("record_ts_ns"),
@@ -114,6 +116,7 @@ def _records(trace: Trace) -> pl.DataFrame:
         .alias("record_kind"),
         pl.coalesce(
             pl.col("group_ranks").replace_strict(groups, default=None, return_dtype=pl.String),
+            pl.col("group_name").replace_strict(by_name, default=None, return_dtype=pl.String),
             "group_name",
         ).alias("group"),
         "group_size",
@@ -122,9 +125,9 @@ def _records(trace: Trace) -> pl.DataFrame:
 
 
 def _group(text: str) -> str | None:
-    """Ranks as `0,1`; None where torch cut the list short (it prints 30 at most)."""
+    """Ranks in short; None where torch cut the list (it prints 30 at most)."""
     try:
         ranks = json.loads(text)
     except ValueError:
         return None
-    return ",".join(str(rank) for rank in ranks) if isinstance(ranks, list) and ranks else None
+    return group_text(ranks) if isinstance(ranks, list) and ranks else None

@@ -10,12 +10,15 @@ from dataclasses import dataclass, fields, replace
 
 import polars as pl
 
+from profiler_core.analysis.ranks.alike import AlikeRanks, alike_ranks
 from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
 from profiler_core.analysis.ranks.critical import CriticalPath, RankSteps, critical_path
 from profiler_core.analysis.ranks.kernel_times import cost_beside
+from profiler_core.analysis.ranks.links import Link, links
 from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched
+from profiler_core.analysis.ranks.process_groups import Dimension, dimensions
+from profiler_core.analysis.ranks.rank_row import RankRow
 from profiler_core.analysis.ranks.rank_summary import RankSummary, no_gpu
-from profiler_core.analysis.ranks.rank_time import StepTime
 from profiler_core.analysis.ranks.waiting import RankCost, waits_of
 from profiler_core.analysis.wording.sentence import ended
 
@@ -28,30 +31,6 @@ _ON_CPU = (
     "the collectives on threads of their own. What these move is not in such traces, so "
     "bandwidths cannot be told."
 )
-
-
-@dataclass(frozen=True)
-class RankRow:
-    """One rank, ns per step, means over the steps."""
-
-    rank: int
-    step_ns: float
-    compute_ns: float
-    communication_ns: float
-    exposed_communication_ns: float
-    exposed_copy_ns: float
-    idle_ns: float
-    waited_ns: float  # in collectives, for the rank that came last
-    made_wait_ns: float  # of all other ranks together, when this one came last
-    n_last: float  # collectives per step in which it came last
-    steps: tuple[StepTime, ...]  # the single steps behind the means
-
-    @property
-    def overlap_share(self) -> float | None:
-        """Share of the communication that ran beside compute."""
-        if not self.communication_ns:
-            return None
-        return 1 - self.exposed_communication_ns / self.communication_ns
 
 
 @dataclass(frozen=True)
@@ -100,6 +79,9 @@ class Job:
     costs: tuple[RankCost, ...]  # of the rank that is shown, then of ranks beside it
     notes: tuple[str, ...]
     on_gpu: bool = True
+    mesh: tuple[Dimension, ...] = ()  # of the process groups
+    alike: tuple[AlikeRanks, ...] = ()
+    links: tuple[Link, ...] = ()  # groups of ranks that do the same, the slowest first
 
 
 def combine(summaries: Sequence[RankSummary]) -> Job:
@@ -117,6 +99,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     spread = calls.filter(pl.col("is_shared")).group_by(KEY).agg(pl.col("wait_ns").max())
     total_step = sum(row.step_ns for row in rows)
     path = critical_path(usable, [_steps_of(row) for row in rows], calls, names)
+    mesh = dimensions({s.rank: s.groups for s in usable}, [s.rank for s in usable])
     notes = _file_notes(summaries, usable)
     notes += _completeness_notes(present, missing, usable)
     notes += _pairing_notes(usable, len(names), calls.height)
@@ -136,6 +119,9 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         costs=_costs(usable, rows, names, calls, path),
         notes=tuple(notes),
         on_gpu=_on_gpu(usable),
+        mesh=mesh,
+        alike=alike_ranks(rows, mesh),
+        links=links(calls),
     )
 
 
@@ -259,20 +245,23 @@ def _shared_steps(ranks: Sequence[RankSummary]) -> tuple[str, ...]:
     return tuple(step.name for step in ranks[0].steps if step.name in shared)
 
 
-# Of one rank over all steps: waited, made others wait, collectives in which it came last.
-_Waiting = tuple[int, int, int]
-_NO_WAITING: _Waiting = (0, 0, 0)
+# Of one rank: waited in each step; over all of them made others wait, and in how many collectives
+# it came last.
+_Waiting = tuple[dict[str, int], int, int]
+_NO_WAITING: _Waiting = ({}, 0, 0)
 
 
 def _waiting(calls: pl.DataFrame) -> dict[int, _Waiting]:
     """By rank, in one pass over all calls: thousands of ranks are looked up, not searched."""
     shared = calls.filter(pl.col("is_shared"))
-    waited = dict(shared.group_by("rank").agg(pl.col("wait_ns").sum()).iter_rows())
+    waited: dict[int, dict[str, int]] = {}
+    for rank, step, ns in shared.group_by("rank", "step").agg(pl.col("wait_ns").sum()).iter_rows():
+        waited.setdefault(rank, {})[step] = ns
     caused = dict(shared.group_by("last_rank").agg(pl.col("wait_ns").sum()).iter_rows())
     is_last = pl.col("rank") == pl.col("last_rank")
     last = dict(shared.filter(is_last).group_by("rank").len().iter_rows())
     return {
-        rank: (waited.get(rank, 0), caused.get(rank, 0), last.get(rank, 0))
+        rank: (waited.get(rank, {}), caused.get(rank, 0), last.get(rank, 0))
         for rank in waited.keys() | caused.keys()
     }
 
@@ -294,10 +283,11 @@ def _rank_row(rank: RankSummary, names: Sequence[str], waiting: _Waiting) -> Ran
         exposed_communication_ns=mean("exposed_communication_ns"),
         exposed_copy_ns=mean("exposed_copy_ns"),
         idle_ns=mean("idle_ns"),
-        waited_ns=waited / n,
+        waited_ns=sum(waited.values()) / n,
         made_wait_ns=made_wait / n,
         n_last=n_last / n,
         steps=steps,
+        waited_in_steps_ns=tuple(waited.get(step.name, 0) for step in steps),
     )
 
 

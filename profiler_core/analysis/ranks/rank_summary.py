@@ -12,6 +12,7 @@ from profiler_core.analysis.idle import IdleTime, idle_time
 from profiler_core.analysis.ranks.collectives import collective_calls
 from profiler_core.analysis.ranks.host_collectives import host_collectives
 from profiler_core.analysis.ranks.kernel_times import kernel_times
+from profiler_core.analysis.ranks.process_groups import ProcessGroup, process_groups
 from profiler_core.analysis.ranks.rank_time import StepTime, step_times
 from profiler_core.analysis.steps import Window, window_of
 from profiler_core.model.trace import KERNEL, Trace
@@ -44,6 +45,7 @@ class RankSummary:
     host_stalls_ns: float = 0.0  # long pauses in which no thread called the device
     problem: str | None = None  # why there is nothing but the name
     mended: tuple[str, ...] = ()  # what was wrong with a file that could be read
+    groups: tuple[ProcessGroup, ...] = ()
     on_gpu: bool = True  # False: operators and the collectives of gloo's threads, on a CPU
 
 
@@ -84,6 +86,7 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
         host_stalls_ns=_host_stalls_ns(trace, window),
         problem=None if trace.has_device_events or on_host.height else no_gpu(trace.tally.repairs),
         mended=tuple(trace.tally.repairs),
+        groups=process_groups(trace),
         on_gpu=trace.has_device_events,
     )
 

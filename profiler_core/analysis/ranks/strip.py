@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-from profiler_core.analysis.ranks.job import Job, RankRow
+from profiler_core.analysis.ranks.job import Job
+from profiler_core.analysis.ranks.rank_row import RankRow
 
 # (field of RankRow, label), in the order of the stack.
 PARTS: tuple[tuple[str, str], ...] = (

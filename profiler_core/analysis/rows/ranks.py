@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from profiler_core.analysis.job_step import JobStep
+from profiler_core.analysis.ranks.alike import AlikeRanks
 from profiler_core.analysis.ranks.comparison import Measure
 from profiler_core.analysis.ranks.job import Job
+from profiler_core.analysis.ranks.links import Link
 from profiler_core.analysis.rows.table import Cell, Change, Tone, text_row
 from profiler_core.units import (
     format_bytes,
@@ -45,6 +47,41 @@ def _times(label: str, values_ns: Sequence[int]) -> tuple[Cell, ...]:
             tone = "better" if value < first else "worse"
         cells.append(Cell(format_duration(value), change=Change(change, tone)))
     return tuple(cells)
+
+
+def alike_rows(groups: Sequence[AlikeRanks]) -> tuple[tuple[Cell, ...], ...]:
+    """Per group of ranks that behave alike: which, how many, their means per step."""
+    return tuple(
+        text_row(
+            group.where,
+            format_count(len(group.ranks)),
+            *(
+                format_duration(ns)
+                for ns in (
+                    group.step_ns, group.compute_ns, group.exposed_communication_ns,
+                    group.idle_ns, group.waited_ns, group.made_wait_ns,
+                )
+            ),
+        )
+        for group in groups
+    )  # fmt: skip
+
+
+def link_rows(links: Sequence[Link]) -> tuple[tuple[Cell, ...], ...]:
+    """Per group of ranks: collective, ranks, calls, bandwidth, the others' bandwidth, how slow."""
+    return tuple(
+        (
+            *text_row(
+                link.label,
+                link.group,
+                format_count(link.n),
+                _bandwidth(link.bus_bandwidth),
+                _bandwidth(link.others_bandwidth),
+            ),
+            Cell(f"{link.slower:.2f} times", "worse" if link.is_slow else ""),
+        )
+        for link in links
+    )
 
 
 def collective_rows(job: Job) -> tuple[tuple[Cell, ...], ...]:

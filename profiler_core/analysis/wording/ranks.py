@@ -4,8 +4,9 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ranks.critical import Lateness
 from profiler_core.analysis.ranks.job import Job, Straggler
+from profiler_core.analysis.ranks.links import slowest
 from profiler_core.analysis.wording.sentence import Phrase, Strong, capitalised
-from profiler_core.units import format_duration, format_share
+from profiler_core.units import format_bytes, format_duration, format_share
 
 # Less waiting than this share of the step is that of even ranks.
 _TELLING_SHARE = 0.02
@@ -70,6 +71,18 @@ def _last_share(late: Straggler) -> str:
     if late.share >= 0.995:
         return f": all waiting is for rank {late.rank}"
     return f": {format_share(late.share)} of all waiting is for rank {late.rank}"
+
+
+def slowest_link(job: Job) -> str:
+    """Which group of ranks talks slower than those that do the same; "" where none stands out."""
+    link = slowest(job.links)
+    if link is None:
+        return ""
+    return (
+        f"The slowest link: {link.label} between ranks {link.group} moves "
+        f"{format_bytes(link.bus_bandwidth)}/s, {format_bytes(link.others_bandwidth)}/s between "
+        "the ranks of other groups."
+    )
 
 
 def lateness(late: Lateness, work_ns: float, idle_ns: float) -> str:

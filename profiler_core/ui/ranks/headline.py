@@ -3,7 +3,7 @@
 import streamlit as st
 
 from profiler_core.analysis.ranks.comparison import overlap_share
-from profiler_core.analysis.wording.ranks import evidence, headline
+from profiler_core.analysis.wording.ranks import evidence, headline, slowest_link
 from profiler_core.analysis.wording.sentence import Phrase, listed
 from profiler_core.ui.headline import show_claim
 from profiler_core.ui.notes import show_notes
@@ -23,6 +23,9 @@ def show_headline(chosen: ChosenJobs) -> None:
         text = evidence(chosen_job.job)
         if text:
             lines.append(f"{chosen_job.label}: {text}" if len(jobs) > 1 else text)
+        link = slowest_link(chosen_job.job)
+        if link:
+            lines.append(f"{chosen_job.label}: {link}" if len(jobs) > 1 else link)
     if len(jobs) > 1:
         lines.append(_change(jobs[0], jobs[1]))
     show_claim(facts, _title(jobs), lines, bad=bad)

@@ -5,7 +5,7 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.ranks.job import RankRow
+from profiler_core.analysis.ranks.rank_row import RankRow
 from profiler_core.analysis.ranks.strip import Quantiles, columns_of, quantiles_of
 from profiler_core.figures.ranks_bars import MOST_RANKS, ranks_bars, ranks_legend
 from profiler_core.figures.ranks_strip import MOST_COLUMNS, ranks_strip

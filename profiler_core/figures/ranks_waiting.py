@@ -1,0 +1,92 @@
+"""Who waited in which step: a heat map of ranks and steps, one block for each job."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.ranks.rank_row import RankRow
+from profiler_core.figures.names import plotly_text
+from profiler_core.figures.ranks_strip import MOST_COLUMNS
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+from profiler_core.units import format_duration
+
+MOST_STEPS = 24
+_ROW_PX, _TITLE_PX, _AXIS_PX = 22, 30, 46
+
+
+def ranks_waiting(jobs: Sequence[tuple[str, Sequence[RankRow]]], palette: Palette) -> go.Figure:
+    """Darker where the rank waited for longer; one scale for all jobs.
+
+    Of neighbouring ranks in one column the one that waited longest is shown, and of more than
+    MOST_STEPS steps the last ones.
+
+    Args:
+        jobs: (name, ranks in their order).
+        palette: the mode's colours.
+    """
+    figure = new_figure(palette)
+    blocks = [(name, *_cells(rows)) for name, rows in jobs]
+    most_ns = max((ns for _, _, cells in blocks for row in cells for ns, _ in row), default=0) or 1
+    heights = [len(cells) * _ROW_PX + _TITLE_PX for _, _, cells in blocks]
+    total, top_px = sum(heights), 0
+    for index, ((name, firsts, cells), height) in enumerate(zip(blocks, heights, strict=True)):
+        suffix = "" if not index else str(index + 1)
+        top = 1 - (top_px + _TITLE_PX) / total
+        bottom = 1 - (top_px + height) / total
+        top_px += height
+        steps = [f"step {number + 1}" for number in range(len(cells))]
+        figure.add_heatmap(
+            x=firsts,
+            y=steps,
+            z=[[ns / most_ns for ns, _ in row] for row in cells],
+            zmin=0,
+            zmax=1,
+            colorscale=[[0, palette.raised], [1, palette.accent]],
+            showscale=False,
+            ygap=2,
+            text=[
+                [f"<b>rank {rank}</b>, {step}<br>waited {format_duration(ns)}" for ns, rank in row]
+                for step, row in zip(steps, cells, strict=True)
+            ],
+            hoverinfo="text",
+            xaxis=f"x{suffix}",
+            yaxis=f"y{suffix}",
+        )
+        is_last = index == len(blocks) - 1
+        figure.update_layout(
+            {
+                f"xaxis{suffix}": {
+                    "anchor": f"y{suffix}",
+                    "title": {"text": "rank"} if is_last else None,
+                    "showticklabels": is_last,
+                    "showgrid": False,
+                },
+                f"yaxis{suffix}": {
+                    "anchor": f"x{suffix}",
+                    "domain": [max(0.0, bottom), max(0.0, top)],
+                    "autorange": "reversed",
+                    "showgrid": False,
+                },
+            }
+        )
+        figure.add_annotation(
+            x=0, y=top, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
+            text=f"<b>{plotly_text(name)}</b>", showarrow=False,
+            font={"size": 13, "color": palette.ink},
+        )  # fmt: skip
+    figure.update_layout(height=total + _AXIS_PX, margin={"t": 0, "b": _AXIS_PX, "r": 16})
+    return figure
+
+
+def _cells(rows: Sequence[RankRow]) -> tuple[list[int], list[list[tuple[int, int]]]]:
+    """First rank of each column; for each step (ns, rank) of the longest waiting in each column."""
+    wide = -(-len(rows) // MOST_COLUMNS) or 1
+    columns = [rows[at : at + wide] for at in range(0, len(rows), wide)]
+    n_steps = min((len(row.waited_in_steps_ns) for row in rows), default=0)
+    cells = [
+        [max((row.waited_in_steps_ns[step], -row.rank) for row in column) for column in columns]
+        for step in range(max(0, n_steps - MOST_STEPS), n_steps)
+    ]
+    firsts = [column[0].rank for column in columns]
+    return firsts, [[(ns, -rank) for ns, rank in row] for row in cells]
