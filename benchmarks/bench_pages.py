@@ -44,7 +44,7 @@ _QUIET_S = 20.0
 
 # What says that a page has drawn its first figure.
 FIGURE = ".js-plotly-plot .main-svg"
-PAGES = {"": FIGURE, "fusion": FIGURE, "timeline": "canvas"}
+PAGES = {"": ".fs-steps-bar", "fusion": FIGURE, "timeline": "canvas"}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,11 @@
-"""Where a step's time went: one stacked bar a run, idle included, all on one scale."""
+"""Where a step's time went: one stacked bar a run, idle included, all on one scale.
+
+In a report as a figure of Plotly; on the overview as rows of markup, which stand there two seconds
+before a browser has read and run Plotly for the first time.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
@@ -19,6 +24,53 @@ _IDLE = {"gpu": "GPU idle", "cpu": "no operator"}
 _REST = "smallest categories"
 
 
+@dataclass(frozen=True)
+class StepPart:
+    """A piece of a bar; shares are of the longest bar of all."""
+
+    share: float
+    color: str
+    text_color: str
+    text: str  # its length in the figure's unit; "" where there is no room
+    hint: str  # what it is, and how long
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One run's bar."""
+
+    label: str
+    total: str  # the step's time
+    share: float
+    parts: tuple[StepPart, ...]
+
+
+def step_rows(
+    labels: Sequence[str], parts: Sequence[StepParts], palette: Palette
+) -> tuple[str, tuple[StepRow, ...]]:
+    """What the numbers in the bars are, and one bar for each run in their order."""
+    longest = max((p.step_ns for p in parts), default=0.0)
+    factor, unit = _unit(longest)
+    longest = longest or 1.0
+    segments = _segments(parts, longest, palette)
+    rows = []
+    for number, (label, p) in enumerate(zip(labels, parts, strict=True)):
+        row_parts = [
+            StepPart(
+                share=widths[number] / longest,
+                color=color,
+                text_color=palette.on(color) if name else palette.muted,
+                text=_text(widths[number], longest, factor),
+                hint=_hint(kind, widths[number], p),
+            )
+            for name, kind, color, widths in segments
+            if widths[number] > 0
+        ]
+        total = format_duration(p.step_ns)
+        rows.append(StepRow(_short(label), total, p.step_ns / longest, tuple(row_parts)))
+    return f"one step, {unit}", tuple(rows)
+
+
 def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palette) -> go.Figure:
     """One bar for each run, from the top in their order; a bar's length is its step time."""
     figure = new_figure(palette)
@@ -32,17 +84,13 @@ def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palett
             orientation="h",
             name=label,
             marker={"color": color, "line": {"width": 1, "color": palette.surface}},
-            text=[
-                _three_digits(width * factor) if width / longest > _LABELLED_SHARE else ""
-                for width in widths
-            ],
+            text=[_text(width, longest, factor) for width in widths],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
             textfont={"size": 12, "color": palette.on(color) if name else palette.muted},
             hovertext=[
-                f"<b>{plotly_text(run)}</b><br>{label}: {format_duration(width)}"
-                f" · {format_share(width / p.step_ns if p.step_ns else None)} of the step"
+                f"<b>{plotly_text(run)}</b><br>{_hint(label, width, p)}"
                 for run, width, p in zip(labels, widths, parts, strict=True)
             ],
             hoverinfo="text",
@@ -95,6 +143,15 @@ def _segments(
     kind = parts[0].device_kind if parts else "gpu"
     segments.append(("", _IDLE[kind], palette.idle, idle))
     return segments
+
+
+def _text(width_ns: float, longest_ns: float, factor: float) -> str:
+    return _three_digits(width_ns * factor) if width_ns / longest_ns > _LABELLED_SHARE else ""
+
+
+def _hint(kind: str, width_ns: float, parts: StepParts) -> str:
+    share = format_share(width_ns / parts.step_ns if parts.step_ns else None)
+    return f"{kind}: {format_duration(width_ns)} · {share} of the step"
 
 
 def _unit(longest_ns: float) -> tuple[float, str]:

@@ -24,7 +24,7 @@ def write_style_sheet() -> None:
     st.html(
         f"""<style>
 :root {{ --fs-ink:{p.ink}; --fs-muted:{p.muted}; --fs-line:{p.line}; --fs-accent:{p.accent};
-  --fs-better:{p.better}; --fs-worse:{p.worse}; --fs-raised:{p.raised}; }}
+  --fs-better:{p.better}; --fs-worse:{p.worse}; --fs-raised:{p.raised}; --fs-surface:{p.surface}; }}
 {_RULES}</style>"""
     )
 
@@ -53,6 +53,15 @@ _RULES = """
 .fs-key { display:inline-block; margin-right:18px; white-space:nowrap; }
 .fs-h { font-size:16px; font-weight:600; margin:.4rem 0 .1rem; padding:0; color:var(--fs-ink); }
 .fs-scroll { overflow-x:auto; }
+.fs-steps { color:var(--fs-ink); font-size:13px; padding-bottom:.3rem; }
+.fs-steps p { color:var(--fs-muted); font-size:12px; margin:.5rem 74px 0 0; text-align:center; }
+.fs-steps-line { display:flex; align-items:center; gap:6px; margin:.15rem 0 .8rem; }
+.fs-steps-line > b { white-space:nowrap; }
+.fs-steps-bar { display:flex; flex:0 0 auto; height:36px; overflow:hidden; }
+.fs-steps-bar span { flex:0 1 auto; min-width:0; overflow:hidden; font-size:12px; line-height:36px;
+  text-align:center; height:36px; box-shadow:inset -1px 0 0 var(--fs-surface); }
+/* A number without room goes to a second line, which is hidden. */
+.fs-steps-bar span::before { content:""; display:inline-block; width:1px; }
 .fs-t { width:100%; border-collapse:collapse; font-size:14px; color:var(--fs-ink); }
 .fs-t th { text-align:right; font-weight:500; color:var(--fs-muted); padding:6px 10px;
   border-bottom:1px solid var(--fs-line); font-size:13px; vertical-align:bottom;

@@ -7,8 +7,9 @@ import pytest
 from profiler_core.figures.duration_histogram import duration_histogram
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.figures.names import plain_kernel_name, short_kernel_name
-from profiler_core.figures.step_bars import step_bars, step_legend
+from profiler_core.figures.step_bars import step_bars, step_legend, step_rows
 from profiler_core.figures.theme import DARK, LIGHT
+from profiler_core.markup import render
 from tests.figures.results import HOSTILE, a_row, some_parts
 
 MODES = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
@@ -41,6 +42,38 @@ def test_a_kind_has_one_colour_in_bars_and_legend():
     assert bars == dict(step_legend(parts, LIGHT))
     assert bars["normalisation"] == LIGHT.category("norm")
     assert bars["GPU idle"] == LIGHT.idle
+
+
+@MODES
+def test_rows_of_markup_show_what_the_figure_shows(palette):
+    parts = [
+        some_parts(5_220_000, conv=1_900_000, gemm=25_000, memset=5_000, optimizer=800),
+        some_parts(2_590_000, conv=1_500_000, triton_pointwise=900_000),
+    ]
+    figure = step_bars(["eager", "default"], parts, palette)
+    caption, rows = step_rows(["eager", "default"], parts, palette)
+    assert caption == figure.layout.xaxis.title.text
+    assert [row.share for row in rows] == pytest.approx([1.0, 2.59 / 5.22])
+    for number, row in enumerate(rows):
+        assert sum(part.share for part in row.parts) == pytest.approx(row.share)
+        drawn = [bar for bar in figure.data if bar.x[number] > 0]
+        assert [part.color for part in row.parts] == [bar.marker.color for bar in drawn]
+        assert [part.text for part in row.parts] == [bar.text[number] for bar in drawn]
+        for part, bar in zip(row.parts, drawn, strict=True):
+            assert bar.hovertext[number].endswith(part.hint)
+            assert part.text_color == bar.textfont.color
+
+
+@pytest.mark.parametrize(("labels", "steps"), [([], []), (["eager"], [0.0])])
+def test_rows_of_nothing_are_drawn(labels, steps):
+    caption, rows = step_rows(labels, [some_parts(step) for step in steps], LIGHT)
+    assert caption == "one step, ns"
+    assert render("page/step_bars.html", rows=rows, caption=caption, alt="")
+
+
+def test_names_in_rows_of_markup_are_escaped():
+    caption, rows = step_rows([HOSTILE], [some_parts(100.0, gemm=50.0)], LIGHT)
+    assert "<img" not in render("page/step_bars.html", rows=rows, caption=caption, alt=HOSTILE)
 
 
 def test_a_category_that_the_theme_does_not_know_is_drawn_as_other():

@@ -7,10 +7,11 @@ import streamlit as st
 from profiler_core.analysis.compare import Side
 from profiler_core.analysis.measures import scale_notes, step_bars_of
 from profiler_core.analysis.wording.comparison import step_bars_alt
-from profiler_core.figures.step_bars import step_bars, step_legend
+from profiler_core.figures.step_bars import step_legend, step_rows
+from profiler_core.markup import render
 from profiler_core.session.comparison import Comparison
 from profiler_core.store.sweeps import sweep_of_entry
-from profiler_core.ui.charts import show_figure, show_legend
+from profiler_core.ui.charts import show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.links import page_link
 from profiler_core.ui.notes import show_notes
@@ -27,7 +28,8 @@ def show_step_bars(sides: Sequence[Side]) -> None:
         return
     palette = colors()
     alt = step_bars_alt(labels, parts)
-    show_figure(step_bars(labels, parts, palette), key="step_bars", alt=alt)
+    caption, rows = step_rows(labels, parts, palette)
+    st.html(render("page/step_bars.html", rows=rows, caption=caption, alt=alt))
     show_legend(step_legend(parts, palette))
     show_notes(scale_notes(labels, parts))
 
