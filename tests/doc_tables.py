@@ -167,9 +167,11 @@ def _own_keys(record):
     """The keys of an agents' record: its own in full, those that json.md has by reference."""
     of_json = next((base for base in record.__mro__ if base in _OF_JSON), None)
     elsewhere = set(of_json.__struct_encode_fields__) if of_json else set()
-    if "next_offset" in record.__struct_fields__:
+    if "next_offset" in [key for key, _, _ in _fields(record)]:
         elsewhere |= set(Page.__struct_fields__) - {"rows"}
-    part = "those of" if record is of_json else "the first of"
+    if record is of_json:
+        return f"those of {_OF_JSON[of_json]}"
+    part = "the first of"
     shown = [f"{part} {_OF_JSON[of_json]}"] if of_json else []
     by_meaning: dict[str, list[str]] = {}  # those of one meaning share it
     for key, meaning, kind in _fields(record):
@@ -271,6 +273,7 @@ _OF_JSON = {
     counters.CountedKernel: "`kernels` of [counters](json.md#counters)",
     gate.GateAnswer: "[gate](json.md#gate)",
     ranks.RanksAnswer: "[ranks](json.md#ranks)",
+    telemetry.TelemetryAnswer: "[telemetry](json.md#telemetry)",
     sweep.SweepAnswer: "[sweep](json.md#sweep)",
 }
 

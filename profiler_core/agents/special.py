@@ -1,4 +1,4 @@
-"""What an agent may ask of memory and limits, and of runs that hold more: sweeps and ranks.
+"""What an agent may ask of memory, the GPU's state and limits, and of sweeps and ranks.
 
 As in `tools.py`, names, docstrings and parameters are what it reads.
 """
@@ -16,6 +16,7 @@ from profiler_core.answers.memory import MemoryPeaks, SegmentsAnswer, memory_ans
 from profiler_core.answers.ranks import RanksAnswer, ranks_answer
 from profiler_core.answers.record import means
 from profiler_core.answers.sweep import SweepAnswer, sweep_answer
+from profiler_core.answers.telemetry import TelemetryAnswer, telemetry_answer
 from profiler_core.cli.sweep_runs import sweep_at
 from profiler_core.session.job import jobs_at
 
@@ -44,6 +45,12 @@ def memory(run: str, limit: int = FEW_ROWS) -> MemoryShort:
     )
 
 
+def telemetry(run: str) -> TelemetryAnswer:
+    """The GPU while a run was timed: utilisation, power, energy, clocks and what held them down."""
+    opened = run_at(run)
+    return telemetry_answer(opened.record, *opened.required_telemetry())
+
+
 def gate(baseline: str, candidate: Candidate, limits: dict[str, str] | None = None) -> GateAnswer:
     """Is the candidate within limits: pass, regression or cannot judge, and why for each limit.
 
@@ -70,4 +77,4 @@ def ranks(run: str) -> RanksAnswer:
     return ranks_answer(jobs_at(str(path_of(run))))
 
 
-SPECIAL = (memory, gate, sweep, ranks)
+SPECIAL = (memory, telemetry, gate, sweep, ranks)

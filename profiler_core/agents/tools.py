@@ -43,7 +43,7 @@ _TOOLS_OF_PAGES: Mapping[DashboardPage, str] = {
     "timeline": "compare",  # its waterfall says what the device waits for
     "compilation": "compile_time",
     "memory": "memory",
-    "telemetry": "compare",
+    "telemetry": "telemetry",
     "ranks": "ranks",
 }
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from profiler_core.analysis.telemetry.run import RunTelemetry, without_samples
+from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.wording.telemetry import (
     clock_sentence,
     jitter_sentence,
@@ -13,7 +13,6 @@ from profiler_core.analysis.wording.telemetry import (
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.telemetry import n_skipped, telemetry_answer
 from profiler_core.cli.table import table
-from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.telemetry.reader import RunSamples
 from profiler_core.session.run import Run
 from profiler_core.units import format_count
@@ -29,32 +28,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print it.
-
-    Raises:
-        NothingToAnalyse: nothing was sampled, and why.
-    """
+    """Print it."""
     opened = Run.open(arguments.path)
-    samples, telemetry = opened.samples, opened.telemetry
-    if telemetry is None or (samples.gpus is None and samples.hosts is None):
-        remedy = _REMEDY_RANKS if opened.record.world_size > 1 else _REMEDY
-        raise NothingToAnalyse(_why(arguments.path, opened, telemetry), remedy=remedy)
+    telemetry, samples = opened.required_telemetry()
     if arguments.json:
         write_json(telemetry_answer(opened.record, telemetry, samples))
     else:
         print(_text(opened, telemetry, samples))
     return 0
-
-
-_REMEDY = "Capture on a machine with NVML or amdsmi, or pass an nvml.jsonl."
-_REMEDY_RANKS = "Capture the model with one rank, or pass an nvml.jsonl."
-
-
-def _why(path: Path, opened: Run, telemetry: RunTelemetry | None) -> str:
-    if telemetry is not None and telemetry.reasons:
-        return " ".join(telemetry.reasons.values())
-    missing = without_samples(opened.record)
-    return f"{path} holds no samples of a GPU or a process{f': {missing}' if missing else '.'}"
 
 
 def _text(opened: Run, telemetry: RunTelemetry, samples: RunSamples) -> str:

@@ -30,9 +30,10 @@ from profiler_core.analysis.memory.report import MemoryReport, memory_report
 from profiler_core.analysis.ranks.job_summary import with_job
 from profiler_core.analysis.ranks.waiting import as_it_costs
 from profiler_core.analysis.summary import Summary, summarise
-from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry
+from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry, without_samples
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.run import open_rank, open_run
+from profiler_core.ingest.telemetry.reader import RunSamples
 from profiler_core.model.history import HeadlineMetrics
 from profiler_core.model.trace import Trace
 from profiler_core.ranks.remote import is_url
@@ -314,6 +315,24 @@ class Run(RunParts):
         if summary is None:
             raise self._problems["trace"].error()
         return summary
+
+    def required_telemetry(self) -> tuple[RunTelemetry, RunSamples]:
+        """What was sampled, for an answer that is about nothing else.
+
+        Raises:
+            NothingToAnalyse: nothing was, and why.
+        """
+        samples, telemetry = self.samples, self.telemetry
+        if telemetry is not None and (samples.gpus is not None or samples.hosts is not None):
+            return telemetry, samples
+        missing = without_samples(self.record)
+        reasons = " ".join(telemetry.reasons.values()) if telemetry is not None else ""
+        nothing = f"{self.path} holds no samples of a GPU or a process"
+        ranks = "Capture the model with one rank" if self.record.world_size > 1 else ""
+        raise NothingToAnalyse(
+            reasons or f"{nothing}{f': {missing}' if missing else '.'}",
+            remedy=f"{ranks or 'Capture on a machine with NVML or amdsmi'}, or pass an nvml.jsonl.",
+        )
 
     def _ask(self, part: Part) -> object:
         return self.summary if part == "trace" else super()._ask(part)

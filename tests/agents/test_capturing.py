@@ -1,12 +1,16 @@
-"""Waiting for a capture and stopping it, as an agent asks for it; the jobs are made up."""
+"""Waiting for a capture and stopping it, as an agent asks for it; most jobs are made up."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import msgspec
 import pytest
+from mcp.client import Client
 
 from profiler_core.agents import capturing
+from profiler_core.agents.serve import server
 from profiler_core.capture.job_directory import JobSpec
 from profiler_core.capture.job_progress import CaptureProgress
 from profiler_core.capture.jobs import Job
@@ -91,3 +95,46 @@ def test_what_an_agent_may_not_cancel(monkeypatch, state, owner, error, words):
     monkeypatch.setattr(deeds.jobs, "cancel", lambda job_id: pytest.fail("it was cancelled"))
     with pytest.raises(error, match=words):
         capturing.cancel_capture(JOB.job_id)
+
+
+SLOW = """
+import time
+import torch
+
+def build(seconds=600.0):
+    time.sleep(seconds)
+    return torch.nn.Linear(2, 2), (torch.zeros(1, 2),)
+"""
+
+
+@pytest.mark.torch
+@pytest.mark.timeout(300)
+def test_an_agent_starts_waits_and_cancels_over_the_client(tmp_path, monkeypatch, quick_python):
+    """A real job: what is stopped says so within the wait, and what ended has its runs."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
+    (tmp_path / "slow.py").write_text(SLOW)
+    short = {
+        "workload": f"{tmp_path}/slow.py:build", "variants": "eager", "device": "cpu", "rounds": 2,
+        "python": str(quick_python), "round_steps": 2, "round_seconds": 0.0, "profile": False,
+        "memory": False, "numerics": False, "warm_compile": False, "telemetry_seconds": 0.0,
+    }  # fmt: skip
+
+    async def talk():
+        async with Client(server(allow_capture=True)) as client:
+
+            async def ask(tool, **arguments):
+                answer = await client.call_tool(tool, arguments)
+                assert not answer.is_error, answer.content[0].text
+                return json.loads(answer.content[0].text)
+
+            endless = (await ask("start_capture", **short))["job"]
+            waited = await ask("capture_progress", job=endless, wait_seconds=0.6)
+            await ask("cancel_capture", job=endless)
+            stopped = await ask("capture_progress", job=endless, wait_seconds=120)
+            quick = (await ask("start_capture", **short, options=["seconds=0"]))["job"]
+            return waited, stopped, await ask("capture_progress", job=quick, wait_seconds=240)
+
+    waited, stopped, ended = anyio.run(talk)
+    assert waited["state"] in ("queued", "running")
+    assert stopped["state"] == "cancelled"
+    assert ended["state"] == "finished" and len(ended["runs"]) == 1, ended

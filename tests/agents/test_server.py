@@ -364,6 +364,16 @@ def test_memory_is_the_command_lines_with_the_largest_rows(capsys):
     assert len(theirs["churn"]["rows"]) > 3
 
 
+def test_telemetry_is_the_command_lines(capsys):
+    theirs = command_line(capsys, "telemetry", ROOT / "sample_traces" / "customcnn" / "eager")
+    del theirs["schema"]
+    ours = ask("telemetry", run=EAGER)
+    assert ours == theirs
+    assert ours["power_w"] and ours["sm_clock_mhz"] and ours["clock_events"] is not None
+    said = ask("telemetry", is_error=True, run=str(WITHOUT_LOG))
+    assert "holds no samples of a GPU or a process" in said and "nvml.jsonl" in said
+
+
 def test_skips_of_cuda_graphs_and_the_time_of_compiling(capsys):
     run = "sample/dynshape/reduce-overhead"
     theirs = command_line(capsys, "logs", ROOT / "sample_traces" / "dynshape" / "reduce-overhead")

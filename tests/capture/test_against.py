@@ -18,13 +18,14 @@ from profiler_core.door.asker import Asker, Refused
 from profiler_core.errors import BadInput
 
 MODEL = """
+import os
 import time
 import torch
 from .layers import SECONDS
 
 class Net(torch.nn.Module):
     def forward(self, x):
-        time.sleep(SECONDS)
+        time.sleep(float(os.environ.get("SECONDS_OF_THIS_ENVIRONMENT", SECONDS)))
         return x + 1
 
 def build():
@@ -198,6 +199,40 @@ def test_two_versions_take_turns_and_a_planted_sleep_is_seen(
         assert candidate["verdict"]["kind"] in ("no_difference", "cannot_be_told")
         assert status in (0, 3)
     assert not list(Path(answer["baseline"]["path"]).parent.glob("main@*"))
+
+
+@pytest.mark.torch
+@pytest.mark.timeout(600)
+def test_two_environments_take_turns_round_by_round(
+    project, home, monkeypatch, capsys, quick_python
+):
+    """The other one is a script that starts the same Python with a longer sleep."""
+    older = project.parent / "older"
+    (older / "bin").mkdir(parents=True)
+    (older / "pyvenv.cfg").touch()
+    python = older / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nSECONDS_OF_THIS_ENVIRONMENT=0.024 exec "{quick_python}" "$@"\n')
+    python.chmod(0o755)
+    folder = captured(
+        project, home, monkeypatch, "--python", str(quick_python), "--against", str(older)
+    )
+    capsys.readouterr()
+    assert main(["compare", str(folder), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (candidate,) = answer["candidates"]
+    assert answer["baseline"]["label"] == "older, eager"
+    assert candidate["label"] != "older, eager" and candidate["label"].endswith(", eager")
+    assert candidate["verdict"]["kind"] == "faster"
+    assert 2.5 < candidate["step_time"]["ratio"] < 10
+    started = sorted(
+        (timed["started_ns"], side["label"])
+        for side in (answer["baseline"], candidate)
+        for timed in json.loads((Path(side["path"]) / "run.json").read_text())["measurement"][
+            "rounds"
+        ]
+    )
+    assert [label for _, label in started[::2]] == ["older, eager"] * 12
+    assert main(["gate", str(folder), "--max-step-time", "+20%"]) == 0
 
 
 def test_the_option_goes_through_the_words_of_the_command():
