@@ -1,6 +1,7 @@
 """Real captures, each made once: a child takes seconds to import torch."""
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,9 +29,12 @@ SHORT = {
 
 
 @pytest.fixture(scope="session")
-def interpreter():
-    """What the interpreter of the tests can capture, asked once."""
-    return probe(None)
+def interpreter(quick_python):
+    """What the interpreter of the tests can capture, asked once.
+
+    Of one that has imported torch; tests/capture/test_capture_cli.py asks a new one.
+    """
+    return replace(probe(str(quick_python)), executable=sys.executable)
 
 
 @pytest.fixture(scope="session")

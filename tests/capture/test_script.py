@@ -14,6 +14,7 @@ from profiler_core.capture.script.interpreter import python_of
 from profiler_core.capture.script.launch import script_environment
 from profiler_core.cli.main import main
 from profiler_core.ingest.run import open_run
+from tests.quick_python import QUICK_COMPILER
 
 TRAIN = str(Path(__file__).resolve().parents[1] / "record" / "scripts" / "train.py")
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,11 +72,11 @@ def test_what_is_no_command_is_said(capsys):
     assert "There is no program no-such-program." in capsys.readouterr().err
 
 
-def start(tmp_path, *command, options=()):
+def start(tmp_path, *command, options=(), **variables):
     run = [sys.executable, "-m", "profiler_core", "run", "--out", str(tmp_path)]
     return subprocess.Popen(
         [*run, *options, "--", *command],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -97,8 +98,8 @@ def test_a_script_without_a_recorder_hears_what_to_add(tmp_path):
 @pytest.mark.torch
 @pytest.mark.timeout(900)  # compiles with an empty cache
 def test_the_kept_stderr_and_the_structured_log_are_in_the_run(tmp_path):
-    options = ["--json", "--cold"]
-    process = start(tmp_path, sys.executable, TRAIN, "ignored", "default", options=options)
+    command = (sys.executable, TRAIN, "ignored", "default")
+    process = start(tmp_path, *command, options=["--json", "--cold"], **QUICK_COMPILER)
     stdout, stderr = process.communicate()
     assert process.returncode == 0, stderr
     (said,) = json.loads(stdout)["runs"]

@@ -62,16 +62,16 @@ def test_a_long_log_takes_no_more_memory_than_its_findings(tmp_path):
         for n in range(5000)
     )
     with path.open("w") as file:
-        for _ in range(60):
+        for _ in range(12):
             file.write(noise + BREAK)
-    assert path.stat().st_size > 20e6
+    assert path.stat().st_size > 5e6
     tracemalloc.start()
     log = read_torch_logs([path], chunk_bytes=1 << 18)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert [found.n for found in log.graph_breaks] == [60]
-    assert log.other_records["guards"] >= 300_000
-    assert peak < 8e6
+    assert [found.n for found in log.graph_breaks] == [12]
+    assert log.other_records["guards"] >= 60_000
+    assert peak < 2.5e6
 
 
 def test_a_gzip_that_ends_early_gives_what_it_held(tmp_path):

@@ -15,8 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 # Inductor first builds torch's headers and tries out the CPU's vector units, in each new cache:
-# ten seconds of a core for a kernel of one line. What is tested is the capture around it;
-# tests/capture/test_script.py compiles as Inductor does by itself.
+# twenty seconds of a core for a kernel of one line. What is tested is the capture around it;
+# `make test-matrix` compiles as Inductor does by itself.
 QUICK_COMPILER = {
     "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",
     "TORCHINDUCTOR_VEC_ISA_OK": "0",

@@ -1,6 +1,6 @@
 """A training script that knows nothing of Fusionscope but the Recorder.
 
-python train.py OUT VARIANT [--ddp] [--steps N] [--die HOW]
+python train.py OUT VARIANT [--backend NAME] [--ddp] [--steps N] [--die HOW]
 """
 
 import argparse
@@ -16,6 +16,7 @@ from profiler_core.record import Recorder
 parser = argparse.ArgumentParser()
 parser.add_argument("out")
 parser.add_argument("variant")
+parser.add_argument("--backend", default="inductor")
 parser.add_argument("--ddp", action="store_true")
 parser.add_argument("--steps", type=int, default=2000)
 parser.add_argument("--die-at", type=int)
@@ -27,7 +28,9 @@ model = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32))
 if arguments.ddp:
     torch.distributed.init_process_group("gloo")
     model = nn.parallel.DistributedDataParallel(model)
-forward = model if arguments.variant == "eager" else torch.compile(model)
+forward = model
+if arguments.variant != "eager":
+    forward = torch.compile(model, backend=arguments.backend)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 
 
