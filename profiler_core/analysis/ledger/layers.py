@@ -10,37 +10,19 @@ nor are groups that reach beyond the stretch.
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import replace
 
 from profiler_core.analysis.ledger.groups import Members
 from profiler_core.analysis.ledger.match import Evidence
 from profiler_core.analysis.ledger.operators import operators_of_kernel
 from profiler_core.analysis.ledger.program import Item, Program
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ledger.stretches import Stretch, signature, stretches
 from profiler_core.analysis.ledger.work_units import HostStep
 
 UNLIKE: Evidence = "unlike equal layers"
 
-_SMALLEST = 4  # operators of a layer: fewer repeat by chance
-_LARGEST = 600
 _MOST_LAYERS = 2  # that a group may lie in: more, and it is one of all layers
-_FEWEST = 3  # layers: the first and the last are not judged
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Items of a segment that repeat: `copies` layers of `length` items, from `start` on."""
-
-    start: int
-    length: int
-    copies: int
-
-    def items(self) -> range:
-        """The numbers of all its items."""
-        return range(self.start, self.start + self.length * self.copies)
 
 
 def mark_unlike(
@@ -81,7 +63,7 @@ def _unlike(
     }
     for segment in program.segments:
         items = [item for item in segment.items if item.units]
-        for stretch in stretches([_signature(item) for item in items]):
+        for stretch in stretches([signature(item) for item in items]):
             yield from _unlike_within(groups, items, stretch, group_of, steps, side)
 
 
@@ -134,33 +116,3 @@ def _content(
         for unit in (steps[1 - side].units[number] for number in others)
     )
     return tuple(relative), frozenset(names.items())
-
-
-def _signature(item: Item) -> Hashable:
-    name = item.op.rstrip("0123456789") if item.by_kernel_name else item.op
-    return name, item.shapes, item.dtypes, item.extent, len(item.units)
-
-
-def stretches(signatures: Sequence[Hashable]) -> list[Stretch]:
-    """Stretches that repeat three times and more, the longest first; none overlaps another."""
-    numbers: dict[Hashable, int] = {}
-    codes = np.array([numbers.setdefault(s, len(numbers)) for s in signatures], dtype=np.int64)
-    taken = np.zeros(codes.size, dtype=np.bool_)
-    found: list[Stretch] = []
-    while (best := _longest(codes, taken)) is not None:
-        taken[best.start : best.start + best.length * best.copies] = True
-        found.append(best)
-    return found
-
-
-def _longest(codes: npt.NDArray[np.int64], taken: npt.NDArray[np.bool_]) -> Stretch | None:
-    best: Stretch | None = None
-    covered = 0
-    for length in range(_SMALLEST, min(_LARGEST, codes.size // _FEWEST) + 1):
-        same = (codes[:-length] == codes[length:]) & ~taken[:-length] & ~taken[length:]
-        ends = np.flatnonzero(np.diff(np.concatenate(([False], same, [False])).astype(np.int8)))
-        for start, end in ends.reshape(-1, 2).tolist():
-            copies = (end - start) // length + 1
-            if copies >= _FEWEST and copies * length > covered:
-                best, covered = Stretch(start, length, copies), copies * length
-    return best

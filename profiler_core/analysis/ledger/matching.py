@@ -38,6 +38,7 @@ from profiler_core.analysis.ledger.match import (
 from profiler_core.analysis.ledger.moved import reach, reach_libraries, reach_lines
 from profiler_core.analysis.ledger.operators import KERNEL_FREE, SOFTMAX
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
+from profiler_core.analysis.ledger.realign import realign
 from profiler_core.analysis.ledger.work_units import HostStep, forward_units
 from profiler_core.analysis.ledger.worth import worth
 
@@ -142,6 +143,7 @@ def _match_segment(
     reach(a, b, pairs, match, labels_of)
     if left.phase == "backward":
         reach_lines(a, b, pairs, match, labels_of)
+    realign(left.items, right.items, match)
     for operators, kernels in shuffled:
         _doubt_names(operators, kernels, left.phase, match)
 

@@ -1,8 +1,9 @@
 """The check by repeated layers, on programs made by hand."""
 
 from profiler_core.analysis.ledger.groups import Members
-from profiler_core.analysis.ledger.layers import UNLIKE, Stretch, mark_unlike, stretches
+from profiler_core.analysis.ledger.layers import UNLIKE, mark_unlike
 from profiler_core.analysis.ledger.program import Item, Program, Segment
+from profiler_core.analysis.ledger.stretches import Stretch, stretches
 
 
 def test_a_stretch_repeats_three_times_and_more():
