@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from profiler_core.analysis.ledger.match import Match, Tie
+from profiler_core.analysis.ledger.match import Evidence, Match, Tie
 from profiler_core.analysis.ledger.program import Item
 from profiler_core.analysis.ledger.stretches import Stretch, signature, stretches
 
-_BY_NAME = "kernel name"
+_BY_NAME: Evidence = "kernel name"
 Units = tuple[int, ...]
 
 
