@@ -8,6 +8,8 @@ import gc
 import os
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
@@ -83,6 +85,26 @@ def _of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int
     if "PYTEST_XDIST_WORKER" in os.environ:
         return folder.parent, os.getppid()
     return folder, os.getpid()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _installed_components() -> Iterator[None]:
+    """AppTest reads what all installed packages say of themselves, for each page 0.2 s of a core.
+
+    It looks for components of Streamlit; which packages there are does not change meanwhile.
+    """
+    if "streamlit.testing.v1" not in sys.modules:  # nothing that was collected opens a page
+        yield
+        return
+    from streamlit.components.v2 import manifest_scanner
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            manifest_scanner,
+            "scan_component_manifests",
+            cache(manifest_scanner.scan_component_manifests),
+        )
+        yield
 
 
 @pytest.fixture

@@ -21,19 +21,40 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture
-def home(tmp_path, cache, monkeypatch):
-    """The sample as a capture of this user, with no more than this page reads."""
-    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
-    (tmp_path / "cache").symlink_to(cache)
-    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+def lived_in(folder, cache):
+    """A home with the sample as a capture of this user, with no more than this page reads."""
+    (folder / "cache").symlink_to(cache)
     for variant in ("eager", "default"):
         for name in NEEDED:
-            target = tmp_path / "runs" / "d" / variant / name
+            target = folder / "runs" / "d" / variant / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(SAMPLE / variant / name, target)
+    return folder
+
+
+def entered(folder, monkeypatch):
+    """The home is this user's until the test ends; no page remembers another."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(folder))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: folder / "samples")
     st.cache_resource.clear()
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path, cache, monkeypatch):
+    """For tests that change its files."""
+    return entered(lived_in(tmp_path, cache), monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory, cache):
+    return lived_in(tmp_path_factory.mktemp("home"), cache)
+
+
+@pytest.fixture
+def unchanged_home(unchanged, monkeypatch):
+    """For all others: its ranks are put together once."""
+    return entered(unchanged, monkeypatch)
 
 
 @pytest.fixture
@@ -60,7 +81,7 @@ def text_of(app):
     )
 
 
-def test_the_pair_says_first_who_waits_for_whom_and_asks_hta(home):
+def test_the_pair_says_first_who_waits_for_whom_and_asks_hta(unchanged_home):
     text = text_of(opened(**PAIR))
     assert "Rank 0 waits for <em>rank 1</em>, in eager and default alike" in text
     assert "Rank 1 needs more than the other ranks: 11.6 ms more work, most of it GEMM" in text
@@ -72,7 +93,7 @@ def test_the_pair_says_first_who_waits_for_whom_and_asks_hta(home):
     assert text.index("waits for") < text.index("A step of each rank")
 
 
-def test_without_hta_our_own_numbers_are_all_there(home, without_hta):
+def test_without_hta_our_own_numbers_are_all_there(unchanged_home, without_hta):
     text = text_of(opened(**PAIR))
     assert "Rank 0 waits for" in text
     assert "219 GB/s" in text
@@ -94,12 +115,14 @@ _FAKES = {
 
 
 @pytest.mark.parametrize("state", _FAKES)
-def test_where_hta_is_not_there_or_raises_the_page_has_our_numbers(home, monkeypatch, state):
+def test_where_hta_is_not_there_or_raises_the_page_has_our_numbers(
+    unchanged_home, tmp_path, monkeypatch, state
+):
     for name, text in _FAKES[state].items():
-        file = home / "fake" / name
+        file = tmp_path / "fake" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    monkeypatch.setenv("PYTHONPATH", str(home / "fake"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "fake"))
     monkeypatch.setattr("profiler_core.ranks.hta.process._cache_path", lambda *_: None)
     app = opened(**PAIR)
     text = text_of(app)
