@@ -3,6 +3,7 @@
 import streamlit as st
 
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.charts import let_browser_draw
 from profiler_core.ui.overview.category_table import show_categories
 from profiler_core.ui.overview.difference import show_difference
 from profiler_core.ui.overview.headline import show_headline
@@ -51,6 +52,7 @@ with page(SPEC):
         show_way_on(choice)
         offer_report(choice)
 
+    let_browser_draw()
     number = show_difference(choice)
     below_chart = st.container()
     why = st.container()  # filled last: ledger and logs take longer than all the rest

@@ -1,5 +1,6 @@
 """Plotly figures on a page: our colours, no mode bar, a sentence for those who cannot see them."""
 
+import time
 from collections.abc import Sequence
 from html import escape
 
@@ -10,10 +11,24 @@ import streamlit as st
 
 from profiler_core.figures.template import CONFIG, Figure
 
+_MOMENT_S = 0.3
+_HAS_DRAWN = "fs_has_drawn"
+
 
 def show_figure(figure: Figure, *, key: str, alt: str) -> None:
     """Draw a figure as wide as its place; `alt` says what it shows."""
     st.plotly_chart(figure, theme=None, config=CONFIG, key=key, alt=alt)
+
+
+def let_browser_draw() -> None:
+    """Wait a moment, once a session, for the browser to draw what stands above the first figure.
+
+    Before its first figure a browser reads and runs Plotly, which keeps it from drawing anything
+    for a second.
+    """
+    if _HAS_DRAWN not in st.session_state:
+        st.session_state[_HAS_DRAWN] = True
+        time.sleep(_MOMENT_S)
 
 
 def show_legend(entries: Sequence[tuple[str, str]]) -> None:
