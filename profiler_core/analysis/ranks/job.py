@@ -5,7 +5,7 @@ came last and the others waited for it (the rule of HTA's straggler analysis). T
 clock: durations are compared, never start times of different machines.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import polars as pl
@@ -55,6 +55,7 @@ class Straggler:
     rank: int
     share: float
     made_wait_ns: float  # per step, of all others together
+    n_waiters: int  # ranks that waited for it
     compute_more: float | None  # its compute over the others' mean, minus 1
     compute_more_ns: float  # its compute minus the others' mean, per step
     idle_more_ns: float  # its idle time minus the others' mean, per step
@@ -114,7 +115,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         wait_share=sum(r.waited_ns for r in rows) / total_step if spread.height else None,
         compute_imbalance=_compute_imbalance(rows),
         skew_ns=float(spread["wait_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
-        straggler=_straggler(rows) if spread.height else None,
+        straggler=_straggler(rows, _n_waiters(calls)) if spread.height else None,
         critical=path,
         costs=_costs(usable, rows, names, calls, path),
         notes=tuple(notes),
@@ -328,11 +329,20 @@ def _collective_rows(calls: pl.DataFrame, n_steps: int, n_ranks: int) -> tuple[C
     return tuple(sorted(rows, key=lambda row: -row.time_ns))
 
 
-def _straggler(rows: Sequence[RankRow]) -> Straggler | None:
+def _n_waiters(calls: pl.DataFrame) -> dict[int, int]:
+    """By rank: how many others waited for it, however shortly."""
+    waited = calls.filter(pl.col("is_shared"), pl.col("wait_ns") > 0)
+    return dict(waited.group_by("last_rank").agg(pl.col("rank").n_unique()).iter_rows())
+
+
+def _straggler(rows: Sequence[RankRow], n_waiters: Mapping[int, int]) -> Straggler | None:
+    """The rank that stands out, in a job of thousands for the few that share its groups too."""
     waiting = sum(row.made_wait_ns for row in rows)
-    if len(rows) < 2 or waiting < _WORTH_SAYING * sum(row.step_ns for row in rows):
-        return None
     worst = max(rows, key=lambda row: row.made_wait_ns)
+    waiters = n_waiters.get(worst.rank, 0)
+    mean_step_ns = sum(row.step_ns for row in rows) / len(rows)
+    if not waiters or waiting < _WORTH_SAYING * mean_step_ns * (waiters + 1):
+        return None
     share = worst.made_wait_ns / waiting
     # Even ranks share the waiting: half each of two, so two need a clearer case than many.
     if share < 0.5 + 0.5 / len(rows):
@@ -344,6 +354,7 @@ def _straggler(rows: Sequence[RankRow]) -> Straggler | None:
         rank=worst.rank,
         share=share,
         made_wait_ns=worst.made_wait_ns,
+        n_waiters=waiters,
         compute_more=worst.compute_ns / compute - 1 if compute else None,
         compute_more_ns=worst.compute_ns - compute,
         idle_more_ns=worst.idle_ns - idle,

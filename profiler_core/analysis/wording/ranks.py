@@ -35,6 +35,12 @@ def _claim(job: Job) -> Phrase:
         if n == 2:
             waiter = next(row.rank for row in job.ranks if row.rank != job.straggler.rank)
             return (f"rank {waiter} waits for ", late)
+        waiters = job.straggler.n_waiters
+        if waiters < n - 1:
+            return (
+                f"{waiters} of {n} ranks wait for " if waiters > 1 else "a rank waits for ",
+                late,
+            )
         return (f"the other {n - 1} ranks wait for ", late)
     if job.wait_share is None:
         return (f"who waits for whom cannot be told from {_ranks(n)}",)
@@ -54,13 +60,14 @@ def evidence(job: Job) -> str:
             "collectives for the one that comes last."
         )
     late = job.straggler
-    waiters = len(job.ranks) - 1
+    waiters = late.n_waiters
     per_rank = format_duration(late.made_wait_ns / waiters)
     amount = f"{per_rank} of the step of {step}"
     if waiters > 1:
         amount = f"{per_rank} each, on average, of the step of {step}"
     subject = "It waits" if waiters == 1 else "They wait"
-    exposed = sum(r.exposed_communication_ns for r in job.ranks if r.rank != late.rank) / waiters
+    longest = sorted(job.ranks, key=lambda row: (row.rank == late.rank, -row.waited_ns))[:waiters]
+    exposed = sum(row.exposed_communication_ns for row in longest) / waiters
     return (
         f"{subject} {amount} in collectives{_last_share(late)}. {format_duration(exposed)} of that "
         f"communication are not hidden behind compute. {_why(job, late)}"

@@ -1,11 +1,15 @@
 """Two made-up ranks whose every number can be told by hand."""
 
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
 from profiler_core.analysis.ranks.collective_kinds import bus_factor, kind_of
 from profiler_core.analysis.ranks.job import combine
 from profiler_core.analysis.ranks.rank_summary import summarise_rank
-from profiler_core.analysis.wording.ranks import evidence
+from profiler_core.analysis.wording.ranks import evidence, headline
+from profiler_core.analysis.wording.sentence import plain
 from tests.builders import a_trace, kernel, memcpy, op
 from tests.builders import step as a_step
 
@@ -78,6 +82,21 @@ def test_even_ranks_have_no_straggler():
     job = combine([a_rank(0, compute=40, wait=0), a_rank(1, compute=40, wait=0)])
     assert job.straggler is None
     assert job.wait_share == 0
+
+
+def test_a_rank_that_few_of_many_wait_for_is_named_all_the_same():
+    """Pairs of 64 ranks: the time of the one that waits is 0.3 % of all ranks' time."""
+    ranks = []
+    for rank in range(64):
+        waits = rank == 62
+        own = a_rank(rank, compute=40 if waits else 60, wait=20 if waits else 0, world=64)
+        pair = pl.lit(f"{rank // 2 * 2},{rank // 2 * 2 + 1}").alias("group")
+        ranks.append(replace(own, calls=own.calls.with_columns(pair, group_size=2)))
+    job = combine(ranks)
+    assert (job.straggler.rank, job.straggler.n_waiters) == (63, 1)
+    assert plain(headline(job)) == "A rank waits for rank 63"
+    assert evidence(job).startswith("It waits 20 ns of the step")
+    assert job.ranks[62].waited_in_steps_ns == (20, 20)
 
 
 def test_two_ranks_that_are_late_in_turns_have_no_straggler():
