@@ -129,6 +129,8 @@ COLLECTIVE_SCHEMA: dict[str, pl.DataType] = {
     "group_size": pl.Int64(),
     "group_name": pl.String(),
     "group_ranks": pl.String(),  # JSON text; may be cut short by torch
+    "to_rank": pl.Int64(),  # of a send: its place in the group; null: no send
+    "from_rank": pl.Int64(),  # of a receive, likewise
 }
 OTHER_SCHEMA: dict[str, pl.DataType] = {  # overhead, cuda_sync, Trace, anything unknown
     "ts_ns": pl.Int64(),

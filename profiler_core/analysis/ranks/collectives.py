@@ -6,9 +6,11 @@ import numpy as np
 import polars as pl
 
 from profiler_core.analysis.intervals import merge
-from profiler_core.analysis.ranks.collective_kinds import DTYPE_BYTES, kind_of
+from profiler_core.analysis.ranks.collective_kinds import DTYPE_BYTES, POINT_TO_POINT, kind_of
 from profiler_core.analysis.ranks.process_groups import group_text, process_groups
 from profiler_core.model.trace import KERNEL, Trace
+
+_PAIR = "send_recv"  # the kind of a send and of its receive
 
 CALL_SCHEMA: dict[str, pl.DataType] = {
     "step": pl.String(),  # name of the step
@@ -25,13 +27,19 @@ CALL_SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-def collective_calls(trace: Trace, work: pl.DataFrame, step_names: list[str]) -> pl.DataFrame:
+def collective_calls(
+    trace: Trace, work: pl.DataFrame, step_names: list[str], rank: int
+) -> pl.DataFrame:
     """Every communication kernel that belongs to a step, in launch order, as CALL_SCHEMA.
+
+    A send and its receive are of one kind and one group, that of the two ranks, where torch says
+    which they are.
 
     Args:
         trace: for what torch says of each call.
         work: of `categorise`: its category and step columns are used.
         step_names: by number of the step; a trace without steps has one name.
+        rank: whose trace it is.
     """
     kernels = work.filter(pl.col("category") == "communication", pl.col("step").is_not_null())
     if kernels.height == 0:
@@ -41,7 +49,7 @@ def collective_calls(trace: Trace, work: pl.DataFrame, step_names: list[str]) ->
     names = kernels["name"].unique().cast(pl.String).to_list()
     by_name = {name: kind_of(name) for name in names}
     calls = (
-        _with_records(trace, kernels)
+        _with_records(trace, kernels, rank)
         .with_columns(
             pl.col("step").replace_strict(dict(enumerate(step_names)), return_dtype=pl.String),
             pl.coalesce(
@@ -82,10 +90,31 @@ def _exposed(calls: pl.DataFrame, compute: pl.DataFrame) -> tuple[pl.Series, pl.
     )
 
 
-def _with_records(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
-    """The kernels with the call of torch.distributed inside which each was launched."""
-    records = _records(trace)
-    joined = kernels.join_asof(
+_OF_A_RECORD = ("record_kind", "group", "group_size", "record_bytes")
+
+
+def _with_records(trace: Trace, kernels: pl.DataFrame, rank: int) -> pl.DataFrame:
+    """The kernels with the call of torch.distributed inside which each was launched.
+
+    Sends and receives of a batch are launched together behind the last of their calls.
+    """
+    records = _records(trace, rank)
+    between_two = pl.col("record_kind") == _PAIR
+    names = kernels["name"].unique().cast(pl.String).to_list()
+    pairs = [name for name in names if kind_of(name) in POINT_TO_POINT]
+    is_pair = pl.col("name").cast(pl.String).is_in(pairs)
+    inside = pl.col("at") <= pl.col("record_end_ns")
+    collectives = _latest(kernels.filter(~is_pair), records).with_columns(
+        pl.when(inside).then(pl.col(column)).alias(column) for column in _OF_A_RECORD
+    )
+    return pl.concat(
+        [collectives, _latest(kernels.filter(is_pair), records.filter(between_two))]
+    ).sort("at", "ts_ns")
+
+
+def _latest(kernels: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+    """The kernels with the last record that began before their launch, on the same thread."""
+    return kernels.join_asof(
         records,
         left_on="at",
         right_on="record_ts_ns",
@@ -94,16 +123,20 @@ def _with_records(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
         strategy="backward",
         check_sortedness=False,
     )
-    inside = pl.col("at") <= pl.col("record_end_ns")
-    return joined.with_columns(
-        pl.when(inside).then(pl.col(column)).alias(column)
-        for column in ("record_kind", "group", "group_size", "record_bytes")
-    )
 
 
-def _records(trace: Trace) -> pl.DataFrame:
+def _records(trace: Trace, rank: int) -> pl.DataFrame:
     calls = trace.collectives
     kinds = {name: kind_of(name) for name in calls["collective"].unique().drop_nulls()}
+    kinds = {name: _PAIR if kind in POINT_TO_POINT else kind for name, kind in kinds.items()}
+    pairs = pl.Series(
+        "pair",
+        [
+            _pair(rank, *row)
+            for row in calls.select("to_rank", "from_rank", "group_ranks").iter_rows()
+        ],
+        pl.String,
+    )
     groups = {text: _group(text) for text in calls["group_ranks"].unique().drop_nulls()}
     by_name = {group.name: group_text(group.ranks) for group in process_groups(trace)}
     size = pl.col("dtype").replace_strict(DTYPE_BYTES, default=None, return_dtype=pl.Int64)
@@ -115,13 +148,30 @@ def _records(trace: Trace) -> pl.DataFrame:
         .replace_strict(kinds, default=None, return_dtype=pl.String)
         .alias("record_kind"),
         pl.coalesce(
+            pairs,
             pl.col("group_ranks").replace_strict(groups, default=None, return_dtype=pl.String),
             pl.col("group_name").replace_strict(by_name, default=None, return_dtype=pl.String),
             "group_name",
         ).alias("group"),
-        "group_size",
+        pl.when(pairs.is_not_null()).then(2).otherwise("group_size").alias("group_size"),
         (pl.max_horizontal("in_elements", "out_elements") * size).alias("record_bytes"),
     ).sort("record_ts_ns")
+
+
+def _pair(rank: int, to_rank: int | None, from_rank: int | None, listed: str | None) -> str | None:
+    """This rank and the one that it sends to or receives from; None: torch does not say which.
+
+    torch numbers the other one by its place in the group.
+    """
+    place = from_rank if to_rank is None else to_rank
+    if place is None:
+        return None
+    try:
+        ranks = json.loads(listed or "")
+        other = int(ranks[place])
+    except (ValueError, TypeError, IndexError):
+        return None  # the list is cut short, and what its numbers count is not sure
+    return group_text(sorted((rank, other)))
 
 
 def _group(text: str) -> str | None:

@@ -48,7 +48,14 @@ def matched(ranks: Sequence[RankSummary], steps: Sequence[str]) -> pl.DataFrame:
     )
     # A group's ranks are known where torch says them; else it is all that name it.
     complete = pl.col("n_ranks") == pl.col("group_size").fill_null(pl.col("n_ranks"))
-    is_shared = (pl.col("n_ranks") > 1) & ~pl.col("kind").is_in(list(POINT_TO_POINT))
+    # A send and its receive are paired by their order, so each needs its counterpart.
+    n_of_rank = pl.len().over("step", "group", "kind", "rank")
+    is_paired = (pl.col("group_size") == 2) & (
+        n_of_rank.min().over("step", "group", "kind")
+        == n_of_rank.max().over("step", "group", "kind")
+    )
+    is_between_two = pl.col("kind").is_in(list(POINT_TO_POINT))
+    is_shared = (pl.col("n_ranks") > 1) & (~is_between_two | is_paired.fill_null(False))
     return every.join(per_collective, on=KEY, how="left").with_columns(
         (pl.col("dur_ns") - pl.col("fastest_ns")).alias("wait_ns"),
         is_shared.alias("is_shared"),

@@ -78,7 +78,7 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
         n_skipped=trace.tally.n_skipped,
         n_kernels=work.filter(pl.col("cat") == KERNEL, pl.col("step").is_not_null()).height,
         steps=steps,
-        calls=collective_calls(trace, joining, names),
+        calls=collective_calls(trace, joining, names, rank),
         kernels=kernel_times(work, names),
         idle=_idle(trace, work, window),
         host_ns=_host_ns(window) / window.n_steps,

@@ -62,6 +62,8 @@ ARGUMENTS = (
     Argument("group_size", "Group size", "integer"),
     Argument("group_name", "Process Group Name", "text"),
     Argument("group_ranks", "Process Group Ranks", "text"),
+    Argument("to_rank", "Dst Rank", "integer"),
+    Argument("from_rank", "Src Rank", "integer"),
     # Read only to count the inf and nan that old Kineto wrote here (kineto#105).
     Argument("bandwidth", "memory bandwidth (GB/s)", "number"),
 )
