@@ -30,7 +30,10 @@ HOOK = str(Path(__file__).resolve().parent / "hook")
 # Read when they are imported, so a script with other values needs an interpreter of its own …
 READ_AT_IMPORT = ("TORCH", "PYTORCH", "INDUCTOR", "TRITON", "OMP_", "MKL_", "KMP_", "LD_", "ATEN")
 # … except for these, which are read later or below.
-READ_LATER = {"TORCH_LOGS", "TORCH_TRACE", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"}
+THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
+READ_LATER = {
+    "TORCH_LOGS", "TORCH_TRACE", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", THREADS,
+}  # fmt: skip
 
 
 def settings(environment):
@@ -98,6 +101,8 @@ class Request:
         numpy.random.seed()
         _internal.LOG_TRACE_HANDLER = None
         _internal._init_logs()
+        if THREADS in self.environment:
+            torch._inductor.config.compile_threads = int(self.environment[THREADS])
 
 
 def run(script):
