@@ -25,7 +25,7 @@ settings.load_profile("suite")
 
 TESTS = Path(__file__).resolve().parent
 
-# These start processes, by the marks of their tests; all others together take some three minutes.
+# These start processes, by the marks of their tests; all others together take some seven minutes.
 HEAVY = ("browser", "torch")
 
 # What takes more than 20 seconds of a core, the longest first: none of it is left for last.
