@@ -72,6 +72,16 @@ def columns(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "columns"
 
 
+@pytest.fixture
+def home_with_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: Path) -> Path:
+    """A home of the test's own, but for what all tests read of the same files."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "cache").symlink_to(columns)
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    return home
+
+
 @pytest.fixture(scope="session")
 def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An interpreter for captures that has imported torch already; one for all workers."""
@@ -133,6 +143,11 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter's end see all again: DuckDB reports what it does not as leaks."""
+    gc.unfreeze()
 
 
 def pytest_xdist_auto_num_workers() -> int:

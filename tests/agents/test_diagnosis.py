@@ -58,8 +58,8 @@ async def diagnosed(sample):
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_a_diagnosis_takes_few_calls_and_few_tokens(sample, monkeypatch, tmp_path, record_property):
-    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+@pytest.mark.usefixtures("home_with_columns")
+def test_a_diagnosis_takes_few_calls_and_few_tokens(sample, record_property):
     for run, agent, answers in anyio.run(diagnosed, sample):
         tokens = agent.characters / CHARACTERS_PER_TOKEN
         record_property(run, f"{len(agent.calls)} calls, {tokens:.0f} tokens: {agent.calls}")

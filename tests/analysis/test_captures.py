@@ -39,12 +39,6 @@ def _captures():
     return SMALL + [pytest.param(path, id=f"larger-{path.name}") for path in larger]
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory, monkeypatch):
-    home = tmp_path_factory.getbasetemp() / "home"  # one for all tests of this process
-    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
-
-
 def summary_of(folder):
     run = open_run(folder)
     return summarise(open_trace(run.trace), run.record.measurement)

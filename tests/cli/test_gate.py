@@ -15,8 +15,7 @@ EAGER, DEFAULT = SAMPLES / "bert" / "eager", SAMPLES / "bert" / "default"
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path, monkeypatch):
-    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
+def _own_home(home_with_columns, monkeypatch):
     for name in ("GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
 

@@ -14,8 +14,8 @@ JSON = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path, monkeypatch):
-    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
+def own_home(home_with_columns):
+    """Each test has its own."""
 
 
 def answer(capsys, *words):

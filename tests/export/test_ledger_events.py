@@ -14,8 +14,7 @@ PAIRS = ["bert/reduce-overhead", "simplecnn-training/default", "ddp/default", "d
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
+def home(tmp_path, home_with_columns):
     return tmp_path
 
 

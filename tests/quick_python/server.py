@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy
 import torch
 import torch._dynamo
-import torch._inductor.compile_fx  # noqa: F401
+import torch._inductor.compile_fx
 from torch._logging import _internal
 
 HOOK = str(Path(__file__).resolve().parent / "hook")

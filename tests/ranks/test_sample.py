@@ -18,6 +18,11 @@ def traces(variant):
     return [folder / "trace.json.gz", folder / "ranks" / "1" / "trace.json.gz"]
 
 
+@pytest.fixture(autouse=True)
+def home(home_with_columns):
+    return home_with_columns
+
+
 @pytest.fixture(params=VARIANTS)
 def variant(request):
     return request.param
