@@ -14,6 +14,11 @@ What makes it wide, as logarithms, combined as the root of the sum of squares:
 * load, of runs not timed in turns: steps that waited for a CPU are longer by an unknown factor, so
   a disturbed run may be as fast as its fastest steps; where single steps were not timed, as its
   fastest round and as much again.
+
+In turns a load hits both alike, and yet makes the rounds say little. There the fastest quarter of
+each round's steps, which nothing delayed, may tell a difference that the rounds leave open: where
+its interval leaves 1 out, on the side on which the rounds' ratio lies, the interval reaches from it
+to that ratio. It never says that there is no difference, since the other steps may differ.
 """
 
 import math
@@ -38,6 +43,8 @@ _PROCESSES_APART = {"gpu": 0.04, "cpu": 0.10}
 _LONGEST_DRIFT = 4.0
 # A run is disturbed, too, whose slowest rounds take this much longer than its fastest.
 _SCATTERED = 1.25
+_CALM = 25  # percentile of a round's steps
+_LEAST_STEPS = 8  # of a round whose percentile means something
 
 _N_RESAMPLES = 2000
 _CONFIDENCE = 0.95
@@ -56,6 +63,8 @@ class Noise:
     drift: float | None  # None: timed in turns, it cancels
     of_load: float | None  # steps that waited for a CPU; None: timed in turns, or not disturbed
     of_repeats: float | None  # further runs of the baseline's code; None: there is none
+    # In turns on a busy host, where each round's fastest steps decided; None: its rounds did.
+    of_fastest_steps: float | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +132,11 @@ def noisy_ratio(
     beside = math.hypot(processes, drift or 0.0)
     down = math.hypot(max(0.0, centre - low), beside)
     up = math.hypot(max(0.0, high - centre), beside)
+    fastest = None
+    if turns is not None and -down <= -centre <= up:
+        fastest = _by_fastest_steps((baseline, candidate), runs, centre, processes)
+    if fastest is not None:
+        down, up = min(down, centre - fastest[0]), min(up, fastest[1] - centre)
     noise = Noise(
         floor=math.expm1(max(down, up)),
         of_rounds=math.expm1(max(0.0, centre - low, high - centre)),
@@ -130,6 +144,7 @@ def noisy_ratio(
         drift=None if drift is None else math.expm1(drift),
         of_load=None if load is None else math.expm1(load),
         of_repeats=math.expm1(max(of_repeats)) if of_repeats else None,
+        of_fastest_steps=None if fastest is None else math.expm1(max(down, up)),
     )
     interval = (math.exp(centre - down), math.exp(centre + up))
     return NoisyRatio(ratio, interval, turns is not None, noise)
@@ -251,13 +266,65 @@ def _distance(baseline: Sequence[Round], candidate: Sequence[Round]) -> float:
 def _load(measurement: Measurement, rounds: Sequence[Round], median: float) -> float:
     """How much shorter the steps of a disturbed run may be than its median; 0: not disturbed."""
     times = [per_step(r) for r in rounds]
-    fast, slow = np.percentile(times, [10, 90])
-    if not waited_too_long(measurement.host_load) and slow / fast <= _SCATTERED:
+    if not _is_disturbed(measurement, times):
         return 0.0
     if not measurement.step_event_ns or measurement.step_shapes is not None:
         return 2 * math.log(median / min(times))  # the fastest round may be disturbed as much
     fastest = min(*times, float(np.percentile(measurement.step_event_ns, 1)))
     return math.log(median / fastest) if 0 < fastest < median else 0.0
+
+
+def _is_disturbed(measurement: Measurement, times: Sequence[float]) -> bool:
+    """Did its threads wait for a CPU, or do its rounds look as if they had?"""
+    fast, slow = np.percentile(times, [10, 90])
+    return bool(waited_too_long(measurement.host_load)) or bool(slow / fast > _SCATTERED)
+
+
+def _by_fastest_steps(
+    measurements: Sequence[Measurement],
+    runs: Sequence[Sequence[Round]],
+    centre: float,
+    processes: float,
+) -> tuple[float, float] | None:
+    """Ends of the logarithm of the ratio that the fastest steps of rounds timed in turns leave.
+
+    Args:
+        measurements: of baseline and candidate.
+        runs: their rounds.
+        centre: logarithm of the ratio of the rounds, which the ends hold.
+        processes: what two processes of one code differ by.
+
+    Returns:
+        None where no run was disturbed, steps were not timed, or this tells no difference.
+    """
+    times = [[per_step(r) for r in rounds] for rounds in runs]
+    if not any(map(_is_disturbed, measurements, times)):
+        return None
+    sides = [_fastest_steps(*side) for side in zip(measurements, runs, strict=True)]
+    common = [index for index in sides[0] if index in sides[1]]
+    if len(common) < MIN_ROUNDS:
+        return None
+    turns = np.array([[side[index] for side in sides] for index in common])
+    medians = np.median(turns, axis=0)
+    middle = math.log(medians[0] / medians[1])
+    low, high = _resampled(turns)
+    low = middle - math.hypot(max(0.0, middle - low), processes)
+    high = middle + math.hypot(max(0.0, high - middle), processes)
+    low, high = min(low, centre), max(high, centre)
+    return None if low <= 0 <= high else (low, high)
+
+
+def _fastest_steps(measurement: Measurement, rounds: Sequence[Round]) -> dict[int, float]:
+    """Round -> the lower quartile of its steps; {} where not all single steps of it were timed."""
+    steps = np.array(measurement.step_event_ns, dtype=float)
+    ends = np.cumsum([r.n_steps for r in rounds])
+    if measurement.step_shapes is not None or len(steps) != ends[-1]:
+        return {}
+    return {
+        r.index: float(np.percentile(steps[end - r.n_steps : end], _CALM))
+        for r, end in zip(rounds, ends, strict=True)
+        if r.n_steps >= _LEAST_STEPS
+    }
 
 
 def _of_repeats(baseline_ns: float, repeats: Sequence[Measurement]) -> list[float]:

@@ -114,6 +114,72 @@ def test_scattered_rounds_are_disturbed_where_no_load_was_recorded():
     assert noise(timed(*scattered), timed(*STEADY)).of_load > 1
 
 
+def on_a_busy_host(factor, *, delays, load=0.4):
+    """Twenty rounds of ten steps of 1 ms, some of them delayed: by how much, a function of both."""
+    steps = [
+        round(1e6 * factor * (1 + delays(number, step) * (step >= 5)))
+        for number in range(20)
+        for step in range(10)
+    ]
+    rounds = tuple(
+        Round(index=number, order=0, n_steps=10, wall_ns=sum(steps[number * 10 : number * 10 + 10]))
+        for number in range(20)
+    )
+    return Measurement(
+        rounds=rounds, step_event_ns=tuple(steps),
+        host_load=HostLoad(n_cpus=2, waited_share=load),
+    )  # fmt: skip
+
+
+def wild(number, _):
+    return number * 7 % 11
+
+
+def wilder(number, _):
+    return number * 5 % 13
+
+
+def test_the_fastest_steps_of_a_busy_host_tell_what_its_rounds_leave_open():
+    runs = [on_a_busy_host(1.0, delays=wild), on_a_busy_host(1.2, delays=wilder)]
+    judged = noisy_ratio(*runs, interleaved=True, on_gpu=False)
+    assert judged.interval[0] <= judged.ratio <= judged.interval[1] < 1
+    assert judged.interval[1] == pytest.approx(math.exp(-math.log(1.2) + 0.02), abs=0.01)
+    assert judged.noise.of_fastest_steps == pytest.approx(judged.noise.floor)
+    assert judged.noise.of_rounds > 0.1  # the rounds alone leave it open
+    back = noisy_ratio(*runs[::-1], interleaved=True, on_gpu=False)
+    assert back.interval[0] > 1
+
+
+@pytest.mark.parametrize(
+    ("load", "more", "decide"),
+    [
+        (0.4, {}, True),
+        (0.0, {}, False),  # quiet
+        (0.4, {"step_shapes": ("a", "b")}, False),  # steps are not alike
+        (0.4, {"step_event_ns": ()}, False),  # nor timed one by one
+    ],
+)
+def test_the_fastest_steps_decide_only_where_the_host_was_busy_and_they_are_alike(
+    load, more, decide
+):
+    before = on_a_busy_host(1.0, delays=lambda n, s: wild(n, s) / 40, load=load)
+    after = on_a_busy_host(1.03, delays=lambda n, s: wilder(n, s) / 45, load=load)
+    after = msgspec.structs.replace(after, **more)
+    judged = noisy_ratio(before, after, interleaved=True, on_gpu=False)
+    assert (judged.noise.of_fastest_steps is not None) == decide
+    assert (judged.interval[1] < 1) == decide
+
+
+def test_the_fastest_steps_say_nothing_against_the_rounds_and_never_that_nothing_differs():
+    calm = on_a_busy_host(1.0, delays=wilder)
+    # Its fastest steps are a tenth longer, all others much shorter: the rounds say "faster".
+    turned = on_a_busy_host(1.1, delays=lambda *_: 0.0)
+    judged = noisy_ratio(calm, turned, interleaved=True, on_gpu=False)
+    assert judged.ratio > 1 and judged.noise.of_fastest_steps is None
+    alike = noisy_ratio(calm, on_a_busy_host(1.0, delays=wild), interleaved=True, on_gpu=False)
+    assert alike.noise.of_fastest_steps is None and alike.interval[1] > 1.1
+
+
 def test_further_runs_of_the_code_replace_what_is_usual():
     steady = timed(*[1_000_000] * 20)
     near, far = timed(*[1_001_000] * 20), timed(*[1_100_000] * 20)

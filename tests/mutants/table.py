@@ -112,8 +112,20 @@ MUTANTS = (
     ),
     Mutant(
         "noise.py", "a run that waited for a CPU may be as fast as its fastest steps",
-        "if not waited_too_long(measurement.host_load) and slow / fast <= _SCATTERED:",
-        "if slow / fast <= _SCATTERED:", _NOISE,
+        "return bool(waited_too_long(measurement.host_load)) or bool(slow / fast > _SCATTERED)",
+        "return bool(slow / fast > _SCATTERED)", _NOISE,
+    ),
+    Mutant(
+        "noise.py", "the fastest steps tell no difference on the side that the rounds deny",
+        "    low, high = min(low, centre), max(high, centre)\n", "", _NOISE,
+    ),
+    Mutant(
+        "noise.py", "the fastest steps of a quiet host decide nothing",
+        "    if not any(map(_is_disturbed, measurements, times)):", "    if False:", _NOISE,
+    ),
+    Mutant(
+        "noise.py", "the fastest steps say only that there is a difference",
+        "    return None if low <= 0 <= high else (low, high)", "    return low, high", _NOISE,
     ),
     Mutant(
         "noise.py", "two processes of one code differ",

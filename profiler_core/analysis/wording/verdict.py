@@ -351,6 +351,8 @@ def _interval(time: StepTime, of: str = "", *, inverse: bool = False) -> str:
     if inverse:
         low, high = 1 / high, 1 / low
     rounds = f"{min(time.n_rounds)} {'interleaved ' if time.paired else ''}rounds"
+    if time.noise is not None and time.noise.of_fastest_steps is not None:
+        rounds = f"by the fastest steps of {rounds}"
     # As many digits as tell the ends apart: "1.25 to 1.25" would look like a mistake.
     digits = 2 if f"{low:.2f}" != f"{high:.2f}" else 3
     of = of and f" of the {of}"
