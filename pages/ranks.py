@@ -12,7 +12,12 @@ from profiler_core.ui.ranks.headline import show_headline, show_unreadable
 from profiler_core.ui.ranks.hta import show_hta
 from profiler_core.ui.ranks.many import show_many
 from profiler_core.ui.ranks.steps import show_steps
-from profiler_core.ui.ranks.tables import show_collectives, show_job_steps, show_measures
+from profiler_core.ui.ranks.tables import (
+    show_collectives,
+    show_compiling,
+    show_job_steps,
+    show_measures,
+)
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.upload.panel import show_upload_notes
 
@@ -51,6 +56,7 @@ with page(SPEC):
         show_measures(jobs)
         show_collectives(jobs)
         show_arrivals(jobs)
+        show_compiling(jobs, choice.comparison)
         show_hta(jobs)
     elif chosen.jobs:
         show_unreadable(chosen)

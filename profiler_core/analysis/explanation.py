@@ -21,6 +21,7 @@ from profiler_core.analysis.finding_rules.facts import Tried
 from profiler_core.analysis.findings import Facts, Finding, findings, run_findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.ranks.job_ledger import JobLedger
+from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
 from profiler_core.analysis.summary import Summary
@@ -50,6 +51,7 @@ class Material:
     counters: Counters | None = None  # what Nsight Compute measured
     problems: tuple[str, ...] = ()  # files that are there and cannot be read, a sentence each
     left_out: tuple[str, ...] = ()  # logs of another process than the trace's, a sentence each
+    rank_compiling: tuple[RankCompiling, ...] = ()  # of a job of ranks, by their own logs
 
     @property
     def ledger_side(self) -> LedgerSide | None:
@@ -238,6 +240,7 @@ def _findings(
             tried_beside(comparison, number),
             read[1].code,
             ledgers[1],
+            read[1].rank_compiling,
         )
     )
 
@@ -334,7 +337,9 @@ def explain_run(
         "What the compiler did", notes, make_report or partial(_report, record, material)
     )
     fired = _attempt(
-        "The findings", notes, lambda: run_findings(trace, summary, record, report, sampled)
+        "The findings",
+        notes,
+        lambda: run_findings(trace, summary, record, report, sampled, material.rank_compiling),
     )
     return fired, tuple(notes)
 

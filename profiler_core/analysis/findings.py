@@ -26,12 +26,14 @@ from profiler_core.analysis.finding_rules import (
     one_rank,
     opaque_operators,
     outcome,
+    rank_compiles,
     regressions,
     telemetry,
     tf32,
     zero_tangents,
 )
 from profiler_core.analysis.finding_rules.facts import Facts, Finding
+from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.model.run import RunRecord
@@ -62,6 +64,7 @@ RULES = (
     *autotuning.RULES,
     *late_rank.RULES,
     *one_rank.RULES,
+    *rank_compiles.RULES,
     *launch_bound.RULES,
     *host.RULES,
     *compiler.RULES,
@@ -115,6 +118,7 @@ def run_findings(
     record: RunRecord,
     compilation: CompilationReport | None = None,
     sampled: RunTelemetry | None = None,
+    rank_compiling: tuple[RankCompiling, ...] = (),
 ) -> tuple[Finding, ...]:
     """What stands out in one run that nothing is compared with, most important first.
 
@@ -126,5 +130,14 @@ def run_findings(
         record: its run.json; empty for a bare trace.
         compilation: from its logs, where it has any.
         sampled: its telemetry, where it has any.
+        rank_compiling: what compiling cost each rank of its job.
     """
-    return findings(Facts(trace, summary, record, compilation=compilation, telemetry=sampled))
+    facts = Facts(
+        trace,
+        summary,
+        record,
+        compilation=compilation,
+        telemetry=sampled,
+        rank_compiling=rank_compiling,
+    )
+    return findings(facts)

@@ -15,6 +15,7 @@ from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.record import Answer, means
 from profiler_core.ranks.hta.answer import HtaAnswer
 from profiler_core.session.job import PlacedJob, compared
+from profiler_core.session.rank_compiling import compiling_of
 
 _OF_ALL = means("of all ranks together")
 
@@ -74,6 +75,19 @@ class MeshAnswer(Answer, frozen=True):
     size: int
 
 
+class RankCompilingAnswer(Answer, frozen=True):
+    """Compiling on one rank, as its own logs say."""
+
+    rank: int
+    seconds: Annotated[float, means("each instant once")]
+    n_compilations: int
+    n_recompiles: int
+    alone_s: Annotated[float, means("while no other rank compiled: others waited as long at most")]
+    made_wait_s: Annotated[
+        float, means("another rank waited in collectives of the profiled steps meanwhile")
+    ]
+
+
 class JobAnswer(Answer, frozen=True):
     """One job."""
 
@@ -124,6 +138,10 @@ class JobAnswer(Answer, frozen=True):
             others_bandwidth="likewise, at that median",
         ),
     ]
+    compiling: Annotated[
+        tuple[RankCompilingAnswer, ...],
+        means("one entry a rank: {keys}; empty where no log tells it"),
+    ]
     on_gpu: Annotated[bool, means("false: operators, and the collectives of gloo's threads")]
     notes: Annotated[
         tuple[str, ...], means("what was guessed, left out or could not be told, sentences")
@@ -168,6 +186,10 @@ def _job(placed: PlacedJob) -> JobAnswer:
         ranks=tuple(map(RankAnswer.of, job.ranks)),
         mesh=tuple(map(MeshAnswer.of, job.mesh)),
         critical_path=_critical(job.critical),
+        compiling=tuple(
+            RankCompilingAnswer.of(row, n_recompiles=len(row.recompiles))
+            for row in compiling_of(placed)
+        ),
     )
 
 

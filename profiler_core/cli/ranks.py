@@ -13,8 +13,10 @@ from profiler_core.analysis.job_step import profiled_job_step
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.rows.ranks import (
+    COMPILING_HEADS,
     alike_rows,
     collective_rows,
+    compiling_rows,
     job_step_rows,
     measure_rows,
 )
@@ -28,6 +30,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.ranks.hta.answer import HtaAnswer
 from profiler_core.ranks.hta.process import hta_answer
 from profiler_core.session.job import PlacedJob, compared, jobs_at
+from profiler_core.session.rank_compiling import compiling_of
 from profiler_core.session.reading import InProcess
 from profiler_core.units import (
     format_duration,
@@ -153,6 +156,9 @@ def _text(placed: PlacedJob) -> str:
         parts.append(_job_step(job.critical))
     if job.collectives:
         parts.append(_collectives(job))
+    compiling = compiling_rows(compiling_of(placed)[:_SHOWN_RANKS])
+    if compiling:
+        parts.append(table(list(COMPILING_HEADS), [[cell.text for cell in r] for r in compiling]))
     if job.notes:
         parts.append("\n".join(job.notes))
     return "\n\n".join(parts)

@@ -28,12 +28,14 @@ from profiler_core.analysis.gate.evidence import Evidence, evidence, no_energy
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.memory.report import MemoryReport, memory_report
 from profiler_core.analysis.ranks.job_summary import with_job
+from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
 from profiler_core.analysis.ranks.waiting import as_it_costs
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry, without_samples
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.run import open_rank, open_run
 from profiler_core.ingest.telemetry.reader import RunSamples
+from profiler_core.model.compilation import CompileLog
 from profiler_core.model.history import HeadlineMetrics
 from profiler_core.model.trace import Trace
 from profiler_core.ranks.remote import is_url
@@ -139,6 +141,18 @@ class Run(RunParts):
         return compile_time(self.compile_log)
 
     @property
+    def compiling_by_rank(self) -> tuple[RankCompiling, ...]:
+        """What compiling cost each rank of its job, by their own logs; () without."""
+        job, files = self.job, self.rank_files
+        if job is None or files is None:
+            return ()
+        logs: dict[int, CompileLog | None] = {}
+        for cost in job.costs:
+            rank = self.of_rank(cost.rank)
+            logs[cost.rank] = rank.compile_log if rank is not None else None
+        return compiling_of_ranks(logs, job.costs)
+
+    @property
     def telemetry(self) -> RunTelemetry | None:
         """What was sampled, in numbers; None: nothing was."""
         samples = self.samples
@@ -184,6 +198,7 @@ class Run(RunParts):
             stacks=material.stacks or self.stacks,
             counters=counters.counters,
             left_out=left_out,
+            rank_compiling=self.compiling_by_rank,
             problems=(
                 *counters.problems,
                 *(problem.problem for problem in self.problems("stacks", "generated code")),

@@ -1,15 +1,18 @@
 """Several ranks of one variant, on the CPU with gloo: captured whole, or ended whole."""
 
+import json
 import time
 
 import pytest
 
 from profiler_core.capture import launcher, ranks
 from profiler_core.capture.spec import CaptureSpec, parse_variants
+from profiler_core.cli.main import main
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.ranks.find import find_ranks
 from profiler_core.ranks.job_of import job_of
+from profiler_core.session.run import Run
 from tests.capture.conftest import SHORT, processes_with
 
 pytestmark = pytest.mark.torch
@@ -56,6 +59,42 @@ def test_every_rank_keeps_its_logs_and_the_source_lines_they_name(captured):
     for place in (".", "ranks/1"):
         assert (run.directory / place / "torch_logs.txt").is_file()
         assert '"schema":' in (run.directory / place / "sources.json").read_text()
+
+
+@pytest.fixture(scope="module")
+def recompiling(capture_tiny):
+    """Rank 1 alone compiles again in every profiled step."""
+    (run,) = capture_tiny("recompiles_on_rank_1", ranks=2, profile=True).runs
+    assert run.status == "finished", run.error
+    return run.directory
+
+
+def test_a_rank_that_compiles_while_the_others_wait_is_told_by_its_own_logs(
+    recompiling, capture_tiny, monkeypatch, capsys
+):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(capture_tiny.home))
+    run = Run.open(recompiling)
+    first, second = run.compiling_by_rank
+    assert (first.rank, second.rank) == (0, 1)
+    assert (len(first.recompiles), first.made_wait_s) == (0, 0)
+    assert len(second.recompiles) == 2
+    # Each compilation lies inside a wait of rank 0, which the job tells from traces alone.
+    again = [c for c in run.of_rank(1).compile_log.compilations if c.compile_id != "0/0"]
+    compiled_s = sum(c.dur_ns for c in again) / 1e9
+    assert len(again) == 2
+    assert second.made_wait_s == pytest.approx(compiled_s, rel=0.15)
+    (waiter,) = (row for row in run.job.ranks if row.rank == 0)
+    assert second.made_wait_s <= 1.01 * waiter.waited_ns * run.job.n_steps / 1e9
+    (finding,) = (f for f in run.alone.findings if f.key == "rank_compiles")
+    assert finding.title.startswith("Rank 1 compiled while the others waited ")
+    assert "scaled" in finding.evidence
+    assert finding.one_off_ns == pytest.approx(second.made_wait_s * 1e9)
+    assert main(["ranks", str(recompiling), "--json"]) == 0
+    (job,) = json.loads(capsys.readouterr().out)["jobs"]
+    assert [row["n_recompiles"] for row in job["compiling"]] == [0, 2]
+    assert job["compiling"][1]["made_wait_s"] == pytest.approx(second.made_wait_s)
+    assert main(["ranks", str(recompiling)]) == 0
+    assert "compiling, by its own logs" in capsys.readouterr().out
 
 
 def test_structured_logs_are_dropped_from_the_highest_rank_down(tmp_path):

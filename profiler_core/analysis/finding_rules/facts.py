@@ -14,6 +14,7 @@ from profiler_core.analysis.finding_rules.replayed_products import matched_produ
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.ranks.job_ledger import JobLedger
+from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
@@ -93,6 +94,7 @@ class Facts:
     tried: tuple[Tried, ...] = ()
     code: InductorLog | None = None  # what Inductor generated for this run
     job_ledger: JobLedger | None = None  # the ledger's groups on every rank of a job
+    rank_compiling: tuple[RankCompiling, ...] = ()  # of a job of ranks, by their own logs
 
     @property
     def n_steps(self) -> int:

@@ -134,18 +134,20 @@ def _costs(
     path: CriticalPath | None,
 ) -> tuple[RankCost, ...]:
     """Of the shown and the critical rank, and of others from the most to the least compute."""
-    if path is None:
-        return ()
     by_compute = [row.rank for row in sorted(rows, key=lambda row: (-row.compute_ns, row.rank))]
+    if not by_compute:
+        return ()
     every = -(-len(by_compute) // MOST_LEDGER_RANKS)
     spread = (*by_compute[::every], by_compute[-1], *by_compute)
-    chosen = list(dict.fromkeys((path.shown, path.rank, *spread)))[:MOST_LEDGER_RANKS]
+    first = (path.shown, path.rank) if path is not None else ()
+    chosen = list(dict.fromkeys((*first, *spread)))[:MOST_LEDGER_RANKS]
     shares = cost_beside([s.kernels.filter(pl.col("step").is_in(list(names))) for s in ranks])
     slowed = shares.filter(pl.col("share") < 1)
     position = {summary.rank: number for number, summary in enumerate(ranks)}
     return tuple(
         RankCost(
             rank,
+            ranks[position[rank]].origin_ns,
             waits_of(calls, rank),
             dict(
                 slowed.filter(pl.col("rank") == position[rank]).select("key", "share").iter_rows()

@@ -25,6 +25,7 @@ class RankCost:
     """What a rank's trace says too much of its work, as all ranks together tell."""
 
     rank: int
+    origin_ns: int  # epoch ns of the trace's axis
     waits: tuple[Wait, ...]
     beside: Mapping[int, float]  # key of `kernel_times` -> share that calls beside collectives cost
 

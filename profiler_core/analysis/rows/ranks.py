@@ -7,6 +7,7 @@ from profiler_core.analysis.ranks.alike import AlikeRanks
 from profiler_core.analysis.ranks.comparison import Measure
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.links import Link
+from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.rows.table import Cell, Change, Tone, text_row
 from profiler_core.units import (
     format_bytes,
@@ -81,6 +82,27 @@ def link_rows(links: Sequence[Link]) -> tuple[tuple[Cell, ...], ...]:
             Cell(f"{link.slower:.2f} times", "worse" if link.is_slow else ""),
         )
         for link in links
+    )
+
+
+COMPILING_HEADS = (
+    "compiling, by its own logs", "time", "compilations", "again", "while no other did",
+    "others waited",
+)  # fmt: skip
+
+
+def compiling_rows(ranks: Sequence[RankCompiling]) -> tuple[tuple[Cell, ...], ...]:
+    """Per rank: compile time, compilations, recompilations, alone, and what others waited."""
+    return tuple(
+        text_row(
+            f"rank {row.rank}",
+            format_duration(row.seconds * 1e9),
+            format_count(row.n_compilations),
+            format_count(len(row.recompiles)),
+            format_duration(row.alone_s * 1e9),
+            format_duration(row.made_wait_s * 1e9),
+        )
+        for row in ranks
     )
 
 

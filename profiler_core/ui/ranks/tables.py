@@ -5,8 +5,15 @@ from collections.abc import Sequence
 from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.job_step import job_steps
 from profiler_core.analysis.ranks.comparison import measures
-from profiler_core.analysis.rows.ranks import collective_rows, job_step_rows, measure_rows
+from profiler_core.analysis.rows.ranks import (
+    COMPILING_HEADS,
+    collective_rows,
+    compiling_rows,
+    job_step_rows,
+    measure_rows,
+)
 from profiler_core.analysis.rows.table import Cell, Table
+from profiler_core.session.comparison import Comparison
 from profiler_core.ui.page import section
 from profiler_core.ui.ranks.data import ChosenJob
 from profiler_core.ui.table import show_table
@@ -70,3 +77,26 @@ def show_collectives(jobs: Sequence[ChosenJob]) -> None:
     )
     heads, meanings = zip(*_HEADS, strict=True)
     show_table(Table(heads, rows, meanings=meanings), named=True, width_px=1040)
+
+
+def show_compiling(jobs: Sequence[ChosenJob], comparison: Comparison) -> None:
+    """What compiling cost each rank; nothing where no rank's logs tell it.
+
+    Args:
+        jobs: that are shown.
+        comparison: of all chosen runs.
+    """
+    rows = [
+        (Cell(job.label if position == 0 else ""), *row)
+        for job in jobs
+        for position, row in enumerate(
+            compiling_rows(comparison.runs[job.number].compiling_by_rank)
+        )
+    ]
+    if rows:
+        section(
+            "Compiling, rank by rank",
+            "While a rank compiles alone, the others wait before their next collective; what they "
+            "waited is measured in the profiled steps.",
+        )
+        show_table(Table(("", *COMPILING_HEADS), tuple(rows)), named=True, width_px=1040)

@@ -138,6 +138,31 @@ def raises_on_rank_1():
     return _FailsOnRank1(), (torch.randn(2, 4),)
 
 
+class _AnotherConstant(torch.nn.Module):
+    """On rank 1 each profiled step has a constant of its own, so that it compiles again."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.n_calls = 0
+
+    def forward(self, x):
+        if os.environ.get("RANK") == "1" and torch.autograd.profiler._is_profiler_enabled:
+            self.n_calls += 1
+        y = self.scaled(x, float(self.n_calls))
+        gathered = y.detach().clone()
+        torch.distributed.all_reduce(gathered)
+        return y + gathered
+
+    @torch.compile(backend="aot_eager", dynamic=False)
+    def scaled(self, x, scale):
+        return self.linear(x) * scale
+
+
+def recompiles_on_rank_1():
+    return _AnotherConstant(), (torch.randn(2, 4),)
+
+
 def with_marks_for_a_profiler():
     """Where no CUDA is: what cudaProfilerStart and -Stop tell a profiler goes into a file."""
     marks = os.environ.get("FAKE_NCU_MARKS")

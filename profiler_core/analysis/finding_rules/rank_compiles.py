@@ -1,0 +1,90 @@
+"""A rank of a job that compiles while the others wait."""
+
+from statistics import median
+
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.ranks.rank_compiling import RankCompiling
+from profiler_core.model.compilation import Frame, Recompile
+from profiler_core.units import format_duration
+
+_LEAST_WAIT_S = 1e-3
+_LEAST_ALONE_S = 1.0  # ranks do not begin to compile at the same instant
+_LEAST_SHARE = 0.1  # of what that rank compiles
+
+_ADVICE = (
+    "Give all ranks the same shapes and constants, or warm up with every shape on every rank: pad, "
+    "or torch._dynamo.mark_dynamic what differs; a guard that only one rank fails stops all."
+)
+
+
+def compiles_alone(facts: Facts) -> Finding | None:
+    """Which rank compiled while the others waited, for how long, and for which guard."""
+    ranks = facts.rank_compiling
+    if len(ranks) < 2:
+        return None
+    row = max(ranks, key=lambda rank: (rank.made_wait_s, rank.alone_s))
+    if row.made_wait_s >= _LEAST_WAIT_S:
+        return _finding(
+            facts,
+            row,
+            row.made_wait_s,
+            f"Rank {row.rank} compiled while the others waited "
+            f"{format_duration(row.made_wait_s * 1e9)}.",
+            "It was in the profiled steps, in collectives for which that rank came last.",
+        )
+    row = max(ranks, key=lambda rank: rank.alone_s)
+    if row.alone_s < max(_LEAST_ALONE_S, _LEAST_SHARE * row.seconds):
+        return None
+    return _finding(
+        facts,
+        row,
+        row.alone_s,
+        f"Rank {row.rank} compiled for {format_duration(row.alone_s * 1e9)} while no other did.",
+        "Before their next collective the others waited for it, as long at most.",
+        at_most=True,
+    )
+
+
+def _finding(
+    facts: Facts,
+    row: RankCompiling,
+    seconds: float,
+    title: str,
+    when: str,
+    *,
+    at_most: bool = False,
+) -> Finding:
+    others = [rank for rank in facts.rank_compiling if rank.rank != row.rank]
+    n_others = median(len(rank.recompiles) for rank in others)
+    counts = (
+        f"It compiled {row.n_compilations} times, {len(row.recompiles)} of them again; the others "
+        f"again {n_others:g} times (the median)."
+    )
+    # What every rank compiles again is no news of this one.
+    seen = {_place(recompile) for rank in others for recompile in rank.recompiles}
+    own = [recompile for recompile in row.recompiles if _place(recompile) not in seen]
+    named = own[-1] if own else row.recompiles[-1] if row.recompiles else None
+    guard = f" {_guard(named)}" if named is not None else ""
+    return Finding(
+        key="rank_compiles",
+        title=title,
+        evidence=f"{when} {counts}{guard}",
+        advice=_ADVICE,
+        page="compilation",
+        one_off_ns=seconds * 1e9,
+        at_most=at_most,
+        locations=(Frame(named.file, named.line, named.function),) if named is not None else (),
+    )
+
+
+def _place(recompile: Recompile) -> tuple[object, ...]:
+    guards = tuple(reason.guard for reason in recompile.reasons[:1])
+    return recompile.file, recompile.line, guards
+
+
+def _guard(recompile: Recompile) -> str:
+    why = f": {recompile.reasons[0].guard}" if recompile.reasons else ""
+    return f"Last again: {recompile.function}{why}."
+
+
+RULES: tuple[Rule, ...] = (compiles_alone,)

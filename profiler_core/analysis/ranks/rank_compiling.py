@@ -1,0 +1,106 @@
+"""What compiling cost each rank of a job, and how long the others waited for it meanwhile.
+
+Logs and traces of ranks tell the time of their hosts' clocks since 1970: compilations last for
+milliseconds to minutes, so what clocks of several hosts differ by does not matter beside them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from profiler_core.analysis.compilation.compile_time import compile_time
+from profiler_core.analysis.ranks.waiting import RankCost
+from profiler_core.model.compilation import CompileLog, Recompile
+
+_FIRST_EPOCH_NS = 10**18  # of 2001: a trace whose axis begins before says no time of day
+Spans = list[tuple[int, int]]  # (start, end), epoch ns
+
+
+@dataclass(frozen=True)
+class RankCompiling:
+    """Compiling on one rank, as its logs say."""
+
+    rank: int
+    seconds: float  # each instant once
+    n_compilations: int
+    recompiles: tuple[Recompile, ...]
+    alone_s: float  # while no other rank compiled: before the next collective, others wait so long
+    made_wait_s: float  # another rank waited in collectives of the profiled steps meanwhile
+
+
+def compiling_of_ranks(
+    logs: Mapping[int, CompileLog | None], costs: Sequence[RankCost] = ()
+) -> tuple[RankCompiling, ...]:
+    """By rank; () where no log tells a time.
+
+    Args:
+        logs: of each rank that was looked at; a log of several ranks counts with its own alone.
+        costs: of `Job`: who waited for whom in the profiled steps.
+    """
+    spans = {rank: _compiling(log, rank) for rank, log in logs.items()}
+    if not any(spans.values()):
+        return ()
+    rows = []
+    for rank, log in logs.items():
+        time = compile_time(_of_rank(log, rank)) if log is not None else None
+        others = _merged(span for other, own in spans.items() if other != rank for span in own)
+        waited_ns = [
+            _both_ns(spans[rank], _waiting(cost, rank))
+            for cost in costs
+            if cost.rank != rank and cost.origin_ns > _FIRST_EPOCH_NS
+        ]
+        own_ns = sum(end - start for start, end in spans[rank])
+        rows.append(
+            RankCompiling(
+                rank=rank,
+                seconds=time.seconds if time is not None else 0.0,
+                n_compilations=time.n_compilations if time is not None else 0,
+                recompiles=_of_rank(log, rank).recompiles if log is not None else (),
+                alone_s=(own_ns - _both_ns(spans[rank], others)) / 1e9,
+                made_wait_s=max(waited_ns, default=0) / 1e9,
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: row.rank))
+
+
+def _of_rank(log: CompileLog, rank: int) -> CompileLog:
+    """The log with what is of this rank, or of none that it names."""
+    own = (None, rank)
+    return CompileLog(
+        compilations=tuple(c for c in log.compilations if c.rank in own),
+        recompiles=tuple(r for r in log.recompiles if r.rank in own),
+    )
+
+
+def _compiling(log: CompileLog | None, rank: int) -> Spans:
+    compilations = _of_rank(log, rank).compilations if log is not None else ()
+    return _merged(
+        (c.start_ns, c.start_ns + c.dur_ns)
+        for c in compilations
+        if c.start_ns is not None and c.dur_ns is not None
+    )
+
+
+def _waiting(cost: RankCost, awaited: int) -> Spans:
+    """When a rank waited for another one."""
+    return _merged(
+        (cost.origin_ns + wait.ts_ns, cost.origin_ns + wait.ts_ns + wait.wait_ns)
+        for wait in cost.waits
+        if wait.last_rank == awaited
+    )
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> Spans:
+    merged: Spans = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _both_ns(left: Spans, right: Spans) -> int:
+    """Length of what is in both; each is merged."""
+    return sum(
+        max(0, min(end, until) - max(start, begin)) for start, end in left for begin, until in right
+    )

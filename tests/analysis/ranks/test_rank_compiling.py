@@ -1,0 +1,100 @@
+"""Compiling by rank: made-up logs whose every number can be told by hand."""
+
+import pytest
+
+from profiler_core.analysis.finding_rules.facts import Facts
+from profiler_core.analysis.finding_rules.rank_compiles import compiles_alone
+from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
+from profiler_core.analysis.ranks.waiting import RankCost, Wait
+from profiler_core.model.compilation import Compilation, CompileLog, GuardFailure, Recompile
+
+S = 10**9
+T0 = 1_700_000_000 * S
+
+
+def compilation(start_s, seconds, rank=None, compile_id="0/0"):
+    return Compilation(
+        compile_id=compile_id, start_ns=T0 + int(start_s * S), dur_ns=int(seconds * S), rank=rank
+    )
+
+
+def again(rank=None, line=7):
+    return Recompile(
+        function="forward", file="m.py", line=line, reasons=(GuardFailure(guard="n == 3"),),
+        rank=rank,
+    )  # fmt: skip
+
+
+def a_wait(start_s, seconds, awaited, trace_began_s=0.0):
+    ts_ns = int((start_s - trace_began_s) * S)
+    return Wait(ts_ns, int((seconds + 0.1) * S), int(seconds * S), awaited)
+
+
+def rows(logs, costs=()):
+    return {row.rank: row for row in compiling_of_ranks(logs, costs)}
+
+
+def test_what_a_rank_compiles_alone_and_what_others_waited_meanwhile():
+    logs = {
+        0: CompileLog(compilations=(compilation(0, 10),)),
+        1: CompileLog(compilations=(compilation(1, 10), compilation(30, 2, compile_id="0/1")),
+                      recompiles=(again(),)),
+    }  # fmt: skip
+    began = T0 + 20 * S
+    costs = (
+        # Rank 0 waits from 31 to 35 s: for one second of it rank 1 still compiles.
+        RankCost(0, began, (a_wait(31, 4, awaited=1, trace_began_s=20),), {}),
+        RankCost(1, began, (a_wait(30.5, 1, awaited=0, trace_began_s=20),), {}),
+    )
+    of = rows(logs, costs)
+    assert (of[0].seconds, of[1].seconds) == (10, 12)
+    assert (of[0].n_compilations, of[1].n_compilations) == (1, 2)
+    assert (len(of[0].recompiles), len(of[1].recompiles)) == (0, 1)
+    assert (of[0].alone_s, of[1].alone_s) == (1, 3)
+    assert (of[0].made_wait_s, of[1].made_wait_s) == (0, 1)
+
+
+def test_a_log_of_all_ranks_counts_with_each_ranks_own():
+    log = CompileLog(
+        compilations=(compilation(0, 1, rank=0), compilation(0, 3, rank=1)),
+        recompiles=(again(rank=1),),
+    )
+    of = rows({0: log, 1: log})
+    assert (of[0].seconds, of[1].seconds) == (1, 3)
+    assert (len(of[0].recompiles), len(of[1].recompiles)) == (0, 1)
+    assert (of[0].alone_s, of[1].alone_s) == (0, 2)
+
+
+def test_without_times_nothing_is_told_and_without_epochs_no_waiting():
+    assert compiling_of_ranks({0: None, 1: CompileLog()}) == ()
+    logs = {0: CompileLog(), 1: CompileLog(compilations=(compilation(0, 2),))}
+    costs = (RankCost(0, 5, (Wait(0, 9 * S, 9 * S, 1),), {}),)
+    of = rows(logs, costs)
+    assert (of[0].seconds, of[1].seconds, of[1].made_wait_s) == (0, 2, 0)
+
+
+def finding(*ranks):
+    return compiles_alone(Facts(None, None, None, rank_compiling=ranks))
+
+
+def a_rank(rank, alone_s=0.0, waited_s=0.0, recompiles=(), seconds=5.0):
+    return RankCompiling(rank, seconds, 1 + len(recompiles), recompiles, alone_s, waited_s)
+
+
+def test_the_finding_names_the_rank_the_wait_and_the_guard_that_only_it_fails():
+    shared, own = again(line=3), again(line=9)
+    told = finding(a_rank(0, recompiles=(shared,)),
+                   a_rank(1, alone_s=2, waited_s=0.42, recompiles=(own, shared)))  # fmt: skip
+    assert told.title == "Rank 1 compiled while the others waited 420 ms."
+    assert told.one_off_ns == pytest.approx(0.42 * S) and not told.at_most
+    assert "2 of them again" in told.evidence and "forward: n == 3" in told.evidence
+    assert [(frame.file, frame.line) for frame in told.locations] == [("m.py", 9)]
+
+
+def test_outside_the_profiled_steps_it_is_an_upper_bound_of_a_second_or_more():
+    told = finding(a_rank(0), a_rank(1, alone_s=1.5))
+    assert told.title == "Rank 1 compiled for 1.50 s while no other did."
+    assert told.at_most and told.one_off_ns == 1.5 * S
+    assert finding(a_rank(0), a_rank(1, alone_s=0.9)) is None
+    assert finding(a_rank(0), a_rank(1, alone_s=1.5, seconds=30)) is None
+    assert finding(a_rank(1, alone_s=9)) is None
