@@ -241,6 +241,39 @@ def test_only_what_two_kernels_compute_is_computed_again(name):
                 assert all(homes[n] > 1 for n in names), (call, names)
 
 
+def test_a_view_and_a_product_that_two_comments_list_are_not_computed_again():
+    """1 134 of 1 747 notes said so; the scaling that both kernels do is computed twice."""
+    kernels = {
+        name: kernel(f"triton_{name}", POINTWISE.format(name)) for name in ("first", "second")
+    }
+    product = GeneratedCall(
+        index=0, name="extern_kernels.mm", kind="library", line=0,
+        arguments=("x", "w", "out", "buf0"), post_nodes=("mm",),
+    )  # fmt: skip
+    graph = CompiledGraph(
+        compile_id="0/0",
+        direction="backward",
+        calls=(
+            product,
+            call(1, "triton_first", "buf0 buf1", "mm view scaled first"),
+            call(2, "triton_second", "buf0 buf2", "mm view scaled second"),
+        ),
+        post_nodes=(
+            node("mm", "mm.default", "x", "w"),
+            node("view", "view.default", "mm"),
+            node("scaled", "mul.Tensor", "view"),
+            node("first", "exp.default", "scaled"),
+            node("second", "sin.default", "scaled"),
+        ),
+        kernels={f"triton_{name}": definition for name, definition in kernels.items()},
+        buffers=dict.fromkeys(("x", "w"), ((4, 4), "f32")),
+        code="",
+    )
+    assert {index: names for index, names in ownership(graph).again.items() if names} == {
+        2: ("scaled",)
+    }
+
+
 def test_a_sum_that_the_wrapper_writes_out_works_for_the_kernel_that_left_it_in_parts():
     """The kernel reduces both ways; `.sum(dim=0)` has no comment, and ends one of two gradients."""
     nodes = (
