@@ -18,6 +18,7 @@ from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
 _RETURNED = re.compile(r"^\s+return \((.*)\)\s*$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_VALUE = re.compile(r"(?:reinterpret_tensor\()?([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,25 @@ def _out_argument(call: GeneratedCall) -> str:
 
 def _is_tensor(name: str, graph: CompiledGraph, memory: Memory) -> bool:
     return name in graph.buffers or memory.name(name) in graph.buffers or name.startswith("buf")
+
+
+def returned_values(code: str) -> list[str]:
+    """The names that a generated module returns, in order; "" for what has none, such as None.
+
+    A view is `reinterpret_tensor(buf6, (2, 16), (16, 1), 0)`.
+    """
+    lines = _RETURNED.findall(code)
+    values, depth, begin = [], 0, 0
+    text = lines[-1] if lines else ""
+    for place, letter in enumerate(f"{text},"):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and not depth:
+            values.append(text[begin:place].strip())
+            begin = place + 1
+    if values and not values[-1]:
+        values.pop()  # behind the last comma
+    names = [_VALUE.match(value) for value in values]
+    return [name[1] if name is not None and name[1] != "None" else "" for name in names]
 
 
 def returned_names(code: str) -> set[str]:

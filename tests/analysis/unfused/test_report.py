@@ -158,7 +158,7 @@ def test_ranges_of_kernels():
 def test_a_graph_break_between_two_kernels_is_their_reason(monkeypatch):
     """breaky: relu's result, 32 x 256 floats, is scaled in the next graph: 13.7 ns of bandwidth.
 
-    A graph with a backward returns what that needs beside its results: nothing is said of it.
+    Parts of a graph that DDP cut have no break between them.
     """
     monkeypatch.setattr(report, "_LEAST_NS", 1.0)
     (pair,) = [p for p in of("breaky/default") if p.reason.key == "graph_break"]
