@@ -24,6 +24,9 @@ CALL_SCHEMA: dict[str, pl.DataType] = {
     # Its parts beside which nothing is computed, from its start on.
     "exposed_from_ns": pl.List(pl.Int64()),
     "exposed_for_ns": pl.List(pl.Int64()),
+    # When the first kernel that starts after its end was launched, from its start on; null: none is
+    "next_queued_ns": pl.Int64(),
+    "compute_before": pl.Float64(),  # share of the step's compute that is over when it starts
 }
 
 
@@ -65,6 +68,8 @@ def collective_calls(
     return calls.with_columns(
         pl.int_range(pl.len()).over("step", "kind", "group").alias("number"),
         *_exposed(calls, compute),
+        _next_queued(calls, compute),
+        _compute_before(calls, compute, step_names),
     ).select(pl.col(column).cast(dtype) for column, dtype in CALL_SCHEMA.items())
 
 
@@ -88,6 +93,34 @@ def _exposed(calls: pl.DataFrame, compute: pl.DataFrame) -> tuple[pl.Series, pl.
         pl.Series("exposed_from_ns", offsets, whole_numbers),
         pl.Series("exposed_for_ns", lengths, whole_numbers),
     )
+
+
+def _next_queued(calls: pl.DataFrame, compute: pl.DataFrame) -> pl.Series:
+    """When the host launched the kernel that follows each call: as soon as that could run."""
+    ordered = compute.sort("ts_ns")
+    following = ordered["ts_ns"].search_sorted(calls["ts_ns"] + calls["dur_ns"], side="left")
+    # Where its launch is not in the trace, it is taken to have waited in its queue.
+    launched = ordered["launch_ts_ns"].fill_null(0).extend(pl.Series([None], dtype=pl.Int64))
+    offset = launched.gather(following) - calls["ts_ns"]
+    return offset.clip(lower_bound=0).alias("next_queued_ns")
+
+
+def _compute_before(calls: pl.DataFrame, compute: pl.DataFrame, step_names: list[str]) -> pl.Series:
+    shares = np.full(calls.height, np.nan)
+    for number, name in enumerate(step_names):
+        own = compute.filter(pl.col("step") == number)
+        merged = merge(own.select(start="ts_ns", end=pl.col("ts_ns") + pl.col("dur_ns")))
+        starts, ends = merged["start"].to_numpy(), merged["end"].to_numpy()
+        in_step = (calls["step"] == name).to_numpy()
+        if not starts.size or not in_step.any():
+            continue
+        at = calls["ts_ns"].to_numpy()[in_step]
+        before = np.concatenate(([0], np.cumsum(ends - starts)))
+        begun = np.searchsorted(starts, at, side="right")
+        # The interval that is under way counts up to that instant.
+        over = np.where(begun > 0, np.maximum(0, ends[begun - 1] - at), 0)
+        shares[in_step] = (before[begun] - over) / before[-1]
+    return pl.Series("compute_before", shares).fill_nan(None)
 
 
 _OF_A_RECORD = ("record_kind", "group", "group_size", "record_bytes")

@@ -15,8 +15,10 @@ import polars as pl
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.intervals import merge
+from profiler_core.analysis.ranks.exchanges import Exchange, exchanges
 from profiler_core.analysis.ranks.kernel_times import COMMUNICATION, cost_beside
 from profiler_core.analysis.ranks.rank_summary import RankSummary
+from profiler_core.analysis.ranks.slowed_kernels import SlowedKernel, slowed_kernels
 
 # A rank for which less of a step is waited is not late: ranks never arrive at the same instant.
 LATE_SHARE = 0.02
@@ -93,6 +95,8 @@ class CriticalPath:
     host_ns: float
     others_host_ns: float
     waited_for_hosts_ns: float  # of `waited_ns`, at most: as long as the awaited device was idle
+    exchanges: tuple[Exchange, ...]  # of `rank`, in the order of a step
+    slowed_kernels: tuple[SlowedKernel, ...]  # of `rank`, by collectives beside them
 
     @property
     def late_work_ns(self) -> float:
@@ -169,6 +173,8 @@ def critical_path(
         host_ns=own.host_busy_ns,
         others_host_ns=_others_host_ns(by_rank, chosen.rank),
         waited_for_hosts_ns=_waited_for_hosts_ns(by_rank, steps, waited_ns),
+        exchanges=exchanges(own_calls, n),
+        slowed_kernels=slowed_kernels(ranks, chosen.rank, names),
     )
 
 

@@ -15,47 +15,70 @@ from profiler_core.model.trace import KERNEL
 
 COMMUNICATION = "communication"
 
+# What is one kind of kernel: products of other inner sizes have the same name, grid and block, so
+# that the shapes of the operator that launched it belong to it, where they were recorded.
+KIND = ("name", "grid", "block", "input_dims")
+# Calls of one size with nothing beside them differ by some percent, other sizes by whole factors.
+_ONE_SIZE = 1.3
 KERNEL_TIME_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "step": pl.String(),  # name of the step
-    "key": pl.UInt64(),  # of name, grid and block: ranks are joined on it
+    "key": pl.UInt64(),  # of KIND: ranks are joined on it
+    # Name and grid, where a collective ran beside it: what a reader is told of; else null
+    "label": pl.String(),
     "category": CATEGORY,
     "n": pl.Int64(),
     "dur_ns": pl.Int64(),
     "n_alone": pl.Int64(),  # of these, without a collective beside them
     "alone_ns": pl.Int64(),
+    "least_alone_ns": pl.Int64(),  # of a call; null: none ran alone
+    "most_alone_ns": pl.Int64(),
 }
 
 
-def kernel_times(work: pl.DataFrame, step_names: Sequence[str]) -> pl.DataFrame:
+def kernel_times(work: pl.DataFrame, ops: pl.DataFrame, step_names: Sequence[str]) -> pl.DataFrame:
     """Device events that are no communication, by step and kind of kernel.
 
     Args:
         work: of `categorise`.
+        ops: of the trace.
         step_names: by number of the step.
 
     Returns:
         As KERNEL_TIME_SCHEMA; copies and memsets are a key for each name.
     """
-    marked = with_alone(work)
+    marked = with_alone(with_shapes(work, ops))
     kernels = marked.filter(pl.col("step").is_not_null(), pl.col("category") != COMMUNICATION)
     if kernels.height == 0:
         return pl.DataFrame(schema=KERNEL_TIME_SCHEMA)
     totals = (
         kernels.with_columns(pl.col("name").cast(pl.String))
-        .group_by("step", "name", "grid", "block", "category", maintain_order=True)
+        .group_by("step", *KIND, "category", maintain_order=True)
         .agg(
             pl.len().alias("n"),
             pl.col("dur_ns").sum(),
             pl.col("is_alone").sum().alias("n_alone"),
             pl.col("dur_ns").filter("is_alone").sum().alias("alone_ns"),
+            pl.col("dur_ns").filter("is_alone").min().alias("least_alone_ns"),
+            pl.col("dur_ns").filter("is_alone").max().alias("most_alone_ns"),
         )
     )
-    keys = [key_of(*row) for row in totals.select("name", "grid", "block").iter_rows()]
+    keys = [key_of(*row) for row in totals.select(KIND).iter_rows()]
     names = dict(enumerate(step_names))
     return totals.with_columns(
         pl.Series("key", keys, pl.UInt64),
+        pl.when(pl.col("n_alone") < pl.col("n"))
+        .then(pl.concat_str("name", pl.col("grid").fill_null(""), separator=" "))
+        .str.strip_chars()
+        .alias("label"),
         pl.col("step").replace_strict(names, return_dtype=pl.String),
     ).select(pl.col(column).cast(dtype) for column, dtype in KERNEL_TIME_SCHEMA.items())
+
+
+def with_shapes(work: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
+    """Device events with `input_dims` of the operator that launched them; null: not recorded."""
+    shapes = ops.drop_nulls(["external_id", "input_dims"]).unique("external_id", keep="last")
+    dims = shapes.select("external_id", "input_dims")
+    return work.join(dims, on="external_id", how="left", maintain_order="left")
 
 
 def with_alone(work: pl.DataFrame) -> pl.DataFrame:
@@ -75,12 +98,13 @@ def with_alone(work: pl.DataFrame) -> pl.DataFrame:
 
 
 def cost_beside(ranks: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """What calls beside a collective cost with nothing beside them: rank, key, share.
+    """What calls beside a collective cost with nothing beside them: rank, key, share and others.
 
     `share` of what they lasted, at most 1; keys whose calls all ran alone are left out. One call
-    costs the mean of the rank's calls that ran alone, where half of them did (few are a biased
-    sample), else of all ranks' that did; of a kernel that never runs alone, the mean of the rank
-    where it is shortest.
+    costs `call_ns`: the mean of the rank's calls that ran alone, where half of them did (few are a
+    biased sample), else of all ranks' that did. Of a kernel that never runs alone, and of one whose
+    calls alone differ so much that they are not of one size, it is the mean of the rank where it is
+    shortest: such a kernel is not `is_compared`.
 
     Args:
         ranks: of `kernel_times`; `rank` is the position in it.
@@ -89,29 +113,36 @@ def cost_beside(ranks: Sequence[pl.DataFrame]) -> pl.DataFrame:
     of_key = each.group_by("key").agg(
         (pl.col("alone_ns").sum() / pl.col("n_alone").sum()).alias("all_ns"),
         (pl.col("dur_ns") / pl.col("n")).min().alias("least_ns"),
+        (pl.col("most_alone_ns").max() <= _ONE_SIZE * pl.col("least_alone_ns").min())
+        .fill_null(False)
+        .alias("is_compared"),
     )
     own_ns = pl.when(2 * pl.col("n_alone") >= pl.col("n")).then(
         pl.col("alone_ns") / pl.col("n_alone")
     )
-    call_ns = pl.coalesce(own_ns, pl.col("all_ns").fill_nan(None), "least_ns")
+    alone_ns = pl.when("is_compared").then(pl.coalesce(own_ns, "all_ns")).otherwise("least_ns")
     beside_ns = pl.col("dur_ns") - pl.col("alone_ns")
+    n_beside = pl.col("n") - pl.col("n_alone")
     return (
         each.join(of_key, on="key")
         .filter(beside_ns > 0)
         .select(
-            "rank",
-            "key",
-            ((pl.col("n") - pl.col("n_alone")) * call_ns / beside_ns).clip(0, 1).alias("share"),
+            "rank", "key", alone_ns.alias("call_ns"), "is_compared",
+            (n_beside * alone_ns / beside_ns).clip(0, 1).alias("share"),
         )
-    )
+    )  # fmt: skip
 
 
 def _of_rank(times: pl.DataFrame, rank: int) -> pl.DataFrame:
-    sums = times.group_by("key").agg(pl.col("n", "dur_ns", "n_alone", "alone_ns").sum())
+    sums = times.group_by("key").agg(
+        pl.col("n", "dur_ns", "n_alone", "alone_ns").sum(),
+        pl.col("least_alone_ns").min(),
+        pl.col("most_alone_ns").max(),
+    )
     return sums.with_columns(rank=pl.lit(rank))
 
 
-def key_of(name: str, grid: str | None, block: str | None) -> int:
-    """The key of a kind of kernel."""
-    text = "\0".join((name, grid or "", block or ""))
+def key_of(*kind: str | None) -> int:
+    """The key of a kind of kernel, by the values of KIND."""
+    text = "\0".join(part or "" for part in kind)
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")

@@ -22,6 +22,8 @@ _SCHEMA: dict[str, pl.DataType] = {
     "dur_ns": pl.Int64(),
     "exposed_from_ns": pl.List(pl.Int64()),
     "exposed_for_ns": pl.List(pl.Int64()),
+    "next_queued_ns": pl.Int64(),
+    "compute_before": pl.Float64(),
     "fastest_ns": pl.Int64(),
     "wait_ns": pl.Int64(),
     "last_rank": pl.Int64(),

@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from profiler_core.analysis.categories import categorise
-from profiler_core.analysis.ranks.kernel_times import COMMUNICATION, key_of, with_alone
+from profiler_core.analysis.ranks.kernel_times import (
+    COMMUNICATION,
+    KIND,
+    key_of,
+    with_alone,
+    with_shapes,
+)
 from profiler_core.model.trace import DEVICE_SCHEMA, Trace
 
 
@@ -58,16 +64,15 @@ def _without_slowing(trace: Trace, beside: Mapping[int, float]) -> Trace:
     """Kernels beside a collective last what they cost with nothing beside them, to the ns."""
     if not beside:
         return trace
-    work = with_alone(categorise(trace)).with_columns(pl.col("name").cast(pl.String))
+    shaped = with_shapes(categorise(trace), trace.ops)
+    work = with_alone(shaped).with_columns(pl.col("name").cast(pl.String))
     kinds = work.filter(~pl.col("is_alone"), pl.col("category") != COMMUNICATION).select(
-        pl.struct("name", "grid", "block").alias("kind").unique()
+        pl.struct(KIND).alias("kind").unique()
     )["kind"]
     shares = [beside.get(key_of(*kind.values()), 1.0) for kind in kinds]
     table = kinds.struct.unnest().with_columns(share=pl.Series(shares, dtype=pl.Float64))
     share = (
-        work.join(
-            table, on=["name", "grid", "block"], how="left", maintain_order="left", nulls_equal=True
-        )
+        work.join(table, on=list(KIND), how="left", maintain_order="left", nulls_equal=True)
         .select(
             pl.when(~pl.col("is_alone") & (pl.col("category") != COMMUNICATION))
             .then("share")
