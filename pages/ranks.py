@@ -11,6 +11,7 @@ from profiler_core.ui.ranks.data import chosen_jobs
 from profiler_core.ui.ranks.headline import show_headline, show_unreadable
 from profiler_core.ui.ranks.hta import show_hta
 from profiler_core.ui.ranks.many import show_many
+from profiler_core.ui.ranks.overlap import show_overlaps
 from profiler_core.ui.ranks.steps import show_steps
 from profiler_core.ui.ranks.tables import (
     show_collectives,
@@ -54,6 +55,7 @@ with page(SPEC):
         show_steps(jobs)
         show_many(jobs)
         show_measures(jobs)
+        show_overlaps(jobs)
         show_collectives(jobs)
         show_arrivals(jobs)
         show_compiling(jobs, choice.comparison)

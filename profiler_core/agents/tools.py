@@ -25,6 +25,7 @@ from profiler_core.answers.explanation import (
     FusionTotals,
     finding_answer,
 )
+from profiler_core.answers.overlap import OverlapRowAnswer
 from profiler_core.answers.record import Answer, means
 from profiler_core.answers.summary import SummaryNumbers, summary_answer
 from profiler_core.store import library
@@ -98,11 +99,21 @@ class FusionShort(FusionTotals, frozen=True):
     n_groups: int
 
 
+class OverlapShort(Answer, frozen=True):
+    """What became of the exchange of two jobs."""
+
+    rows: Annotated[
+        tuple[OverlapRowAnswer, ...], means("one entry a kind and process group: {keys}")
+    ]
+    sentences: tuple[str, ...]
+
+
 class CandidateShort(CandidateNumbers, frozen=True):
     """A candidate without what has tools of its own."""
 
     waterfall: Annotated[tuple[BarHead, ...], means("{keys}")]
     fusion: Annotated[FusionShort | None, means("{keys}")]
+    overlap: Annotated[OverlapShort | None, means("of two jobs of ranks; null elsewhere: {keys}")]
     findings: Annotated[tuple[FindingHead, ...], means("{keys}")]
 
 
@@ -208,5 +219,6 @@ def _short_candidate(candidate: CandidateAnswer) -> CandidateShort:
         candidate,
         waterfall=tuple(map(BarHead.of, candidate.waterfall or ())),
         fusion=fusion and FusionShort.of(fusion, n_groups=len(fusion.groups)),
+        overlap=candidate.overlap and OverlapShort.of(candidate.overlap),
         findings=tuple(map(FindingHead.of, candidate.findings or ())),
     )

@@ -21,6 +21,7 @@ from profiler_core.analysis.finding_rules.facts import Tried
 from profiler_core.analysis.findings import Facts, Finding, findings, run_findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.ranks.job_ledger import JobLedger
+from profiler_core.analysis.ranks.overlap import Overlap, overlap
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
@@ -74,6 +75,7 @@ class Explanation:
     # What the candidate passes through memory between two calls of its generated code.
     not_fused: tuple[Unfused, ...] = ()
     job_ledger: JobLedger | None = None  # the groups on every rank of a job
+    overlap: Overlap | None = None  # of two jobs of ranks
 
 
 def explain(
@@ -136,7 +138,23 @@ def explain(
     not_fused = _attempt(
         "What was not fused", notes, lambda: _unfused(comparison, number, candidate)
     )
-    return Explanation(bars, ledger, fired, tuple(notes), measured, not_fused or (), over_ranks)
+    return Explanation(
+        bars,
+        ledger,
+        fired,
+        tuple(notes),
+        measured,
+        not_fused or (),
+        over_ranks,
+        pair_overlap(comparison, number),
+    )
+
+
+def pair_overlap(comparison: ComparedNumbers, number: int) -> Overlap | None:
+    """What became of the overlap of compute and transfers; None where not both are jobs."""
+    sides = (comparison.baseline, comparison.sides[number])
+    left, right = (side.summary.critical if side.summary is not None else None for side in sides)
+    return overlap((left, right))
 
 
 def _unfused(comparison: ComparedNumbers, number: int, candidate: Material) -> tuple[Unfused, ...]:

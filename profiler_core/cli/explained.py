@@ -6,7 +6,9 @@ from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.ranks.job_ledger import JobLedger
+from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.rows.one_rank import one_rank_table
+from profiler_core.analysis.rows.overlap import overlap_sentences, overlap_table
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.findings import advice_text, stake_text
 from profiler_core.cli.table import clipped, n_more, table
@@ -22,6 +24,8 @@ def explanation_text(explanation: Explanation, c: CandidateComparison) -> list[s
     parts = []
     if explanation.waterfall is not None:
         parts.append(_waterfall(explanation.waterfall, c))
+    if explanation.overlap is not None:
+        parts += _overlap(explanation.overlap)
     if explanation.ledger is not None:
         matched = sum(1 for _ in explanation.ledger.of_kind("matched"))
         parts.append(
@@ -43,6 +47,14 @@ def _one_rank(job: JobLedger, c: CandidateComparison) -> list[str]:
     rows = [[cell.text for cell in row] for row in shown.rows]
     more = n_more(shown.n_left_out)
     return ["\n".join(filter(None, [table(list(shown.heads), rows), more]))]
+
+
+def _overlap(result: Overlap) -> list[str]:
+    shown = overlap_table(result)
+    rows = [[cell.text for cell in row] for row in shown.rows]
+    first, *heads = shown.heads
+    texts = [table([f"overlap: {first.lower()}", *(head.lower() for head in heads)], rows)]
+    return [*texts, " ".join(sentences)] if (sentences := overlap_sentences(result)) else texts
 
 
 def findings_text(findings: Sequence[Finding] | None) -> list[str]:

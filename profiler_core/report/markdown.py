@@ -9,8 +9,10 @@ from html import escape
 from profiler_core import __version__
 from profiler_core.analysis.compilation.report import place_text
 from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.rows.measures import measure_rows
+from profiler_core.analysis.rows.overlap import TITLE, overlap_sentences, overlap_table
 from profiler_core.analysis.rows.table import Cell
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict
@@ -116,6 +118,8 @@ def _why(contents: Contents, number: int) -> list[str]:
         ]
         if changes:
             lines += ["", f"**Where the difference comes from:** {'; '.join(changes[:_CHANGES])}."]
+    if explanation.overlap is not None:
+        lines += _overlap(explanation.overlap)
     if explanation.findings:
         lines += ["", f"**What to do next in {label}**", ""]
         lines += [
@@ -129,6 +133,14 @@ def _why(contents: Contents, number: int) -> list[str]:
         n_more = len(report.breaks) - _BREAKS
         lines += [f"- and {n_more} more."] if n_more > 0 else []
     return lines
+
+
+def _overlap(result: Overlap) -> list[str]:
+    shown = overlap_table(result)
+    rows = [" | ".join(plain(cell.text) for cell in row) for row in shown.rows]
+    heads = " | ".join(shown.heads)
+    lines = ["", f"**{TITLE}**", "", f"| {heads} |", f"|{' --- |' * len(shown.heads)}"]
+    return [*lines, *(f"| {row} |" for row in rows), "", " ".join(overlap_sentences(result))]
 
 
 def _finding(finding: Finding) -> str:

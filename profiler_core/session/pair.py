@@ -13,6 +13,7 @@ from profiler_core.analysis.explanation import (
     explain,
     not_explained,
     pair_ledger,
+    pair_overlap,
     pair_waterfall,
 )
 from profiler_core.analysis.findings import Finding
@@ -22,6 +23,7 @@ from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.ledger.sides import LedgerSide
 from profiler_core.analysis.memory.comparison import MemoryComparison, compare_memory
 from profiler_core.analysis.ranks.job_ledger import JobLedger, job_ledger, runs_same_kernels
+from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.verdict import Verdict, verdict
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.notes import pair_notes
@@ -107,6 +109,11 @@ class Pair:
             ("waterfall", self._number),
             lambda: pair_waterfall(self._comparison.numbers, self._number),
         )
+
+    @property
+    def overlap(self) -> Overlap | None:
+        """What became of the overlap of compute and transfers; None where not both are jobs."""
+        return pair_overlap(self._comparison.numbers, self._number)
 
     @property
     def ledger(self) -> FusionLedger:

@@ -1,4 +1,4 @@
-"""Time that a job loses to its ranks: a late one, uneven ones, exchange that nothing hides."""
+"""Time that a job loses to its ranks: a late one, or uneven ones."""
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
 from profiler_core.analysis.ranks.critical import CriticalPath
@@ -6,8 +6,6 @@ from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS
 from profiler_core.analysis.waterfall import LATE_WORK
 from profiler_core.analysis.wording.ranks import lateness
 from profiler_core.units import format_duration
-
-_HIDE = "Hide the exchange: larger buckets, explicit prefetch, no_sync while gradients accumulate."
 
 
 def late_rank(facts: Facts) -> Finding | None:
@@ -57,26 +55,6 @@ def _in_turn(facts: Facts, path: CriticalPath) -> Finding | None:
     )
 
 
-def exposed_transfer(facts: Facts) -> Finding | None:
-    """Transfers that take time of the step although all ranks have come."""
-    path = facts.summary.critical
-    if path is None:
-        return None
-    exposed_ns = facts.pace * path.exposed_transfer_ns
-    if exposed_ns < LEAST_SHARE * facts.step_ns:
-        return None
-    return Finding(
-        key="exposed_transfer",
-        title="Transfers between ranks are not hidden.",
-        evidence=f"{format_duration(exposed_ns)} per step ({facts.share_text(exposed_ns)}) are "
-        f"transfers on rank {path.rank} beside which nothing is computed; no waiting is in it.",
-        advice=_HIDE,
-        page="ranks",
-        at_stake_ns=exposed_ns,
-        at_most=True,
-    )
-
-
 def _of_one_rank(facts: Facts) -> Finding | None:
     """A collective lasts from this rank's arrival to the last one's: most of it may be waiting."""
     exposed = facts.pace * facts.summary.exposed_communication_ns / facts.n_steps
@@ -99,4 +77,4 @@ def _of_one_rank(facts: Facts) -> Finding | None:
     )
 
 
-RULES: tuple[Rule, ...] = (late_rank, exposed_transfer)
+RULES: tuple[Rule, ...] = (late_rank,)

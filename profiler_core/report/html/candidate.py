@@ -5,7 +5,9 @@ from typing import Any
 
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.analysis.rows.overlap import MEANING, TITLE, overlap_sentences, overlap_table
 from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.comparison import (
@@ -51,6 +53,16 @@ def candidate(contents: Contents, number: int, charts: Charts) -> Mapping[str, A
         "findings": finding_rows(explanation.findings),
         "fusion": fusion,
         "difference": difference,
+        "overlap": explanation.overlap and _overlap(explanation.overlap),
+    }
+
+
+def _overlap(result: Overlap) -> Mapping[str, Any]:
+    return {
+        "title": TITLE,
+        "note": MEANING,
+        "table": overlap_table(result),
+        "sentences": overlap_sentences(result),
     }
 
 

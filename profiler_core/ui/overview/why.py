@@ -19,6 +19,7 @@ from profiler_core.ui.overview.difference import show_difference_notes, show_ope
 from profiler_core.ui.overview.findings import show_findings
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import problem_card, show_script_error
+from profiler_core.ui.ranks.overlap import show_overlap
 from profiler_core.ui.style import colors
 
 _MAP_PX = 480
@@ -50,6 +51,9 @@ def show_why(choice: Choice, number: int, below_chart: DeltaGenerator) -> None:
                 pair.time_word,
                 OTHER_WORKLOADS if pair.numbers.workloads_differ else "",
             )
+        if explanation.overlap is not None:
+            show_overlap(explanation.overlap)
+            page_link("ranks", "See each rank", query)
         if explanation.findings is not None:
             show_findings(explanation.findings, clipped(labels[1], _LONGEST), query)
         _show_problems(explanation)

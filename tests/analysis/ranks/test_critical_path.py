@@ -180,17 +180,6 @@ def test_the_finding_names_the_late_rank_its_time_and_its_cause():
         assert "late_rank" not in even
 
 
-def test_transfers_that_nothing_hides_are_a_finding_without_the_waiting():
-    fsdp, _ = findings_of(JOBS / "fsdp-even")
-    finding = fsdp["exposed_transfer"]
-    assert "no waiting is in it" in finding.evidence
-    path = critical(JOBS / "fsdp-even" / "default")
-    assert finding.at_stake_ns == pytest.approx(path.exposed_transfer_ns, rel=0.05)
-    assert finding.at_stake_ns <= path.work_ns["communication"]
-    ddp, _ = findings_of(JOBS / "ddp-even")
-    assert "exposed_transfer" not in ddp
-
-
 def test_no_surface_counts_waiting_as_communication_or_busy():
     """Rank 0 spins for 33 ms of the sample's step; its own collectives need 1.4 ms."""
     comparison = Comparison.open([SAMPLE / "eager", SAMPLE / "default"])

@@ -1,0 +1,118 @@
+"""Time that a job loses to its exchange: transfers that nothing hides, kernels that they slow."""
+
+from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
+from profiler_core.analysis.ranks.critical import CriticalPath
+from profiler_core.analysis.ranks.exchanges import ExchangeKind, by_kind
+from profiler_core.units import format_count, format_duration, format_share
+
+# Of a kind's transfers: from this share on what follows each of them needs its result.
+_IN_LINE = 0.5
+_IN_GRAPH = "c10d_functional"  # of a graph's node that is a collective
+_BUCKETS = (
+    "DDP: try other buckets (bucket_cap_mb): larger ones make fewer calls, of which the last alone "
+    "is exposed but longer. Keep torch._dynamo.config.optimize_ddp on, which cuts the graph where "
+    "buckets end, or hook the gradients inside of it by torch._dynamo.config.compiled_autograd."
+)
+_PREFETCH = (
+    "FSDP2: ask for weights earlier (set_modules_to_forward_prefetch and "
+    "set_modules_to_backward_prefetch), and compile each block by itself, which leaves its hooks "
+    "where they are."
+)
+_PIPELINED = (
+    "What follows each of them needs its result, as in tensor parallelism: only cutting both in "
+    "parts overlaps them, as torch._inductor.config._micro_pipeline_tp does with symmetric memory; "
+    "sequence parallelism moves less beside norms."
+)
+_REORDER = (
+    " They are in the compiled graph: torch._inductor.config.reorder_for_compute_comm_overlap "
+    "lets Inductor move them, bucket_all_gathers_fx, bucket_reduce_scatters_fx and "
+    "bucket_all_reduces_fx join small ones."
+)
+
+
+def exposed_transfer(facts: Facts) -> Finding | None:
+    """Transfers that take time of the step although all ranks have come.
+
+    What held a kernel up that was queued counts in full. What is exposed because the host was late
+    shrinks with the idle time, from the profiled step to the unprofiled one.
+    """
+    path = facts.summary.critical
+    if path is None:
+        return None
+    kinds = by_kind(path.exchanges)
+    exposed_ns = facts.pace * sum(row.exposed_ns for row in kinds)
+    holding_ns = facts.pace * sum(row.holding_up_ns for row in kinds)
+    at_stake_ns = holding_ns + (exposed_ns - holding_ns) * _idle_kept(facts)
+    if at_stake_ns < LEAST_SHARE * facts.step_ns:
+        return None
+    worst = max(kinds, key=lambda row: row.holding_up_ns)
+    return Finding(
+        key="exposed_transfer",
+        title="Transfers between ranks are not hidden.",
+        evidence=f"{format_duration(at_stake_ns)} per step ({facts.share_text(at_stake_ns)}) are "
+        f"transfers on rank {path.rank} beside which nothing is computed; no waiting is in it. "
+        f"Most are {worst.label}s ({format_count(worst.n)} per step). In the trace it is "
+        f"{format_duration(exposed_ns)}, and for {format_duration(holding_ns)} of that the kernel "
+        "that follows was queued already; in the rest the host was late, which the profiler makes "
+        "longer.",
+        advice=_remedy(facts, worst),
+        page="ranks",
+        at_stake_ns=at_stake_ns,
+        at_most=True,
+    )
+
+
+def _idle_kept(facts: Facts) -> float:
+    """How much of the profiled step's idle time the unprofiled step has."""
+    profiled_ns = facts.summary.idle_ns / facts.n_steps
+    kept_ns = sum(ns for key, ns in facts.shares.items() if key.startswith("idle"))
+    return min(1.0, kept_ns / profiled_ns) if profiled_ns else 1.0
+
+
+def _remedy(facts: Facts, worst: ExchangeKind) -> str:
+    if worst.kind in ("all_gather", "reduce_scatter"):
+        advice = _PREFETCH
+    elif worst.holding_up_ns >= _IN_LINE * worst.transfer_ns:
+        advice = _PIPELINED
+    else:
+        advice = _BUCKETS
+    graphs = facts.code.graphs if facts.code is not None else ()
+    nodes = (node for graph in graphs for node in graph.post_nodes)
+    return advice + (_REORDER if any(_IN_GRAPH in node.target for node in nodes) else "")
+
+
+def slowed_kernels(facts: Facts) -> Finding | None:
+    """Kernels that share the device's multiprocessors with transfers."""
+    path = facts.summary.critical
+    if path is None:
+        return None
+    slowed_ns = facts.pace * path.slowed_ns
+    if slowed_ns < LEAST_SHARE * facts.step_ns:
+        return None
+    return Finding(
+        key="slowed_by_transfers",
+        title="Transfers slow the kernels beside them.",
+        evidence=f"{format_duration(slowed_ns)} per step ({facts.share_text(slowed_ns)}) is what "
+        f"kernels of rank {path.rank} take longer beside transfers, which hold multiprocessors."
+        f"{_example(path)} Kernels that never run alone are not in it.",
+        advice="Give the transfers fewer multiprocessors: NCCL_MAX_CTAS=8 (or 4) in the "
+        "environment, which makes them slower and pays where they are hidden. Larger buckets "
+        "(bucket_cap_mb) make fewer of them.",
+        page="ranks",
+        at_stake_ns=slowed_ns,
+        at_most=True,
+    )
+
+
+def _example(path: CriticalPath) -> str:
+    if not path.slowed_kernels:
+        return ""
+    worst = path.slowed_kernels[0]
+    more = worst.beside_ns / worst.alone_ns - 1
+    return (
+        f" {worst.label.split('(')[0][:60]}: {format_duration(worst.alone_ns)} alone, "
+        f"{format_duration(worst.beside_ns)} beside them ({format_share(more)} more)."
+    )
+
+
+RULES: tuple[Rule, ...] = (exposed_transfer, slowed_kernels)
