@@ -16,6 +16,7 @@ from profiler_core.answers.explanation import (
     GroupAnswer,
     NotFusedAnswer,
     fusion_answer,
+    group_answer,
     not_fused_answer,
 )
 from profiler_core.answers.record import Answer, means
@@ -102,7 +103,7 @@ def fusion_group(baseline: str, candidate: Candidate, group: int) -> NumberedGro
             f"There is no group {group}: they are numbered from 0 to {len(ledger.groups) - 1}.",
             remedy="Take a number from fusion_groups.",
         )
-    details = fusion_answer(ledger).groups[group]
+    details = group_answer(ledger, group)
     return NumberedGroup.of(
         details,
         group=group,

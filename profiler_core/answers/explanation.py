@@ -281,8 +281,7 @@ def fusion_answer(
         not_fused: pairs of calls of the candidate, most expensive first.
         job: the groups on every rank; None: no job.
     """
-    left = apportion({i: group.baseline_step_ns for i, group in enumerate(ledger.groups)})
-    right = apportion({i: group.candidate_step_ns for i, group in enumerate(ledger.groups)})
+    left, right = times = _step_times(ledger)
 
     def total(times: dict[int, int], kind: str) -> int:
         return sum(times[i] for i, group in enumerate(ledger.groups) if group.kind == kind)
@@ -296,28 +295,51 @@ def fusion_answer(
         compiled_only_ns=total(right, "only in the candidate"),
         n_steps=(ledger.n_baseline_steps, ledger.n_candidate_steps),
         groups=tuple(
-            GroupAnswer.of(
-                group,
-                baseline_ops=_operators(group, 0),
-                baseline_kernels=_kernels(group, 0),
-                candidate_ops=_operators(group, 1),
-                candidate_kernels=_kernels(group, 1),
-                baseline_ns=left[i],
-                candidate_ns=right[i],
-                baseline_undecidable=group.baseline.undecidable_share,
-                candidate_undecidable=group.candidate.undecidable_share,
-                baseline_bytes=_bytes(group, 0),
-                candidate_bytes=_bytes(group, 1),
-                baseline_dram_bytes=_dram_bytes(measured, i, 0),
-                candidate_dram_bytes=_dram_bytes(measured, i, 1),
-                source=tuple(
-                    f"{label}: {code}" if code else label for label, code in group.sources
-                ),
-            )
-            for i, group in enumerate(ledger.groups)
+            _group_answer(ledger, number, times, measured) for number in range(len(ledger.groups))
         ),
         not_fused=tuple(not_fused_answer(pair) for pair in not_fused),
         over_ranks=over_ranks_answer(job) if job is not None else None,
+    )
+
+
+def group_answer(ledger: FusionLedger, number: int) -> GroupAnswer:
+    """One entry of `groups` of `fusion`, without the others' kernels and operators.
+
+    Its whole ns per step are those with which all groups sum to the step's.
+    """
+    return _group_answer(ledger, number, _step_times(ledger), None)
+
+
+def _step_times(ledger: FusionLedger) -> tuple[dict[int, int], dict[int, int]]:
+    """Whole ns per step of every group in each run, which sum to the step's device time."""
+    return (
+        apportion({i: group.baseline_step_ns for i, group in enumerate(ledger.groups)}),
+        apportion({i: group.candidate_step_ns for i, group in enumerate(ledger.groups)}),
+    )
+
+
+def _group_answer(
+    ledger: FusionLedger,
+    number: int,
+    times: tuple[dict[int, int], dict[int, int]],
+    measured: MeasuredLedger | None,
+) -> GroupAnswer:
+    group = ledger.groups[number]
+    return GroupAnswer.of(
+        group,
+        baseline_ops=_operators(group, 0),
+        baseline_kernels=_kernels(group, 0),
+        candidate_ops=_operators(group, 1),
+        candidate_kernels=_kernels(group, 1),
+        baseline_ns=times[0][number],
+        candidate_ns=times[1][number],
+        baseline_undecidable=group.baseline.undecidable_share,
+        candidate_undecidable=group.candidate.undecidable_share,
+        baseline_bytes=_bytes(group, 0),
+        candidate_bytes=_bytes(group, 1),
+        baseline_dram_bytes=_dram_bytes(measured, number, 0),
+        candidate_dram_bytes=_dram_bytes(measured, number, 1),
+        source=tuple(f"{label}: {code}" if code else label for label, code in group.sources),
     )
 
 

@@ -34,7 +34,7 @@ from playwright.sync_api import (
 from profiler_core.store.private_file import write_private
 from profiler_core.ui.own_machine.cookie import cookie_name, new_cookie
 from tests.browser import chromium
-from tests.quick_python import QUICK_COMPILER
+from tests.quick_python import QUICK_COMPILER, variables
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
@@ -117,9 +117,12 @@ def home(tmp_path_factory: pytest.TempPathFactory, columns: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    home: Path, tmp_path_factory: pytest.TempPathFactory, quick_python: Path
+) -> Iterator[Server]:
     """One dashboard for the whole session; its log is shown where it does not start."""
-    with running_server(home, tmp_path_factory.mktemp("server") / "log.txt") as server:
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    with running_server(home, log, **variables(quick_python)) as server:
         yield server
 
 

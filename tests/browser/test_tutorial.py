@@ -1,16 +1,17 @@
 """The tutorial: its pictures are made, of pages that say what the text says."""
 
 import re
+import shutil
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import tutorial
-from tests.browser.conftest import ROOT, Server, running_server
-from tests.quick_python import variables
+from tests.browser.conftest import ROOT, Server, capture_of
 
 pytestmark = pytest.mark.browser
 
@@ -24,19 +25,20 @@ QUOTED = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> Iterator[Server]:
-    """A dashboard with the tutorial's runs."""
-    home = tutorial.home_with_runs(tmp_path_factory.mktemp("tutorial-home"))
-    log = tmp_path_factory.mktemp("tutorial-server") / "log.txt"
-    with running_server(home, log, **variables(quick_python)) as server:
+def own_server(server: Server) -> Iterator[Server]:
+    """The shared dashboard with the tutorial's runs."""
+    with ExitStack() as folders:
+        for name in tutorial.CAPTURES:
+            folder = folders.enter_context(capture_of(server, name))
+            shutil.copytree(tutorial.RUNS / name, folder, dirs_exist_ok=True)
         yield server
 
 
 @pytest.mark.parametrize("picture", tutorial.PICTURE_LIST, ids=lambda picture: picture.name)
 def test_each_picture_is_made_of_a_page_that_says_what_the_text_says(
-    picture: tutorial.Picture, page: Page, server: Server, tmp_path: Path
+    picture: tutorial.Picture, page: Page, own_server: Server, tmp_path: Path
 ) -> None:
-    file = tutorial.take(picture, page, server, tmp_path)
+    file = tutorial.take(picture, page, own_server, tmp_path)
     width, height = struct.unpack(">II", file.read_bytes()[16:24])
     assert (width, height) == (tutorial.WINDOW["width"], tutorial.WINDOW["height"])
     assert f"images/tutorial/{file.name}" in TEXT

@@ -18,6 +18,7 @@ from tests.browser import chromium
 from tests.browser.conftest import ROOT, Server, at_rest, ready, running_server, signed_in_state
 
 RUNS = ROOT / "docs" / "tutorial" / "runs"
+CAPTURES = ("net", "net_fixed")
 PICTURES = ROOT / "docs" / "images" / "tutorial"
 WINDOW: ViewportSize = {"width": 1280, "height": 860}
 
@@ -84,7 +85,7 @@ def take(picture: Picture, page: Page, server: Server, folder: Path) -> Path:
 
 def home_with_runs(home: Path) -> Path:
     """A home whose runs are the tutorial's."""
-    for capture in ("net", "net_fixed"):
+    for capture in CAPTURES:
         shutil.copytree(RUNS / capture, home / "runs" / capture)
     return home
 

@@ -16,8 +16,9 @@ from pathlib import Path
 from profiler_core.errors import BadInput
 from profiler_core.ingest.torch_logs.lines import CHUNK_BYTES, chunks
 
+# What begins with a tab is the payload of a structured log's event, most of its lines.
 _PREFIX = re.compile(
-    rb"(?m)^[^\n]{0,200}?(?:[VDIWEC](?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d)\.\d{3,9} "
+    rb"(?m)^(?!\t)[^\n]{0,200}?(?:[VDIWEC](?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d)\.\d{3,9} "
     rb"(?P<process>\d+) [^\n]+?:\d+\]"
     rb"|\[\d{4}-(?P<month>\d\d)-(?P<day>\d\d) (?P<at>\d\d:\d\d:\d\d),\d{3}\] )"
 )
