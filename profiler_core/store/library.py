@@ -8,8 +8,9 @@ team's artifacts. Listing costs one scandir a capture; run.json files
 are decoded once per version (mtime and size).
 """
 
+import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -24,11 +25,14 @@ from profiler_core.resources import sample_traces_directory
 from profiler_core.session.folder import Member, has_trace, in_order, is_run, other_ranks
 from profiler_core.store import server_path
 from profiler_core.store.key_parts import decode_part, encode_part
-from profiler_core.store.records import read_record
+from profiler_core.store.listing import Stamp, stamp_of
+from profiler_core.store.records import abridged, full_record, read_record
 
 Origin = Literal["sample", "capture", "upload", "path", "history"]
 
 _PREFIX: Mapping[str, Origin] = {"sample": "sample", "run": "capture", "upload": "upload"}
+_UNSETTLED = ("running", "lost")  # change without a file that changes
+_FEW = 100  # folders that are remembered in vain
 _LONGEST_NAME_BYTES = 255  # of one folder's name; what is longer, no file system has
 
 
@@ -41,11 +45,17 @@ class Entry:
     run: RunRecord
     origin: Origin
     problem: str | None = None  # why run.json could not be read; `run` then only has a name
+    is_abridged: bool = False  # of a list: `run` is without the time of each single step
 
     @property
     def variant(self) -> str:
         """What to call it inside its comparison; never empty."""
         return own_name(self.run, self.path)
+
+    @property
+    def full_run(self) -> RunRecord:
+        """The record with all that was measured."""
+        return full_record(self.path, self.run) if self.is_abridged else self.run
 
     @property
     def is_readable(self) -> bool:
@@ -170,10 +180,15 @@ def key_of_path(path: Path) -> str:
 
 def comparisons() -> tuple[Comparable, ...]:
     """Runs that belong together: own captures and uploads, newest first, then the samples."""
+    folders = {
+        folder: (prefix, root) for prefix, root in _roots().items() for folder in _folders(root)
+    }
+    if len(_listed) > 2 * len(folders) + _FEW:  # deleted ones, or those of another home
+        for folder in set(_listed) - set(folders):
+            _listed.pop(folder, None)
     groups = [
         group
-        for prefix, root in _roots().items()
-        for folder in _folders(root, root)
+        for folder, (prefix, root) in folders.items()
         if (group := _comparable(prefix, folder, root)) is not None
     ]
     alone = [g.baseline for g in groups if g.path == g.baseline.path]
@@ -193,18 +208,51 @@ def _roots() -> dict[str, Path]:
     }
 
 
-def _folders(directory: Path, root: Path) -> Iterator[Path]:
-    """Folders in `directory`, by name; links that lead out of `root` are not followed."""
+def _folders(directory: Path, root: Path | None = None) -> Iterator[Path]:
+    """Folders in `directory`, by name; links that lead out of it, or of `root`, are left out."""
     try:
-        paths = sorted(directory.iterdir())
+        with os.scandir(directory) as entries:
+            shown = sorted(
+                (entry for entry in entries if not entry.name.startswith((".", "_"))),
+                key=lambda entry: entry.name,
+            )
     except OSError:
         return
-    for path in paths:
-        if not path.name.startswith((".", "_")) and path.is_dir() and _inside(path, root):
+    for entry in shown:
+        path = directory / entry.name
+        # What is no link lies where it seems to; only links need their way followed.
+        is_inside = not entry.is_symlink() or _inside(path, root or directory)
+        if is_inside and entry.is_dir():
             yield path
 
 
+# Folder -> how it looked, and what it held then. Assignments only, so threads need no lock.
+_listed: dict[Path, tuple[Stamp, Comparable | None]] = {}
+
+
 def _comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
+    """As the folder is now; read anew only where it changed, or while one of its runs runs."""
+    stamp = stamp_of(folder)
+    before = _listed.get(folder)
+    if before is not None and stamp and before[0] == stamp:
+        return before[1]
+    group = _abridged(_read_comparable(prefix, folder, root))
+    if group is None or not any(entry.run.status in _UNSETTLED for entry in group.entries):
+        _listed[folder] = (stamp, group)
+    return group
+
+
+def _abridged(group: Comparable | None) -> Comparable | None:
+    """Without the single steps, which are 97 % of a record and asked for by no list."""
+    if group is None:
+        return None
+    baseline, *candidates = (
+        replace(entry, run=abridged(entry.run), is_abridged=True) for entry in group.entries
+    )
+    return replace(group, baseline=baseline, candidates=tuple(candidates))
+
+
+def _read_comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
     origin = _PREFIX[prefix]
     key = f"{prefix}/{encode_part(folder.name)}"
     members = [
@@ -233,7 +281,7 @@ def _is_folder_name(text: str) -> bool:
 
 
 def _is_run(path: Path, root: Path) -> bool:
-    return _inside(path, root) and is_run(path)
+    return is_run(path) and _inside(path, root)
 
 
 def _inside(path: Path, root: Path) -> bool:

@@ -35,7 +35,25 @@ def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | Non
     return with_current_status(record, path, may_be_alive=may_be_alive), None
 
 
-@lru_cache(maxsize=4096)
+def abridged(record: RunRecord) -> RunRecord:
+    """The record without the time of each single step."""
+    if record.measurement is None:
+        return record
+    measurement = msgspec.structs.replace(
+        record.measurement, step_event_ns=(), step_shapes=None, warmup_step_ns=()
+    )
+    return msgspec.structs.replace(record, measurement=measurement)
+
+
+def full_record(path: Path, record: RunRecord) -> RunRecord:
+    """What `abridged` left out, read again; as it is where that cannot be read any more."""
+    full, problem = read_record(path, may_be_alive=False)
+    if problem is not None or record.measurement is None or full.measurement is None:
+        return record
+    return msgspec.structs.replace(record, measurement=full.measurement)
+
+
+@lru_cache(maxsize=64)
 def _decode(file: Path, mtime_ns: int, size: int) -> tuple[RunRecord | None, str | None]:
     """Keyed by version: mtime_ns and size only retire the entry of a changed file."""
     del mtime_ns

@@ -112,13 +112,12 @@ def query_of(keys: Keys) -> dict[str, str | list[str]]:
 
 def first_comparison(groups: Sequence[Comparable]) -> Keys:
     """The newest own comparison that can be shown, else the most telling sample, else anything."""
-    complete = [g for g in groups if _n_readable(g) > 1]
-    captured = [g for g in complete if g.entries[0].origin != "sample"]
-    samples = sorted((g for g in complete if g not in captured), key=_best_ratio, reverse=True)
-    for group in (*captured, *samples, *groups):
-        if group.entries:
-            return tuple(entry.key for entry in group.entries)
-    return ()
+    own = (group for group in groups if group.origin != "sample")
+    first = next((group for group in own if _n_readable(group) > 1), None)  # of thousands
+    if first is None:
+        samples = [g for g in groups if g.origin == "sample" and _n_readable(g) > 1]
+        first = max(samples, key=_best_ratio, default=None) or next(iter(groups), None)
+    return () if first is None else tuple(entry.key for entry in first.entries)
 
 
 def _best_ratio(group: Comparable) -> float:

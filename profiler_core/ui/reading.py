@@ -105,7 +105,7 @@ def run_of(entry: Entry) -> Run:
     Raises:
         NotARun: nothing that can be read lies there any more.
     """
-    files = msgspec.structs.replace(open_run(entry.path), record=entry.run)
+    files = msgspec.structs.replace(open_run(entry.path), record=entry.full_run)
     return Run(files, reading=_PAGE_READING)
 
 

@@ -1,6 +1,7 @@
 """The sidebar control that chooses what a page looks at: a comparison, a baseline, candidates."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -24,6 +25,7 @@ from profiler_core.ui.sign_in.visitor import visitor
 
 _GROUP, _BASELINE, _CANDIDATES = "fs_pick_group", "fs_pick_baseline", "fs_pick_candidates"
 _LONGEST_TITLE = 44  # characters; names of uploads may be a file's
+_OFFERED = 100  # own captures and uploads
 _OTHER = ""  # the comparison that somebody put together from several captures
 
 
@@ -53,9 +55,10 @@ def choose_runs() -> Choice:
 
 
 def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) -> None:
-    by_key = {group.key: group for group in groups}
-    everything = {entry.key: entry for group in groups for entry in group.entries} | chosen
-    current = _group_of(keys, by_key)
+    current = _group_of(keys, groups)
+    offered = offered_groups(groups, current)
+    by_key = {group.key: group for group in offered}
+    everything = {entry.key: entry for group in offered for entry in group.entries} | chosen
     near = {e.key: e for e in current.entries} if current else {}
     # Those of the comparison come first, so that the usual choice needs no search.
     options = [*near, *(key for key in everything if key not in near)]
@@ -93,6 +96,24 @@ def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) 
         on_change=_candidates_changed,
         args=(keys,),
     )
+
+
+def offered_groups(
+    groups: Sequence[Comparable], current: Comparable | None = None
+) -> tuple[Comparable, ...]:
+    """The newest ones and every sample: a menu of thousands is no choice, and costs seconds.
+
+    Older ones are opened from the page Runs, which has a search.
+
+    Args:
+        groups: all, own ones newest first.
+        current: offered whatever its age.
+    """
+    own = [group for group in groups if group.origin != "sample"]
+    newest = own[:_OFFERED]
+    if current is not None and current.origin != "sample" and current not in newest:
+        newest.append(current)
+    return (*newest, *(group for group in groups if group.origin == "sample"))
 
 
 def group_label(group: Comparable) -> str:
@@ -136,8 +157,8 @@ def unique_labels(labels: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _group_of(keys: Keys, by_key: dict[str, Comparable]) -> Comparable | None:
-    for group in by_key.values():
+def _group_of(keys: Keys, groups: Sequence[Comparable]) -> Comparable | None:
+    for group in groups:
         if set(keys) <= {entry.key for entry in group.entries}:
             return group
     return None

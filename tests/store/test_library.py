@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import socket
 import time
 
@@ -240,3 +241,56 @@ def test_a_running_capture_is_not_deleted(home):
     with pytest.raises(BadInput, match="still runs"):
         delete(alive)
     assert alive.path.exists()
+
+
+def test_only_what_changed_is_read_again(home, monkeypatch):
+    for name in ("a", "b", "c"):
+        put(home / "runs", name, "eager", role="baseline", created_at=f"2026-01-0{ord(name) - 96}")
+    read = []
+    really = library._read_comparable
+    monkeypatch.setattr(
+        library,
+        "_read_comparable",
+        lambda prefix, folder, root: (read.append(folder.name), really(prefix, folder, root))[1],
+    )
+    assert [g.key for g in library.comparisons()] == ["run/c", "run/b", "run/a"]
+    assert sorted(read) == ["a", "b", "c"]
+    library.comparisons()
+    assert len(read) == 3
+    put(home / "runs", "b", "default", role="candidate")  # a run more
+    record = home / "runs" / "a" / "eager" / names.RUN_JSON
+    record.write_text(record.read_text().replace("model", "another"))
+    shutil.rmtree(home / "runs" / "c")
+    groups = {g.key: g for g in library.comparisons()}
+    assert sorted(read[3:]) == ["a", "b"]
+    assert len(groups["run/b"].entries) == 2 and groups["run/a"].title == "another"
+    assert "run/c" not in groups
+
+
+def test_a_run_that_runs_is_looked_at_each_time(home):
+    assert running(home) == "running"
+    old = time.time() - 10 * names.LOST_AFTER_S
+    os.utime(home / "runs" / "c" / "eager" / names.HEARTBEAT, (old, old))
+    assert not only_group().is_alive
+
+
+def test_a_folder_that_became_a_link_is_not_followed(home, tmp_path_factory):
+    put(home / "runs", "c", "eager", role="baseline")
+    put(home / "runs", "c", "default", role="candidate")
+    assert len(only_group().entries) == 2
+    outside = put(tmp_path_factory.mktemp("outside"), "c", "secret")
+    shutil.rmtree(home / "runs" / "c" / "default")
+    (home / "runs" / "c" / "default").symlink_to(outside)
+    assert len(only_group().entries) == 1
+
+
+def test_a_list_keeps_no_single_steps_and_a_run_that_is_opened_has_them(home):
+    rounds = [{"index": 0, "order": 0, "n_steps": 3, "wall_ns": 30}]
+    measurement = {"rounds": rounds, "step_event_ns": [9, 10, 11], "warmup_step_ns": [50]}
+    put(home / "runs", "c", "eager", role="baseline", measurement=measurement)
+    listed = only_group().baseline
+    assert listed.run.measurement.step_event_ns == () and len(listed.run.measurement.rounds) == 1
+    assert listed.full_run.measurement.step_event_ns == (9, 10, 11)
+    opened = library.entry("run/c/eager")
+    assert opened.run.measurement.step_event_ns == (9, 10, 11)
+    assert opened.full_run is opened.run

@@ -7,17 +7,20 @@ import streamlit as st
 from profiler_core.store.library import Comparable
 from profiler_core.ui.choice import choose, labels_of, query_of
 from profiler_core.ui.links import go_to
-from profiler_core.ui.run_picker import group_label, unique_labels
+from profiler_core.ui.run_picker import group_label, offered_groups, unique_labels
 
 _CANDIDATES_PX = 128  # its label, two runs and the line to type in
 
 
 def mix_runs(groups: Sequence[Comparable]) -> None:
-    """Two fields and a button; last week's run against today's, say."""
+    """Two fields and a button; last week's run against today's, say.
+
+    The newest captures are offered; an older run comes in through the page's list.
+    """
     names = unique_labels(
         {
             entry.key: f"{group_label(group)} · {label}"
-            for group in groups
+            for group in offered_groups(groups)
             for entry, label in zip(group.entries, labels_of(group.entries), strict=True)
         }
     )

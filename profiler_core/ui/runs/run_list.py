@@ -30,7 +30,8 @@ def show_runs(groups: Sequence[Comparable]) -> None:
     _say_what_was_deleted()
     if len(groups) > _PAGE // 2:
         words = st.text_input("Search", max_chars=200, **in_address("find"))
-        groups = [group for group in groups if _holds(group, words.lower().split())]
+        if words.split():
+            groups = [group for group in groups if _holds(group, words.lower().split())]
         if not groups:
             st.html("<p class=fs-note>Nothing here has all these words in its name.</p>")
     for origin, title in _SECTIONS:
