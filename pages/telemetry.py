@@ -10,7 +10,12 @@ from profiler_core.ui.telemetry.charts import show_series
 from profiler_core.ui.telemetry.data import recorded
 from profiler_core.ui.telemetry.headline import show_headline
 from profiler_core.ui.telemetry.live import show_live
-from profiler_core.ui.telemetry.table import missing_sentences, show_definitions, show_readings
+from profiler_core.ui.telemetry.table import (
+    missing_sentences,
+    show_definitions,
+    show_ranks,
+    show_readings,
+)
 
 SPEC = PageSpec(
     title="Telemetry",
@@ -31,6 +36,7 @@ with page(SPEC):
     if recorded_runs.runs:
         show_headline(recorded_runs)
         show_readings(recorded_runs)
+        show_ranks(recorded_runs)
         show_series(recorded_runs)
         show_definitions(recorded_runs)
         jitters = [(run.label, jitter_sentence(run.telemetry.jitter)) for run in recorded_runs.runs]

@@ -8,7 +8,7 @@ from profiler_core.analysis.telemetry.clock_events import ClockEvent
 from profiler_core.analysis.telemetry.host import HostUse
 from profiler_core.analysis.telemetry.jitter import SamplerJitter
 from profiler_core.analysis.telemetry.phases import Phase, PhaseKind, phase_of, phases
-from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.analysis.telemetry.run import RankGpu, RunTelemetry
 from profiler_core.answers.record import Answer, means
 from profiler_core.ingest.telemetry.reader import RunSamples
 from profiler_core.model.run import RunRecord
@@ -76,6 +76,13 @@ class TelemetryAnswer(Answer, frozen=True):
     ]
     host: Annotated[
         HostUse | None, means("the process: {keys}", "", others_cpu_pct="100 is one core")
+    ]
+    ranks: Annotated[
+        tuple[RankGpu, ...],
+        means(
+            "the GPU of each rank of a job, whose energy per step is the sum of theirs: {keys}",
+            "W, J, MHz, °C, bytes",
+        ),
     ]
     reasons: Annotated[Mapping[str, str], means("key → sentence for each number that is null")]
     phases: Annotated[

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.wording.telemetry import (
+    RANK_HEADS,
     clock_sentence,
     jitter_sentence,
     phase_sentence,
+    rank_rows,
     readings,
 )
 from profiler_core.answers.encoding import write_json
@@ -47,4 +49,6 @@ def _text(opened: Run, telemetry: RunTelemetry, samples: RunSamples) -> str:
         notes.append(f"{format_count(skipped)} lines are no samples and were left out.")
     listed = table(["measured", "value", ""], rows, n_text=3)
     head = f"{title}\n{phase_sentence(telemetry)}"
-    return "\n\n".join([head, listed, "\n".join(note for note in notes if note)])
+    ranks = rank_rows(telemetry)
+    of_ranks = [table(RANK_HEADS, list(map(list, ranks)))] if ranks else []
+    return "\n\n".join([head, listed, *of_ranks, "\n".join(note for note in notes if note)])

@@ -31,11 +31,30 @@ SETTLES_S = 1.0
 MIN_AVERAGED_S = 1.0
 # One clock reading may fall into a change of the clocks.
 MIN_CLOCK_SAMPLES = 3
+_OF_A_RANK = (
+    "power_w", "energy_per_step_j", "sm_clock_mhz", "temperature_max_c", "memory_used_bytes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RankGpu:
+    """The GPU of one rank of a job, in steady state; what cannot be given is None."""
+
+    rank: int
+    gpu_index: int
+    power_w: float | None = None
+    energy_per_step_j: float | None = None
+    sm_clock_mhz: float | None = None
+    temperature_max_c: float | None = None
+    memory_used_bytes: int | None = None
 
 
 @dataclass(frozen=True)
 class RunTelemetry:
     """A run's GPU (and process) while it ran in steady state.
+
+    Of a job of ranks the GPU of its first rank, but for the energy: that is of all its GPUs
+    together, since one that waits for another rank draws less power and saves nothing by it.
 
     phase: where the numbers come from. energy_per_step_j is power_w times phase_ns over n_steps,
     so idle power is in it. *_pct as NVML defines them: the share of time in which at least one
@@ -71,6 +90,7 @@ class RunTelemetry:
     clock_events: tuple[ClockEvent, ...] | None = None
     jitter: SamplerJitter | None = None
     host: HostUse | None = None
+    ranks: tuple[RankGpu, ...] = ()  # of a job
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -107,7 +127,11 @@ def run_telemetry(
     if samples and phase is not None:
         numbers = _Reader(samples, inside, phase, record, reasons).numbers()
     environment = record.environment
+    ranks = _ranks(record, gpus, phase)
+    if ranks:
+        numbers.update(_of_the_job(ranks, record, reasons))
     return RunTelemetry(
+        ranks=ranks,
         **_device(samples, environment),
         **_stretch(phase),
         n_samples=len(inside),
@@ -119,6 +143,42 @@ def run_telemetry(
         reasons=reasons,
         **numbers,  # type: ignore[arg-type]
     )
+
+
+def _ranks(record: RunRecord, gpus: GpuSamples | None, phase: Phase | None) -> tuple[RankGpu, ...]:
+    """The GPU of each rank of a job, as far as run.json says which they are."""
+    of_ranks = record.measurement.rank_gpus if record.measurement else ()
+    if gpus is None or phase is None:
+        return ()
+    made = []
+    for rank, index in enumerate(of_ranks):
+        samples = gpus.of(index)
+        inside = [s for s in samples if phase.holds(s.t_ns)]
+        numbers = _Reader(samples, inside, phase, record, {}).numbers() if inside else {}
+        kept = {key: numbers.get(key) for key in _OF_A_RANK}
+        made.append(RankGpu(rank=rank, gpu_index=index, **kept))  # type: ignore[arg-type]
+    return tuple(made)
+
+
+def _of_the_job(
+    ranks: Sequence[RankGpu], record: RunRecord, reasons: dict[str, str]
+) -> dict[str, object]:
+    """What differs from the numbers of the first rank's GPU; a missing rank leaves no sum."""
+    energies = [rank.energy_per_step_j for rank in ranks if rank.energy_per_step_j is not None]
+    step_j = sum(energies) if len(energies) == len(ranks) else None
+    if step_j is None:
+        reasons.setdefault("energy_per_step_j", "Not every rank's GPU was sampled for long enough.")
+    reasons["energy_per_sample_j"] = "How many samples the ranks share is not known."
+    reasons["utilization_gpu_pct"] = reasons["utilization_memory_pct"] = (
+        f"NVML counts a collective that waits for another rank as use; the parts of the job's step "
+        f"say how busy its {record.world_size} GPUs are."
+    )
+    return {
+        "energy_per_step_j": step_j,
+        "energy_per_sample_j": None,
+        "utilization_gpu_pct": None,
+        "utilization_memory_pct": None,
+    }
 
 
 def _device(samples: Sequence[GpuSample], environment: Mapping[str, object]) -> dict[str, Any]:

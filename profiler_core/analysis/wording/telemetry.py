@@ -193,10 +193,32 @@ def state_of_gpu(
     return _alone(*alone)
 
 
+def rank_rows(telemetry: RunTelemetry) -> tuple[tuple[str, ...], ...]:
+    """Of each rank of a job: which, power, energy per step, SM clock, highest temperature, memory.
+
+    Empty for a run of one process.
+    """
+    return tuple(
+        (
+            f"rank {of_rank.rank}, GPU {of_rank.gpu_index}",
+            "–" if of_rank.power_w is None else f"{of_rank.power_w:.0f} W",
+            format_energy(of_rank.energy_per_step_j),
+            "–" if of_rank.sm_clock_mhz is None else f"{of_rank.sm_clock_mhz:.0f} MHz",
+            "–" if of_rank.temperature_max_c is None else f"{of_rank.temperature_max_c:.0f} °C",
+            format_bytes(of_rank.memory_used_bytes),
+        )
+        for of_rank in telemetry.ranks
+    )
+
+
+RANK_HEADS = ("", "power", "energy per step", "SM clock", "highest temperature", "memory in use")
+
+
 def _alone(label: str, telemetry: RunTelemetry) -> Phrase:
     energy, power = telemetry.energy_per_step_j, telemetry.power_w
     if energy is not None:
-        at = "" if power is None else f" at {power:.0f} W"
+        at = "" if power is None or telemetry.ranks else f" at {power:.0f} W"
+        at += f" on {len(telemetry.ranks)} GPUs" if telemetry.ranks else ""
         return (f"A step of {label} takes ", Strong(format_energy(energy)), at)
     if power is not None:
         return ("The GPU drew ", Strong(f"{power:.0f} W"))

@@ -2,8 +2,14 @@
 
 import streamlit as st
 
-from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
-from profiler_core.analysis.wording.telemetry import Reading, clock_sentence, readings
+from profiler_core.analysis.rows.table import Cell, Change, Table, Tone, text_row
+from profiler_core.analysis.wording.telemetry import (
+    RANK_HEADS,
+    Reading,
+    clock_sentence,
+    rank_rows,
+    readings,
+)
 from profiler_core.markup import render
 from profiler_core.ui.page import section
 from profiler_core.ui.table import show_table
@@ -33,6 +39,18 @@ def show_readings(recorded: Recorded) -> None:
     table = Table(("", *(sampled.label for sampled in runs)), (*rows, clocks))
     # Further apart, a reader's eye slips between the rows.
     show_table(table, named=True, width_px=260 + 230 * len(runs))
+
+
+def show_ranks(recorded: Recorded) -> None:
+    """The GPU of each rank of the jobs among the runs; nothing where there is none."""
+    rows = tuple(
+        (Cell(sampled.label if position == 0 else ""), *text_row(*row))
+        for sampled in recorded.runs
+        for position, row in enumerate(rank_rows(sampled.telemetry))
+    )
+    if rows:
+        section("The GPU of each rank", "The energy of a job is the sum over its GPUs.")
+        show_table(Table(("", *RANK_HEADS), rows), named=True, width_px=1040)
 
 
 def missing_sentences(recorded: Recorded) -> list[str]:

@@ -1,13 +1,19 @@
 """One run's telemetry on made-up samples, whose numbers can be worked out by hand."""
 
 import pytest
+from msgspec.structs import replace as replace_struct
 
 from profiler_core.analysis.telemetry.clock_events import clock_events
 from profiler_core.analysis.telemetry.fairness import fairness
 from profiler_core.analysis.telemetry.jitter import jitter
 from profiler_core.analysis.telemetry.phases import phase_of, phases, steady_phase
 from profiler_core.analysis.telemetry.run import run_telemetry, without_samples
-from profiler_core.analysis.wording.telemetry import fairness_statement, jitter_sentence, readings
+from profiler_core.analysis.wording.telemetry import (
+    fairness_statement,
+    jitter_sentence,
+    rank_rows,
+    readings,
+)
 from profiler_core.model.run import Measurement, Round, RunRecord, Telemetry
 from profiler_core.model.telemetry import (
     GpuSample,
@@ -300,3 +306,26 @@ def test_every_reading_that_is_absent_says_why():
 
 def test_nothing_sampled_is_nothing():
     assert run_telemetry(record(), None) is None
+
+
+def test_the_energy_of_a_job_is_that_of_all_its_gpus():
+    """Rank 1's GPU, number 3, draws 300 W: waiting for rank 0 is no saving."""
+    waiting = [
+        replace_struct(
+            sample, gpu_index=3, energy_mj=7_000_000 + (sample.t_ns // MS // 100) * 30_000
+        )
+        for sample in samples().samples
+    ]
+    both = GpuSamples(tuple(sorted((*samples().samples, *waiting), key=lambda s: s.t_ns)))
+    job = record(world_size=2)
+    job = replace_struct(job, measurement=replace_struct(job.measurement, rank_gpus=(0, 3)))
+    found = run_telemetry(job, both)
+    assert [(r.rank, r.gpu_index) for r in found.ranks] == [(0, 0), (1, 3)]
+    assert [r.power_w for r in found.ranks] == pytest.approx([400, 300])
+    assert found.energy_per_step_j == pytest.approx(700 * 3 / 600)
+    assert found.utilization_gpu_pct is None
+    assert "waits for another rank" in found.reasons["utilization_gpu_pct"]
+    assert [row[0] for row in rank_rows(found)] == ["rank 0, GPU 0", "rank 1, GPU 3"]
+    alone = run_telemetry(job, samples())  # rank 1's was not sampled
+    assert alone.energy_per_step_j is None
+    assert "Not every rank" in alone.reasons["energy_per_step_j"]
