@@ -47,7 +47,6 @@ LONGEST = (
     "browser/test_compilation_page.py",
     "browser/test_perfetto.py",
     "browser/test_review_page.py",
-    "ui/test_ranks_page.py",
 )
 
 
