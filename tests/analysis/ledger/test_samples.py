@@ -66,7 +66,7 @@ def test_what_ranks_exchange_is_no_part_of_what_it_follows():
     ]
     (reduce,) = [g for g in exchanged if g.title.startswith("allreduce")]
     assert reduce.baseline.n_kernels == reduce.candidate.n_kernels == 30  # ten buckets, three steps
-    assert "the wait for the other ranks is in it" in reduce.notes[0]
+    assert "the wait for the others is in it" in reduce.notes[0]
     for group in set(result.groups) - set(exchanged):
         names = [one.op for one in (*group.baseline.operators, *group.candidate.operators)]
         assert not any("c10d" in name or "reducer" in name for name in names)
