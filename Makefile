@@ -77,7 +77,7 @@ golden: $(VENV)/.dev  ## Accept the numbers of the golden captures as they are n
 tables: $(VENV)/.dev  ## Write the tables of docs/ that follow from declarations
 	$(PY) -m tests.doc_tables
 
-accuracy: $(VENV)/.dev  ## Judge the ledger on all pairs and rule by rule (an hour); writes docs/ledger.md
+accuracy: $(VENV)/.dev  ## Judge the ledger on all pairs and rule by rule (2 min of CPU); writes docs/ledger.md
 	$(PY) -m tests.analysis.ledger.judge --ablation --write
 
 bench: $(VENV)/.dev  ## Measure against the peers; results go to docs/performance.md
