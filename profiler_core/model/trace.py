@@ -191,7 +191,7 @@ class Trace:
     )
 
     def derived(self, name: str, make: Callable[["Trace"], pl.DataFrame]) -> pl.DataFrame:
-        """A table that several analyses need, made once and kept as long as the trace.
+        """A table that several analyses need, made once and kept until `forget_derived`.
 
         Args:
             name: of the table.
@@ -202,6 +202,10 @@ class Trace:
             # Two threads may both make it: the tables are equal.
             table = self._derived[name] = make(self)
         return table
+
+    def forget_derived(self) -> None:
+        """Give the derived tables back: who asks again has them made again."""
+        self._derived.clear()
 
     @property
     def derived_bytes(self) -> int:

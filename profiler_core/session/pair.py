@@ -221,19 +221,23 @@ class Pair:
         return replace(made, ledger=None)
 
     def _explanation(self) -> Explanation:
-        baseline, right = self.baseline.material, self.candidate.material
-        return self._comparison.answer(
-            ("explanation", self._number),
-            lambda: explain(
+        materials = self.baseline.material, self.candidate.material
+
+        def made() -> Explanation:
+            explanation = explain(
                 self._comparison.numbers,
                 self._number,
-                baseline,
-                right,
+                *materials,
                 make_ledger=lambda: self.ledger,
                 make_report=lambda: self.compilation,
                 make_job_ledger=lambda: self.job_ledger,
-            ),
-        )
+            )
+            for material in materials:
+                if material.trace is not None:
+                    material.trace.forget_derived()  # nothing else asks as much of it
+            return explanation
+
+        return self._comparison.answer(("explanation", self._number), made)
 
     @property
     def findings(self) -> tuple[Finding, ...] | None:

@@ -133,6 +133,16 @@ def test_another_process_computes_nothing_again(paths, computed, monkeypatch):
     assert set(computed) == {"summarise", "explain", "pair_ledger"}
 
 
+def test_what_was_derived_of_the_traces_is_given_back(paths, monkeypatch):
+    monkeypatch.setattr(kept, "_load", lambda *_: None)
+    comparison = compared(*paths)
+    assert comparison.sides[0].summary is not None
+    traces = [made.trace for made in comparison.runs]
+    assert all(trace.derived_bytes for trace in traces)
+    assert comparison.pairs[0].explanation.ledger is not None
+    assert not any(trace.derived_bytes for trace in traces)
+
+
 def test_a_changed_file_asks_anew(paths, computed):
     file = paths[1] / "run.json"
     record = json.loads(file.read_bytes())
