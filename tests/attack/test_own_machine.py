@@ -23,7 +23,7 @@ END_TIMEOUT_S = 60
 SENTENCE = "This dashboard belongs to another user or another browser."
 PAGES = [f"/{path.stem}" for path in sorted((ROOT / "pages").glob("*.py"))]
 HEALTH = ("/api/health", "/api/ready")  # answer anybody: see below
-OURS = [r.path.replace("{place:int}", "0") for r in all_routes() if r.path not in HEALTH]
+OURS = [r.path.replace("{place}", "0") for r in all_routes() if r.path not in HEALTH]
 STREAMLITS = [
     "/_stcore/host-config",
     "/_stcore/upload_file/a/b",

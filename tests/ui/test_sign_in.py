@@ -197,7 +197,7 @@ def guarded_routes() -> list[tuple[str, str, str]]:
     """(method, path, scope) of every route of ours that is not public on purpose."""
     scopes = {"timeline": "timeline", "upload": "upload", "runs": "export", "perfetto": "merged"}
     return [
-        (method, route.path.replace("{place:int}", "0"), scopes.get(route.path.split("/")[2], "?"))
+        (method, route.path.replace("{place}", "0"), scopes.get(route.path.split("/")[2], "?"))
         for route in all_routes()
         if not route.path.startswith(PUBLIC)
         for method in sorted(route.methods - {"HEAD"})

@@ -41,7 +41,7 @@ def put(
     upload_id: str,
     chunks: Iterable[bytes] = (b"data",),
     *,
-    place: int = 0,
+    place: int | str = 0,
     name: str = "a.json",
     drop: tuple[str, ...] = (),
     breaks_off: bool = False,
@@ -69,7 +69,7 @@ def put(
         "method": "PUT",
         "scheme": "http",
         "path": f"/api/upload/{place}",
-        "raw_path": f"/api/upload/{place}".encode(),
+        "raw_path": quote(f"/api/upload/{place}").encode(),
         "query_string": f"name={quote(name)}".encode(),
         "headers": [(k.encode(), v.encode()) for k, v in sent.items() if k not in drop],
         "client": ("127.0.0.1", 1),
@@ -222,3 +222,10 @@ def test_the_audit_has_a_file_before_it_is_there_and_when_it_goes_unopened(
     assert not incoming.incoming_directory(upload_id).exists()
     discarded = history.entries(1)[0]
     assert (discarded.person, discarded.action) == (system_user(), "discard")
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "-1", "x", "1e3", "²"])
+def test_what_is_no_number_of_a_file_is_one_sentence(upload_id: str, number: str) -> None:
+    answer = put(upload_id, place=number)
+    assert answer.status == 422 and "no number of a file" in answer.body["problem"]
+    assert files_of(upload_id) == {}

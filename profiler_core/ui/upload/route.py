@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from profiler_core.errors import BadInput
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.settings import settings
 from profiler_core.store import incoming
@@ -23,6 +24,7 @@ SCOPE = "upload"
 
 _WRITE_BYTES = 1 << 20  # one hop to the writing thread for each MiB, not for each 64 kB chunk
 _LOOK_AT_THE_DISK_EVERY_BYTES = 64 << 20
+_MOST_DIGITS = 4  # more than `incoming.MOST_FILES` has
 
 
 class _RefusedError(Exception):
@@ -37,7 +39,7 @@ class _RefusedError(Exception):
 async def receive(request: Request, upload_id: str) -> Response:
     """Take the file, or say in one sentence why not. Nothing stays of a file that is not whole."""
     name = incoming.displayable(request.query_params.get("name", ""))
-    partial = incoming.part_path(upload_id, int(request.path_params["place"]))
+    partial = incoming.part_path(upload_id, _number(request.path_params["place"]))
     try:
         person = request.state.person
         left = await anyio.to_thread.run_sync(room_left, person)
@@ -59,6 +61,17 @@ async def receive(request: Request, upload_id: str) -> Response:
     finally:
         partial.unlink(missing_ok=True)
     return JSONResponse({"name": name, "bytes": n_bytes})
+
+
+def _number(text: str) -> int:
+    """The file's number among those of its upload.
+
+    Raises:
+        BadInput: it is none; Python itself refuses to read thousands of digits.
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise BadInput(f"{text[:20]!r} is no number of a file.", remedy="Reload the page.")
+    return int(text)
 
 
 async def _to_disk(request: Request, partial: Path, left: int | None) -> int:
@@ -130,4 +143,4 @@ def _too_large(limit: int) -> _RefusedError:
     )
 
 
-ROUTES = (Route("/api/upload/{place:int}", receive, methods=["PUT"]),)
+ROUTES = (Route("/api/upload/{place}", receive, methods=["PUT"]),)
