@@ -8,10 +8,10 @@ from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.detail import show_group
 from profiler_core.ui.fusion.filters import PROGRAM, choose_filters, choose_order, filtered
 from profiler_core.ui.fusion.map import choose_candidates, show_map
-from profiler_core.ui.fusion.one_rank import show_one_rank
 from profiler_core.ui.fusion.table import choose_listed, offer_events, show_table
 from profiler_core.ui.fusion.unfused import show_unfused
 from profiler_core.ui.notes import show_notes
+from profiler_core.ui.over_ranks import show_over_ranks
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 
@@ -54,7 +54,7 @@ with page(SPEC):
             show_group(fused_pairs[listed], opened, measured)
     else:
         st.html("<p class=fs-note>No group is left by these filters.</p>")
-    show_one_rank(fused_pairs[listed])
+    show_over_ranks(fused_pairs[listed])
     show_unfused(fused_pairs[listed])
     show_notes(
         f"{fused.labels[1]}: {note}" if len(fused_pairs) > 1 else note

@@ -8,6 +8,7 @@ from profiler_core.ui.kernels.detail import show_kernel
 from profiler_core.ui.kernels.filter import choose_kernels
 from profiler_core.ui.kernels.table import choose_kernel, offer_csv
 from profiler_core.ui.notes import show_notes
+from profiler_core.ui.over_ranks import show_over_ranks
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.style import colors
@@ -40,6 +41,8 @@ with page(SPEC):
     offer_csv(longest.labels, rows, measured)
     if selected is not None:
         show_kernel(choice, longest.shown, selected, measured)
+    if choice.candidates:
+        show_over_ranks(choice.comparison.pairs[0])
     show_notes(
         f"{label}: {note}"
         for label, run in zip(longest.labels, runs, strict=True)

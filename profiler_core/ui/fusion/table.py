@@ -8,6 +8,7 @@ import streamlit as st
 
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.ranks.job_ledger import JobLedger, Spread
 from profiler_core.export.ledger_events import as_parquet, events_of_pairs
 from profiler_core.session.pair import Pair
 from profiler_core.ui.counters.words import dram_change
@@ -52,7 +53,7 @@ def show_table(
     opened = group_in_url()
     position = next((i for i, group in enumerate(rows) if opened in group.numbers), None)
     st.dataframe(
-        _styled(rows, measured),
+        _styled(rows, measured, pair.explanation.job_ledger),
         hide_index=True,
         height=min(420, 38 + 35 * max(1, len(rows))),
         column_config=_columns(pair),
@@ -77,7 +78,9 @@ def _from_table(rows: Sequence[FoldedGroup], candidate: int) -> None:
     open_group(candidate, group)
 
 
-def _styled(rows: Sequence[FoldedGroup], measured: MeasuredLedger | None) -> Any:
+def _styled(
+    rows: Sequence[FoldedGroup], measured: MeasuredLedger | None, job: JobLedger | None
+) -> Any:
     columns: dict[str, list[Any]] = {
         "group": [group.title for group in rows],
         "t0": [group.baseline_ns / 1e3 for group in rows],
@@ -85,6 +88,8 @@ def _styled(rows: Sequence[FoldedGroup], measured: MeasuredLedger | None) -> Any
         "delta": [group.delta_ns / 1e3 for group in rows],
         "n": [_kernels(group) for group in rows],
     }
+    if job is not None and len(job.ranks) > 1:
+        columns["ranks"] = [_over_ranks(job.of_groups(group.numbers, 1)) for group in rows]
     if measured is not None:
         columns["dram"] = [dram_change(measured, group.numbers) for group in rows]
     if any(group.first.sources for group in rows):
@@ -116,6 +121,12 @@ def offer_events(pair: Pair) -> None:
         type="tertiary",
         on_click="ignore",
     )
+
+
+def _over_ranks(spread: Spread) -> str:
+    """From the fastest to the slowest rank, which is named, µs."""
+    least, most = (ns / 1e3 for ns in (spread.least_ns, spread.most_ns))
+    return f"{least:.1f} – {most:.1f} (rank {spread.slowest})"
 
 
 def _kernels(group: FoldedGroup) -> str:
@@ -156,6 +167,11 @@ def _columns(pair: Pair) -> dict[str, Any]:
         ),
         "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
         "n": text("kernels", width=80, help="Kernels per step, copies and memsets not among them."),
+        "ranks": text(
+            "all ranks, µs",
+            width=150,
+            help=f"Of {candidate}: from the fastest to the slowest rank, per step.",
+        ),
         "dram": text(
             "DRAM",
             width=150,

@@ -12,12 +12,14 @@ from profiler_core.ui.table import show_table
 _MOST = 12
 
 
-def show_one_rank(pair: Pair) -> None:
+def show_over_ranks(pair: Pair) -> None:
     """Rows of what one rank needs longer for; nothing where the runs are no jobs of ranks."""
-    job = pair.explanation.job_ledger
+    if any(run.job is None for run in pair.runs) or pair.not_explained is not None:
+        return
+    job = pair.job_ledger
     if job is None or len(job.ranks) < 2:
         return
-    section("Over the ranks", _said(job))
+    section("Over the ranks", f"{pair.labels[0]} and {pair.labels[1]}: {_said(job)}")
     table = one_rank_table(job, pair.labels, _MOST)
     if table.rows:
         show_table(table, "fs-detail")
@@ -29,6 +31,6 @@ def show_one_rank(pair: Pair) -> None:
 def _said(job: JobLedger) -> str:
     ranks = "all" if len(job.ranks) == job.n_ranks else f"{len(job.ranks)} of {job.n_ranks}"
     return (
-        f"What the groups take on {ranks} ranks, each kernel as it costs with no collective beside "
+        f"what the groups take on {ranks} ranks, each kernel as it costs with no collective beside "
         "it. A group is slower on one rank only where no other is nearly as slow."
     )

@@ -1,0 +1,49 @@
+"""*Fusion* and *Kernels* of a job: its groups on all ranks, and what one alone needs longer."""
+
+import shutil
+
+import pytest
+
+from profiler_core.store import library
+from tests.apps import opened, text_of
+from tests.larger import FIXTURES, unpacked
+
+PAIR = {"baseline": "run/d/eager", "candidate": "run/d/default"}
+
+
+@pytest.fixture
+def pair_of_jobs(tmp_path, columns, monkeypatch):
+    """A home whose capture is a job with 8 ms of a spinning kernel on rank 1."""
+    (tmp_path / "cache").symlink_to(columns)
+    shutil.copytree(unpacked(FIXTURES / "jobs.tar.xz") / "ddp-spin", tmp_path / "runs" / "d")
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+
+
+def test_the_planted_kernel_is_a_row_and_each_group_has_its_ranks(pair_of_jobs):
+    app = opened("fusion", **PAIR)
+    text = text_of(app)
+    assert "Over the ranks" in text and "Slower on one rank only, per step" in text
+    for words in ("spin_kernel(long)", "8.00 ms", "only there", "a ledger of its own"):
+        assert words in text
+    frame = app.dataframe[0].value
+    assert frame["ranks"].str.match(r"^\d+\.\d – \d+\.\d \(rank [01]\)$").all()
+
+
+def test_the_kernels_page_has_the_same_rows(pair_of_jobs):
+    text = text_of(opened("kernels", **PAIR))
+    assert "Over the ranks" in text
+    for words in ("spin_kernel(long)", "8.00 ms", "only there"):
+        assert words in text
+
+
+def test_a_pair_of_single_processes_has_no_such_section(tmp_path, columns, monkeypatch):
+    (tmp_path / "cache").symlink_to(columns)
+    for name in ("eager", "default"):
+        source = FIXTURES / "captures" / f"smallcnn_cpu.{name}"
+        shutil.copytree(source, tmp_path / "runs" / "d" / name)
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    app = opened("fusion", **PAIR)
+    assert "Over the ranks" not in text_of(app)
+    assert "ranks" not in app.dataframe[0].value
