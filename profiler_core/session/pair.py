@@ -189,9 +189,16 @@ class Pair:
             lambda: job_ledger(ledger, of, shown, both, self._sides_of_rank, n_ranks),
         )
 
-    def _sides_of_rank(self, rank: int) -> tuple[LedgerSide, LedgerSide] | None:
-        baseline, candidate = (run.material_of(rank).ledger_side for run in self.runs)
-        return None if baseline is None or candidate is None else (baseline, candidate)
+    def _sides_of_rank(
+        self, rank: int, with_logs: bool = True
+    ) -> tuple[LedgerSide, LedgerSide] | None:
+        if with_logs:
+            baseline, candidate = (run.material_of(rank).ledger_side for run in self.runs)
+            return None if baseline is None or candidate is None else (baseline, candidate)
+        traces = [run.worked_trace_of(rank) for run in self.runs]
+        if traces[0] is None or traces[1] is None:
+            return None
+        return LedgerSide(traces[0]), LedgerSide(traces[1])
 
     def _others(self) -> Iterator[Material]:
         """The files of the other candidates, one after the other, as they are asked for."""

@@ -149,7 +149,7 @@ def job_ledger(
     shown: tuple[int, int],
     shown_sides: Sides,
     ranks: Sequence[int],
-    sides_of: Callable[[int], Sides | None],
+    sides_of: Callable[[int, bool], Sides | None],
     n_ranks: int,
 ) -> JobLedger:
     """Every rank's time in each group.
@@ -159,7 +159,8 @@ def job_ledger(
         shown: their numbers in the baseline and in the candidate.
         shown_sides: their runs, whose kernels the ledger's rows are.
         ranks: to read.
-        sides_of: the runs of a rank; None: they cannot be read. Asked for one at a time.
+        sides_of: the runs of a rank, and whether with its logs, which only a ledger of its own
+            needs; None: they cannot be read. Asked for one at a time.
         n_ranks: of the job.
     """
     rows = (ledger.baseline_group, ledger.candidate_group)
@@ -174,7 +175,7 @@ def job_ledger(
         if rank == shown[0] == shown[1]:
             times[rank] = own_ns
             continue
-        sides = sides_of(rank)
+        sides = sides_of(rank, False)
         if sides is None:
             unread.append(rank)
             continue
@@ -188,7 +189,8 @@ def job_ledger(
             times[rank] = (dealt[0], dealt[1])
             continue
         own_ledgers.append(rank)
-        times[rank] = _laid_beside(ledger.groups, fusion_ledger(*sides).groups, rank, foreign)
+        own = fusion_ledger(*(sides_of(rank, True) or sides))
+        times[rank] = _laid_beside(ledger.groups, own.groups, rank, foreign)
     read = tuple(times)
     groups = [
         JobGroup(

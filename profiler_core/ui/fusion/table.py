@@ -78,9 +78,9 @@ def _from_table(rows: Sequence[FoldedGroup], candidate: int) -> None:
     open_group(candidate, group)
 
 
-def _styled(
+def _cells(
     rows: Sequence[FoldedGroup], measured: MeasuredLedger | None, job: JobLedger | None
-) -> Any:
+) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
         "group": [group.title for group in rows],
         "t0": [group.baseline_ns / 1e3 for group in rows],
@@ -92,13 +92,25 @@ def _styled(
         columns["ranks"] = [_over_ranks(job.of_groups(group.numbers, 1)) for group in rows]
     if measured is not None:
         columns["dram"] = [dram_change(measured, group.numbers) for group in rows]
+    _add_places(columns, rows)
+    columns["how"] = [_how(group) for group in rows]
+    return columns
+
+
+def _add_places(columns: dict[str, list[Any]], rows: Sequence[FoldedGroup]) -> None:
+    """Where the groups come from, in the columns that any of them has something for."""
     if any(group.first.sources for group in rows):
         columns["source"] = [", ".join(label for label, _ in g.first.sources[:3]) for g in rows]
     if any(group.first.module for group in rows):
         columns["module"] = [_module(group) for group in rows]
     if len({group.phase for group in rows}) > 1:
         columns["phase"] = [group.phase for group in rows]
-    columns["how"] = [_how(group) for group in rows]
+
+
+def _styled(
+    rows: Sequence[FoldedGroup], measured: MeasuredLedger | None, job: JobLedger | None
+) -> Any:
+    columns = _cells(rows, measured, job)
     palette = colors()
 
     def colour(change_us: float) -> str:

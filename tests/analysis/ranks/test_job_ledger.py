@@ -139,7 +139,7 @@ def test_stages_with_other_programs_keep_their_own_groups():
         return replace(side, trace=replace(side.trace, device=side.trace.device.filter(late)))
 
     stage = (half(sides[0]), half(sides[1]))
-    job = job_ledger(pair.ledger, (0, 0), sides, (0, 1), lambda rank: stage, 4)
+    job = job_ledger(pair.ledger, (0, 0), sides, (0, 1), lambda rank, with_logs: stage, 4)
     assert job.own_ledgers == (1,)
     assert len(job.notes) == 2 and "2 of 4 ranks" in job.notes[0]
     for side in (0, 1):
@@ -154,7 +154,7 @@ def test_stages_with_other_programs_keep_their_own_groups():
 def test_what_could_not_be_read_is_said():
     pair = a_pair(JOBS / "tp-even")
     sides = pair._sides_of_rank(0)
-    job = job_ledger(pair.ledger, (0, 0), sides, (0, 1), lambda rank: None, 2)
+    job = job_ledger(pair.ledger, (0, 0), sides, (0, 1), lambda rank, with_logs: None, 2)
     assert job.ranks == (0,)
     assert job.notes == ("The kernels of rank 1 could not be read for the ledger.",)
     assert job.slower(1) == ()
