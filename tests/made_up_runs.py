@@ -2,6 +2,7 @@
 
 import os
 
+from profiler_core.analysis.summary import Summary
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.run import RunFiles
 from profiler_core.model.trace import Trace
@@ -23,6 +24,10 @@ class MadeUpRun(Run):
     @property
     def trace(self) -> Trace | None:
         return self._given[0]
+
+    @property
+    def summary(self) -> Summary | None:
+        return self._summary()  # no file tells whether there is a trace
 
     @property
     def compile_log(self) -> CompileLog | None:

@@ -311,6 +311,8 @@ def test_every_rule_has_a_case():
         "memory_limit", "fragmentation", "pageable_copies", "small_copies",
         "odd_shapes",  # test_odd_shapes.py
         "exposed_transfer", "slowed_by_transfers",  # ranks/test_overlap.py
+        "slow_on_one_rank",  # ranks/test_job_ledger.py
+        "rank_compiles",  # ranks/test_rank_compiling.py
         # test_regressions.py
         "slower_by_atomics", "slower_by_layouts", "opaque_operators", "zero_tangents",
         "slower_by_a_rank", "autotuning_in_steps",
