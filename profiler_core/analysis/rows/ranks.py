@@ -95,7 +95,7 @@ def compiling_rows(ranks: Sequence[RankCompiling]) -> tuple[tuple[Cell, ...], ..
     """Per rank: compile time, compilations, recompilations, alone, and what others waited."""
     return tuple(
         text_row(
-            f"rank {row.rank}",
+            f"on rank {row.rank}",
             format_duration(row.seconds * 1e9),
             format_count(row.n_compilations),
             format_count(len(row.recompiles)),
