@@ -150,7 +150,9 @@ OPTIMIZER = Cause(
     "The break is PyTorch's own: it lies in the optimizer's step, which was compiled with the rest "
     "of the training step.",
     "Leave optimizer and backward out of what is compiled: compile the model, and return "
-    "Training(model, batches, loss, optimizer) to a capture (docs/capture.md).", COMMON_BREAKS,
+    "Training(model, batches, loss, optimizer) to a capture (docs/capture.md). Where its target is "
+    "the optimizer's step, leave the break: what updates the parameters is one graph all the same.",
+    COMMON_BREAKS,
 )  # fmt: skip
 PYTORCHS_OWN = (DISTRIBUTED, OPTIMIZER)
 EXAMPLES = re.compile(r"\(e\.g\.[^)]*\)")
@@ -294,7 +296,8 @@ def break_cause(event: GraphBreak | FrameSkip) -> Cause:
     # The call of the wrapper lies at the user's own line, and names the wrapper's module.
     if DISTRIBUTED_FILE in (event.file or "") or "torch.nn.parallel.distributed" in context:
         return DISTRIBUTED
-    if any(OPTIMIZER_FOLDER in file for file in (event.file or "", *(f.file for f in event.stack))):
+    files = (event.file or "", *(f.file for f in event.stack))
+    if "module: torch.optim." in context or any(OPTIMIZER_FOLDER in file for file in files):
         return OPTIMIZER
     code = event.stack[-1].code if event.stack else ""
     # An unspecific title ("Failed to trace builtin operator") is told apart by its explanation;

@@ -34,9 +34,11 @@ from profiler_core.model.compilation import (
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
 
-# Library code: what a user can change lies outside of it.
+# Library code: what a user can change lies outside of it. So is what runs a captured step, and not
+# the built-in workloads beside it.
 LIBRARY = re.compile(
     r"site-packages/|dist-packages/|lib/python3\.\d+/|<frozen |/torch/nn/|/torch/_dynamo/"
+    r"|profiler_core/capture/child/(?!models\.py|workloads\.py)"
 )
 # Requests to tell PyTorch's developers: nothing that a user can change.
 _TO_PYTORCH = re.compile(r"(?:report|file) an issue", re.IGNORECASE)

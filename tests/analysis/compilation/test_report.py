@@ -76,6 +76,13 @@ def test_a_break_in_torchs_own_optimizer_is_not_to_be_removed():
         assert report.cause.key == "optimizer"
         assert report.advice == report.cause.change
         assert "Training(model, batches, loss, optimizer)" in report.advice
+    ours = Frame(file="/src/profiler_core/capture/child/training.py", line=156, function="_run")
+    skipped = GraphBreak(
+        file="/env/site-packages/torch/_dynamo/external_utils.py", line=69, function="inner",
+        reason="Attempted to call function marked as skipped", stack=(ours,),
+        context="module: torch.optim.adam, qualname: Adam.step, skip reason: <missing reason>",
+    )  # fmt: skip
+    assert break_cause(skipped).key == "optimizer"
     of_user = GraphBreak(file="train.py", line=9, function="f", reason="call print", stack=(user,))
     assert break_cause(of_user).key != "optimizer"
 
@@ -132,6 +139,15 @@ def test_your_line_is_the_innermost_one_outside_of_libraries():
     )
     assert user_frame(stack, "/usr/lib/python3.12/logging/__init__.py", 3, "f").line == 7
     assert user_frame(stack[1:], "x.py", 3, "f") == Frame("x.py", 3, "f")
+    # What runs a captured step is a library too, and the built-in workloads beside it are not.
+    ours = "/src/profiler_core/capture/child"
+    step, model = (
+        Frame(f"{ours}/training.py", 156, "_run"),
+        Frame(f"{ours}/models.py", 5, "forward"),
+    )
+    assert user_frame((step,), "x.py", 3, "f") == Frame("x.py", 3, "f")
+    assert user_frame((stack[0], step), "x.py", 3, "f") == stack[0]
+    assert user_frame((step, model), "x.py", 3, "f") == model
 
 
 def a_compilation(compile_id="0/0", start=0, dur=10, **more):
