@@ -6,6 +6,8 @@ As in `tools.py`, names, docstrings and parameters are what it reads.
 import dataclasses
 from typing import Annotated
 
+import msgspec
+
 from profiler_core.agents.answer import FEW_ROWS
 from profiler_core.agents.runs import Candidate, pair_of, path_of, run_at
 from profiler_core.analysis.gate.limits import limits_of
@@ -13,12 +15,14 @@ from profiler_core.analysis.memory.churn import Churn
 from profiler_core.analysis.memory.live import LiveSet
 from profiler_core.answers.gate import GateAnswer, gate_answer
 from profiler_core.answers.memory import MemoryPeaks, SegmentsAnswer, memory_answer
-from profiler_core.answers.ranks import RanksAnswer, ranks_answer
+from profiler_core.answers.ranks import JobAnswer, RanksAnswer, ranks_answer
 from profiler_core.answers.record import means
 from profiler_core.answers.sweep import SweepAnswer, sweep_answer
 from profiler_core.answers.telemetry import TelemetryAnswer, telemetry_answer
 from profiler_core.cli.sweep_runs import sweep_at
 from profiler_core.session.job import jobs_at
+
+_MOST_ARRIVALS, _MOST_RANKS = 3, 8  # of a job of thousands, and of a step of hundreds
 
 _OF_MEMORY = means("as in [memory](json.md#memory), of its rows the largest")
 
@@ -73,8 +77,23 @@ def ranks(run: str) -> RanksAnswer:
     """Who waits for whom among the ranks of a distributed job, and in which collectives.
 
     run: the id of a run of several ranks, or a folder of rank traces, or a whole capture.
+    Of the collectives the three that are waited for longest; `ranks --json` has all, and steps.
     """
-    return ranks_answer(jobs_at(str(path_of(run))))
+    answer = ranks_answer(jobs_at(str(path_of(run))))
+    return msgspec.structs.replace(answer, jobs=tuple(map(_in_brief, answer.jobs)))
+
+
+def _in_brief(job: JobAnswer) -> JobAnswer:
+    """Without single steps and ranks beyond those that wait or are waited for most."""
+    by_wait = sorted(job.arrivals, key=lambda arrival: arrival.wait_ns, reverse=True)
+    by_effect = sorted(
+        job.ranks, key=lambda rank: max(rank.waited_ns, rank.made_wait_ns), reverse=True
+    )
+    return msgspec.structs.replace(
+        job,
+        arrivals=tuple(by_wait[:_MOST_ARRIVALS]),
+        ranks=tuple(msgspec.structs.replace(rank, steps=()) for rank in by_effect[:_MOST_RANKS]),
+    )
 
 
 SPECIAL = (memory, telemetry, gate, sweep, ranks)

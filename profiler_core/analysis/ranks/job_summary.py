@@ -65,7 +65,7 @@ def idle_by_cause(path: CriticalPath) -> dict[str, float]:
 
 def note(path: CriticalPath) -> str:
     """Whose times these are."""
-    whose = "its" if path.shown == path.rank else f"those of rank {path.shown}, without the more"
+    whose = "its own" if path.shown == path.rank else f"rank {path.shown}'s"
     return (
         f"Times are those of the job of {path.n_ranks} ranks, along rank {path.rank}, for which "
         f"the others wait most; kernels and groups are {whose}, memory and compilation those of "
