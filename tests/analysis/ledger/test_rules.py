@@ -33,3 +33,16 @@ def test_a_baseline_that_is_compiled_too_is_tied_by_its_source_line():
     before = (item("add", 2, line="model.py:7"), other)
     after = (item("relu", 3), item("relu", 4))
     assert evidence([one], [], [before, after]) == [((0,), (1,), "source line")]
+
+
+def test_what_stands_between_two_matches_is_one_thing_only_while_it_is_short():
+    """A loss is some ten operators; a block of a network between two matches is no one thing."""
+    around = [(item("matmul", 90), item("matmul", 90)), (item("add", 91), item("add", 91))]
+
+    def tied(n: int) -> int:
+        left = [item(f"left{n}", n) for n in range(n)]
+        right = [item("fused", 50)]
+        return len(evidence(left, right, around))
+
+    assert [tied(n) for n in (1, 12)] == [1, 12]
+    assert tied(13) == tied(40) == 0

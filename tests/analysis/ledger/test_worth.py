@@ -49,3 +49,31 @@ def test_a_product_is_a_convolution_only_where_that_is_pointwise():
     product = operator("matmul")
     assert worth(operator("convolution", (8, 64, 7, 7), (64, 64, 1, 1)), product, "forward") > 0
     assert worth(operator("convolution", (8, 64, 7, 7), (64, 64, 3, 3)), product, "forward") == 0
+
+
+def test_an_operator_is_worth_more_than_the_views_around_it():
+    """Views come and go between two operators; only their order differs here."""
+    views = [operator("view", (8, 64)), operator("transpose", (8, 64))]
+    add = operator("add", (8, 64), (8, 64))
+    assert _align([*views, add], [add, *views], "forward", Match()) == [(2, 0)]
+
+
+def test_in_a_backward_a_source_line_alone_is_less_than_the_operator():
+    """Autograd's decompositions have other operators than the forward line that they stand for."""
+    total, mean = on_line("sum", "model.py:7"), on_line("mean", "model.py:7")
+    assert _align([total], [mean], "backward", Match()) == [(0, 0)]
+    assert _align([total], [mean], "forward", Match()) == []
+    elsewhere = on_line("sum", "model.py:9")
+    assert _align([total], [mean, elsewhere], "backward", Match()) == [(0, 1)]
+
+
+def test_of_equal_operators_the_one_with_equal_shapes_is_the_same():
+    sizes = [(4, 4), (8, 64), (16, 16)]
+    candidates = [operator("add", size, size) for size in sizes]
+    for index, size in enumerate(sizes):
+        add = operator("add", size, size)
+        assert _align([add], candidates, "forward", Match()) == [(0, index)]
+
+
+def on_line(op: str, line: str) -> Item:
+    return Item(op, frozenset(), (0,), frozenset((line,)), shapes=((8, 64),))
