@@ -230,6 +230,7 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "bytes",
             "lower",
             tuple(side.memory.peak_allocated_bytes for side in sides),
+            judged_like=tuple(_replays_graphs(side) for side in sides),
         ),
         Measure(
             "Compile time",
@@ -289,9 +290,20 @@ def _row(
     unit: Unit,
     better: Literal["lower", "higher"],
     values: tuple[float | None, ...],
+    judged_like: tuple[bool, ...] | None = None,
 ) -> Measure:
-    judged = tuple(_judge(values[0], value, better) for value in values[1:])
+    """A measure judged by its size; only between runs that are alike in `judged_like`."""
+    alike = judged_like or (True,) * len(values)
+    judged = tuple(
+        _judge(values[0], value, better) if is_alike == alike[0] else "unjudged"
+        for value, is_alike in zip(values[1:], alike[1:], strict=True)
+    )
     return Measure(label, definition, unit, values, judged)
+
+
+def _replays_graphs(side: Side) -> bool:
+    """Does its step replay CUDA graphs, whose pools no tensor of the allocator shows?"""
+    return side.summary is not None and bool(side.summary.n_graph_launches)
 
 
 def _judge(

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from profiler_core.analysis.compare import compare, make_side
@@ -113,3 +115,14 @@ def test_what_gains_nothing_is_never_earned_back():
     (row,) = [m for m in measures(compare(eager, [slower])) if m.label == "Break-even steps"]
     assert row.values == (None, None)
     assert (row.word(0), row.word(1)) == (None, "never")
+
+
+@pytest.mark.parametrize(("replays", "judgement"), [(False, "better"), (True, "unjudged")])
+def test_what_tensors_hold_is_not_judged_beside_graphs_that_keep_it_in_pools(replays, judgement):
+    eager = a_side(a_run(*[5_000] * 20, peak_allocated_bytes=100), 500)
+    candidate = a_side(a_run(*[5_000] * 20, variant="default", peak_allocated_bytes=3), 500)
+    if replays:
+        assert candidate.summary is not None
+        candidate = replace(candidate, summary=replace(candidate.summary, n_graph_launches=1))
+    row = by_label(compare(eager, [candidate]))["Peak allocated"]
+    assert row.values == (100, 3) and row.judgements == (judgement,)

@@ -31,7 +31,7 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
     (
         "Peak allocated",
         "The most that tensors held at once. Leaves out what a CUDA graph's pool holds between "
-        "replays.",
+        "replays, so it is not compared where only one run replays them.",
         lambda r: r.peaks.allocated_bytes,
         format_bytes,
     ),
@@ -77,6 +77,10 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
     ),
 )
 
+# Of what the allocator hands out, which a replay of a CUDA graph never asks for.
+_OF_TENSORS = ("Peak allocated", "Made by the step", "Allocations per step",
+               "Bytes allocated per step")  # fmt: skip
+
 
 def choose_candidate(choice: Choice) -> int | None:
     """Which candidate stands beside the baseline, as its place in the choice; in the URL."""
@@ -117,10 +121,17 @@ def _table(runs: Sequence[Remembered]) -> Table:
     rows = []
     for name, meaning, value, written in _ROWS:
         first, *others = [value(run.report) for run in runs]
+        alike = [
+            name not in _OF_TENSORS or run.report.replays == runs[0].report.replays
+            for run in runs[1:]
+        ]
         if first is None and all(other is None for other in others):
             continue
         cells = [Cell(name, note=meaning), Cell(written(first))]
-        cells += [Cell(written(other), change=_change(first, other)) for other in others]
+        cells += [
+            Cell(written(other), change=_change(first, other) if is_alike else Change())
+            for other, is_alike in zip(others, alike, strict=True)
+        ]
         rows.append(tuple(cells))
     return Table(("", *(run.label for run in runs)), tuple(rows))
 
