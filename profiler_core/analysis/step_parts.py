@@ -20,6 +20,7 @@ class StepParts:
     idle_ns: float
     scale: float  # what each category was multiplied by, so that the parts sum to the step
     device_kind: Literal["gpu", "cpu"]
+    is_whole_trace: bool = False  # no step is marked in it: it may hold any number
 
 
 def step_parts(
@@ -36,6 +37,7 @@ def step_parts(
     """
     profiled = summary.window_ns / summary.n_steps
     step = profiled if step_ns is None else step_ns
+    clock = "profiled" if step_ns is None else clock
     total_ns = {name: sums.time_ns / summary.n_steps for name, sums in summary.by_category.items()}
     path = summary.critical
     if path is not None:
@@ -46,11 +48,12 @@ def step_parts(
     scale = busy / total if total else 1.0
     return StepParts(
         step_ns=step,
-        clock="profiled" if step_ns is None else clock,
+        clock=clock,
         by_category={name: ns * scale for name, ns in total_ns.items()},
         idle_ns=step - busy,
         scale=scale,
         device_kind=summary.device_kind,
+        is_whole_trace=clock == "profiled" and not summary.window.annotated,
     )
 
 

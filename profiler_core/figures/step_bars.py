@@ -68,7 +68,15 @@ def step_rows(
         ]
         total = format_duration(p.step_ns)
         rows.append(StepRow(_short(label), total, p.step_ns / longest, tuple(row_parts)))
-    return f"one step, {unit}", tuple(rows)
+    return f"{_span(parts)}, {unit}", tuple(rows)
+
+
+def _span(parts: Sequence[StepParts]) -> str:
+    """What the bars are as long as."""
+    whole = [p.is_whole_trace for p in parts]
+    if not any(whole):
+        return "one step"
+    return "the whole trace" if all(whole) else "one step, or a whole trace"
 
 
 def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palette) -> go.Figure:
@@ -111,7 +119,7 @@ def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palett
         showlegend=False,
         margin={"r": 74},
         xaxis={
-            "title": {"text": f"one step, {unit}"},
+            "title": {"text": f"{_span(parts)}, {unit}"},
             "range": [0, longest * factor],
         },
         yaxis={"range": [len(parts) - 0.6, -0.75], "visible": False},
@@ -151,7 +159,8 @@ def _text(width_ns: float, longest_ns: float, factor: float) -> str:
 
 def _hint(kind: str, width_ns: float, parts: StepParts) -> str:
     share = format_share(width_ns / parts.step_ns if parts.step_ns else None)
-    return f"{kind}: {format_duration(width_ns)} · {share} of the step"
+    whole = "trace" if parts.is_whole_trace else "step"
+    return f"{kind}: {format_duration(width_ns)} · {share} of the {whole}"
 
 
 def _unit(longest_ns: float) -> tuple[float, str]:

@@ -156,7 +156,7 @@ def test_forward_and_loss_are_one_graph_and_the_optimizer_another(graphs):
     ran("training", "", n_steps=2)
     (forward,) = graphs
     ran("training", "loss", n_steps=2)
-    assert graphs[1:] == [forward + 1]
+    assert graphs[1:] == [forward + 2]  # the loss, and its share
     ran("training", "optimizer", n_steps=1)
     assert len(graphs) > 3
 

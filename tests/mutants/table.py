@@ -357,7 +357,8 @@ MUTANTS = (
     ),
     Mutant(
         "waterfall.py", "the device's own pace is not scaled",
-        "rest_ns = idle - own_pace_ns - stalled_ns", "rest_ns = idle - stalled_ns",
+        "_host_shares(summary, measured, idle - own_pace_ns)",
+        "_host_shares(summary, measured, idle)",
         ("test_waterfall.py",),
     ),
     Mutant(
@@ -402,7 +403,8 @@ MUTANTS = (
     ),
     Mutant(
         "unfused/report.py", "neither call becomes shorter than nothing",
-        "min(handover.own_bytes * each, writer_ns)", "handover.own_bytes * each", ("unfused",),
+        "return min(max(at_peak_ns, at_pace_ns), self.time_ns)",
+        "return max(at_peak_ns, at_pace_ns)", ("unfused",),
     ),
     # kernel_sides.py
     Mutant(

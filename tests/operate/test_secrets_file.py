@@ -81,7 +81,7 @@ def test_a_sign_out_that_the_disk_does_not_take_still_ends_in_the_browser(
     monkeypatch.setattr(card, "end", read_only)
     monkeypatch.setattr(card.st, "button", lambda *_a, **_k: True)
     monkeypatch.setattr(card.st, "logout", lambda: signed_out.append(True))
-    card._sign_out_button(type("Who", (), {"holder": "somebody"})())
+    card._sign_out_button(type("Who", (), {"holder": "somebody", "person": "oidc:x#1"})())
     assert signed_out == [True]
     assert "Read-only file system" in caplog.text
     assert sys.exc_info() == (None, None, None)

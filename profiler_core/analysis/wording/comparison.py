@@ -18,7 +18,9 @@ _CLOCK = {
 def step_bars_alt(labels: Sequence[str], parts: Sequence[StepParts]) -> str:
     """The bars of the steps, for whoever does not see them."""
     return "; ".join(
-        f"{label}: {format_duration(p.step_ns)} per step, idle {format_duration(p.idle_ns)}"
+        f"{label}: {format_duration(p.step_ns)} "
+        f"{'in the whole trace' if p.is_whole_trace else 'per step'}, "
+        f"idle {format_duration(p.idle_ns)}"
         for label, p in zip(labels, parts, strict=True)
     )
 

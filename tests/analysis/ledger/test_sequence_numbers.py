@@ -38,5 +38,5 @@ def test_a_gradient_is_in_the_module_of_its_own_forward_operator():
         Program([], [], frozenset(), {}),
     ]
     groups = [Members((number,), (), frozenset()) for number in range(3)]
-    modules = group_modules(groups, programs, (baseline, step()))
+    modules = group_modules(groups, programs, (baseline, step()), ({}, {}))
     assert [module for module, _ in modules] == ["fc", "conv1", "conv1"]
