@@ -79,12 +79,15 @@ class RankCompilingAnswer(Answer, frozen=True):
     """Compiling on one rank, as its own logs say."""
 
     rank: int
-    seconds: Annotated[float, means("each instant once")]
-    n_compilations: int
+    seconds: Annotated[float | None, means("each instant once; null where its logs tell no time")]
+    n_compilations: int | None
     n_recompiles: int
-    alone_s: Annotated[float, means("while no other rank compiled: others waited as long at most")]
+    alone_s: Annotated[
+        float | None,
+        means("while no other rank compiled; null unless all ranks' logs tell times"),
+    ]
     made_wait_s: Annotated[
-        float, means("another rank waited in collectives of the profiled steps meanwhile")
+        float | None, means("another rank waited in collectives of the profiled steps meanwhile")
     ]
 
 

@@ -22,24 +22,25 @@ def compiles_alone(facts: Facts) -> Finding | None:
     ranks = facts.rank_compiling
     if len(ranks) < 2:
         return None
-    row = max(ranks, key=lambda rank: (rank.made_wait_s, rank.alone_s))
-    if row.made_wait_s >= _LEAST_WAIT_S:
+    row = max(ranks, key=lambda rank: (rank.made_wait_s or 0.0, rank.alone_s or 0.0))
+    waited_s = row.made_wait_s or 0.0
+    if waited_s >= _LEAST_WAIT_S:
         return _finding(
             facts,
             row,
-            row.made_wait_s,
-            f"Rank {row.rank} compiled while the others waited "
-            f"{format_duration(row.made_wait_s * 1e9)}.",
+            waited_s,
+            f"Rank {row.rank} compiled while the others waited {format_duration(waited_s * 1e9)}.",
             "It was in the profiled steps, in collectives for which that rank came last.",
         )
-    row = max(ranks, key=lambda rank: rank.alone_s)
-    if row.alone_s < max(_LEAST_ALONE_S, _LEAST_SHARE * row.seconds):
+    row = max(ranks, key=lambda rank: rank.alone_s or 0.0)
+    alone_s = row.alone_s or 0.0
+    if alone_s < max(_LEAST_ALONE_S, _LEAST_SHARE * (row.seconds or 0.0)):
         return None
     return _finding(
         facts,
         row,
-        row.alone_s,
-        f"Rank {row.rank} compiled for {format_duration(row.alone_s * 1e9)} while no other did.",
+        alone_s,
+        f"Rank {row.rank} compiled for {format_duration(alone_s * 1e9)} while no other did.",
         "Before their next collective the others waited for it, as long at most.",
         at_most=True,
     )

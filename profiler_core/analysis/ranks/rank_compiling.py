@@ -17,14 +17,16 @@ Spans = list[tuple[int, int]]  # (start, end), epoch ns
 
 @dataclass(frozen=True)
 class RankCompiling:
-    """Compiling on one rank, as its logs say."""
+    """Compiling on one rank, as its logs say; None where they tell no time, as text logs do."""
 
     rank: int
-    seconds: float  # each instant once
-    n_compilations: int
+    seconds: float | None  # each instant once
+    n_compilations: int | None
     recompiles: tuple[Recompile, ...]
-    alone_s: float  # while no other rank compiled: before the next collective, others wait so long
-    made_wait_s: float  # another rank waited in collectives of the profiled steps meanwhile
+    # While no other rank compiled: before the next collective, others wait so long. None where
+    # the logs of one of the ranks tell no time: it may have compiled meanwhile.
+    alone_s: float | None
+    made_wait_s: float | None  # another waited in collectives of the profiled steps meanwhile
 
 
 def compiling_of_ranks(
@@ -40,23 +42,26 @@ def compiling_of_ranks(
     if not any(spans.values()):
         return ()
     rows = []
+    all_told = all(spans.values())
     for rank, log in logs.items():
-        time = compile_time(_of_rank(log, rank)) if log is not None else None
+        time = compile_time(_of_rank(log, rank)) if log is not None and spans[rank] else None
         others = _merged(span for other, own in spans.items() if other != rank for span in own)
         waited_ns = [
             _both_ns(spans[rank], _waiting(cost, rank))
             for cost in costs
             if cost.rank != rank and cost.origin_ns > _FIRST_EPOCH_NS
         ]
-        own_ns = sum(end - start for start, end in spans[rank])
+        alone_ns = sum(end - start for start, end in spans[rank]) - _both_ns(spans[rank], others)
         rows.append(
             RankCompiling(
                 rank=rank,
-                seconds=time.seconds if time is not None else 0.0,
-                n_compilations=time.n_compilations if time is not None else 0,
+                seconds=time.seconds if time is not None else None,
+                n_compilations=time.n_compilations if time is not None else None,
                 recompiles=_of_rank(log, rank).recompiles if log is not None else (),
-                alone_s=(own_ns - _both_ns(spans[rank], others)) / 1e9,
-                made_wait_s=max(waited_ns, default=0) / 1e9,
+                alone_s=min(alone_ns / 1e9, time.seconds)
+                if time is not None and all_told
+                else None,
+                made_wait_s=max(waited_ns, default=0) / 1e9 if time is not None else None,
             )
         )
     return tuple(sorted(rows, key=lambda row: row.rank))

@@ -96,14 +96,18 @@ def compiling_rows(ranks: Sequence[RankCompiling]) -> tuple[tuple[Cell, ...], ..
     return tuple(
         text_row(
             f"on rank {row.rank}",
-            format_duration(row.seconds * 1e9),
+            _seconds(row.seconds),
             format_count(row.n_compilations),
             format_count(len(row.recompiles)),
-            format_duration(row.alone_s * 1e9),
-            format_duration(row.made_wait_s * 1e9),
+            _seconds(row.alone_s),
+            _seconds(row.made_wait_s),
         )
         for row in ranks
     )
+
+
+def _seconds(seconds: float | None) -> str:
+    return format_duration(None if seconds is None else seconds * 1e9)
 
 
 def collective_rows(job: Job) -> tuple[tuple[Cell, ...], ...]:

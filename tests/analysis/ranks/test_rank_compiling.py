@@ -70,7 +70,16 @@ def test_without_times_nothing_is_told_and_without_epochs_no_waiting():
     logs = {0: CompileLog(), 1: CompileLog(compilations=(compilation(0, 2),))}
     costs = (RankCost(0, 5, (Wait(0, 9 * S, 9 * S, 1),), {}),)
     of = rows(logs, costs)
-    assert (of[0].seconds, of[1].seconds, of[1].made_wait_s) == (0, 2, 0)
+    assert (of[0].seconds, of[1].seconds, of[1].made_wait_s) == (None, 2, 0)
+
+
+def test_a_rank_without_a_log_of_times_may_have_compiled_meanwhile():
+    """A text log has the recompile and no time: nobody can say that rank 0 compiled alone."""
+    logs = {0: CompileLog(compilations=(compilation(0, 8),)), 1: CompileLog(recompiles=(again(),))}
+    of = rows(logs)
+    assert (of[0].seconds, of[0].alone_s) == (8, None)
+    assert (of[1].seconds, of[1].n_compilations, len(of[1].recompiles)) == (None, None, 1)
+    assert finding(*of.values()) is None
 
 
 def finding(*ranks):
