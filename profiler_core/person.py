@@ -29,7 +29,8 @@ def account(issuer: str, subject: str) -> str:
         subject: of the identity token (`sub`).
     """
     readable = f"{_SIGNED_IN}{issuer}#{subject}"
-    if len(readable) <= _LONGEST and readable.isprintable():
+    # No issuer has a fragment (OpenID Connect Core 2); with one, two pairs could read alike.
+    if len(readable) <= _LONGEST and readable.isprintable() and "#" not in issuer:
         return readable
     return _SIGNED_IN + hashlib.sha256(f"{issuer}\0{subject}".encode()).hexdigest()
 

@@ -70,3 +70,14 @@ def test_the_database_refuses_to_change_the_audit(home: Path, statement: str) ->
     ):
         connection.execute(text(statement))
     assert deeds() == [("look", "a")]
+
+
+def test_a_deed_after_one_that_was_half_written_is_kept_and_stops_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "audit_waiting.jsonl").write_text('{"at": "2026-01-01T00:00:00Z", "perso')
+    monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", AWAY)
+    note_or_keep("ada", "look", "a")
+    monkeypatch.delenv("FUSIONSCOPE_DATABASE_URL")
+    note_or_keep("ada", "look", "b")
+    assert deeds() == [("look", "a"), ("look", "b")]

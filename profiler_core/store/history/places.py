@@ -45,8 +45,8 @@ def person_of(key: str) -> str | None:
     directory = directory_of_key(key)
     if directory is None:
         return None
-    folders = (directory, directory.parent) if key.count("/") > 1 else (directory,)
-    return next((person for folder in folders if (person := owner_of(folder))), None)
+    # Beside the runs: inside of one an import, or the code that was captured, may write anything.
+    return owner_of(directory.parent if key.count("/") > 1 else directory)
 
 
 def has_run(directory: Path | None) -> bool:

@@ -4,7 +4,9 @@ A sign-in, a look or a download must not fail because the database does, and mus
 by the audit either. One line of JSON a deed, written whole and on the disk before the deed.
 """
 
+import contextlib
 import json
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +19,8 @@ from profiler_core.store.history.audit import note
 from profiler_core.store.history.database import HistoryUnavailable, writing
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.tables import audit
+
+_log = logging.getLogger(__name__)
 
 _FILE = "audit_waiting.jsonl"
 
@@ -48,7 +52,9 @@ def record_kept() -> int:
     folder = home_directory()
     waiting = folder / _FILE
     if waiting.is_file():
-        waiting.rename(folder / f"{_FILE}.{os.getpid()}.{now().replace(':', '')}.taken")
+        taken_name = f"{_FILE}.{os.getpid()}.{now().replace(':', '')}.taken"
+        with contextlib.suppress(FileNotFoundError):  # another process took it meanwhile
+            waiting.rename(folder / taken_name)
     n_recorded = 0
     for taken in sorted(folder.glob(f"{_FILE}.*.taken")):
         entries = _entries(taken)
@@ -65,7 +71,13 @@ def _entries(path: Path) -> list[Mapping[str, Any]]:
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:  # another process records them
         return []
-    return [json.loads(line) for line in lines if line.endswith("}")]
+    entries = []
+    for line in filter(None, lines):
+        try:
+            entries.append(json.loads(line))
+        except ValueError:  # the machine stopped while it was written, before its deed
+            _log.error("A deed in %s was not written whole, and is not recorded.", path)
+    return entries
 
 
 def _append(line: str) -> None:
@@ -73,7 +85,8 @@ def _append(line: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        os.write(handle, line.encode() + b"\n")
+        # A line of its own also after one that was not written whole.
+        os.write(handle, b"\n" + line.encode() + b"\n")
         os.fsync(handle)
     finally:
         os.close(handle)
