@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from profiler_core.analysis.ranks.strip import QUANTITIES, Column
-from profiler_core.figures.names import plotly_text
+from profiler_core.figures.rank_blocks import axis_suffix, place_block
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_duration
@@ -28,7 +28,7 @@ def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) 
     plot = height - _AXIS_PX
     for index, (name, columns) in enumerate(jobs):
         top = 1 - index * (rows * _ROW_PX + _TITLE_PX) / plot - _TITLE_PX / plot
-        suffix = "" if not index else str(index + 1)
+        suffix = axis_suffix(index)
         shades = [
             [_share(column.values[number], spans[number]) for column in columns]
             for number in range(rows)
@@ -51,27 +51,14 @@ def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) 
             xaxis=f"x{suffix}",
             yaxis=f"y{suffix}",
         )
-        figure.update_layout(
-            {
-                f"xaxis{suffix}": {
-                    "anchor": f"y{suffix}",
-                    "title": {"text": "rank"} if index == len(jobs) - 1 else None,
-                    "showticklabels": index == len(jobs) - 1,
-                    "showgrid": False,
-                },
-                f"yaxis{suffix}": {
-                    "anchor": f"x{suffix}",
-                    "domain": [max(0.0, top - rows * _ROW_PX / plot), top],
-                    "autorange": "reversed",
-                    "showgrid": False,
-                },
-            }
+        place_block(
+            figure,
+            index,
+            (top - rows * _ROW_PX / plot, top),
+            name,
+            palette,
+            is_last=index == len(jobs) - 1,
         )
-        figure.add_annotation(
-            x=0, y=top, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
-            text=f"<b>{plotly_text(name)}</b>", showarrow=False,
-            font={"size": 13, "color": palette.ink},
-        )  # fmt: skip
     figure.update_layout(height=height, margin={"t": 0, "b": _AXIS_PX, "r": 16})
     return figure
 

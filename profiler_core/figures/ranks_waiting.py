@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from profiler_core.analysis.ranks.rank_row import RankRow
-from profiler_core.figures.names import plotly_text
+from profiler_core.figures.rank_blocks import axis_suffix, place_block
 from profiler_core.figures.ranks_strip import MOST_COLUMNS
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
@@ -31,7 +31,7 @@ def ranks_waiting(jobs: Sequence[tuple[str, Sequence[RankRow]]], palette: Palett
     heights = [len(cells) * _ROW_PX + _TITLE_PX for _, _, cells in blocks]
     total, top_px = sum(heights), 0
     for index, ((name, firsts, cells), height) in enumerate(zip(blocks, heights, strict=True)):
-        suffix = "" if not index else str(index + 1)
+        suffix = axis_suffix(index)
         top = 1 - (top_px + _TITLE_PX) / total
         bottom = 1 - (top_px + height) / total
         top_px += height
@@ -53,28 +53,7 @@ def ranks_waiting(jobs: Sequence[tuple[str, Sequence[RankRow]]], palette: Palett
             xaxis=f"x{suffix}",
             yaxis=f"y{suffix}",
         )
-        is_last = index == len(blocks) - 1
-        figure.update_layout(
-            {
-                f"xaxis{suffix}": {
-                    "anchor": f"y{suffix}",
-                    "title": {"text": "rank"} if is_last else None,
-                    "showticklabels": is_last,
-                    "showgrid": False,
-                },
-                f"yaxis{suffix}": {
-                    "anchor": f"x{suffix}",
-                    "domain": [max(0.0, bottom), max(0.0, top)],
-                    "autorange": "reversed",
-                    "showgrid": False,
-                },
-            }
-        )
-        figure.add_annotation(
-            x=0, y=top, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
-            text=f"<b>{plotly_text(name)}</b>", showarrow=False,
-            font={"size": 13, "color": palette.ink},
-        )  # fmt: skip
+        place_block(figure, index, (bottom, top), name, palette, is_last=index == len(blocks) - 1)
     figure.update_layout(height=total + _AXIS_PX, margin={"t": 0, "b": _AXIS_PX, "r": 16})
     return figure
 
