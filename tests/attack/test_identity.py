@@ -1,5 +1,6 @@
 """Whoever calls themselves like another is not that person: accounts count, never names."""
 
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
@@ -151,7 +152,7 @@ def test_another_process_does_not_record_the_same_sign_in_again(
     who = visitor()
     assert who is not None
     note_sign_in(who)
-    monkeypatch.setattr("profiler_core.ui.sign_in.deeds._recorded", type({})())
+    monkeypatch.setattr("profiler_core.ui.sign_in.deeds._recorded", OrderedDict())
     monkeypatch.setattr("profiler_core.ui.sign_in.deeds._is_new", lambda *_: True)
     note_sign_in(who)
     assert len(history.entries(person=who.person, action="sign in")) == 1
