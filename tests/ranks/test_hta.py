@@ -7,6 +7,7 @@ answers in ns, to the nanosecond (shares: 0.005 %, the digits that HTA prints).
 import builtins
 import gzip
 import json
+from functools import partial
 
 import pytest
 
@@ -211,8 +212,12 @@ def test_a_straggler_below_htas_threshold_is_ours_alone(tmp_path):
     assert "below 1 %" in one.meaning
 
 
-def test_trace_diff(jobs, kind, alone):
+def test_trace_diff(jobs, kind, alone, monkeypatch):
     from hta.trace_diff import DeviceType, LabeledTrace, TraceDiff
+
+    # LabeledTrace parses the files anew in forked processes, and those can hang beside our threads
+    here = partial(alone.parse_traces, use_multiprocessing=False)
+    monkeypatch.setattr(alone, "parse_traces", here)
 
     found = asked(jobs[kind][0].parent, jobs["eager"][0].parent)["trace_diff"]
     assert found.status == "agrees"
