@@ -21,11 +21,16 @@ def require(extra: str, purpose: str) -> None:
     Raises:
         BadInput: one is not installed.
     """
-    missing = [module for module in _MODULES[extra] if find_spec(module) is None]
-    if missing:
+    modules = missing(extra)
+    if modules:
         raise BadInput(
-            f"{purpose} needs {' and '.join(missing)}, not installed here.", remedy=how_to(extra)
+            f"{purpose} needs {' and '.join(modules)}, not installed here.", remedy=how_to(extra)
         )
+
+
+def missing(extra: str) -> tuple[str, ...]:
+    """The modules of the extra that cannot be found; none is imported."""
+    return tuple(module for module in _MODULES[extra] if find_spec(module) is None)
 
 
 def how_to(extra: str) -> str:

@@ -32,7 +32,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "counters": ("profiler_core.cli.counters", "what Nsight Compute measured, kernel by kernel"),
     "ranks": ("profiler_core.cli.ranks", "who waits for whom among the ranks of a job"),
     "gate": ("profiler_core.cli.gate", "is a candidate within its limits, for CI"),
-    "report": ("profiler_core.cli.report", "a comparison as HTML, Markdown, PDF or tables"),
+    "report": (
+        "profiler_core.cli.report",
+        "a comparison or a run as HTML, Markdown, PDF or tables",
+    ),
     "export": ("profiler_core.cli.export", "one merged trace of all runs, for ui.perfetto.dev"),
     "audit": ("profiler_core.cli.audit", "who captured, uploaded, deleted, signed what"),
     "open": ("profiler_core.cli.open", "the dashboard in the browser, at these runs"),

@@ -1,5 +1,7 @@
 """`open [RUN_OR_TRACE…]`: the dashboard in the browser, already at that run or comparison.
 
+Without the dashboard's extra it is a report of the runs instead.
+
 A dashboard of this user that runs already is used; else one is started here and lives until
 Ctrl-C. The link lets in one browser, once. Where no browser can be opened, it is printed how to
 reach it from afar.
@@ -13,16 +15,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import urlencode
 
 from profiler_core import extras, home, page_specs, resources
-from profiler_core.errors import BadInput, NotARun
+from profiler_core.errors import BadInput
 from profiler_core.ingest.kinds import accepted_sentence, kind_of_trace
 from profiler_core.ingest.run import open_run
-from profiler_core.session.folder import runs_of
+from profiler_core.session.folder import runs_at
 from profiler_core.store import browser_links, library, opened, running
 from profiler_core.store.private_file import write_private
 from profiler_core.store.running import Running
@@ -62,8 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         BadInput: a path holds no run or trace, or no dashboard can be started.
     """
+    if arguments.paths and extras.missing("dashboard"):
+        return _report(arguments)
     extras.require("dashboard", "The dashboard")
-    keys = [_key(path) for path in _runs(arguments.paths)]
+    keys = [_key(path) for path in runs_at(arguments.paths)]
     page = _page(arguments.page)
     server = running.find()
     process = None
@@ -93,12 +96,37 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _runs(paths: Sequence[Path]) -> list[Path]:
-    """The runs; a capture's folder alone stands for its sides by their role."""
-    if len(paths) == 1 and paths[0].is_dir() and not (paths[0] / "run.json").is_file():
-        with suppress(NotARun):  # a folder somebody copied together is one run
-            return runs_of(paths[0])
-    return list(paths)
+def _report(arguments: argparse.Namespace) -> int:
+    """The runs as a report in the browser: what there is of the dashboard without its extra.
+
+    The file is `<home>/reports/<hash of the runs' paths>.html`, written anew each time.
+
+    Raises:
+        BadInput: a page or port of the dashboard is asked for, a path holds no run or trace, or
+            the report cannot be written.
+    """
+    # Only here: a report's charts and analyses take half a second to import.
+    from profiler_core.report.contents import gather
+    from profiler_core.report.write import write_report
+    from profiler_core.session.comparison import Comparison
+
+    if arguments.page is not None or arguments.port is not None:
+        extras.require("dashboard", f"--{'page' if arguments.page is not None else 'port'}")
+    runs = runs_at(arguments.paths)
+    contents = gather(Comparison.open(runs).check())
+    name = blake2b("\0".join(str(path.resolve()) for path in runs).encode(), digest_size=8)
+    file = home.home_directory() / "reports" / f"{name.hexdigest()}.html"
+    write_report(contents, file)
+    print(file, flush=True)
+    if not arguments.no_browser:
+        browser_links.show_file(file)
+    modules = " and ".join(extras.missing("dashboard"))
+    print(
+        f"This is a report: the dashboard needs {modules}, not installed here.\n"
+        f"{extras.how_to('dashboard')}",
+        file=sys.stderr,
+    )
+    return 0
 
 
 def _key(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""`report BASELINE CANDIDATE… -o report.html`: a comparison as a document."""
+"""`report RUN [CANDIDATE…] -o report.html`: a comparison, or one run, as a document."""
 
 import argparse
 from dataclasses import replace
@@ -6,16 +6,20 @@ from pathlib import Path
 
 from profiler_core.cli.history_module import history_module
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
-from profiler_core.cli.runs import add_runs, comparison_of
+from profiler_core.cli.runs import add_runs
 from profiler_core.errors import BadInput
 from profiler_core.report.contents import gather
 from profiler_core.report.redaction import redacted
 from profiler_core.report.write import FORMATS, TABLE_FORMATS, write_report, write_tables
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.folder import runs_at
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the arguments."""
-    parser = subparsers.add_parser("report", help="a comparison as HTML, Markdown, PDF or tables")
+    parser = subparsers.add_parser(
+        "report", help="a comparison or a run as HTML, Markdown, PDF or tables"
+    )
     add_runs(parser)
     parser.add_argument(
         "-o", "--output", type=Path, action="append", default=[], metavar="FILE",
@@ -56,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
                 f"The ending of {path} is not one that report can write.",
                 remedy=f"Use {', '.join(FORMATS)}.",
             )
-    contents = gather(comparison_of(arguments.baseline, arguments.candidates))
+    contents = gather(Comparison.open(runs_at([arguments.baseline, *arguments.candidates])).check())
     if arguments.review is not None:
         history = history_module(f"The review {arguments.review}", "Leave --review out")
         review = history.review(arguments.review)

@@ -1,4 +1,4 @@
-"""Everything a report shows, whatever its format."""
+"""Everything a report shows of a comparison or of one run, whatever the format."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -6,16 +6,18 @@ from datetime import UTC, datetime
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.explanation import Explanation
+from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.verdict import leading
 from profiler_core.model.review import Review
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.run import RunFindings
 
 
 @dataclass(frozen=True)
 class Contents:
-    """One comparison with what explains it. Runs are in their order, the baseline first."""
+    """One comparison, or one run, with what explains it. The baseline is the first run."""
 
     comparison: ComparedNumbers
     sides: tuple[Side, ...]  # kernels in categories that all runs share
@@ -25,6 +27,7 @@ class Contents:
     kernels: tuple[KernelRow, ...]  # of the runs in kernel_runs
     kernel_runs: tuple[int, ...]  # places of the runs that have a trace
     made_at: str  # ISO 8601, UTC
+    alone: RunFindings | None = None  # of the only run; None: there are candidates
     left_out: tuple[str, ...] = ()  # what the numbers leave out, one sentence each
     is_redacted: bool = False
     review: Review | None = None  # what a team made of it
@@ -34,6 +37,20 @@ class Contents:
     def labels(self) -> tuple[str, ...]:
         """What the runs are called."""
         return tuple(side.label for side in self.sides)
+
+    @property
+    def subject(self) -> str:
+        """What was run."""
+        record = self.comparison.baseline.run.record
+        return record.workload or record.name or "Comparison"
+
+    @property
+    def title(self) -> str:
+        """What the report is about, in a few words: "bert: default against eager"."""
+        baseline, *candidates = self.labels
+        if not candidates:
+            return f"{self.subject}: {baseline}" if self.subject != "Comparison" else baseline
+        return f"{self.subject}: {', '.join(candidates)} against {baseline}"
 
     @property
     def lead(self) -> CandidateComparison | None:
@@ -47,6 +64,16 @@ class Contents:
         return tuple(sorted(numbers, key=lambda n: self.comparison.candidates[n] is not self.lead))
 
     @property
+    def findings(self) -> tuple[tuple[str, tuple[Finding, ...]], ...]:
+        """Each candidate's label with what stands out in it; of a run alone its own."""
+        if self.alone is not None:
+            return ((self.labels[0], self.alone.findings or ()),)
+        return tuple(
+            (label, explanation.findings or ())
+            for label, explanation in zip(self.labels[1:], self.explanations, strict=True)
+        )
+
+    @property
     def time_word(self) -> str:
         """What the kernels' times are."""
         on_gpu = any(s.summary is not None and s.summary.device_kind == "gpu" for s in self.sides)
@@ -57,7 +84,7 @@ def gather(comparison: Comparison, *, now: datetime | None = None) -> Contents:
     """Ask the runs and their pairs what a report shows.
 
     Args:
-        comparison: at least a baseline.
+        comparison: a baseline, with candidates or alone.
         now: when the report is made; this moment by default.
     """
     moment = (now or datetime.now(UTC)).astimezone(UTC)
@@ -73,5 +100,6 @@ def gather(comparison: Comparison, *, now: datetime | None = None) -> Contents:
         kernels=comparison.kernels,
         kernel_runs=comparison.traced,
         made_at=moment.isoformat(timespec="seconds"),
+        alone=None if comparison.pairs else comparison.baseline.alone,
         left_out=comparison.left_out,
     )

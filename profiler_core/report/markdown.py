@@ -1,9 +1,10 @@
-"""A comparison as a comment on a pull request: verdict, table, what stands out, below 60 lines.
+"""A report as a comment on a pull request: verdict, table, what stands out, below 60 lines.
 
 GitHub-flavoured. Foreign names cannot make links, mentions, references to issues or HTML of it.
 """
 
 import re
+from collections.abc import Sequence
 from html import escape
 
 from profiler_core import __version__
@@ -46,6 +47,9 @@ def markdown(contents: Contents) -> str:
     lines += ["", *_table(contents)]
     for number in contents.order[:1]:
         lines += _why(contents, number)
+    if contents.alone is not None:
+        lines += _findings(contents.alone.findings, contents.labels[0])
+        lines += _breaks(contents, 0)
     lines += review_lines(contents.review, contents.review_url, plain)
     notes = contents.left_out
     if notes:
@@ -79,11 +83,9 @@ def _harmless(match: re.Match[str]) -> str:
 
 def _title(contents: Contents) -> str:
     """The title: the workload and the headline of the verdict."""
-    record, lead = contents.comparison.baseline.run.record, contents.lead
-    subject = record.workload or record.name or "Comparison"
-    if lead is None:
-        return f"{subject}: {', '.join(contents.labels[1:])} against {contents.labels[0]}"
-    return f"{subject}: {words(headline(contents.comparison).title)}"
+    if contents.lead is None:
+        return contents.title
+    return f"{contents.subject}: {words(headline(contents.comparison).title)}"
 
 
 def _table(contents: Contents) -> list[str]:
@@ -107,8 +109,8 @@ def _cell(cell: Cell) -> str:
 
 
 def _why(contents: Contents, number: int) -> list[str]:
-    explanation, label = contents.explanations[number], plain(contents.labels[number + 1], 60)
-    lines = []
+    explanation, run = contents.explanations[number], number + 1
+    lines: list[str] = []
     if explanation.waterfall is not None:
         rows = sorted(explanation.waterfall.rows, key=lambda row: -abs(row.delta_ns))
         changes = [
@@ -120,19 +122,25 @@ def _why(contents: Contents, number: int) -> list[str]:
             lines += ["", f"**Where the difference comes from:** {'; '.join(changes[:_CHANGES])}."]
     if explanation.overlap is not None:
         lines += _overlap(explanation.overlap)
-    if explanation.findings:
-        lines += ["", f"**What to do next in {label}**", ""]
-        lines += [
-            f"{number_in_list}. {_finding(finding)}"
-            for number_in_list, finding in enumerate(explanation.findings[:_FINDINGS], start=1)
-        ]
-    report = contents.compilations[number + 1]
-    if report is not None and report.breaks:
-        lines += ["", f"**Graph breaks of {label}**", ""]
-        lines += [f"- {plain(break_line(entry))}" for entry in report.breaks[:_BREAKS]]
-        n_more = len(report.breaks) - _BREAKS
-        lines += [f"- and {n_more} more."] if n_more > 0 else []
-    return lines
+    return lines + _findings(explanation.findings, contents.labels[run]) + _breaks(contents, run)
+
+
+def _findings(findings: Sequence[Finding] | None, label: str) -> list[str]:
+    shown = [
+        f"{number}. {_finding(finding)}"
+        for number, finding in enumerate((findings or ())[:_FINDINGS], start=1)
+    ]
+    return ["", f"**What to do next in {plain(label, 60)}**", "", *shown] if shown else []
+
+
+def _breaks(contents: Contents, run: int) -> list[str]:
+    report = contents.compilations[run]
+    if report is None or not report.breaks:
+        return []
+    lines = ["", f"**Graph breaks of {plain(contents.labels[run], 60)}**", ""]
+    lines += [f"- {plain(break_line(entry))}" for entry in report.breaks[:_BREAKS]]
+    n_more = len(report.breaks) - _BREAKS
+    return [*lines, f"- and {n_more} more."] if n_more > 0 else lines
 
 
 def _overlap(result: Overlap) -> list[str]:

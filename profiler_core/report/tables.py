@@ -108,12 +108,12 @@ def _groups(contents: Contents) -> list[Row]:
 def _findings(contents: Contents) -> list[Row]:
     return [
         {
-            "candidate": contents.labels[number + 1],
+            "candidate": label,
             **plain(finding_answer(finding)),
             "locations": ", ".join(f"{frame.file}:{frame.line}" for frame in finding.locations),
         }
-        for number, explanation in enumerate(contents.explanations)
-        for finding in explanation.findings or ()
+        for label, findings in contents.findings
+        for finding in findings
     ]
 
 

@@ -5,6 +5,7 @@ Recorder or an upload gives none.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,6 +80,14 @@ def runs_of(folder: Path) -> list[Path]:
             remedy="Pass the folder of one capture, or name the runs: compare BASELINE CANDIDATE.",
         )
     return runs
+
+
+def runs_at(paths: Sequence[Path]) -> list[Path]:
+    """The runs at these paths; a capture's folder alone stands for its sides by their role."""
+    if len(paths) == 1 and paths[0].is_dir() and not (paths[0] / names.RUN_JSON).is_file():
+        with suppress(NotARun):  # a folder somebody copied together is one run
+            return runs_of(paths[0])
+    return list(paths)
 
 
 def runs_in(folder: Path) -> list[Path]:

@@ -76,7 +76,7 @@ def show_in_browser(address: str, token: str) -> bool:
     The browser gets the path of a page that leads on, readable by the owner alone: every user of
     the machine can read a command line, and would be faster with the token.
     """
-    if not _has_window():
+    if not has_window():
         return False
     page = home_directory() / _FOLDER / f"{token.partition('.')[0]}.html"
     target = escape(link(address, token))
@@ -88,13 +88,20 @@ def show_in_browser(address: str, token: str) -> bool:
             f'<p><a href="{target}">Open Fusionscope</a></p>'
         ).encode(),
     )
+    return show_file(page)
+
+
+def show_file(file: Path) -> bool:
+    """Open a file in a browser with a window; False where there is no window to be seen."""
+    if not has_window():
+        return False
     try:
-        return webbrowser.open(page.as_uri())
+        return webbrowser.open(file.as_uri())
     except webbrowser.Error:
         return False
 
 
-def _has_window() -> bool:
+def has_window() -> bool:
     """Would a browser that is started here be seen by the person who asks for it?"""
     if os.environ.get("BROWSER"):
         return True

@@ -24,7 +24,9 @@ COMMANDS = {
     "markdown": f"report {EAGER} {DEFAULT} --out report.md",
     "runs": "runs list --json",
     "agent": f"agent {EAGER} {DEFAULT}",
-    "open": f"open {EAGER}",
+    "open": f"open {EAGER} --no-browser",
+    "page": f"open {EAGER} --page kernels",
+    "newest": "open",
     "hta": f"ranks {RANKS} --hta",
 }
 
@@ -72,7 +74,9 @@ def test_its_report_has_its_charts(ended):
 @pytest.mark.parametrize(
     ("name", "problem", "extra"),
     [
-        ("open", "The dashboard needs streamlit and pandas, not installed here.", "dashboard"),
+        ("open", "the dashboard needs streamlit and pandas, not installed here.", "dashboard"),
+        ("page", "--page needs streamlit and pandas, not installed here.", "dashboard"),
+        ("newest", "The dashboard needs streamlit and pandas, not installed here.", "dashboard"),
         ("hta", "HTA's second opinion needs hta and pandas, not installed here.", "ranks"),
     ],
 )
@@ -81,6 +85,14 @@ def test_what_needs_an_extra_names_it(ended, name, problem, extra):
     assert problem in text
     assert f"with its extra [{extra}]" in text
     assert "Traceback" not in text
+
+
+def test_open_shows_a_report_without_the_dashboard(ended):
+    status, output, _ = ended["open"]
+    assert status == 0
+    text = Path(output.strip()).read_text("utf-8")
+    assert "<title>customcnn: eager</title>" in text
+    assert "Plotly.newPlot(" in text
 
 
 def test_the_numbers_of_ranks_need_no_extra(ended):

@@ -262,3 +262,38 @@ def test_without_a_browser_a_pdf_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BadInput, match="needs Chrome or Chromium"):
         pdf_module.pdf("<p>x</p>")
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return gather(Comparison.open([SAMPLE / "default"]))
+
+
+def test_a_run_alone_has_a_title_of_its_own(alone):
+    assert "breaky: default" in re.findall("<title>(.*?)</title>", html_report(alone))
+    assert markdown(alone).startswith("## breaky: default\n")
+
+
+@pytest.mark.parametrize("form", [html_report, markdown])
+def test_a_run_alone_says_what_holds_it_back(alone, form):
+    text = form(alone)
+    finding = alone.alone.findings[0]
+    assert "What to do next in default" in text
+    assert finding.title in text.replace("\\", "")
+    assert "against" not in without_library(text).partition("What each number means")[0]
+
+
+def test_the_tables_of_a_run_alone_hold_its_findings(alone):
+    assert tables(alone)["findings"]["title"].to_list() == [f.title for f in alone.alone.findings]
+
+
+def test_a_run_alone_is_redacted(alone):
+    text = html_report(redacted(alone))
+    code = [frame.code for f in alone.alone.findings for frame in f.locations if frame.code]
+    assert code and not any(line in without_library(text) for line in code)
+
+
+def test_report_writes_a_run_alone(tmp_path):
+    file = tmp_path / "one.html"
+    assert main(["report", str(SAMPLE / "default"), "-o", str(file)]) == 0
+    assert "What to do next in default" in file.read_text("utf-8")

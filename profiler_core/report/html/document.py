@@ -16,6 +16,7 @@ from profiler_core.analysis.rows.compilation import (
     recompile_table,
     skip_table,
 )
+from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.rows.measures import measure_rows, result_rows
 from profiler_core.analysis.rows.table import Table
 from profiler_core.analysis.run_labels import run_facts
@@ -42,7 +43,7 @@ def html_report(contents: Contents) -> str:
     return render(
         "report/document.html",
         contents=contents,
-        title=report_title(contents),
+        title=contents.title,
         version=__version__,
         palette=LIGHT,
         plotly=plotly_script(),
@@ -50,17 +51,11 @@ def html_report(contents: Contents) -> str:
         review_url=contents.review_url if is_web else "",
         summary=_summary(contents, charts),
         candidates=[candidate(contents, number, charts) for number in contents.order],
+        alone=_alone(contents),
         compilation=_compilation(contents, charts),
         kernels=kernels(contents, charts),
         method=method(contents),
     )
-
-
-def report_title(contents: Contents) -> str:
-    """What was compared, in a few words."""
-    record = contents.comparison.baseline.run.record
-    subject = record.workload or record.name or "Comparison"
-    return f"{subject}: {' against '.join((', '.join(contents.labels[1:]), contents.labels[0]))}"
 
 
 def _summary(contents: Contents, charts: Charts) -> Mapping[str, Any]:
@@ -76,6 +71,17 @@ def _summary(contents: Contents, charts: Charts) -> Mapping[str, Any]:
         "headline": headline(comparison),
         "measures": Table(("", *contents.labels), rows),
         "bars": bars,
+    }
+
+
+def _alone(contents: Contents) -> Mapping[str, Any] | None:
+    """What stands out in the only run; None where runs are compared."""
+    if contents.alone is None:
+        return None
+    return {
+        "label": contents.labels[0],
+        "findings": finding_rows(contents.alone.findings),
+        "notes": contents.alone.notes,
     }
 
 
