@@ -12,6 +12,8 @@
     keep_days = 90                       # files of older captures are deleted
     upload_quota_gb = 50.0               # of each person's uploads, all together
     keep_uploads_days = 30               # files of older uploads are deleted
+    metrics_token = "…"                  # whoever sends it may read /api/metrics
+    log_format = "json"                  # of the server's log; "text" without it
 
     [team]                               # with this table nobody sees anything without signing in
     viewers = ["*@example.org"]          # see everything; write and sign reviews
@@ -20,14 +22,17 @@
     groups_claim = "groups"              # the claim in which the provider names groups
     trust_addresses = false              # of a provider that leaves email_verified out
 
-FUSIONSCOPE_DATABASE_URL and FUSIONSCOPE_ARTIFACTS_URL win over the file: a URL may hold a
-password. A person's choices on a page are kept in the URL, not here.
+FUSIONSCOPE_DATABASE_URL, FUSIONSCOPE_ARTIFACTS_URL, FUSIONSCOPE_METRICS_TOKEN and FUSIONSCOPE_LOG
+win over the file: a URL may hold a password. A person's choices on a page are kept in the URL,
+not here.
 """
 
 import os
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 
@@ -37,6 +42,9 @@ from profiler_core.home import home_directory
 FILE = "settings.toml"
 _GB = 10**9
 _DATABASE, _ARTIFACTS = "FUSIONSCOPE_DATABASE_URL", "FUSIONSCOPE_ARTIFACTS_URL"
+_METRICS, _LOG = "FUSIONSCOPE_METRICS_TOKEN", "FUSIONSCOPE_LOG"
+
+LogFormat = Literal["text", "json"]
 
 
 @dataclass(frozen=True)
@@ -66,10 +74,14 @@ class Settings:
     keep_days: int | None = None
     upload_quota_bytes: int | None = None  # None: as much as the disk holds
     keep_uploads_days: int | None = None  # None: uploads stay
+    metrics_token: str | None = None  # None: there are no metrics
+    log_format: LogFormat = "text"
     team: Team | None = None  # None: nobody signs in
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of the file, in the units in which they are written."""
+
     allow_capture: bool = False
     interpreters: tuple[str, ...] | None = None
     capture_variables: tuple[str, ...] = ()
@@ -82,6 +94,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keep_days: int | None = None
     upload_quota_gb: float | None = None
     keep_uploads_days: int | None = None
+    metrics_token: str | None = None
+    log_format: LogFormat = "text"
     team: Team | None = None
 
 
@@ -92,16 +106,31 @@ def settings() -> Settings:
         BadInput: it cannot be read or has an unknown key. No default is used then, since some
             settings are about safety.
     """
-    path = home_directory() / FILE
+    path = settings_file()
     try:
-        decisions = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
+        document = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        decisions = _File()
-    except (OSError, ValueError) as error:  # both decoders raise kinds of ValueError
-        raise BadInput(
-            f"{path} cannot be used: {error}.",
-            remedy=f"Correct it; it may hold {', '.join(_File.__struct_fields__)}.",
-        ) from error
+        document = {}
+    except (OSError, ValueError) as error:
+        raise _unusable(path, error) from error
+    return settings_of(document, path)
+
+
+def settings_file() -> Path:
+    """Where the owner's decisions stand, whether or not the file is there."""
+    return home_directory() / FILE
+
+
+def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
+    """What the keys of the file decide, and the environment, which wins.
+
+    Raises:
+        BadInput: a key that there is not, or a value that it does not take.
+    """
+    try:
+        decisions = msgspec.convert(document, SettingsFile)
+    except ValueError as error:
+        raise _unusable(path, error) from error
     for name in ("keep_captures", "keep_days", "keep_uploads_days"):
         number = getattr(decisions, name)
         if number is not None and number < 1:
@@ -126,5 +155,28 @@ def settings() -> Settings:
             None if decisions.upload_quota_gb is None else int(decisions.upload_quota_gb * _GB)
         ),
         keep_uploads_days=decisions.keep_uploads_days,
+        metrics_token=os.environ.get(_METRICS) or decisions.metrics_token or None,
+        log_format=_log_format() or decisions.log_format,
         team=decisions.team,
+    )
+
+
+def _log_format() -> LogFormat | None:
+    """Of the environment.
+
+    Raises:
+        BadInput: there is no such format.
+    """
+    name = os.environ.get(_LOG, "").strip().lower()
+    if name in get_args(LogFormat):
+        return cast(LogFormat, name)
+    if name:
+        raise BadInput(f"{_LOG} is {name!r}.", remedy="Write text or json.")
+    return None
+
+
+def _unusable(path: Path, error: Exception) -> BadInput:
+    return BadInput(
+        f"{path} cannot be used: {error}.",
+        remedy=f"Correct it; it may hold {', '.join(SettingsFile.__struct_fields__)}.",
     )

@@ -39,6 +39,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "export": ("profiler_core.cli.export", "one merged trace of all runs, for ui.perfetto.dev"),
     "audit": ("profiler_core.cli.audit", "who captured, uploaded, deleted, signed what"),
     "open": ("profiler_core.cli.open", "the dashboard in the browser, at these runs"),
+    "serve": ("profiler_core.cli.serve", "a server for a team, after a look at its settings"),
     "mcp": ("profiler_core.agents.serve", "the same analyses for coding agents, over stdio"),
     "completion": ("profiler_core.cli.completion", "commands and options completed in your shell"),
     "docs": ("profiler_core.cli.docs", "the documentation, page by page"),

@@ -1,6 +1,5 @@
 """Who can reach this server: only this machine, or others too."""
 
-import ipaddress
 import logging
 import os
 import stat
@@ -10,21 +9,12 @@ from streamlit import config
 
 from profiler_core.errors import BadInput
 from profiler_core.home import home_directory
+from profiler_core.operate.addresses import is_loopback
 from profiler_core.ui.sign_in.needed import is_needed
 
 _log = logging.getLogger(__name__)
 
 _EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - an empty address is one to Streamlit
-
-
-def is_loopback(address: str) -> bool:
-    """True for a name or number that only this machine reaches: localhost, 127.0.0.0/8, ::1."""
-    try:
-        number = ipaddress.ip_address(address.strip("[]"))
-    except ValueError:
-        return address.lower() == "localhost"
-    inside = getattr(number, "ipv4_mapped", None)  # ::ffff:127.0.0.1, on a socket for both kinds
-    return (inside or number).is_loopback
 
 
 def is_local_server() -> bool:

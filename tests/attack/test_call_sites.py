@@ -16,6 +16,7 @@ DOOR = "profiler_core/door/deeds.py"
 ELSEWHERE = {
     "app.py": "`python app.py` becomes `streamlit run app.py`, before there is a server",
     "profiler_core/cli/open.py": "the dashboard, from a shell",
+    "profiler_core/operate/workers.py": "the servers themselves, by `serve`, from a shell",
     "profiler_core/store/browser_links.py": "the owner's browser, when the server starts",
     "profiler_core/capture/interpreter.py": "inside `doctor` and `capture`, which the door starts",
     "profiler_core/capture/process.py": "inside `capture`, which the door starts",

@@ -90,6 +90,18 @@ class Artifacts:
             except FileNotFoundError:
                 return
 
+    def check(self) -> None:
+        """Write a file beside the artifacts, which no listing shows, and delete it again.
+
+        Raises:
+            BadInput: it cannot be written or deleted.
+        """
+        path = f"{self.root.rstrip('/')}/.check-{secrets.token_hex(8)}"
+        with _as_bad_input("written"):
+            self.files.makedirs(self.root, exist_ok=True)
+            self.files.pipe_file(path, b"written to see whether it can be")
+            self.files.rm_file(path)
+
     def names(self) -> tuple[str, ...]:
         """Every artifact, by name."""
         with _as_bad_input("listed"):

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
@@ -19,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 from profiler_core.errors import BadInput
 from profiler_core.home import home_directory
 from profiler_core.settings import settings
-from profiler_core.store.history.migrate import migrate
+from profiler_core.store.history.migrate import check_schema, migrate
 
 _WAIT_S = 30.0  # for another writer; a transaction of ours takes milliseconds
 _WRITING = "fusionscope_writing"
@@ -95,6 +96,24 @@ def ping() -> None:
     """
     with reading() as connection:
         connection.execute(text("SELECT 1"))
+
+
+def check() -> None:
+    """Could a server work with this database? Neither makes nor upgrades it, as `ping` does.
+
+    Raises:
+        HistoryUnavailable: it cannot be reached.
+        BadInput: a newer version wrote it, or its URL is of none.
+    """
+    url = database_url()
+    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
+        return  # made with the first run
+    engine = _new_engine(url)
+    try:
+        with _as_unavailable(), engine.connect() as connection:
+            check_schema(connection)
+    finally:
+        engine.dispose()
 
 
 def close_all() -> None:

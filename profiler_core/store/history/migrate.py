@@ -30,13 +30,27 @@ def migrate(connection: Connection, target: str = HEAD) -> None:
         version = _version_now(connection)
         if version == target:
             return  # another server was faster
-        if version is not None and version > HEAD:
-            raise BadInput(
-                f"The history was written by a newer Fusionscope (its schema is {version}, "
-                f"this version knows {HEAD}).",
-                remedy="Update Fusionscope on this machine.",
-            )
+        _refuse_newer(version)
         _upgrade(connection, target)
+
+
+def check_schema(connection: Connection) -> None:
+    """Could this version work with the database? Changes nothing in it.
+
+    Raises:
+        BadInput: a newer version of Fusionscope wrote it.
+    """
+    with connection.begin():
+        _refuse_newer(_version_now(connection))
+
+
+def _refuse_newer(version: str | None) -> None:
+    if version is not None and version > HEAD:
+        raise BadInput(
+            f"The history was written by a newer Fusionscope (its schema is {version}, "
+            f"this version knows {HEAD}).",
+            remedy="Update Fusionscope on this machine.",
+        )
 
 
 def _upgrade(connection: Connection, target: str) -> None:

@@ -6,11 +6,7 @@ costs no more than a database can bear.
 """
 
 import logging
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Mapping
-from pathlib import Path
 from threading import Lock
 
 import anyio
@@ -19,49 +15,11 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from profiler_core.errors import FusionscopeError
-from profiler_core.home import cache_directory, home_directory
-from profiler_core.settings import settings
-from profiler_core.store.incoming import KEEP_FREE_BYTES
-from profiler_core.units import format_bytes
+from profiler_core.operate.parts import CHECKS
 
 _KEPT_S = 5.0
 
 _log = logging.getLogger(__name__)
-
-
-def _settings() -> None:
-    settings()
-
-
-def _database() -> None:
-    from profiler_core.store.history import database  # 0.2 s of the server's start
-
-    database.ping()
-
-
-def _disk() -> None:
-    _write_into(home_directory())
-    free = shutil.disk_usage(home_directory()).free
-    if free < KEEP_FREE_BYTES:
-        raise OSError(f"{home_directory()} has only {format_bytes(free)} left")
-
-
-def _cache() -> None:
-    _write_into(cache_directory())
-
-
-def _write_into(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder) as file:
-        file.write(b"ready?")
-
-
-CHECKS: Mapping[str, Callable[[], None]] = {
-    "settings": _settings,
-    "database": _database,
-    "disk": _disk,
-    "cache": _cache,
-}
 
 
 class Readiness:

@@ -1,0 +1,92 @@
+"""The processes of a server: ended together by a signal, started again where one ends by itself."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.attack.servers import ROOT
+
+# A worker that writes its process id, and ends well when it is asked to.
+WELL = """
+import os, pathlib, signal, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+pathlib.Path(sys.argv[1], f"{sys.argv[2]}-{os.getpid()}").touch()
+while True:
+    signal.pause()
+"""
+DEAF = WELL.replace("lambda *_: sys.exit(0)", "signal.SIG_IGN")
+BROKEN = "import sys; sys.exit(7)"
+SUPERVISOR = """
+import sys
+from profiler_core.operate import workers
+workers._STARTS_WITHIN_S = float(sys.argv[1])
+workers._FIRST_DELAY_S = 0.05
+names = sys.argv[4:]
+commands = {n: [sys.executable, "-c", sys.argv[2], sys.argv[3], n] for n in names}
+sys.exit(workers.Workers(commands, grace_s=1.0).run())
+"""
+
+
+def supervisor(worker: str, folder: Path, *names: str, starts_within_s: float = 0.0):
+    return subprocess.Popen(
+        [sys.executable, "-c", SUPERVISOR, str(starts_within_s), worker, str(folder), *names],
+        cwd=ROOT, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def pids(folder: Path, n: int) -> dict[str, int]:
+    """Name -> process, once so many have begun."""
+    deadline = time.monotonic() + 60
+    while len(files := [path.name for path in folder.iterdir()]) < n:
+        assert time.monotonic() < deadline, files
+        time.sleep(0.02)
+    return {name.partition("-")[0]: int(name.partition("-")[2]) for name in files}
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def ended(process, number: int) -> int:
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    return process.returncode
+
+
+def test_a_signal_ends_all_of_them(tmp_path):
+    process = supervisor(WELL, tmp_path, "a", "b")
+    workers = pids(tmp_path, 2)
+    assert ended(process, signal.SIGTERM) == 0
+    assert not any(is_alive(pid) for pid in workers.values())
+
+
+def test_who_does_not_listen_is_killed_after_a_while(tmp_path):
+    process = supervisor(DEAF, tmp_path, "a")
+    workers = pids(tmp_path, 1)
+    assert ended(process, signal.SIGINT) == 0
+    assert not is_alive(workers["a"])
+
+
+def test_one_that_ends_is_started_again_and_the_other_goes_on(tmp_path):
+    process = supervisor(WELL, tmp_path, "a", "b")
+    before = pids(tmp_path, 2)
+    os.kill(before["a"], signal.SIGKILL)
+    (tmp_path / f"a-{before['a']}").unlink()
+    after = pids(tmp_path, 2)
+    assert after["a"] != before["a"]
+    assert after["b"] == before["b"]
+    assert ended(process, signal.SIGTERM) == 0
+
+
+def test_one_that_cannot_start_ends_the_server_with_its_status(tmp_path):
+    process = supervisor(BROKEN, tmp_path, "a", starts_within_s=60.0)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 7
+    assert "Worker a ended at once, with status 7." in said
