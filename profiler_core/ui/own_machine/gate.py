@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from profiler_core.errors import FusionscopeError
+from profiler_core.operate.addresses import is_loopback
 from profiler_core.store import browser_links
 from profiler_core.ui.own_machine.announcing import show_next_link
 from profiler_core.ui.own_machine.cookie import admit, is_admitted
@@ -23,7 +24,7 @@ from profiler_core.ui.own_machine.refused import refused
 from profiler_core.ui.routes.guard import problem
 from profiler_core.ui.routes.origin import foreign, refusal
 from profiler_core.ui.security_headers import SecurityHeaders
-from profiler_core.ui.server import base_path, is_loopback
+from profiler_core.ui.server import base_path
 from profiler_core.ui.sign_in.needed import is_needed
 
 # For monitors, and for `open` to find this server; none says anything about runs.

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.requests import HTTPConnection, Request
 from streamlit import config
 
-from profiler_core.ui.server import is_loopback
+from profiler_core.operate.addresses import is_loopback
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
