@@ -8,12 +8,12 @@ from pathlib import Path
 
 import platformdirs
 
-_VARIABLE = "FUSIONSCOPE_HOME"
+VARIABLE = "FUSIONSCOPE_HOME"
 
 
 def home_directory() -> Path:
     """The root of everything that Fusionscope keeps for this user."""
-    override = os.environ.get(_VARIABLE)
+    override = os.environ.get(VARIABLE)
     if override:
         return Path(override).expanduser().resolve()
     return Path(platformdirs.user_data_dir("fusionscope"))

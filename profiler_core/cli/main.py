@@ -38,6 +38,8 @@ VERBS: dict[str, tuple[str, str]] = {
     ),
     "export": ("profiler_core.cli.export", "one merged trace of all runs, for ui.perfetto.dev"),
     "audit": ("profiler_core.cli.audit", "who captured, uploaded, deleted, signed what"),
+    "backup": ("profiler_core.cli.backup", "the history and its files, while a server works"),
+    "restore": ("profiler_core.cli.restore", "a backup into an empty home and database"),
     "open": ("profiler_core.cli.open", "the dashboard in the browser, at these runs"),
     "serve": ("profiler_core.cli.serve", "a server for a team, after a look at its settings"),
     "mcp": ("profiler_core.agents.serve", "the same analyses for coding agents, over stdio"),

@@ -49,9 +49,10 @@ def child_environment(
         for name, value in inherited.items()
         if name in kept_names
         or any(_OF_NEED[need].fullmatch(name) for need in needs)
-        or not (_OF_THE_SERVER.fullmatch(name) or (not is_own_machine and _is_secret(name, value)))
+        or not (_OF_THE_SERVER.fullmatch(name) or (not is_own_machine and is_secret(name, value)))
     }
 
 
-def _is_secret(name: str, value: str) -> bool:
+def is_secret(name: str, value: str) -> bool:
+    """Does a variable or setting of this name and value hold a credential?"""
     return bool(_CREDENTIAL.search(name.upper()) or _URL_WITH_PASSWORD.search(value))

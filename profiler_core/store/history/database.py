@@ -24,6 +24,7 @@ from profiler_core.store.history.migrate import check_schema, migrate
 
 _WAIT_S = 30.0  # for another writer; a transaction of ours takes milliseconds
 _WRITING = "fusionscope_writing"
+UNFINISHED = "restore_unfinished"  # in a home, while a backup is put into it
 _ENGINES: list[Engine] = []
 
 
@@ -70,8 +71,28 @@ def reading() -> Iterator[Connection]:
     Raises:
         HistoryUnavailable: the database cannot be used.
     """
-    with _as_unavailable(), _engine().connect() as connection, connection.begin():
-        yield connection
+    with _as_unavailable(), _engine().connect() as plain:
+        connection = plain
+        if plain.dialect.name == "postgresql":  # else each statement would see a later moment
+            connection = plain.execution_options(isolation_level="REPEATABLE READ")
+        with connection.begin():
+            yield connection
+
+
+@contextmanager
+def of_any_schema() -> Iterator[Connection]:
+    """A connection that writes, to the database as it is, for whoever makes its tables.
+
+    Raises:
+        HistoryUnavailable: the database cannot be used.
+    """
+    with _as_unavailable():
+        engine = _new_engine(database_url())
+        try:
+            with engine.connect() as plain:
+                yield plain.execution_options(**{_WRITING: True})
+        finally:
+            engine.dispose()
 
 
 @contextmanager
@@ -147,6 +168,12 @@ def _engine() -> Engine:
 @lru_cache(maxsize=8)
 def _migrated(url: str, process: int) -> Engine:
     del process
+    if (home_directory() / UNFINISHED).exists():
+        raise HistoryUnavailable(
+            f"A backup is being restored into {home_directory()}, or that was interrupted.",
+            remedy="Wait for its end; where none runs, restore the same backup once more: it goes "
+            "on where it ended.",
+        )
     engine = _new_engine(make_url(url))
     _ENGINES.append(engine)
     with engine.connect() as plain:

@@ -22,7 +22,7 @@ def migrate(connection: Connection, target: str = HEAD) -> None:
     Raises:
         BadInput: a newer version of Fusionscope wrote this database.
     """
-    if _version(connection) == target:
+    if version_of(connection) == target:
         return
     with connection.begin():
         if connection.dialect.name == "postgresql":
@@ -66,8 +66,11 @@ def _upgrade(connection: Connection, target: str) -> None:
     command.upgrade(config, target)
 
 
-def _version(connection: Connection) -> str | None:
-    """Outside of the lock: a missing table is no error, it only means that all is to be done."""
+def version_of(connection: Connection) -> str | None:
+    """The schema of a database; None: it has no tables yet.
+
+    Outside of the lock: a missing table is no error, it only means that all is to be done.
+    """
     try:
         with connection.begin():
             return _version_now(connection)

@@ -40,6 +40,16 @@ def note_or_keep(person: str, action: str, subject: str, **detail: Any) -> None:
         _append(json.dumps({**entry, "detail": detail}))
 
 
+def files_of_waiting_deeds() -> tuple[Path, ...]:
+    """The files that hold deeds which are not recorded yet."""
+    return tuple(sorted(home_directory().glob(f"{_FILE}*")))
+
+
+def is_file_of_waiting_deeds(name: str) -> bool:
+    """Is it the name of such a file?"""
+    return "/" not in name and (name == _FILE or name.startswith(f"{_FILE}."))
+
+
 def record_kept() -> int:
     """Record what was kept, each with the moment of its deed; returns how many.
 

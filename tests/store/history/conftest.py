@@ -1,7 +1,7 @@
 """Every test of the history runs twice: on SQLite and on a real PostgreSQL."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,15 +29,12 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def home(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Iterator[Path]:
-    """A home of its own, and an empty database of the kind in question."""
-    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("FUSIONSCOPE_PERSON", "Ada")
-    monkeypatch.delenv("FUSIONSCOPE_ARTIFACTS_URL", raising=False)
-    monkeypatch.delenv("FUSIONSCOPE_DATABASE_URL", raising=False)
-    if kind == "postgresql":
+def new_database(request: pytest.FixtureRequest) -> Callable[[str], str | None]:
+    """The URL of an empty database of a kind; None for the SQLite file in the home."""
+
+    def new_database(kind: str) -> str | None:
+        if kind == "sqlite":
+            return None
         server = request.getfixturevalue("postgres_url")
         name = f"history_{next(_NUMBERS)}"
         engine = create_engine(
@@ -46,6 +43,25 @@ def home(
         with engine.connect() as connection:
             connection.execute(text(f"CREATE DATABASE {name}"))
         engine.dispose()
-        monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", f"{server.rpartition('/')[0]}/{name}")
+        return f"{server.rpartition('/')[0]}/{name}"
+
+    return new_database
+
+
+@pytest.fixture
+def home(
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    new_database: Callable[[str], str | None],
+) -> Iterator[Path]:
+    """A home of its own, and an empty database of the kind in question."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("FUSIONSCOPE_PERSON", "Ada")
+    monkeypatch.delenv("FUSIONSCOPE_ARTIFACTS_URL", raising=False)
+    monkeypatch.delenv("FUSIONSCOPE_DATABASE_URL", raising=False)
+    url = new_database(kind)
+    if url is not None:
+        monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", url)
     yield tmp_path / "home"
     database.close_all()

@@ -15,10 +15,8 @@ from tests.store.history.samples import redated_copy
 
 def at_schema(version):
     """An empty database at this schema, as an older Fusionscope left it."""
-    engine = database._new_engine(database.database_url())
-    with engine.connect() as plain:
-        migrate.migrate(plain.execution_options(**{database._WRITING: True}), version)
-    engine.dispose()
+    with database.of_any_schema() as connection:
+        migrate.migrate(connection, version)
 
 
 def test_the_newest_file_is_the_head():
@@ -37,8 +35,7 @@ def test_runs_of_the_first_schema_are_kept(home):
     at_schema("0001")
     directory = redated_copy(home, "c1")
     # A row as the first schema's version wrote it.
-    engine = database._new_engine(database.database_url())
-    with engine.begin() as connection:
+    with database.of_any_schema() as connection, connection.begin():
         connection.execute(
             text(
                 "INSERT INTO runs (run_id, capture_id, status, created_at, recorded_at, origin, "
@@ -47,7 +44,6 @@ def test_runs_of_the_first_schema_are_kept(home):
                 "'[[0, 0, 10, 1000]]', '{}', '{}', 'run/c0/default', 100.0)"
             )
         )
-    engine.dispose()
     history.record(directory)
     assert [run.run_id for run in history.runs()] == ["c1.default", "old"]
     old = history.run("old")

@@ -1,0 +1,107 @@
+"""Which files of a home belong into a backup, and which of them only together.
+
+A run is in a backup whole or not at all: its directory is one `Unit`. Caches, jobs and what only
+one server's life needs (links, server.json) stay out; files on their way in are no runs yet.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from profiler_core import run_directory as names
+from profiler_core.home import home_directory
+from profiler_core.store.history.waiting_deeds import files_of_waiting_deeds
+from profiler_core.store.records import read_record
+
+RUN_ROOTS = ("runs", "uploads")
+TRASH = "trash"
+SECRETS = ("server.key",)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a backup holds beside runs, uploads, settings and the history."""
+
+    with_secrets: bool = False  # server.key, and keys of settings.toml that are secret
+    with_trash: bool = False
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Files that are backed up together or not at all."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    run: Path | None = None  # the run directory that they are
+
+    @property
+    def is_being_made(self) -> bool:
+        """Does a process still write this run?"""
+        if self.run is None:
+            return False
+        return read_record(self.run, may_be_alive=True)[0].status == "running"
+
+    def version(self) -> tuple[tuple[str, int, int], ...] | None:
+        """Changes when a file of it does; None: one of them is gone."""
+        try:
+            stats = [(str(path), path.stat()) for path in self.files]
+        except FileNotFoundError:
+            return None
+        return tuple((path, stat.st_mtime_ns, stat.st_size) for path, stat in stats)
+
+
+def units(choice: Choice) -> Iterator[Unit]:
+    """What belongs into a backup, in the order of paths. Each is listed when it is asked for."""
+    home = home_directory()
+    for root in RUN_ROOTS:
+        for capture in _entries(home / root):
+            if capture.is_dir():
+                yield from _of_capture(capture)
+    if choice.with_trash and (home / TRASH).is_dir():
+        yield Unit(home / TRASH, tuple(_files(home / TRASH, hidden=True)))
+    single = list(files_of_waiting_deeds())
+    if choice.with_secrets:
+        single += [home / name for name in SECRETS]
+    there = tuple(path for path in single if path.is_file())
+    if there:
+        yield Unit(home, there)
+
+
+def _of_capture(capture: Path) -> Iterator[Unit]:
+    runs = [folder for folder in (capture, *_entries(capture)) if _is_run(folder)]
+    files = list(_files(capture))
+    for run in runs:
+        inner = [folder for folder in runs if folder != run and folder.is_relative_to(run)]
+        own = tuple(path for path in files if path.is_relative_to(run) and not _below(path, inner))
+        yield Unit(run, own, run)
+    loose = tuple(path for path in files if not _below(path, runs))
+    if loose and runs:  # without any run it is being made, or deleted
+        yield Unit(capture, loose)
+
+
+def _below(path: Path, folders: list[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _is_run(folder: Path) -> bool:
+    return folder.is_dir() and (folder / names.RUN_JSON).is_file()
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        entries = sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [e for e in entries if not e.name.startswith(".") and not e.is_symlink()]
+
+
+def _files(folder: Path, *, hidden: bool = False) -> Iterator[Path]:
+    """Regular files; a link may lead anywhere and is left out."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if hidden or not name.startswith("."))
+        for name in sorted(files):
+            path = Path(parent, name)
+            is_wanted = name != names.HEARTBEAT and (hidden or not name.startswith("."))
+            if is_wanted and path.is_file() and not path.is_symlink():
+                yield path
