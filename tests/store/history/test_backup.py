@@ -21,7 +21,6 @@ from tests.store.history.any_rows import fill, rows_of
 from tests.store.history.samples import redated_copy
 from tests.store.history.test_crashes import killed_in_the_middle
 
-
 ON_SQLITE = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # the files are the point
 
 
