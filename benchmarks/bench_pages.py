@@ -43,8 +43,7 @@ _TIMEOUT_MS = 600_000
 _QUIET_S = 20.0
 
 # What says that a page has drawn its first figure.
-FIGURE = ".js-plotly-plot .main-svg"
-PAGES = {"": ".fs-steps-bar", "fusion": FIGURE, "timeline": "canvas"}
+PAGES = {"": ".fs-steps-bar", "fusion": ".st-key-fusion_map .strip", "timeline": "canvas"}
 
 
 @dataclass(frozen=True)

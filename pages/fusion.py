@@ -23,7 +23,6 @@ SPEC = PageSpec(
     order=130,
     needs="traces",
     parameters=("of", "group", "beside", "order", "find", "change", "kernels", "module"),
-    draws_figures=True,
     asks="explanation",
 )
 

@@ -1,33 +1,28 @@
-"""The fusion map: GPU time of a step, baseline left, candidate right, ribbons for what became what.
-
-One scale for both sides and for all candidates; the height that the shorter side lacks is the
-saving. Several candidates stand beside each other, each with the baseline at its left.
-"""
+"""The fusion map as a figure of Plotly, for reports; pages draw `fusion_svg.py`."""
 
 from collections.abc import Sequence
-from math import floor, log10
 
-from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.analysis.wording.sentence import clipped
-from profiler_core.figures.fusion_panel import (
-    RIBBON,
-    Frame,
-    Outline,
-    Panel,
-    draw_panel,
-    frame_of,
+from profiler_core.figures.fusion_drawing import (
+    FOOT_PX,
+    HEAD_PX,
+    LEFT_PX,
+    RIGHT_PX,
+    Drawing,
+    Label,
+    Line,
+    Words,
 )
-from profiler_core.figures.fusion_parts import drawn_parts
+from profiler_core.figures.fusion_layout import fusion_layout
+from profiler_core.figures.fusion_panel import Panel
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import Figure, new_figure
-from profiler_core.figures.theme import Palette
-from profiler_core.units import format_change, format_count, format_duration
+from profiler_core.figures.theme import Palette, translucent
 
-__all__ = ["Panel", "fusion_legend", "fusion_map", "fusion_maps"]
+_CURVE = tuple((i / 20, 3 * (i / 20) ** 2 - 2 * (i / 20) ** 3) for i in range(21))
+_ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
-_LEAST_PX = 1.6  # of a group on its longer side; smaller ones are joined
-_HEAD_PX = 50
+_Outline = tuple[list[float | None], list[float | None]]
 
 
 def fusion_map(
@@ -36,15 +31,12 @@ def fusion_map(
     palette: Palette,
     *,
     height_px: int = 720,
-    selected: int | None = None,
     time: str = "GPU time",
-    program_order: bool = False,
 ) -> Figure:
     """One candidate: `fusion_maps` with a single panel."""
     return fusion_maps(
-        [Panel(labels[1], groups, selected)], labels[0], palette,
-        height_px=height_px, time=time, program_order=program_order,
-    )  # fmt: skip
+        [Panel(labels[1], groups)], labels[0], palette, height_px=height_px, time=time
+    )
 
 
 def fusion_maps(
@@ -54,144 +46,106 @@ def fusion_maps(
     *,
     height_px: int = 720,
     time: str = "GPU time",
-    program_order: bool = False,
 ) -> Figure:
-    """Draw the groups of each panel in their order; what stands alone comes last.
+    """All shapes of a colour as one trace; the bars named "groups" answer to the pointer.
 
-    The traces named "groups" carry (place in the panel's groups or -1, panel) as customdata, for
-    clicks.
+    They carry (position in the panel's groups or -1, panel) as customdata.
     """
-    totals = [
-        (sum(g.baseline_ns for g in panel.groups), sum(g.candidate_ns for g in panel.groups))
-        for panel in panels
-    ]
-    tall = max((side for pair in totals for side in pair), default=0.0) or 1.0
-    per_px = tall / max(1, height_px - _HEAD_PX - 8)
-    figure = new_figure(palette)
-    bars: dict[str, Outline] = {}
-    ribbons: dict[tuple[str, float], Outline] = {}
-    for index, (panel, total) in enumerate(zip(panels, totals, strict=True)):
-        frame = frame_of(index, len(panels), per_px)
-        parts = drawn_parts(panel.groups, per_px * _LEAST_PX, program_order=program_order)
-        draw_panel(figure, parts, palette, frame, (bars, ribbons), index, panel)
-        _draw_saving(figure, total, palette, frame, time)
-        _head(figure, panel, (baseline, panel.label), total, palette, frame, len(panels))
-    _fill(figure, bars, ribbons, palette)
-    unit, ticks, tick_texts = time_axis(tall)
+    drawing = fusion_layout(panels, baseline, palette, height_px=height_px, time=time)
+    figure = new_figure(drawing.palette)
+    for _, targets in drawing.panels():
+        # A filled area hears nothing of the pointer: invisible bars do.
+        figure.add_bar(
+            name="groups", orientation="h", base=targets[0].x[0],
+            x=[target.x[1] - target.x[0] for target in targets],
+            y=[sum(target.y_ns) / 2 for target in targets],
+            width=[target.y_ns[1] - target.y_ns[0] for target in targets],
+            marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
+            customdata=[
+                [-1 if target.position is None else target.position, target.panel]
+                for target in targets
+            ],
+            hovertext=[_hover(target.hover) for target in targets], hoverinfo="text",
+            selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
+        )  # fmt: skip
+    _fill(figure, drawing)
+    for saving in drawing.savings:
+        figure.add_shape(
+            type="rect", x0=saving.x[0], x1=saving.x[1], y0=saving.y_ns[0], y1=saving.y_ns[1],
+            line={"width": 1, "dash": "dot", "color": saving.colour},
+            fillcolor=translucent(saving.colour, 0.07),
+        )  # fmt: skip
+    for label in drawing.labels:
+        _write(figure, label)
     figure.update_layout(
-        height=height_px, showlegend=False, margin={"l": 56, "r": 8, "t": _HEAD_PX, "b": 8},
+        height=drawing.height_px, showlegend=False,
+        margin={"l": LEFT_PX, "r": RIGHT_PX, "t": HEAD_PX, "b": FOOT_PX},
         barmode="overlay", clickmode="event+select", dragmode=False, hovermode="closest",
         xaxis={"visible": False, "range": [-0.002, 1.002]},
         yaxis={
-            "range": [tall * 1.005, 0], "tickvals": ticks,
-            "ticktext": tick_texts,
-            "title": {"text": f"{time} of a step, {unit}"},
+            "range": [drawing.lowest_ns, 0],
+            "tickvals": [ns for ns, _ in drawing.axis.ticks],
+            "ticktext": [words for _, words in drawing.axis.ticks],
+            "title": {"text": drawing.axis.title},
         },
     )  # fmt: skip
     return figure
 
 
-def fusion_legend(groups: Sequence[FoldedGroup], palette: Palette) -> tuple[tuple[str, str], ...]:
-    """(label, colour) of every category that is drawn, and of the ribbons as they look."""
-    present = {c for g in groups for side in (0, 1) for c in g.by_category(side)}
-    entries = [
-        (label, palette.category(key)) for key, label in CATEGORIES.items() if key in present
-    ]
-    return (
-        *entries,
-        ("ribbon: faster", palette.tint(palette.better, RIBBON)),
-        ("ribbon: slower", palette.tint(palette.worse, RIBBON)),
-        ("ribbon: within 5 %", palette.tint(palette.baseline, RIBBON)),
-    )
-
-
-def _head(
-    figure: Figure,
-    panel: Panel,
-    labels: tuple[str, str],
-    totals: tuple[float, float],
-    palette: Palette,
-    frame: Frame,
-    n_panels: int,
-) -> None:
-    """Write name, time and kernels above either stack."""
-    for side, x, anchor in ((0, frame.left[0], "left"), (1, frame.right[1], "right")):
-        kernels = sum(group.n_kernels[side] for group in panel.groups)
-        copies = sum(group.n_copies[side] for group in panel.groups)
-        text = f"{format_duration(totals[side])}"
-        if n_panels < 3:
-            text += f" · {format_count(kernels)} kernel{'' if kernels == 1 else 's'}"
-        if copies and n_panels < 3:
-            text += f", {format_count(copies)} {'copy' if copies == 1 else 'copies'}"
-        name = plotly_text(clipped(labels[side], max(9, 52 // n_panels)))
-        figure.add_annotation(
-            x=x, y=0, yshift=25, showarrow=False, xanchor=anchor, align=anchor,
-            text=f'<b>{name}</b><br><span style="font-size:12px;color:{palette.muted}">'
-            f"{text}</span>",
-            font={"size": 13, "color": palette.ink},
-        )  # fmt: skip
-
-
-def time_axis(tall_ns: float) -> tuple[str, list[float], list[str]]:
-    """(unit, ticks in ns, tick labels) of an axis from 0; never four digits or 1e+03."""
-    factor, unit = next(
-        ((f, u) for f, u in ((1e-9, "s"), (1e-6, "ms")) if tall_ns * f >= 1), (1e-3, "µs")
-    )
-    ticks = _round_ticks(tall_ns)
-    return unit, ticks, [f"{tick * factor:.3g}" for tick in ticks]
-
-
-def _round_ticks(tall: float) -> list[float]:
-    """Four to nine ticks at 1, 2 or 5 times a power of ten."""
-    step = 10 ** floor(log10(tall))
-    step = next(s for s in (step, step / 2, step / 5, step / 10) if tall / s >= 4)
-    return [step * i for i in range(int(tall / step) + 1)]
-
-
-def _fill(
-    figure: Figure,
-    bars: dict[str, Outline],
-    ribbons: dict[tuple[str, float], Outline],
-    palette: Palette,
-) -> None:
+def _fill(figure: Figure, drawing: Drawing) -> None:
+    palette = drawing.palette
     hairline = {"width": 0.8, "color": palette.surface}  # keeps neighbours apart
-    for (colour, opacity), (xs, ys) in ribbons.items():
+    for (colour, opacity), ribbons in drawing.ribbons.items():
+        xs, ys = _new_outline()
+        for ribbon in ribbons:
+            across = [ribbon.x[0] + (ribbon.x[1] - ribbon.x[0]) * t for t, _ in _CURVE]
+            (top, other_top), (end, other_end) = ribbon.tops_ns, ribbon.ends_ns
+            upper = [top + (other_top - top) * e for _, e in _CURVE]
+            lower = [end + (other_end - end) * e for _, e in _CURVE]
+            xs += [*across, *reversed(across), across[0], None]
+            ys += [*upper, *reversed(lower), upper[0], None]
         figure.add_scatter(
             x=xs, y=ys, fill="toself", mode="lines", line=hairline, hoverinfo="skip",
-            fillcolor=_translucent(colour, opacity),
+            fillcolor=translucent(colour, opacity),
         )  # fmt: skip
-    for category, (xs, ys) in bars.items():
+    for category, stacks in drawing.stacks.items():
+        xs, ys = _new_outline()
+        for stack in stacks:
+            (left, right), (top, end) = stack.x, stack.y_ns
+            xs += [left, right, right, left, left, None]
+            ys += [top, top, end, end, top, None]
         figure.add_scatter(
             x=xs, y=ys, fill="toself", mode="lines", line={"width": 0}, hoverinfo="skip",
             fillcolor=palette.category(category),
         )  # fmt: skip
 
 
-def _draw_saving(
-    figure: Figure, totals: tuple[float, float], palette: Palette, frame: Frame, time: str
-) -> None:
-    """Draw the difference of the two stacks as a dotted box with the change."""
-    before, after = totals
-    if not before or abs(after - before) < 0.02 * max(totals):
-        return
-    less = after < before
-    x, colour = (frame.right, palette.better) if less else (frame.left, palette.worse)
-    figure.add_shape(
-        type="rect", x0=x[0], x1=x[1], y0=min(totals), y1=max(totals),
-        line={"width": 1, "dash": "dot", "color": colour}, fillcolor=_translucent(colour, 0.07),
+def _new_outline() -> _Outline:
+    return [], []
+
+
+def _write(figure: Figure, label: Label) -> None:
+    figure.add_annotation(
+        x=label.x, y=label.y_ns, showarrow=False, text="<br>".join(map(_markup, label.lines)),
+        xanchor=_ANCHORS[label.anchor], align=_ANCHORS[label.anchor],
+        xshift=label.shift_px[0], yshift=label.shift_px[1],
+        font={"size": label.size_px, "color": label.colour},
     )  # fmt: skip
-    if abs(after - before) > frame.per_px * 44:
-        change = format_change(after / before)
-        wide = frame.characters > 60
-        figure.add_annotation(
-            x=sum(x) / 2, y=sum(totals) / 2, showarrow=False,
-            font={"size": 13 if frame.characters > 30 else 10.5, "color": colour},
-            text=f"<b>{format_duration(abs(after - before))}</b>"
-            f"{' ' if wide else '<br>'}{'less' if less else 'more'}<br>"
-            f"{change}{f' {time}' if wide else ''}",
-        )  # fmt: skip
 
 
-def _translucent(colour: str, opacity: float) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity})"
+def _markup(line: Line) -> str:
+    return "".join(map(_with_look, line))
+
+
+def _with_look(words: Words) -> str:
+    text = plotly_text(words.text)
+    if words.is_bold:
+        text = f"<b>{text}</b>"
+    style = f"font-size:{words.size_px}px;" if words.size_px is not None else ""
+    style += f"color:{words.colour}" if words.colour is not None else ""
+    return f'<span style="{style}">{text}</span>' if style else text
+
+
+def _hover(lines: tuple[str, ...]) -> str:
+    title, *others = map(plotly_text, lines)
+    return "<br>".join([f"<b>{title}</b>", *others])

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import Kind
 from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.figures.fusion_drawing import Drawing, Label, Ribbon, Stack, Target, Words
 from profiler_core.figures.fusion_parts import Part
-from profiler_core.figures.names import plotly_text
-from profiler_core.figures.template import Figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_count, format_duration
 
@@ -20,14 +19,11 @@ _LABEL_PX = 17  # a ribbon as high as this has room for its name
 _WIDTH_CHARACTERS = 120  # of 12 px letters in the whole picture, at 1280 px
 _LEAST_ROOM = 12  # characters; a shorter part of a name is not shown
 _SAME = 0.05  # changes within this are "alike"
-_CURVE = tuple((i / 20, 3 * (i / 20) ** 2 - 2 * (i / 20) ** 3) for i in range(21))
 _ALONE: dict[Kind, str] = {
     "removed": "no longer computed",
     "only in the candidate": "only here",
     "unmatched": "no counterpart found",
 }
-
-Outline = tuple[list[float | None], list[float | None]]
 
 
 @dataclass(frozen=True)
@@ -64,27 +60,18 @@ def frame_of(index: int, n_panels: int, per_px: float) -> Frame:
 
 
 def draw_panel(
-    figure: Figure,
-    parts: Sequence[Part],
-    palette: Palette,
-    frame: Frame,
-    into: tuple[dict[str, Outline], dict[tuple[str, float], Outline]],
-    index: int,
-    panel: Panel,
+    drawing: Drawing, parts: Sequence[Part], frame: Frame, index: int, panel: Panel
 ) -> None:
-    """Add names and click targets to the figure, and outlines to those that all panels share.
+    """Add stacks, ribbons, names and what takes the pointer.
 
     Args:
-        figure: gets a trace named "groups" (see `fusion_maps`).
+        drawing: of all panels.
         parts: from the top down.
-        palette: of the mode.
-        frame: where it lies.
-        into: outlines of the stacks by category, and of the ribbons by colour and opacity.
+        frame: where the panel lies.
         index: which panel it is, from 0 at the left.
         panel: its groups.
     """
-    bars, ribbons = into
-    targets: list[tuple[float, float, str, int]] = []
+    palette = drawing.palette
     at = [0.0, 0.0]
     named_until = -frame.per_px * _LABEL_PX
     for part in parts:
@@ -93,7 +80,7 @@ def draw_panel(
             gap = frame.per_px * 0.5 if part.heights[side] > 3 * frame.per_px else 0.0
             y = at[side]
             for category, ns in part.sides[side].items():
-                _rectangle(bars.setdefault(category, ([], [])), x, y, y + ns - gap)
+                drawing.stacks.setdefault(category, []).append(Stack(x, (y, y + ns - gap)))
                 y += ns
             at[side] = y
         before, after = part.heights
@@ -102,58 +89,46 @@ def draw_panel(
             if panel.selected is not None:
                 opacity = _STRONG if part.number == panel.selected else _FAINT
             key = (_ribbon_colour(part, palette), opacity)
-            _band(ribbons.setdefault(key, ([], [])), frame.ribbon, tops, (at[0], at[1]))
+            ribbon = Ribbon(frame.ribbon, tops, (at[0], at[1]))
+            drawing.ribbons.setdefault(key, []).append(ribbon)
         high = max((at[0] - tops[0] + at[1] - tops[1]) / 2, frame.per_px)
         middle = (tops[0] + at[0] + tops[1] + at[1]) / 4
-        targets.append((middle, high, _hover(part), -1 if part.number is None else part.number))
+        strip = (middle - high / 2, middle + high / 2)
+        across = (frame.left[0], frame.right[1])
+        drawing.targets.append(Target(across, strip, _hover(part), part.number, index))
         if high <= frame.per_px * _LABEL_PX:
             continue
         if before and after:
             if middle - named_until > frame.per_px * _LABEL_PX:
-                _name(figure, part, palette, frame, middle)
+                drawing.labels.append(_name(part, palette, frame, middle))
                 named_until = middle
         elif max(before, after) > frame.per_px * _LABEL_PX:
-            _name_alone(figure, part, palette, frame, (tops[0] + at[0], tops[1] + at[1]))
-    # Clicks and hovers go to invisible bars: a filled area reports neither.
-    figure.add_bar(
-        name="groups", orientation="h", base=frame.left[0],
-        x=[frame.right[1] - frame.left[0]] * len(targets),
-        y=[t[0] for t in targets], width=[t[1] for t in targets],
-        marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
-        customdata=[[t[3], index] for t in targets],
-        hovertext=[t[2] for t in targets], hoverinfo="text",
-        selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
-    )  # fmt: skip
+            sums = (tops[0] + at[0], tops[1] + at[1])
+            drawing.labels.append(_name_alone(part, palette, frame, sums))
 
 
-def _name(figure: Figure, part: Part, palette: Palette, frame: Frame, y: float) -> None:
-    """Write title and times of a part on its ribbon, as far as there is room."""
+def _name(part: Part, palette: Palette, frame: Frame, y: float) -> Label:
+    """Title and times of a part on its ribbon, as far as there is room."""
     times = _times(*part.heights)
     room = frame.characters - len(times) - 3
-    text = f"<b>{times}</b>"
+    words = [Words(times, is_bold=True)]
     if room >= min(_LEAST_ROOM, len(part.title)):
         title = _begun(part.title, room)
-        text = f"{plotly_text(title)}   {text}"
+        words.insert(0, Words(f"{title}   "))
         if part.source and len(title) + len(part.source) + 3 <= room:
-            text += f'   <span style="color:{palette.muted}">{plotly_text(part.source)}</span>'
-    figure.add_annotation(
-        x=sum(frame.ribbon) / 2, y=y, showarrow=False, text=text,
-        font={"size": 12, "color": palette.ink},
-    )  # fmt: skip
+            words.append(Words(f"   {part.source}", colour=palette.muted))
+    return Label(sum(frame.ribbon) / 2, y, (tuple(words),), palette.ink, 12)
 
 
-def _name_alone(
-    figure: Figure, part: Part, palette: Palette, frame: Frame, sums: tuple[float, float]
-) -> None:
-    """Write the title of a part without a counterpart beside its stack."""
+def _name_alone(part: Part, palette: Palette, frame: Frame, sums: tuple[float, float]) -> Label:
+    """The title of a part without a counterpart beside its stack."""
     side = 0 if part.heights[0] else 1
     why = _ALONE.get(part.kind, "")
     room = frame.characters // 2 - len(why) - 2
-    title = plotly_text(_begun(part.title, room)) + ", " if room >= _LEAST_ROOM else ""
-    figure.add_annotation(
-        x=frame.ribbon[side], y=sums[side] / 2, showarrow=False,
-        xanchor=("left", "right")[side], xshift=(6, -6)[side], text=f"{title}{why}",
-        font={"size": 12, "color": palette.muted},
+    title = f"{_begun(part.title, room)}, " if room >= _LEAST_ROOM else ""
+    return Label(
+        frame.ribbon[side], sums[side] / 2, ((Words(f"{title}{why}"),),), palette.muted, 12,
+        anchor="end" if side else "start", shift_px=((6, -6)[side], 0),
     )  # fmt: skip
 
 
@@ -173,24 +148,6 @@ def _times(before: float, after: float) -> str:
     )
 
 
-def _rectangle(into: Outline, x: tuple[float, float], y0: float, y1: float) -> None:
-    into[0].extend((x[0], x[1], x[1], x[0], x[0], None))
-    into[1].extend((y0, y0, y1, y1, y0, None))
-
-
-def _band(
-    into: Outline,
-    x: tuple[float, float],
-    tops: tuple[float, float],
-    ends: tuple[float, float],
-) -> None:
-    xs = [x[0] + (x[1] - x[0]) * t for t, _ in _CURVE]
-    upper = [tops[0] + (tops[1] - tops[0]) * e for _, e in _CURVE]
-    lower = [ends[0] + (ends[1] - ends[0]) * e for _, e in _CURVE]
-    into[0].extend([*xs, *reversed(xs), xs[0], None])
-    into[1].extend([*upper, *reversed(lower), upper[0], None])
-
-
 def _ribbon_colour(part: Part, palette: Palette) -> str:
     before, after = part.heights
     if after < (1 - _SAME) * before:
@@ -198,14 +155,13 @@ def _ribbon_colour(part: Part, palette: Palette) -> str:
     return palette.worse if after > (1 + _SAME) * before else palette.baseline
 
 
-def _hover(part: Part) -> str:
+def _hover(part: Part) -> tuple[str, ...]:
     before, after = part.heights
     lines = [
-        f"<b>{plotly_text(clipped(part.title, 90))}</b>",
+        clipped(part.title, 90),
         f"{format_count(part.n_kernels[0])} kernels, {format_duration(before)} → "
         f"{format_count(part.n_kernels[1])}, {format_duration(after)}",
     ]
     if part.number is not None and part.kind in _ALONE:
         lines.append(_ALONE[part.kind])
-    lines += [plotly_text(text) for text in (part.module, part.source) if text]
-    return "<br>".join(lines)
+    return (*lines, *(text for text in (part.module, part.source) if text))

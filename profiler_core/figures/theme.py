@@ -173,6 +173,12 @@ def palette(*, dark: bool) -> Palette:
     return DARK if dark else LIGHT
 
 
+def translucent(colour: str, opacity: float) -> str:
+    """#RRGGBB with an opacity from 0 to 1, as CSS writes it."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
 def _mixed(color: str, ground: str, share: float) -> str:
     pairs = [(int(color[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(a * share + b * (1 - share)):02X}" for a, b in pairs)

@@ -16,19 +16,19 @@ TWO = {"baseline": BASELINE, "candidate": BOTH}
 ONE = {"baseline": BASELINE, "candidate": BOTH[0]}
 
 
-def _targets(page: Page, chart: str) -> Locator:
-    """What takes the clicks of a chart: its last trace of bars for each panel."""
-    return page.locator(f".st-key-{chart} .js-plotly-plot .barlayer .trace.bars")
+def _strips(page: Page, panel: int) -> Locator:
+    """What takes the clicks of a candidate's panel of the map."""
+    return page.locator(f".st-key-fusion_map .strip.opens[data-panel='{panel}']")
 
 
-def _click(page: Page, target: Locator) -> None:
+def _click(page: Page, target: Locator, label: str) -> None:
     at_rest(page)  # the place is taken from the screen, so nothing may move any more
     target.scroll_into_view_if_needed()
     box = target.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     # Plotly takes a click only where it has found what is under the pointer.
-    expect(page.locator(".hoverlayer .hovertext").first).to_be_visible()
+    expect(page.locator(label).first).to_be_visible()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
@@ -40,8 +40,14 @@ def _tallest(points: Locator) -> Locator:
 
 def _expect_all_candidates(page: Page) -> None:
     expect(page.get_by_role("heading", name="Fusion", exact=True)).to_be_visible()
-    expect(_targets(page, "fusion_map")).to_have_count(2)
+    for panel in (0, 1):
+        expect(_strips(page, panel).first).to_be_attached()
     expect(page.get_by_text("Beside each other")).to_be_visible()
+
+
+def _expect_one_candidate(page: Page) -> None:
+    expect(_strips(page, 0).first).to_be_attached()
+    expect(_strips(page, 1)).to_have_count(0)
 
 
 def test_the_page_opens_cold_with_all_candidates(dark_page: Page, server: Server) -> None:
@@ -56,9 +62,7 @@ def test_a_click_on_a_ribbon_opens_its_group_and_the_link_keeps_it(
     page.goto(server.link("fusion", **TWO))
     ready(page)
     _expect_all_candidates(page)
-    ribbons = _targets(page, "fusion_map")
-    expect(ribbons).to_have_count(2)
-    _click(page, _tallest(ribbons.nth(1).locator(".point path")))
+    _click(page, _tallest(_strips(page, 1)), ".st-key-fusion_map .hover")
     page.wait_for_url(re.compile(r"[?&]of=2&group=\d+"))
     ready(page)
     for part in ("Source", "Generated code"):
@@ -97,10 +101,10 @@ def test_one_candidate_can_be_drawn_alone(page: Page, server: Server) -> None:
     choose.get_by_role("radio", name="reduce-overhead").click()
     page.wait_for_url("**beside=no*")
     ready(page)
-    expect(_targets(page, "fusion_map")).to_have_count(1)
+    _expect_one_candidate(page)
     page.goto(page.url)
     ready(page)
-    expect(_targets(page, "fusion_map")).to_have_count(1)
+    _expect_one_candidate(page)
 
 
 def test_a_bar_of_the_waterfall_opens_into_groups_that_lead_to_the_fusion_page(
@@ -109,8 +113,8 @@ def test_a_bar_of_the_waterfall_opens_into_groups_that_lead_to_the_fusion_page(
     page.goto(server.link(**ONE))
     ready(page)
     # The last trace of bars takes the clicks; its second bar is the first change.
-    rows = _targets(page, "waterfall").last.locator(".point path")
-    _click(page, rows.nth(1))
+    bars = page.locator(".st-key-waterfall .js-plotly-plot .barlayer .trace.bars").last
+    _click(page, bars.locator(".point path").nth(1), ".hoverlayer .hovertext")
     page.wait_for_url("**bar=*")
     ready(page)
     table = page.locator("table.fs-opened")

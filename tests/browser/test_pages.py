@@ -149,7 +149,8 @@ def test_two_bare_traces_are_compared(page: Page, own_server: Server) -> None:
     ready(page)
     expect(page.get_by_text("a measurement, not a verdict")).to_be_visible()
     expect(page.get_by_role("rowheader", name="Kernels per step")).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)  # difference, fusion
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)  # the difference
+    expect(page.locator(".st-key-overview_fusion_map .strip").first).to_be_attached()
     bars = page.locator(".fs-steps-bar")
     expect(bars).to_have_count(2)
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from profiler_core.analysis.ledger.folding import fold, in_program_order
-from profiler_core.figures.fusion_map import fusion_legend, fusion_map, time_axis
+from profiler_core.figures.fusion_layout import fusion_legend, time_axis
+from profiler_core.figures.fusion_map import fusion_map
 from profiler_core.figures.theme import DARK, LIGHT
 from tests.analysis.ledger.pairs import small
 

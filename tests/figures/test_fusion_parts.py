@@ -5,7 +5,8 @@ import re
 import pytest
 
 from profiler_core.analysis.ledger.folding import fold, in_program_order
-from profiler_core.figures.fusion_map import Panel, fusion_maps
+from profiler_core.figures.fusion_map import fusion_maps
+from profiler_core.figures.fusion_panel import Panel
 from profiler_core.figures.fusion_parts import drawn_parts
 from profiler_core.figures.theme import LIGHT
 from tests.figures.many_groups import many_groups

@@ -25,33 +25,33 @@ def links(path: str, answer=HTMLResponse) -> str | None:
     return TestClient(app).get(path).headers.get("link")
 
 
-@pytest.mark.parametrize("path", ["/", "/overview", "/fusion", "/fusion/", "/memory?baseline=x"])
+@pytest.mark.parametrize("path", ["/", "/overview", "/ranks", "/ranks/", "/memory?baseline=x"])
 def test_the_document_of_a_page_with_figures_names_a_script_that_is_there(path):
     (script,) = re.findall(r"^</(static/js/[^>]+)>; rel=modulepreload; crossorigin$", links(path))
     assert "plotly" in (STATIC / script).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", ["/timeline", "/capture", "/nonesuch", "/static/js/fusion"])
+@pytest.mark.parametrize("path", ["/timeline", "/fusion", "/nonesuch", "/static/js/ranks"])
 def test_other_documents_name_none(path):
     assert links(path) is None
 
 
 def test_what_is_no_document_names_none():
-    assert links("/fusion", JSONResponse) is None
+    assert links("/ranks", JSONResponse) is None
 
 
 def test_the_script_lies_below_the_base_path(monkeypatch):
     monkeypatch.setattr(figure_library, "base_path", lambda: "/team")
-    assert str(links("/team/fusion")).startswith("</team/static/js/")
+    assert str(links("/team/ranks")).startswith("</team/static/js/")
 
 
 def test_a_streamlit_that_names_it_otherwise_costs_only_the_hint(monkeypatch):
     monkeypatch.setattr(figure_library, "_script", lambda: None)
-    assert links("/fusion") is None
+    assert links("/ranks") is None
 
 
 def test_pages_that_draw_say_so():
-    """The timeline has a canvas of its own; the others draw on request or not at all."""
+    """Timeline and fusion map are drawn without Plotly; others draw on request or not at all."""
     assert {spec.name for spec in page_specs() if spec.draws_figures} == {
-        "compilation", "fusion", "memory", "overview", "ranks", "sweep", "telemetry",
+        "compilation", "memory", "overview", "ranks", "sweep", "telemetry",
     }  # fmt: skip

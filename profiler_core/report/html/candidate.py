@@ -17,7 +17,8 @@ from profiler_core.analysis.wording.comparison import (
     waterfall_alt,
 )
 from profiler_core.analysis.wording.sentence import clipped
-from profiler_core.figures.fusion_map import fusion_legend, fusion_map
+from profiler_core.figures.fusion_layout import fusion_legend
+from profiler_core.figures.fusion_map import fusion_map
 from profiler_core.figures.theme import LIGHT
 from profiler_core.figures.waterfall import waterfall_figure
 from profiler_core.report.contents import Contents

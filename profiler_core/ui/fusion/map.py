@@ -1,14 +1,13 @@
 """The picture of the fusion page: which candidates it shows, and what a click on it opens."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import streamlit as st
 
 from profiler_core.analysis.ledger.beside import in_the_order_of, place_of_the_same
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.figures.fusion_map import Panel, fusion_legend, fusion_maps
-from profiler_core.figures.template import CONFIG
+from profiler_core.figures.fusion_layout import fusion_layout, fusion_legend
+from profiler_core.figures.fusion_panel import Panel
 from profiler_core.session.pair import Pair
 from profiler_core.ui.charts import show_legend
 from profiler_core.ui.choice import Choice
@@ -20,6 +19,7 @@ from profiler_core.ui.fusion.address import (
     open_group,
     show_candidate,
 )
+from profiler_core.ui.fusion_map.show import draw_map
 from profiler_core.ui.style import colors
 
 MOST_BESIDE = 4  # more have no room for a ribbon
@@ -88,7 +88,7 @@ def show_map(
     ]
     pair = pairs[listed] if listed in pairs else next(iter(pairs.values()))
     palette = colors()
-    figure = fusion_maps(
+    drawing = fusion_layout(
         panels,
         pair.labels[0],
         palette,
@@ -99,15 +99,12 @@ def show_map(
     width_px = _LEAST_PX.get(len(panels), _LEAST_PANEL_PX * len(panels))
     st.html(f"<style>.st-key-fs_map_scroll > div {{ min-width:{width_px}px; }}</style>")
     with st.container(key="fs_map_scroll"):
-        st.plotly_chart(
-            figure,
-            theme=None,
-            config=CONFIG,
+        draw_map(
+            drawing,
             key="fusion_map",
-            on_select=lambda: _from_map(shown),
-            selection_mode="points",
             alt=f"{pair.time_word} of a step, baseline left, candidate right, with ribbons for "
             "what became what; the table below has the numbers.",
+            on_pick=lambda position, panel: _open(shown, position, panel),
         )
     show_legend(fusion_legend([group for panel in panels for group in panel.groups], palette))
 
@@ -125,12 +122,7 @@ def _height_px(panels: Sequence[Panel]) -> int:
     return max(300, min(720, 200 + 40 * n))
 
 
-def _from_map(shown: Mapping[int, Sequence[FoldedGroup]]) -> None:
-    points = st.session_state["fusion_map"]["selection"]["points"]
-    data: Any = points[0].get("customdata") if points else None
-    if not isinstance(data, list | tuple) or len(data) < 2:
-        return
-    position, panel = int(data[0]), int(data[1])
+def _open(shown: Mapping[int, Sequence[FoldedGroup]], position: int, panel: int) -> None:
     candidates = list(shown)
     if 0 <= panel < len(candidates) and 0 <= position < len(shown[candidates[panel]]):
         open_group(candidates[panel], shown[candidates[panel]][position].numbers[0])

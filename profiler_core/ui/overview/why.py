@@ -9,11 +9,13 @@ from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.wording.comparison import fusion_alt, fusion_note
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.errors import FusionscopeError
-from profiler_core.figures.fusion_map import fusion_legend, fusion_map
-from profiler_core.ui.charts import show_figure, show_legend
+from profiler_core.figures.fusion_layout import fusion_layout, fusion_legend
+from profiler_core.figures.fusion_panel import Panel
+from profiler_core.ui.charts import show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.address import OF
 from profiler_core.ui.fusion.words import OTHER_WORKLOADS
+from profiler_core.ui.fusion_map.show import draw_map
 from profiler_core.ui.links import Query, page_link
 from profiler_core.ui.overview.difference import show_difference_notes, show_opened_bar
 from profiler_core.ui.overview.findings import show_findings
@@ -85,8 +87,10 @@ def _show_fusion(
         st.html("<p class=fs-note>No profiled step has any kernel.</p>")
         return
     with st.container(key="fs_map_scroll"):  # its labels need room that a phone has not
-        show_figure(
-            fusion_map(groups, labels, colors(), height_px=_MAP_PX, time=time),
+        draw_map(
+            fusion_layout(
+                [Panel(labels[1], groups)], labels[0], colors(), height_px=_MAP_PX, time=time
+            ),
             key="overview_fusion_map",
             alt=fusion_alt(groups, time),
         )

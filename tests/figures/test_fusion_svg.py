@@ -1,0 +1,115 @@
+"""The fusion map of the pages lies where that of the reports lies, and names in it are text."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from profiler_core.analysis.ledger.folding import fold
+from profiler_core.figures.fusion_drawing import HEAD_PX
+from profiler_core.figures.fusion_layout import fusion_layout
+from profiler_core.figures.fusion_map import fusion_maps
+from profiler_core.figures.fusion_panel import Panel
+from profiler_core.figures.fusion_svg import WIDTH, fusion_svg
+from profiler_core.figures.theme import LIGHT
+from profiler_core.markup import render
+from tests.figures.many_groups import many_groups
+
+NAME = '<b onclick="x">"</b>'
+MOST_BYTES = 400_000
+
+
+@pytest.fixture(scope="module")
+def ledger():
+    return many_groups(5000)
+
+
+@pytest.fixture(scope="module")
+def panels(ledger):
+    groups = fold(ledger.groups)
+    return [Panel("default", groups, selected=0), Panel("max", groups)]
+
+
+@pytest.fixture(scope="module")
+def drawing(panels):
+    return fusion_layout(panels, "eager", LIGHT, height_px=500)
+
+
+def _markup(drawing):
+    return str(render("page/fusion_map.html", map=fusion_svg(drawing), alt="what it shows"))
+
+
+def test_the_strips_lie_where_a_report_has_its_bars(panels, drawing):
+    figure = fusion_maps(panels, "eager", LIGHT, height_px=500)
+    bars = [trace for trace in figure.data if trace.name == "groups"]
+    svg = fusion_svg(drawing)
+    per_ns = svg.plot_px / figure.layout.yaxis.range[0]
+    strips = iter(svg.strips)
+    for trace in bars:
+        for y, high, data, text in zip(
+            trace.y, trace.width, trace.customdata, trace.hovertext, strict=True
+        ):
+            strip = next(strips)
+            assert strip.box.y == pytest.approx((y - high / 2) * per_ns, abs=0.01)
+            assert strip.box.height == pytest.approx(high * per_ns, abs=0.01)
+            assert strip.box.x == pytest.approx(trace.base * WIDTH, abs=0.01)
+            assert (-1 if strip.position is None else strip.position, strip.panel) == tuple(data)
+            assert strip.hover.split("\n")[1] == text.split("<br>")[1]
+    assert next(strips, None) is None
+
+
+def test_a_ribbon_leads_from_the_left_stack_to_the_right_one(drawing):
+    svg = fusion_svg(drawing)
+    per_ns = svg.plot_px / drawing.lowest_ns
+    [first, *_], path = next(iter(drawing.ribbons.values())), svg.ribbons[0].path
+    start, _, end = re.findall(r"[\d.]+ [\d.]+(?=[CVZ])", path.split("Z")[0] + "Z")
+    assert start == f"{first.x[0] * WIDTH:.1f} {first.tops_ns[0] * per_ns:.2f}"
+    assert end == f"{first.x[0] * WIDTH:.1f} {first.ends_ns[0] * per_ns:.2f}"
+    assert path.count("Z") == len(next(iter(drawing.ribbons.values())))
+
+
+def test_the_names_of_the_runs_stand_in_two_lines_above_the_stacks(drawing):
+    head = [text for text in fusion_svg(drawing).texts if text.y < HEAD_PX]
+    assert [text.words[0].text for text in head if text.words[0].is_bold] == [
+        "eager", "default", "eager", "max",
+    ]  # fmt: skip
+    places = sorted({(text.x, text.anchor) for text in head})
+    assert [anchor for _, anchor in places] == ["start", "end", "start", "end"]
+    assert [x for x, _ in places] == pytest.approx([0, 48.25, 51.75, 100])
+    assert sorted({text.y for text in head}) == pytest.approx([16.5, 33.5], abs=0.2)
+
+
+def test_the_open_group_is_the_only_strong_one(drawing):
+    strong = [ribbons for (_, opacity), ribbons in drawing.ribbons.items() if opacity == 0.5]
+    assert sum(map(len, strong)) == 1
+
+
+def test_thousands_of_groups_are_small_markup(drawing):
+    markup = _markup(drawing)
+    assert len(markup) < MOST_BYTES
+    assert markup.count("class=ribbon") == len(drawing.ribbons)
+
+
+def test_foreign_names_are_text(ledger):
+    group = ledger.groups[0]
+    operator = replace(group.baseline.operators[0], op=NAME)
+    named = replace(
+        group, baseline=replace(group.baseline, operators=(operator,)), sources=((NAME, ""),)
+    )
+    panel = Panel(NAME, fold((named,)))
+    markup = _markup(fusion_layout([panel], NAME, LIGHT))
+    assert NAME not in markup
+    assert "<b" not in markup
+    assert markup.count("&lt;b onclick=&#34;x&#34;&gt;&#34;&lt;/b&gt;") >= 4
+    assert 'data-position="0"' in markup
+
+
+def test_what_is_joined_opens_nothing(drawing):
+    joined = [strip for strip in fusion_svg(drawing).strips if strip.position is None]
+    assert joined
+    assert all("smaller groups" in strip.hover for strip in joined)
+    assert _markup(drawing).count("data-position") == len(drawing.targets) - len(joined)
+
+
+def test_nothing_to_draw():
+    assert "<rect" not in _markup(fusion_layout([Panel("x", ())], "y", LIGHT))
