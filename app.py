@@ -19,12 +19,13 @@ from profiler_core.ui.own_machine.gate import MIDDLEWARE
 from profiler_core.ui.problem_card import show_script_error
 from profiler_core.ui.routes import all_routes
 from profiler_core.ui.server import keep_files_private, refuse_public_address
+from profiler_core.ui.server_log import REQUEST_IDS, configure
 from profiler_core.ui.startup import lifespan
 
 app = st.App(
     entry_script(),
     routes=all_routes(),
-    middleware=[*MIDDLEWARE, HINT, AHEAD],
+    middleware=[REQUEST_IDS, *MIDDLEWARE, HINT, AHEAD],
     lifespan=lifespan,
     on_script_error=show_script_error,
 )
@@ -34,5 +35,6 @@ if __name__ == "__main__":
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", __file__, *sys.argv[1:]])  # noqa: S606
 
 # Only in the server's own process: the settings that count are known there.
+configure()
 keep_files_private()
 refuse_public_address()

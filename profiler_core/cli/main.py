@@ -109,9 +109,9 @@ def run_verb(name: str, words: Sequence[str]) -> int:
     arguments = parser.parse_args(words, common)
     show_whole(arguments.wide)
     if arguments.verbose:
-        logging.basicConfig(
-            level=logging.INFO, stream=sys.stderr, format="%(relativeCreated)7.0f ms  %(message)s"
-        )
+        from profiler_core.operate.log import configure_verbose  # what no other call needs
+
+        configure_verbose()
     return verb.run(arguments)
 
 

@@ -1,5 +1,6 @@
 """What every page has in common: a heading, the style sheet, and how an error looks."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
@@ -12,6 +13,8 @@ from profiler_core.page_specs import PageSpec
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.style import write_style_sheet
+
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -36,6 +39,10 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator[None]:
     try:
         yield
     except FusionscopeError as error:
+        _log.info(
+            "Page %s shows a problem.", spec.name,
+            extra={"problem": error.problem, "remedy": error.remedy},
+        )  # fmt: skip
         problem_card(error.problem, error.remedy)
 
 

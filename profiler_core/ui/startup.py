@@ -42,7 +42,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     # Streamlit has bound its port before: it may be another than the settings say.
     here = running.announce(local_url(), int(config.get_option("server.port")))
     if _asks_to_sign_in():
-        print(f"\n  Fusionscope runs at {here.url}\n", flush=True)
+        _log.info("Fusionscope runs at %s", here.url)
     else:
         show_link()
     Thread(target=get_ready, name="what the first visit needs", daemon=True).start()

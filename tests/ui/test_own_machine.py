@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from starlette.responses import PlainTextResponse
 
+from profiler_core.operate.addresses import is_loopback
 from profiler_core.store import browser_links
 from profiler_core.ui.own_machine import announcing
 from profiler_core.ui.own_machine.cookie import cookie_name, new_cookie
 from profiler_core.ui.own_machine.gate import OwnMachineGate
-from profiler_core.ui.server import is_loopback
 
 
 @pytest.fixture(autouse=True)

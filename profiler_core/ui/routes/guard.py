@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from profiler_core.errors import FusionscopeError
+from profiler_core.operate import log
 from profiler_core.ui.routes.origin import refusal
 from profiler_core.ui.routes.token import BadTokenError, verify
 from profiler_core.ui.sign_in.roles import Deed
@@ -48,6 +49,7 @@ def guarded(scope: str, deed: Deed = "look") -> Callable[[GuardedEndpoint], Endp
                 return problem(401, "Nobody is signed in.", "Sign in on the page first.")
             if not who.may(deed):
                 return problem(403, "Your role does not allow this.", "Ask who runs the server.")
+            log.tell(person=who.person)
             request.state.person = who.person
             request.state.visitor = who
             token = request.headers.get(TOKEN_HEADER) or request.query_params.get("token", "")
