@@ -61,7 +61,9 @@ def test_a_page_opens_alone(home, page):
     assert text_of(opened(page, **COMPARISON))
 
 
-@pytest.mark.parametrize("spec", [s for s in SPECS if not s.for_admins], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "spec", [s for s in SPECS if not (s.for_admins or s.for_members)], ids=lambda s: s.name
+)
 def test_a_page_opens_inside_the_app(home, spec):
     app = checked(AppTest.from_file(str(ENTRY), default_timeout=60).run())
     checked(app.switch_page(f"../../pages/{spec.name}.py").run())

@@ -17,10 +17,13 @@ SCHEMA = 1
 
 def write_json(answer: Answer, stream: TextIO | None = None) -> None:
     """Print one answer with its schema number."""
-    json.dump(
-        {"schema": SCHEMA, **plain(answer)}, stream or sys.stdout, indent=1, ensure_ascii=False
-    )
+    json.dump(document(answer), stream or sys.stdout, indent=1, ensure_ascii=False)
     print(file=stream or sys.stdout)
+
+
+def document(answer: Answer) -> dict[str, Any]:
+    """One answer with its schema number, as what json knows."""
+    return {"schema": SCHEMA, **plain(answer)}
 
 
 def plain(value: Any, key: str = "") -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from profiler_core.analysis.gate.judgement import Gate
+from profiler_core.analysis.gate.judgement import CHECKED, Check, Gate, Outcome
 from profiler_core.analysis.noise import Noise
 from profiler_core.answers.logs import GraphBreakAnswer, break_answer
 from profiler_core.answers.record import Answer, means
@@ -20,7 +20,7 @@ class CheckAnswer(Answer, frozen=True):
             "`peak_memory`, `energy`, `cudagraph_coverage`, `results`, `compiles`"
         ),
     ]
-    outcome: str
+    outcome: Outcome
     baseline: float | None
     candidate: Annotated[
         float | None, means("as `baseline` in ns, bytes, J, counts, shares; null where not known")
@@ -36,7 +36,8 @@ class GateAnswer(Answer, frozen=True):
     baseline: Annotated[str, _LABELS]
     candidate: Annotated[str, _LABELS]
     outcome: Annotated[
-        str, means("`pass`, `regression`, `cannot judge` or `not compiled`, of all checks together")
+        Outcome,
+        means("`pass`, `regression`, `cannot judge` or `not compiled`, of all checks together"),
     ]
     checks: Annotated[
         tuple[CheckAnswer, ...],
@@ -70,3 +71,16 @@ def gate_answer(gate: Gate, labels: tuple[str, str]) -> GateAnswer:
         checks=tuple(CheckAnswer.of(c, quantity=c.quantity.key) for c in gate.checks),
         graph_breaks=tuple(map(break_answer, gate.breaks)),
     )
+
+
+def gate_of(answer: GateAnswer) -> Gate:
+    """The judgement behind an answer, as far as the answer holds it: graph breaks become notes."""
+    checks = tuple(
+        Check(CHECKED[c.quantity], c.outcome, c.baseline, c.candidate, c.limit, c.sentence)
+        for c in answer.checks
+    )
+    breaks = tuple(
+        f"Graph break at {b.user_place.file}:{b.user_place.line}: {b.reason}"
+        for b in answer.graph_breaks
+    )
+    return Gate(checks, answer.noise, answer.interleaved, (*breaks, *answer.notes))

@@ -19,11 +19,9 @@ from profiler_core.cli.reading_options import add_reading_options, apply_reading
 from profiler_core.cli.runs import comparison_of
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput, FusionscopeError
-from profiler_core.model.run import Measurement
 from profiler_core.session.folder import versions_in
 from profiler_core.session.run import Run
 
-_EXIT = {"pass": 0, "regression": 1, "cannot judge": 3, "not compiled": 4}
 _IN_HELP = DEFAULT.replace("%", "%%")  # argparse fills in %(...)s in its help
 
 
@@ -78,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         before, after = _baseline(arguments.baseline), arguments.candidate
     pair = comparison_of(before, [after]).pairs[0]
-    gate = pair.gate(limits, [_repeat(path) for path in arguments.same])
+    gate = pair.gate(limits, [Run.open(path).required_measurement() for path in arguments.same])
     baseline, candidate = pair.labels
     record = pair.candidate.record
     name = record.workload or record.name or candidate
@@ -94,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for command in annotations(gate, str(Path.cwd())):
                 print(command)
-    return _EXIT[gate.outcome]
+    return gate.exit_status
 
 
 def _is_default(quantity: object) -> bool:
@@ -114,16 +112,6 @@ def _baseline(name: str) -> Path:
             f"{name} is neither a run nor a baseline that can be opened: {error.problem}",
             remedy="Pass the path of a run, or keep one as a baseline of this name.",
         ) from error
-
-
-def _repeat(path: Path) -> Measurement:
-    measured = Run.open(path).record.measurement
-    if measured is None or not measured.rounds:
-        raise BadInput(
-            f"The run {path} was not timed, so it cannot serve to estimate noise.",
-            remedy="Pass a run that was captured with timed rounds.",
-        )
-    return measured
 
 
 def _write(path: Path, text: str, mode: str) -> None:

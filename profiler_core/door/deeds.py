@@ -1,9 +1,11 @@
 """The processes that a person may start; each function checks the right, audits and starts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import NoneType
+
+import msgspec
 
 from profiler_core import home
 from profiler_core.capture import jobs
@@ -18,6 +20,8 @@ from profiler_core.worker.process import DidNotRun, module_words, run_module
 from profiler_core.worker.worker import Worker, ask
 
 _LONGEST_TITLE = 300
+_ANSWERING = "profiler_core.agents.answering"  # a stage above: only its process knows it
+_ABOUT_RUNS = ("run", "baseline", "candidate")  # of what agents ask, for the audit
 
 
 def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
@@ -198,13 +202,76 @@ def start_reading_upload(
         Refused: this person may not upload.
         HistoryUnavailable: the audit cannot be written; nothing is read then.
     """
+    asker = _check_may_upload(asker)
+    _write_down(asker, "upload", f"upload/{upload_id}", n_files=len(file_numbers))
+    module = "profiler_core.store.uploads"
+    return Worker(module, upload_id, *map(str, file_numbers), f"--owner={asker.person}")
+
+
+def start_recording_push(asker: Asker | None, upload_id: str, via: str) -> Worker:
+    """Start the process that records the one file that this person pushed.
+
+    Args:
+        asker: who pushed it.
+        upload_id: as which it was received.
+        via: by what means, for the audit.
+
+    Raises:
+        Refused: this person may not upload.
+        HistoryUnavailable: the audit cannot be written; nothing is read then.
+    """
+    asker = _check_may_upload(asker)
+    _write_down(asker, "upload", f"upload/{upload_id}", n_files=1)
+    push = {"upload_id": upload_id, "person": asker.person, "via": via}
+    return _asked("profiler_core.store.history.pushed", push)
+
+
+def start_judging(
+    asker: Asker | None, baseline: str, candidate: str, limits: Mapping[str, str],
+    same: Collection[str],
+) -> Worker:  # fmt: skip
+    """Start the process that holds one run of the history against another.
+
+    Args:
+        asker: who wants to know.
+        baseline: the name of a baseline, or the id of a run.
+        candidate: the id of a run.
+        limits: of quantities, as texts.
+        same: ids of further runs of the baseline's code.
+
+    Raises:
+        Refused: this person may not look at runs.
+        HistoryUnavailable: the audit cannot be written; nothing is judged then.
+    """
+    asker = _check_may_look(asker)
+    _write_down(asker, "gate", f"{baseline}, {candidate}"[:_LONGEST_TITLE], limits=dict(limits))
+    question = {"baseline": baseline, "candidate": candidate, "limits": limits, "same": tuple(same)}
+    return _asked("profiler_core.store.judging", question)
+
+
+def start_answering(asker: Asker | None, tool: str, arguments: Mapping[str, object]) -> Worker:
+    """Start the process in which one question of an agent is answered.
+
+    Raises:
+        Refused: this person may not look at runs.
+        HistoryUnavailable: the audit cannot be written; nothing is answered then.
+    """
+    asker = _check_may_look(asker)
+    about = {name: value for name, value in arguments.items() if name in _ABOUT_RUNS}
+    _write_down(asker, "ask", tool, **about)
+    return _asked(_ANSWERING, {"tool": tool, "arguments": arguments})
+
+
+def _asked(module: str, request: Mapping[str, object]) -> Worker:
+    return Worker(module, needs=("database", "remote"), request=msgspec.json.encode(request))
+
+
+def _check_may_upload(asker: Asker | None) -> Asker:
     if asker is None or "upload" not in asker.deeds:
         raise Refused(
             "Uploads need the role of a runner on this server.", remedy="Ask whoever runs it."
         )
-    _write_down(asker, "upload", f"upload/{upload_id}", n_files=len(file_numbers))
-    module = "profiler_core.store.uploads"
-    return Worker(module, upload_id, *map(str, file_numbers), f"--owner={asker.person}")
+    return asker
 
 
 def _check_may_look(asker: Asker | None) -> Asker:

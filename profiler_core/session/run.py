@@ -32,11 +32,12 @@ from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling
 from profiler_core.analysis.ranks.waiting import as_it_costs
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry, without_samples
-from profiler_core.errors import NothingToAnalyse
+from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest.run import open_rank, open_run
 from profiler_core.ingest.telemetry.reader import RunSamples
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.history import HeadlineMetrics
+from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
 from profiler_core.ranks.remote import is_url
 from profiler_core.session.parts import Part, RunParts
@@ -330,6 +331,20 @@ class Run(RunParts):
         if summary is None:
             raise self._problems["trace"].error()
         return summary
+
+    def required_measurement(self) -> Measurement:
+        """What was timed, for an estimate of noise.
+
+        Raises:
+            BadInput: nothing was.
+        """
+        measured = self.record.measurement
+        if measured is None or not measured.rounds:
+            raise BadInput(
+                f"The run {self.path} was not timed, so it cannot serve to estimate noise.",
+                remedy="Pass a run that was captured with timed rounds.",
+            )
+        return measured
 
     def required_telemetry(self) -> tuple[RunTelemetry, RunSamples]:
         """What was sampled, for an answer that is about nothing else.

@@ -25,7 +25,9 @@ st.logo(
 )
 _visitor = let_in()  # before any page is known
 signed_in_menu(_visitor)
-_page = st.navigation(menu(for_admin=_visitor.role == "admin"), expanded=True)
+_page = st.navigation(
+    menu(for_admin=_visitor.role == "admin", for_member=bool(_visitor.holder)), expanded=True
+)
 if _visitor.holder:
     go_on()
 _page.run()

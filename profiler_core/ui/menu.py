@@ -6,15 +6,16 @@ from streamlit.navigation.page import StreamlitPage
 from profiler_core.page_specs import PageSpec, page_specs
 
 
-def menu(*, for_admin: bool = False) -> dict[str, list[StreamlitPage]]:
+def menu(*, for_admin: bool = False, for_member: bool = False) -> dict[str, list[StreamlitPage]]:
     """The pages for `st.navigation`, by section.
 
     Args:
         for_admin: with the pages for who looks after a team's server.
+        for_member: with the pages for who signs in on one.
     """
     sections: dict[str, list[StreamlitPage]] = {}
     for spec in page_specs():
-        if for_admin or not spec.for_admins:
+        if (for_admin or not spec.for_admins) and (for_member or not spec.for_members):
             sections.setdefault(spec.section, []).extend(_pages(spec))
     return sections
 

@@ -7,7 +7,7 @@ change keeps the limit and the interval does not reach beyond twice of it; all e
 from these rounds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
@@ -15,7 +15,7 @@ from typing import Literal
 from profiler_core.analysis.compare import CandidateComparison, Side, compared_step_time
 from profiler_core.analysis.compilation.report import BreakReport
 from profiler_core.analysis.gate.evidence import Evidence
-from profiler_core.analysis.gate.limits import Limit, Quantity, value_text
+from profiler_core.analysis.gate.limits import QUANTITIES, Limit, Quantity, value_text
 from profiler_core.analysis.noise import MIN_ROUNDS, Noise
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.wording.script_compilation import not_eager
@@ -30,6 +30,10 @@ _CANNOT: Outcome = "cannot judge"
 _NOT_COMPILED: Outcome = "not compiled"
 _RESULTS = Quantity("results", "Results", "count", "")
 _COMPILES = Quantity("compiles", "Compiles", "count", "")
+CHECKED: Mapping[str, Quantity] = {q.key: q for q in (*QUANTITIES, _RESULTS, _COMPILES)}
+_EXIT_STATUS: Mapping[Outcome, int] = {
+    "pass": 0, "regression": 1, _CANNOT: 3, _NOT_COMPILED: 4
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,11 @@ class Gate:
         worst_first: tuple[Outcome, ...] = (_NOT_COMPILED, "regression", _CANNOT)
         worst = next((outcome for outcome in worst_first if outcome in outcomes), None)
         return worst or ("pass" if outcomes else _CANNOT)
+
+    @property
+    def exit_status(self) -> int:
+        """Of the command `gate`, for CI."""
+        return _EXIT_STATUS[self.outcome]
 
 
 def gate(

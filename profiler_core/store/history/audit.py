@@ -1,6 +1,8 @@
 """Who did what to the history: written in the same transaction as the deed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +13,31 @@ from profiler_core.store.history.moments import now
 from profiler_core.store.history.people import names_of, persons_called
 from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import audit
+
+_via: ContextVar[str] = ContextVar("via", default="")
+
+
+@contextmanager
+def acting_via(name: str) -> Iterator[None]:
+    """All deeds of the block are noted as done by this means, an API token say.
+
+    They are still the person's. Threads that the block waits for take it over.
+    """
+    before = _via.set(name)
+    try:
+        yield
+    finally:
+        _via.reset(before)
+
+
+def means() -> str:
+    """By what means deeds are done now; empty: by the person alone."""
+    return _via.get()
+
+
+def with_means(detail: Mapping[str, Any]) -> dict[str, Any]:
+    """The detail of a deed, and by what means it is done where `acting_via` says so."""
+    return {**detail, "via": means()} if means() else dict(detail)
 
 
 @dataclass(frozen=True)
@@ -42,7 +69,7 @@ def note(connection: Connection, person: str, action: str, subject: str, **detai
             person=stored(person),
             action=action,
             subject=stored(subject),
-            detail=stored(detail),
+            detail=stored(with_means(detail)),
         )
     )
 

@@ -1,6 +1,7 @@
 """Who the accounts in the history are: what a page shows for a person."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import or_, select
 
@@ -11,10 +12,25 @@ from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import people
 from profiler_core.store.history.upsert import insert_or_update
 
+_CHANGES = ("address", "name", "group_names", "last_seen_at")
 _AT_ONCE = 500  # parameters of one query
 
 
-def remember_person(person: str, *, issuer: str, subject: str, address: str, name: str) -> None:
+@dataclass(frozen=True)
+class KnownPerson:
+    """What the provider said of an account when it last signed in."""
+
+    person: str
+    issuer: str
+    subject: str
+    address: str  # empty where it was not verified
+    name: str
+    groups: tuple[str, ...]
+
+
+def remember_person(
+    person: str, *, issuer: str, subject: str, address: str, name: str, groups: Sequence[str] = ()
+) -> None:
     """Keep what the provider says of this account now.
 
     Args:
@@ -23,6 +39,7 @@ def remember_person(person: str, *, issuer: str, subject: str, address: str, nam
         subject: of the identity token.
         address: verified; empty where it is not.
         name: as the provider writes it.
+        groups: of which the provider says that the account is a member.
 
     Raises:
         HistoryUnavailable: it could not be written.
@@ -30,10 +47,25 @@ def remember_person(person: str, *, issuer: str, subject: str, address: str, nam
     moment = now()
     values = stored({
         "person": person, "issuer": issuer, "subject": subject, "address": address, "name": name,
-        "first_seen_at": moment, "last_seen_at": moment,
+        "group_names": groups, "first_seen_at": moment, "last_seen_at": moment,
     })  # fmt: skip
     with writing() as connection:
-        insert_or_update(connection, people, values, ("address", "name", "last_seen_at"))
+        insert_or_update(connection, people, values, _CHANGES)
+
+
+def known_person(person: str) -> KnownPerson | None:
+    """What is known of this account; None: it never signed in here.
+
+    Raises:
+        HistoryUnavailable: the database cannot be read.
+    """
+    with reading() as connection:
+        row = connection.execute(select(people).where(people.c.person == person)).one_or_none()
+    if row is None:
+        return None
+    return KnownPerson(
+        row.person, row.issuer, row.subject, row.address, row.name, tuple(row.group_names)
+    )
 
 
 def names_of(persons: Iterable[str]) -> Mapping[str, str]:

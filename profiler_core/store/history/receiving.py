@@ -32,20 +32,27 @@ def receive(
     """
     if not path.exists():
         raise NotARun(f"{path} does not exist.", remedy="Pass a run, a capture or a .zip.")
-    notes: tuple[str, ...] = ()
-    if path.is_dir():
-        directories = _runs_in(path)
-    else:
-        directories, notes = _uploaded(path)
+    if not path.is_dir():
+        return record_upload(_copied_in(path), person=person, tags=tags)
+    recorded = [record(each, person=person, tags=tags) for each in _runs_in(path)]
+    return tuple(recorded), ()
+
+
+def record_upload(
+    upload_id: str, *, person: str | None = None, tags: tuple[str, ...] = ()
+) -> tuple[tuple[RecordedRun, ...], tuple[str, ...]]:
+    """Record the runs in the one file that was received as this upload. As `receive`."""
+    accepted = uploads.accept(upload_id, (0,), _ignore_progress, person or "")
+    keyed = [places.directory_of_key(key) for key in accepted.keys]
+    directories = [directory for directory in keyed if directory is not None]
     recorded: list[RecordedRun] = []
     try:
         for directory in directories:
-            run = record(directory, person=person, tags=tags)
-            recorded.append(run)  # one by one: those before an error count
+            # One by one: those before an error count.
+            recorded.append(record(directory, person=person, tags=tags))  # noqa: PERF401
     finally:
-        if not path.is_dir():
-            _forget_unused(directories, recorded)
-    return tuple(recorded), notes
+        _forget_unused(directories, recorded)
+    return tuple(recorded), accepted.notes
 
 
 def _forget_unused(unpacked: list[Path], recorded: list[RecordedRun]) -> None:
@@ -67,7 +74,7 @@ def _runs_in(folder: Path) -> list[Path]:
     return directories
 
 
-def _uploaded(path: Path) -> tuple[list[Path], tuple[str, ...]]:
+def _copied_in(path: Path) -> str:
     upload_id = incoming.new_upload_id()
     try:
         partial = incoming.part_path(upload_id, 0)
@@ -78,9 +85,7 @@ def _uploaded(path: Path) -> tuple[list[Path], tuple[str, ...]]:
             f"{path} cannot be read: {error.strerror}.", remedy="Check the path and its rights."
         ) from error
     incoming.keep(partial, path.name)
-    accepted = uploads.accept(upload_id, (0,), _ignore_progress)
-    directories = [places.directory_of_key(key) for key in accepted.keys]
-    return [directory for directory in directories if directory is not None], accepted.notes
+    return upload_id
 
 
 def _ignore_progress(_text: str, _done: int | None, _total: int | None) -> None:

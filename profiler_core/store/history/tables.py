@@ -111,6 +111,24 @@ people = Table(
     _text("name"),
     Column("first_seen_at", MOMENT, nullable=False),
     Column("last_seen_at", MOMENT, nullable=False),
+    # As the provider named them at the last sign-in: a token's rights are asked for without one.
+    Column("group_names", JSON, nullable=False, server_default="[]"),
+)
+
+# What lets CI and agents act for a person. The secret itself lies nowhere.
+api_tokens = Table(
+    "api_tokens",
+    metadata,
+    Column("token_id", String(20), primary_key=True),
+    Column("digest", String(64), nullable=False),  # SHA-256 of the secret
+    Column("person", KEY, nullable=False, index=True),
+    Column("name", Text, nullable=False),
+    Column("scopes", JSON, nullable=False),
+    Column("made_at", MOMENT, nullable=False),
+    Column("expires_at", MOMENT, nullable=False),
+    Column("last_used_at", MOMENT),
+    Column("revoked_at", MOMENT),
+    _text("revoked_by"),
 )
 
 reviews = Table(

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from profiler_core.home import home_directory
-from profiler_core.store.history.audit import note
+from profiler_core.store.history.audit import note, with_means
 from profiler_core.store.history.database import HistoryUnavailable, writing
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.tables import audit
@@ -37,7 +37,7 @@ def note_or_keep(person: str, action: str, subject: str, **detail: Any) -> None:
             note(connection, person, action, subject, **detail)
     except HistoryUnavailable:
         entry = {"at": now(), "person": person, "action": action, "subject": subject}
-        _append(json.dumps({**entry, "detail": detail}))
+        _append(json.dumps({**entry, "detail": with_means(detail)}))
 
 
 def files_of_waiting_deeds() -> tuple[Path, ...]:

@@ -1,12 +1,16 @@
 """Plain HTTP routes next to Streamlit, for what reruns are bad at: packets, uploads, files.
 
-They are outside st.login, so each checks a signed token (`guard.py`). To add a route: a module
+They are outside st.login, so each checks a token: one that a page signed (`guard.py`), or for CI
+and agents one that a person made (`bearer.py`). To add a route: a module
 with `ROUTES`, listed here; nothing else.
 """
 
 from starlette.routing import BaseRoute, Mount, Route
 
+from profiler_core.ui.routes.api_runs import ROUTES as API_RUNS
+from profiler_core.ui.routes.baselines import ROUTES as BASELINES
 from profiler_core.ui.routes.files import ROUTES as FILES
+from profiler_core.ui.routes.gate import ROUTES as GATE
 from profiler_core.ui.routes.health import ROUTES as HEALTH
 from profiler_core.ui.routes.merged import ROUTES as MERGED
 from profiler_core.ui.routes.ready import ROUTES as READY
@@ -15,14 +19,14 @@ from profiler_core.ui.routes.timeline import ROUTES as TIMELINE
 from profiler_core.ui.server import base_path
 from profiler_core.ui.upload.route import ROUTES as UPLOAD
 
+OF_BROWSERS = (*HEALTH, *READY, *TIMELINE, *MERGED, *UPLOAD, *RUN_ZIP, *FILES)
+OF_PROGRAMS = (*API_RUNS, *BASELINES, *GATE)  # which send an API token (`bearer.py`)
+
 
 def all_routes() -> list[BaseRoute]:
     """Every route of ours, below `server.baseUrlPath` as Streamlit's own are."""
     prefix = base_path()
-    return [
-        _below(prefix, route)
-        for route in (*HEALTH, *READY, *TIMELINE, *MERGED, *UPLOAD, *RUN_ZIP, *FILES)
-    ]
+    return [_below(prefix, route) for route in (*OF_BROWSERS, *OF_PROGRAMS)]
 
 
 def _below(prefix: str, route: Route | Mount) -> BaseRoute:

@@ -19,26 +19,39 @@ def refusal(request: Request) -> str | None:
     return None if request.method in _SAFE_METHODS else foreign(request)
 
 
-def foreign(request: HTTPConnection) -> str | None:
+def foreign(request: HTTPConnection, *, needs_origin: bool = True) -> str | None:
     """Why this request comes from another page than ours, as a sentence; None where it does not.
 
-    The port counts: Streamlit itself compares names only, and on a machine with several users
-    another port of localhost may be another user's page.
+    Programs send no Origin, and need none where no cookie counts (`needs_origin`). The port counts:
+    Streamlit itself compares names only, and on a machine with several users another port of
+    localhost may be another user's page.
     """
     host = request.headers.get("host", "")
     if not _is_our_name(_host_name(host)):
         return f"This server does not answer to the host name {host!r}."
     origin = request.headers.get("origin")
     if origin is None:
+        if not needs_origin:
+            return None
         return "The request does not say which page it comes from (no Origin header)."
-    if urlsplit(origin).netloc.lower() != host.lower():
+    if _netloc(origin) != host.lower():
         return f"The request comes from another page: {origin!r}."
     return None
 
 
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:  # a bracket without its other half
+        return ""
+
+
 def _host_name(host: str) -> str:
     """`Host` without its port; brackets of an IPv6 address go too."""
-    return (urlsplit(f"//{host}").hostname or "").lower()
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
 
 
 def _is_our_name(name: str) -> bool:

@@ -20,10 +20,19 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")  # in a file's name, and in a header
 @guarded(SCOPE)
 async def run_zip(request: Request, run_id: str) -> Response:
     """The archive of `store.history.packed`."""
+    return await zip_of(run_id, request.state.person)
+
+
+async def zip_of(run_id: str, person: str) -> Response:
+    """The archive of a run for this person; the audit has the download before.
+
+    Raises:
+        FusionscopeError: there is no such run, or its files are not here.
+    """
     from profiler_core.store import history  # late: it brings the database along
 
     await anyio.to_thread.run_sync(
-        lambda: history.note_or_keep(request.state.person, "download", run_id, ending=".zip")
+        lambda: history.note_or_keep(person, "download", run_id, ending=".zip")
     )
     directory = await anyio.to_thread.run_sync(lambda: history.directory_of(history.run(run_id)))
     name = _UNSAFE.sub("-", run_id)[:150] or "run"

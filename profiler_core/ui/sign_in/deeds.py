@@ -35,6 +35,7 @@ def note_sign_in(who: Visitor) -> None:
             subject=who.account.subject,
             address=who.account.address,
             name=who.account.name,
+            groups=who.account.groups,
         )
         if history.entries(1, person=who.person, action="sign in", subject=sign_in):
             return

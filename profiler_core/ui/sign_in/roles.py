@@ -5,7 +5,7 @@ Rules are words in settings.toml: an e-mail address, a pattern of it (`*@example
 (`oidc:ISSUER#SUBJECT`, as the audit writes it). Only a verified address counts.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -38,7 +38,7 @@ def role_of(claims: Mapping[str, Any], person: str, team: Team | None) -> Role |
     if team is None:
         return None
     address = verified_address(claims, team)
-    groups = _words(claims.get(team.groups_claim))
+    groups = groups_of(claims, team)
     by_role: tuple[tuple[Role, tuple[str, ...]], ...] = (
         ("admin", team.admins),
         ("runner", team.runners),
@@ -50,7 +50,7 @@ def role_of(claims: Mapping[str, Any], person: str, team: Team | None) -> Role |
     return None
 
 
-def _matches(rule: str, address: str, groups: frozenset[str]) -> bool:
+def _matches(rule: str, address: str, groups: Collection[str]) -> bool:
     if rule.startswith(_GROUP):
         return rule.removeprefix(_GROUP) in groups
     if is_account(rule):
@@ -71,7 +71,9 @@ def verified_address(claims: Mapping[str, Any], team: Team | None) -> str:
     return str(claims.get("email") or "").lower()
 
 
-def _words(claim: object) -> frozenset[str]:
+def groups_of(claims: Mapping[str, Any], team: Team | None) -> tuple[str, ...]:
+    """The groups that the provider names in the claim of the settings, in the alphabet's order."""
+    claim = claims.get(team.groups_claim) if team is not None else None
     if isinstance(claim, str):
-        return frozenset((claim,))
-    return frozenset(map(str, claim)) if isinstance(claim, Iterable) else frozenset()
+        return (claim,)
+    return tuple(sorted(set(map(str, claim)))) if isinstance(claim, Iterable) else ()

@@ -22,7 +22,15 @@ from profiler_core.settings import settings
 from profiler_core.ui.server import is_local_server
 from profiler_core.ui.sign_in.ended import has_ended
 from profiler_core.ui.sign_in.needed import is_needed
-from profiler_core.ui.sign_in.roles import ALLOWED, STRANGER, Deed, Role, role_of, verified_address
+from profiler_core.ui.sign_in.roles import (
+    ALLOWED,
+    STRANGER,
+    Deed,
+    Role,
+    groups_of,
+    role_of,
+    verified_address,
+)
 
 _LONGEST = 200  # characters of a name
 
@@ -35,6 +43,7 @@ class Account:
     subject: str
     address: str  # empty where the provider has not verified it; lower case
     name: str
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,9 @@ def _signed_in(claims: Mapping[str, Any]) -> Visitor | None:
     address = verified_address(claims, team)[:_LONGEST]
     name = str(claims.get("name") or address or subject)[:_LONGEST]
     deeds = ALLOWED[role] if role else frozenset()
-    return Visitor(person, name, role, deeds, holder, Account(issuer, subject, address, name))
+    groups = groups_of(claims, team)
+    known = Account(issuer, subject, address, name, groups)
+    return Visitor(person, name, role, deeds, holder, known)
 
 
 def _holder(claims: Mapping[str, Any]) -> str:

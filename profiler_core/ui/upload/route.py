@@ -40,8 +40,23 @@ async def receive(request: Request, upload_id: str) -> Response:
     """Take the file, or say in one sentence why not. Nothing stays of a file that is not whole."""
     name = incoming.displayable(request.query_params.get("name", ""))
     partial = incoming.part_path(upload_id, _number(request.path_params["place"]))
+    taken = await take_file(request, upload_id, partial, name, request.state.person)
+    return taken if isinstance(taken, Response) else JSONResponse({"name": name, "bytes": taken})
+
+
+async def take_file(
+    request: Request, upload_id: str, partial: Path, name: str, person: str
+) -> int | Response:
+    """The size of the request's body, once it is kept as a file of the upload; or the refusal.
+
+    Args:
+        request: its body is the file.
+        upload_id: of the upload.
+        partial: where to receive it (`incoming.part_path`).
+        name: as it may be shown.
+        person: whose room it takes.
+    """
     try:
-        person = request.state.person
         left = await anyio.to_thread.run_sync(room_left, person)
         _check_length(request, partial, left)
         await anyio.to_thread.run_sync(_begin, person, upload_id, partial, name)
@@ -60,7 +75,7 @@ async def receive(request: Request, upload_id: str) -> Response:
         return problem(507, f"The disk did not take {name}: {error.strerror}.", "Make room on it.")
     finally:
         partial.unlink(missing_ok=True)
-    return JSONResponse({"name": name, "bytes": n_bytes})
+    return n_bytes
 
 
 def _number(text: str) -> int:

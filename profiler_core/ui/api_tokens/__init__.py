@@ -1,0 +1,1 @@
+"""The page of API tokens: made, shown once, listed and revoked."""

@@ -1,0 +1,53 @@
+"""The form that makes a token, and the one time that its secret is shown."""
+
+import streamlit as st
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.store.history.api_tokens import LONGEST_DAYS, make_token
+from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in.by_token import SCOPES, scopes_for
+from profiler_core.ui.sign_in.visitor import Visitor, visitor
+
+_USUAL_DAYS = 90
+_WIDTH_PX = 640
+
+
+def ask_for_token() -> None:
+    """Draw the form; a token that was just made is shown below it, in this run alone."""
+    who = visitor()
+    if who is None or not who.holder:
+        st.html(
+            "<p class=fs-note>API tokens are for servers where people sign in (docs/deploy.md). "
+            "On this machine the command line and agents need none.</p>"
+        )
+        return
+    offered = scopes_for(who)
+    with st.form("fs_make_token", width=_WIDTH_PX):
+        name = st.text_input("Name", max_chars=100, placeholder="Nightly CI of bert")
+        scopes = st.pills(
+            "Scopes", offered, selection_mode="multi", default=offered[:1],
+            help="\n\n".join(f"**{scope}**: {SCOPES[scope].means}." for scope in offered),
+        )  # fmt: skip
+        days = st.number_input(
+            "Days until it expires", min_value=1, max_value=LONGEST_DAYS, value=_USUAL_DAYS
+        )
+        is_wanted = st.form_submit_button("Make the token", type="primary")
+    if is_wanted:
+        _make(who, name, scopes, int(days))
+
+
+def _make(who: Visitor, name: str, scopes: list[str], days: int) -> None:
+    try:
+        # Asked again: the role may have changed since the form was drawn.
+        allowed = [scope for scope in scopes if scope in scopes_for(who)]
+        token, secret = make_token(who.person, name, allowed, days=days)
+    except FusionscopeError as error:
+        problem_card(error.problem, error.remedy)
+        return
+    with st.container(border=True, width=_WIDTH_PX, key="fs_new_token"):
+        st.html(
+            f"<p class=fs-note><b>This is the only time that it is shown.</b> It opens what it may "
+            f"until {token.expires_at[:10]}; give it to a program as FUSIONSCOPE_TOKEN, from "
+            "where secrets are kept.</p>"
+        )
+        st.code(secret, language=None, wrap_lines=True)

@@ -1,0 +1,207 @@
+"""The check in front of the routes for CI and agents: an API token, and nothing in its place.
+
+`@by_token("read", "look")` lets through who sends `Authorization: Bearer fsc_…` with that scope and
+whose person may do that now. Cookies count for nothing here, so no other page can use a browser's.
+A token in the address is refused, because addresses stand in logs.
+"""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, NamedTuple
+
+import anyio
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Message
+
+from profiler_core.answers.encoding import document
+from profiler_core.answers.record import Answer
+from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.ui.routes.guard import Endpoint, problem
+from profiler_core.ui.routes.origin import foreign
+from profiler_core.ui.routes.refused_tokens import RefusedTokens
+from profiler_core.ui.sign_in.needed import is_needed
+from profiler_core.ui.sign_in.roles import Deed
+from profiler_core.ui.sign_in.visitor import Visitor
+
+_log = logging.getLogger(__name__)
+
+_LONGEST_HEADER = 200  # of Authorization; a token has 81 characters
+_IN_ADDRESS = ("token", "access_token", "api_key")
+_MOST_JSON_BYTES = 64_000
+
+_refused = RefusedTokens()
+
+
+class Admitted(NamedTuple):
+    """Who asks by a token, and how the audit calls the token."""
+
+    visitor: Visitor
+    via: str
+    scopes: tuple[str, ...]
+
+
+def by_token(
+    scope: str, deed: Deed
+) -> Callable[[Callable[[Request, Visitor], Awaitable[Response]]], Endpoint]:
+    """Let only holders of an API token through; the endpoint gets the token's person.
+
+    Args:
+        scope: that the token must have.
+        deed: that the person's role must allow.
+    """
+
+    def decorate(endpoint: Callable[[Request, Visitor], Awaitable[Response]]) -> Endpoint:
+        @wraps(endpoint)
+        async def checked(request: Request) -> Response:
+            admitted = await admission(request, scope, deed)
+            if isinstance(admitted, Response):
+                return admitted
+            from profiler_core.store.history.audit import acting_via
+
+            with acting_via(admitted.via):
+                try:
+                    return await endpoint(request, admitted.visitor)
+                except FusionscopeError as error:
+                    return problem(422, error.problem, error.remedy)
+                except OSError as error:
+                    text = f"The server cannot do it: {error.strerror}."
+                    return problem(507, text, "Ask whoever runs it to look at its disk.")
+
+        return checked
+
+    return decorate
+
+
+async def admission(connection: HTTPConnection, scope: str, deed: Deed) -> Admitted | Response:
+    """Who asks by a token with this scope and this right, or the refusal."""
+    misled = foreign(connection, needs_origin=False)
+    if misled is not None:
+        return problem(403, misled, "Send the request to the name of this server itself.")
+    text = _sent_token(connection)
+    if isinstance(text, Response):
+        return text
+    client = connection.client.host if connection.client else ""
+    return await anyio.to_thread.run_sync(_admitted, text, client, scope, deed)
+
+
+def _sent_token(connection: HTTPConnection) -> str | Response:
+    query = connection.query_params
+    if any(name in query for name in _IN_ADDRESS) or b"fsc_" in connection.scope["query_string"]:
+        return problem(
+            400,
+            "The address holds a token, so it stands in logs now.",
+            "Revoke that token, and send another as the header Authorization: Bearer.",
+        )
+    headers = connection.headers.getlist("authorization")
+    scheme, _, text = headers[0].partition(" ") if len(headers) == 1 else ("", "", "")
+    if scheme.lower() != "bearer" or len(text) > _LONGEST_HEADER:
+        return _unauthorized(
+            "The request carries no API token.", "Send it as the header Authorization: Bearer."
+        )
+    return text.strip(" ")
+
+
+def _admitted(text: str, client: str, scope: str, deed: Deed) -> Admitted | Response:
+    from profiler_core.store import history  # late: it brings the database along
+    from profiler_core.store.history import api_tokens
+    from profiler_core.ui.sign_in.by_token import visitor_by_token
+
+    def refuse(status: int, why: str, remedy: str) -> Response:
+        if _refused.is_news(token.token_id, why):
+            history.note_or_keep(
+                token.person, "refuse token", token.subject,
+                name=token.name, needs=scope, why=why, client=client,
+            )  # fmt: skip
+        return problem(status, why, remedy)
+
+    try:
+        if not is_needed():
+            return problem(
+                403,
+                "API tokens are for servers where people sign in.",
+                "Use the command line on this machine.",
+            )
+        token = api_tokens.checked_token(text)
+        who = visitor_by_token(token)
+        if who is None or who.role is None:
+            return refuse(403, "The token's person has no role here.", "Ask who runs the server.")
+        if scope not in token.scopes:
+            return refuse(
+                403,
+                f"The API token “{token.name}” has no scope {scope}.",
+                "Make one that has it on the page API tokens.",
+            )
+        if not who.may(deed):
+            return refuse(
+                403, f"The role {who.role} does not allow this.", "Ask who runs the server."
+            )
+        api_tokens.note_use(token)
+    except api_tokens.BadToken as error:
+        if _refused.are_too_many(client):
+            wait = problem(429, "Too many tokens were refused.", "Wait a minute.")
+            wait.headers["Retry-After"] = "60"
+            return wait
+        if error.token is not None:
+            token = error.token
+            refuse(401, error.problem, error.remedy)
+        return _unauthorized(error.problem, error.remedy)
+    except (FusionscopeError, OSError) as error:  # nobody is let in; a stranger learns no more
+        _log.warning("API tokens cannot be checked: %s", error)
+        return problem(
+            503, "The server cannot check tokens now.", "Try again, or ask who runs the server."
+        )
+    return Admitted(who, f"token {token.name}", token.scopes)
+
+
+def _unauthorized(text: str, remedy: str) -> JSONResponse:
+    answer = problem(401, text, remedy)
+    answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+def via() -> str:
+    """By what means the audit says that this request does what it does."""
+    from profiler_core.store.history.audit import means
+
+    return means()
+
+
+def answered(answer: Answer) -> Response:
+    """A record as the command line's `--json` prints it."""
+    return answered_json(json.dumps(document(answer)))
+
+
+def answered_json(text: str, **headers: str) -> Response:
+    """The same, where it is JSON already."""
+    return Response(
+        text,
+        media_type="application/json",
+        headers={"Cache-Control": "private, no-store", **headers},
+    )
+
+
+async def json_object(request: Request) -> dict[str, Any]:
+    """What the request's body says.
+
+    Raises:
+        BadInput: it is no JSON object, or a long one.
+    """
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST_JSON_BYTES:
+            raise BadInput("The request is too long.", remedy="Send at most 64 kB of JSON.")
+
+    async def whole() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    try:
+        value = await Request(request.scope, whole).json()
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise BadInput("The request holds no JSON object.", remedy="See docs/deploy.md.")
+    return value

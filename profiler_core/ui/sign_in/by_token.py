@@ -1,0 +1,71 @@
+"""Whom an API token stands for, and what it may do: never more than its person may now.
+
+The role comes from the same rules as with a sign-in (`roles.py`), asked anew for each request. A
+token brings no claims of its own, so the verified address and the groups of the person's last
+sign-in count; the account itself never changes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from profiler_core.settings import settings
+from profiler_core.store.history.api_tokens import ApiToken
+from profiler_core.store.history.people import KnownPerson, known_person
+from profiler_core.ui.sign_in.roles import ALLOWED, Deed, role_of
+from profiler_core.ui.sign_in.visitor import Account, Visitor
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the maker of a token may let it do."""
+
+    deeds: frozenset[Deed]  # of these, what the role allows
+    means: str  # to be shown
+
+
+SCOPES: Mapping[str, Scope] = {
+    "read": Scope(frozenset(("look",)), "list and download runs, ask over MCP"),
+    "upload": Scope(frozenset(("upload",)), "push runs"),
+    "gate": Scope(frozenset(("look", "mark")), "judge runs, and set baselines as a runner"),
+    "capture": Scope(frozenset(("capture",)), "start captures over MCP, which run code"),
+}
+
+
+def scopes_for(who: Visitor) -> tuple[str, ...]:
+    """Those of which this person may do anything now, by name."""
+    rights = set(who.deeds)
+    if not settings().allow_capture:
+        rights.discard("capture")
+    return tuple(name for name, scope in SCOPES.items() if scope.deeds & rights)
+
+
+def visitor_by_token(token: ApiToken) -> Visitor | None:
+    """The token's person, with the rights that both have; None: nobody here knows the account.
+
+    Raises:
+        BadInput: settings.toml cannot be used.
+        HistoryUnavailable: the database cannot be read.
+    """
+    known = known_person(token.person)
+    if known is None:
+        return None
+    role = role_of(_claims(known), known.person, settings().team)
+    of_scopes = {deed for name in token.scopes if name in SCOPES for deed in SCOPES[name].deeds}
+    return Visitor(
+        known.person,
+        known.name,
+        role,
+        frozenset(ALLOWED[role] & of_scopes if role else ()),
+        token.subject,
+        Account(known.issuer, known.subject, known.address, known.name, known.groups),
+    )
+
+
+def _claims(known: KnownPerson) -> Mapping[str, Any]:
+    """As the provider would say it now, as far as it is known."""
+    team = settings().team
+    claims: dict[str, Any] = {"email": known.address, "email_verified": bool(known.address)}
+    if team is not None:
+        claims[team.groups_claim] = known.groups
+    return claims
