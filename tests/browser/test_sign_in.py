@@ -160,6 +160,35 @@ def test_a_runner_can_capture(browser: Browser, team: Server) -> None:
         expect(page.get_by_role("link", name="Activity")).to_have_count(0)
 
 
+def test_a_token_is_shown_once_and_opens_nothing_once_it_is_revoked(
+    browser: Browser, team: Server
+) -> None:
+    def runs(token: str) -> int:
+        request = urllib.request.Request(
+            f"{team.url}/api/runs", headers={"Authorization": f"Bearer {token}"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    for page in watched_page(browser):
+        sign_in(page, team, "rob")
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name="API tokens").click()
+        page.wait_for_url("**/api_tokens")
+        ready(page)
+        page.get_by_role("textbox", name="Name").fill("Nightly <b>CI</b>")
+        page.get_by_role("button", name="Make the token").click()
+        expect(page.get_by_test_id("stCode")).to_contain_text("fsc_")
+        token = page.get_by_test_id("stCode").inner_text().strip()
+        assert runs(token) == 200
+        page.get_by_role("button", name="Revoke").click()
+        expect(page.get_by_text("revoked 20")).to_be_visible()
+        assert token not in page.content()
+        assert runs(token) == 401
+
+
 def test_signing_in_leads_on_to_where_the_link_led(browser: Browser, team: Server) -> None:
     for page in watched_page(browser):
         sign_in(page, team, "vera", link=team.link("kernels", q="gemm", **COMPARISON))
