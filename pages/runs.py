@@ -3,7 +3,6 @@
 import streamlit as st
 
 from profiler_core.page_specs import PageSpec
-from profiler_core.store import library
 from profiler_core.ui.address import in_address
 from profiler_core.ui.page import page, section
 from profiler_core.ui.runs.elsewhere import show_captures_elsewhere
@@ -23,7 +22,7 @@ SPEC = PageSpec(
     needs="nothing",
     parameters=(
         "view", "find", "number", "axis", "workload", "variant", "gpu", "torch", "branch", "tag",
-        "person", "commit", "point",
+        "person", "commit", "point", "captures", "uploads", "samples",
     ),
 )  # fmt: skip
 
@@ -37,15 +36,13 @@ with page(SPEC):
     if view == _TRENDS:
         show_trends()
     else:
-        groups = library.comparisons()
         section("Bring your own")
         upload_panel()
         with st.container(horizontal=True, gap="medium"):
             with st.expander("Open files of this server by their path", type="compact"):
                 open_by_path()
-            if groups:
-                with st.expander("Compare runs of different captures", type="compact"):
-                    mix_runs(groups)
-        show_sweeps(groups)
-        show_runs(groups)
+            with st.expander("Compare runs of different captures", type="compact"):
+                mix_runs()
+        show_sweeps()
+        show_runs()
         show_captures_elsewhere()

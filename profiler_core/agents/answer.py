@@ -38,16 +38,24 @@ _A = TypeVar("_A", bound=Answer)
 
 def page(kind: type[_A], rows: Sequence[Any], offset: int, limit: int, *sources: object) -> _A:
     """A record with the fields of a Page; its other fields are attributes of the sources."""
-    first = max(0, offset)
-    size = min(max(1, limit), MOST_ROWS)
-    shown = tuple(rows[first : first + size])
+    first, size = bounds(offset, limit)
+    return page_of(kind, rows[first : first + size], len(rows), first, *sources)
+
+
+def bounds(offset: int, limit: int) -> tuple[int, int]:
+    """The first row of a page and how many it has, whatever was asked for."""
+    return max(0, offset), min(max(1, limit), MOST_ROWS)
+
+
+def page_of(kind: type[_A], shown: Sequence[Any], n_all: int, first: int, *sources: object) -> _A:
+    """As `page`, of rows that were cut out before: those from `first` on, of `n_all`."""
     following = first + len(shown)
     return kind.of(
         *sources,
-        n=len(rows),
+        n=n_all,
         offset=first,
-        rows=shown,
-        next_offset=following if following < len(rows) else UNSET,
+        rows=tuple(shown),
+        next_offset=following if following < n_all else UNSET,
     )
 
 

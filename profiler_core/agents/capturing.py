@@ -113,12 +113,8 @@ def cancel_capture(job: str) -> Progress:
 def _progress(capture_job: jobs.Job) -> Progress:
     latest = capture_job.progress.latest
     folder = capture_job.result
-    runs = tuple(
-        entry.key
-        for group in library.comparisons()
-        if group.path == folder
-        for entry in (group.baseline, *group.candidates)
-    )
+    group = None if folder is None else library.group_at(folder)
+    runs = () if group is None else tuple(entry.key for entry in group.entries)
     return Progress.of(
         capture_job,
         job=capture_job.job_id,

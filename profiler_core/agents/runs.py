@@ -12,7 +12,7 @@ from profiler_core.session.comparison import Comparison
 from profiler_core.session.folder import runs_of
 from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
-from profiler_core.store import library
+from profiler_core.store import catalogue, library
 
 # What every tool takes that compares. Several are for `compare`; the others look at one pair.
 Candidate = str | list[str]
@@ -96,8 +96,8 @@ def compiled(run: str) -> CompilationReport:
 
 def _capture(capture: str) -> list[Path]:
     """The runs of a capture by its id or folder, the baseline first; empty: it is none."""
-    for group in library.comparisons():
-        if group.key == capture:
-            return [entry.path for entry in group.entries]
+    group = catalogue.group(capture)
+    if group is not None and group.key == capture:
+        return [entry.path for entry in group.entries]
     folder = Path(capture).expanduser()
     return runs_of(folder) if folder.is_dir() and not (folder / "run.json").is_file() else []

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import UNSET, UnsetType
 
-from profiler_core.agents.answer import FEW_ROWS, Page, page
+from profiler_core.agents.answer import FEW_ROWS, Page, bounds, page_of
 from profiler_core.agents.compiler import COMPILER
 from profiler_core.agents.fusion import FUSION
 from profiler_core.agents.kernels import KERNELS, KernelRow, kernel_rows
@@ -28,7 +28,7 @@ from profiler_core.answers.explanation import (
 from profiler_core.answers.overlap import OverlapRowAnswer
 from profiler_core.answers.record import Answer, means
 from profiler_core.answers.summary import SummaryNumbers, summary_answer
-from profiler_core.store import library
+from profiler_core.store import catalogue, library
 
 # The tool that shows more of a finding: by its key, else by the dashboard's page of it.
 _TOOLS_OF_KEYS = {
@@ -140,12 +140,11 @@ class Findings(Answer, frozen=True):
 def list_runs(contains: str = "", offset: int = 0, limit: int = 20) -> RunsPage:
     """List comparisons: own captures and uploads, newest first, then samples. Gives run ids.
 
-    contains: only those whose id or workload holds this text.
+    contains: only those whose id, workload, variants, GPU or torch hold this text.
     """
-    rows = [_listed(group) for group in library.comparisons()]
-    wanted_text = contains.lower()
-    shown = [row for row in rows if wanted_text in f"{row.id} {row.workload}".lower()]
-    return page(RunsPage, shown, offset, limit)
+    first, size = bounds(offset, limit)
+    shown = catalogue.groups(catalogue.Wanted(phrase=contains), offset=first, limit=size)
+    return page_of(RunsPage, [_listed(group) for group in shown.groups], shown.n_all, first)
 
 
 def summary(run: str) -> SummaryShort:

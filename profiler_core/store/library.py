@@ -4,35 +4,31 @@ All three lie as `<root>/<capture>/<variant>/run.json …`. A key names one of t
 `sample/<capture>/<variant>`, `run/<capture_id>/<variant>`, `upload/<id>/<n>`, made of folder
 names, so that it stays true over restarts; `path/…` is something opened by its path on the
 server (`server_path.py`), `history/<run_id>` a run of the history whose files lie among the
-team's artifacts. Listing costs one scandir a capture; run.json files
-are decoded once per version (mtime and size).
+team's artifacts. What lists them asks `catalogue`.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from profiler_core import run_directory as names
-from profiler_core.analysis.run_labels import own_name
+from profiler_core.analysis.run_labels import Labelled, own_name, run_labels
 from profiler_core.errors import BadInput
 from profiler_core.home import runs_directory, uploads_directory
 from profiler_core.ingest.run import open_run
 from profiler_core.model.history import RecordedRun
 from profiler_core.model.run import RunRecord
 from profiler_core.resources import sample_traces_directory
-from profiler_core.session.folder import Member, has_trace, in_order, is_run, other_ranks
+from profiler_core.session.folder import Member, has_trace, in_order, is_run
 from profiler_core.store import server_path
 from profiler_core.store.key_parts import decode_part, encode_part
-from profiler_core.store.listing import Stamp, stamp_of
 from profiler_core.store.records import abridged, full_record, read_record
 
 Origin = Literal["sample", "capture", "upload", "path", "history"]
 
 _PREFIX: Mapping[str, Origin] = {"sample": "sample", "run": "capture", "upload": "upload"}
-_UNSETTLED = ("running", "lost")  # change without a file that changes
-_FEW = 100  # folders that are remembered in vain
 _LONGEST_NAME_BYTES = 255  # of one folder's name; what is longer, no file system has
 
 
@@ -103,14 +99,21 @@ class Comparable:
         return " and ".join(entry.run.name or entry.path.name for entry in self.entries[:2])
 
     @property
+    def is_job(self) -> bool:
+        """True where one of its runs has several ranks."""
+        return any(entry.run.world_size > 1 for entry in self.entries)
+
+    @property
     def is_alive(self) -> bool:
         """True while one of its runs is being captured."""
         return any(entry.run.status == "running" for entry in self.entries)
 
 
-def entries() -> tuple[Entry, ...]:
-    """Every run there is: captures, uploads, samples; newest captures first."""
-    return tuple(entry for group in comparisons() for entry in group.entries)
+def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """A short, distinct name for each."""
+    return run_labels(
+        [Labelled(entry.run, entry.path, entry.key.split("/", 1)[-1]) for entry in entries]
+    )
 
 
 def entry(key: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
@@ -124,7 +127,7 @@ def entry(key: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
         BadInput: no run has this key, or its path may not be opened.
     """
     prefix, _, rest = key.partition("/")
-    root = _roots().get(prefix)
+    root = roots().get(prefix)
     parts = [decode_part(part) for part in rest.split("/")]
     if prefix == "history":
         return _of_history(key, parts)
@@ -144,7 +147,7 @@ def key_of_recorded(recorded: RecordedRun) -> str:
     """The key that opens a run of the history here: its own, or through the artifacts."""
     prefix, _, rest = recorded.key.partition("/")
     parts = [decode_part(part) for part in rest.split("/")]
-    root = _roots().get(prefix)
+    root = roots().get(prefix)
     if root is not None and root.joinpath(*parts).is_dir():
         return recorded.key
     return f"history/{encode_part(recorded.run_id)}"
@@ -178,29 +181,19 @@ def key_of_path(path: Path) -> str:
     return "path/" + "/".join(encode_part(part) for part in path.parts[1:])
 
 
-def comparisons() -> tuple[Comparable, ...]:
-    """Runs that belong together: own captures and uploads, newest first, then the samples."""
-    folders = {
-        folder: (prefix, root) for prefix, root in _roots().items() for folder in _folders(root)
-    }
-    if len(_listed) > 2 * len(folders) + _FEW:  # deleted ones, or those of another home
-        for folder in set(_listed) - set(folders):
-            _listed.pop(folder, None)
-    groups = [
-        group
-        for folder, (prefix, root) in folders.items()
-        if (group := _comparable(prefix, folder, root)) is not None
-    ]
-    alone = [g.baseline for g in groups if g.path == g.baseline.path]
-    rank_indices = other_ranks([(entry.path, entry.run) for entry in alone])
-    hidden = {alone[index].key for index in rank_indices}
-    groups = [g for g in groups if g.path != g.baseline.path or g.key not in hidden]
-    own_groups = [group for group in groups if group.origin != "sample"]
-    samples = [group for group in groups if group.origin == "sample"]
-    return (*sorted(own_groups, key=lambda group: group.created_at, reverse=True), *samples)
+def own_key(key: str) -> str:
+    """The library's key of a run where a `path/…` key leads into it; else the key itself."""
+    if not key.startswith("path/"):
+        return key
+    path = Path("/", *(decode_part(part) for part in key.split("/")[1:]))
+    for prefix, root in roots().items():
+        if path.is_relative_to(root.resolve()):
+            return "/".join((prefix, *map(encode_part, path.relative_to(root.resolve()).parts)))
+    return key
 
 
-def _roots() -> dict[str, Path]:
+def roots() -> dict[str, Path]:
+    """Prefix of a key -> the folder of all such captures."""
     return {
         "run": runs_directory(),
         "upload": uploads_directory(),
@@ -208,7 +201,7 @@ def _roots() -> dict[str, Path]:
     }
 
 
-def _folders(directory: Path, root: Path | None = None) -> Iterator[Path]:
+def folders_in(directory: Path, root: Path | None = None) -> Iterator[Path]:
     """Folders in `directory`, by name; links that lead out of it, or of `root`, are left out."""
     try:
         with os.scandir(directory) as entries:
@@ -226,30 +219,30 @@ def _folders(directory: Path, root: Path | None = None) -> Iterator[Path]:
             yield path
 
 
-# Folder -> how it looked, and what it held then. Assignments only, so threads need no lock.
-_listed: dict[Path, tuple[Stamp, Comparable | None]] = {}
+def read_group(prefix: str, folder: Path, root: Path) -> Comparable | None:
+    """The comparison in a folder as it is now, without single steps; None: there is no run.
 
-
-def _comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
-    """As the folder is now; read anew only where it changed, or while one of its runs runs."""
-    stamp = stamp_of(folder)
-    before = _listed.get(folder)
-    if before is not None and stamp and before[0] == stamp:
-        return before[1]
-    group = _abridged(_read_comparable(prefix, folder, root))
-    if group is None or not any(entry.run.status in _UNSETTLED for entry in group.entries):
-        _listed[folder] = (stamp, group)
-    return group
-
-
-def _abridged(group: Comparable | None) -> Comparable | None:
-    """Without the single steps, which are 97 % of a record and asked for by no list."""
+    Args:
+        prefix: of its key.
+        folder: of a capture, an upload or a sample.
+        root: the folder of all of these; what a link leads to outside of it is left out.
+    """
+    group = _read_comparable(prefix, folder, root)
     if group is None:
         return None
+    # The single steps are 97 % of a record, and no list asks for them.
     baseline, *candidates = (
         replace(entry, run=abridged(entry.run), is_abridged=True) for entry in group.entries
     )
     return replace(group, baseline=baseline, candidates=tuple(candidates))
+
+
+def group_at(folder: Path) -> Comparable | None:
+    """The comparison in a folder of this library as it is now; None: there is none."""
+    for prefix, root in roots().items():
+        if folder.parent == root:
+            return read_group(prefix, folder, root)
+    return None
 
 
 def _read_comparable(prefix: str, folder: Path, root: Path) -> Comparable | None:
@@ -257,7 +250,7 @@ def _read_comparable(prefix: str, folder: Path, root: Path) -> Comparable | None
     key = f"{prefix}/{encode_part(folder.name)}"
     members = [
         _entry(f"{key}/{encode_part(path.name)}", path, origin)
-        for path in _folders(folder, root)
+        for path in folders_in(folder, root)
         if _is_run(path, root)
     ]
     if not members and _is_run(folder, root):

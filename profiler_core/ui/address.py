@@ -13,7 +13,7 @@ from typing import Literal, TypedDict
 
 import streamlit as st
 
-Value = str | Sequence[str] | None
+Value = str | int | Sequence[str] | None
 
 
 class Bound(TypedDict):
@@ -44,4 +44,4 @@ def _texts(value: Value) -> list[str]:
     """As the address has them; nothing chosen and an empty text are the same."""
     if value is None or value == "":
         return []
-    return [value] if isinstance(value, str) else list(value)
+    return [str(value)] if isinstance(value, str | int) else list(value)

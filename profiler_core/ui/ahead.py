@@ -65,10 +65,10 @@ def _ask(spec: PageSpec, query: str) -> None:
             return
         # Late: the server answers before all this is imported (`ui/startup.py`).
         from profiler_core.session.ahead import make_ahead
-        from profiler_core.store import library
-        from profiler_core.ui.choice import first_comparison, keys_of, open_choice
+        from profiler_core.store import catalogue
+        from profiler_core.ui.choice import keys_of, open_choice
 
-        keys = keys_of(parse_qs(query)) or first_comparison(library.comparisons())
+        keys = keys_of(parse_qs(query)) or catalogue.first()
         if keys:
             make_ahead(open_choice(keys).comparison, explanation=spec.asks == "explanation")
     except (FusionscopeError, OSError):  # the page meets the same, and says so

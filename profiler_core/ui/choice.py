@@ -12,11 +12,9 @@ from functools import cached_property
 
 import streamlit as st
 
-from profiler_core.analysis.run_labels import Labelled, run_labels
-from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.session.comparison import Comparison
-from profiler_core.store import library, server_path
-from profiler_core.store.library import Comparable, Entry
+from profiler_core.store import catalogue, library, server_path
+from profiler_core.store.library import Entry, labels_of
 from profiler_core.ui.reading import run_of
 from profiler_core.ui.server import is_local_server
 
@@ -59,14 +57,14 @@ class Choice:
         return labels_of(self.entries)
 
 
-def chosen_keys(groups: Sequence[Comparable]) -> Keys:
+def chosen_keys() -> Keys:
     """What is chosen now; without a choice the first comparison. Empty: there is nothing."""
     in_url = keys_in_url()
     if in_url and in_url != st.session_state.get(_SEEN):
         choose(in_url)
         st.session_state[_SEEN] = in_url
     keys: Keys = st.session_state.get(_CHOSEN, ())
-    return keys or first_comparison(groups)
+    return keys or catalogue.first()
 
 
 def choose(keys: Keys) -> None:
@@ -108,34 +106,6 @@ def query_of(keys: Keys) -> dict[str, str | list[str]]:
     if len(keys) > 1:
         query[_CANDIDATE] = list(keys[1:])
     return query
-
-
-def first_comparison(groups: Sequence[Comparable]) -> Keys:
-    """The newest own comparison that can be shown, else the most telling sample, else anything."""
-    own = (group for group in groups if group.origin != "sample")
-    first = next((group for group in own if _n_readable(group) > 1), None)  # of thousands
-    if first is None:
-        samples = [g for g in groups if g.origin == "sample" and _n_readable(g) > 1]
-        first = max(samples, key=_best_ratio, default=None) or next(iter(groups), None)
-    return () if first is None else tuple(entry.key for entry in first.entries)
-
-
-def _best_ratio(group: Comparable) -> float:
-    """Baseline's step time over that of the fastest candidate; 0.0 where that is not known."""
-    baseline, *candidates = (step_time_ns(entry.run.measurement) for entry in group.entries)
-    times = [time for time in candidates if time]
-    return baseline / min(times) if baseline and times else 0.0
-
-
-def labels_of(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """A short, distinct name for each."""
-    return run_labels(
-        [Labelled(entry.run, entry.path, entry.key.split("/", 1)[-1]) for entry in entries]
-    )
-
-
-def _n_readable(group: Comparable) -> int:
-    return sum(entry.is_readable for entry in group.entries)
 
 
 def keys_in_url() -> Keys:

@@ -6,7 +6,7 @@ from html import escape
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from profiler_core.store import library
+from profiler_core.store import catalogue
 from profiler_core.ui.choice import Choice, query_of
 from profiler_core.ui.links import Query, page_link
 
@@ -79,12 +79,7 @@ def no_ranks(choice: Choice, reasons: Iterable[str]) -> None:
     title = "<h1 class=fs-verdict>These runs have one rank each</h1>"
     html = f"{title}{_sentences(reasons)}{_NO_RANKS}"
     with _show(html, {"capture": "Start a capture"}, choice.query):
-        jobs = [
-            group
-            for group in library.comparisons()
-            if any(entry.run.world_size > 1 for entry in group.entries)
-        ]
-        for group in jobs[:_MOST_LINKS]:
+        for group in catalogue.jobs(_MOST_LINKS):
             keys = tuple(entry.key for entry in group.entries)
             page_link("ranks", f"Look at {group.title} ({group.origin})", query_of(keys))
 

@@ -1,21 +1,20 @@
 """The sidebar control that chooses what a page looks at: a comparison, a baseline, candidates."""
 
 from collections import Counter
-from collections.abc import Sequence
 
 import streamlit as st
 
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.dates import short
 from profiler_core.errors import FusionscopeError
-from profiler_core.store import library
-from profiler_core.store.library import Comparable, Entry
+from profiler_core.store import catalogue
+from profiler_core.store.catalogue import Line, LineOfRun
+from profiler_core.store.library import Entry, labels_of
 from profiler_core.ui.choice import (
     Choice,
     Keys,
     choose,
     chosen_keys,
-    labels_of,
     open_choice,
     write_url,
 )
@@ -35,8 +34,7 @@ def choose_runs() -> Choice:
     Raises:
         BadInput: the URL names a run that is not here (the picker is there all the same).
     """
-    groups = library.comparisons()
-    keys = chosen_keys(groups)
+    keys = chosen_keys()
     if not keys:
         nothing_yet()
         st.stop()
@@ -45,27 +43,28 @@ def choose_runs() -> Choice:
         choice = open_choice(keys)
     except FusionscopeError:
         with picker:  # so that there is a way on from a link that leads nowhere
-            _draw(groups, keys, {})
+            _draw(keys, {})
         raise
     note_look(visitor(), keys)
     with picker:
-        _draw(groups, keys, {entry.key: entry for entry in choice.entries})
+        _draw(keys, {entry.key: entry for entry in choice.entries})
     write_url(keys)
     return choice
 
 
-def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) -> None:
-    current = _group_of(keys, groups)
-    offered = offered_groups(groups, current)
-    by_key = {group.key: group for group in offered}
-    everything = {entry.key: entry for group in offered for entry in group.entries} | chosen
-    near = {e.key: e for e in current.entries} if current else {}
+def _draw(keys: Keys, chosen: dict[str, Entry]) -> None:
+    current = catalogue.line_of(keys)
+    offered = offered_lines(current)
+    by_key = {line.key: line for line in offered}
+    everything = {run.key: run for line in offered for run in line.runs}
+    everything |= {key: _as_line(entry) for key, entry in chosen.items()}
+    near = {run.key: run for run in current.runs} if current else {}
     # Those of the comparison come first, so that the usual choice needs no search.
     options = [*near, *(key for key in everything if key not in near)]
     names = unique_labels(
         dict(zip(options, _names(options, near, everything, chosen), strict=True))
     )
-    titles = unique_labels({key: group_label(group) for key, group in by_key.items()})
+    titles = unique_labels({key: line_label(line) for key, line in by_key.items()})
 
     # Widgets are seeded from the choice each time: they die with their page, the choice stays.
     st.session_state[_GROUP] = current.key if current else _OTHER
@@ -98,53 +97,54 @@ def _draw(groups: tuple[Comparable, ...], keys: Keys, chosen: dict[str, Entry]) 
     )
 
 
-def offered_groups(
-    groups: Sequence[Comparable], current: Comparable | None = None
-) -> tuple[Comparable, ...]:
+def offered_lines(current: Line | None = None) -> tuple[Line, ...]:
     """The newest ones and every sample: a menu of thousands is no choice, and costs seconds.
 
     Older ones are opened from the page Runs, which has a search.
 
     Args:
-        groups: all, own ones newest first.
         current: offered whatever its age.
     """
-    own = [group for group in groups if group.origin != "sample"]
-    newest = own[:_OFFERED]
-    if current is not None and current.origin != "sample" and current not in newest:
-        newest.append(current)
-    return (*newest, *(group for group in groups if group.origin == "sample"))
+    lines = catalogue.newest(_OFFERED)
+    own = [line for line in lines if line.origin != "sample"]
+    if current is not None and current.key not in {line.key for line in lines}:
+        own.append(current)
+    return (*own, *(line for line in lines if line.origin == "sample"))
 
 
-def group_label(group: Comparable) -> str:
+def line_label(line: Line) -> str:
     """A comparison in one line: workload, where it comes from, when (several a day are usual)."""
-    parts = [clipped(group.title, _LONGEST_TITLE)]
-    if group.origin == "sample":
+    parts = [clipped(line.title, _LONGEST_TITLE)]
+    if line.origin == "sample":
         parts.append("sample")
-    elif group.created_at:
-        parts.append(short(group.created_at))
+    elif line.created_at:
+        parts.append(short(line.created_at))
     return " · ".join(parts)
+
+
+def _as_line(entry: Entry) -> LineOfRun:
+    workload = entry.run.workload or entry.path.parent.name
+    return LineOfRun(entry.key, entry.variant, entry.variant, workload)
 
 
 def _names(
     options: list[str],
-    near: dict[str, Entry],
-    everything: dict[str, Entry],
+    near: dict[str, LineOfRun],
+    everything: dict[str, LineOfRun],
     chosen: dict[str, Entry],
 ) -> list[str]:
     """What is chosen is called as on the page; far from its comparison with its workload."""
-    labels = dict(zip(near, labels_of(list(near.values())), strict=True))
+    labels = {key: run.label for key, run in near.items()}
     on_page = dict(zip(chosen, labels_of(list(chosen.values())), strict=True))
     if len(chosen) > 1 and set(chosen) <= set(near):
         labels |= on_page
     one_workload = len({entry.run.workload for entry in chosen.values()}) == 1
-    for key, entry in everything.items():
-        workload = entry.run.workload or entry.path.parent.name
+    for key, run in everything.items():
         if key not in on_page:
-            labels.setdefault(key, f"{workload} · {entry.variant}")
+            labels.setdefault(key, f"{run.workload} · {run.variant}")
         else:  # labels of several workloads name them
             label = on_page[key]
-            labels.setdefault(key, f"{workload} · {label}" if one_workload else label)
+            labels.setdefault(key, f"{run.workload} · {label}" if one_workload else label)
     return [labels[key] for key in options]
 
 
@@ -157,17 +157,10 @@ def unique_labels(labels: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _group_of(keys: Keys, groups: Sequence[Comparable]) -> Comparable | None:
-    for group in groups:
-        if set(keys) <= {entry.key for entry in group.entries}:
-            return group
-    return None
-
-
-def _group_changed(by_key: dict[str, Comparable]) -> None:
-    group = by_key.get(st.session_state[_GROUP])
-    if group is not None:
-        choose(tuple(entry.key for entry in group.entries))
+def _group_changed(by_key: dict[str, Line]) -> None:
+    line = by_key.get(st.session_state[_GROUP])
+    if line is not None:
+        choose(line.keys)
 
 
 def _baseline_changed(keys: Keys) -> None:

@@ -64,7 +64,7 @@ def get_ready() -> None:
     from profiler_core.ingest.formats import file_kinds
     from profiler_core.markup import load_templates
     from profiler_core.session.kept import code_version
-    from profiler_core.store import library
+    from profiler_core.store import catalogue
 
     try:
         # When the first element is drawn, Streamlit asks which module stands on top of the stack:
@@ -74,7 +74,7 @@ def get_ready() -> None:
         new_figure(LIGHT).add_bar(x=[0], y=[0]).to_json()
         code_version()
         file_kinds()
-        library.comparisons()  # decodes the record of each run
+        catalogue.refresh(everything=True)  # decodes the records that are new
     except (FusionscopeError, OSError) as error:
         _log.warning("The first visit will be slower: %s", error)
 

@@ -9,7 +9,7 @@ from profiler_core.capture import jobs
 from profiler_core.model.review import ReviewSide
 from profiler_core.owner_file import write_owner
 from profiler_core.person import account, shown_name, system_user, typed_name
-from profiler_core.store import history, library
+from profiler_core.store import catalogue, history, library
 from profiler_core.ui.review.writer import may_delete as may_delete_review
 from profiler_core.ui.review.writer import writer
 from profiler_core.ui.runs.ownership import may_delete, owner
@@ -30,7 +30,7 @@ def upload_of(home: Path, person: str) -> library.Comparable:
     folder = home / "uploads" / "20260101-000000-00000001"
     redated_copy(home, "c1").rename(folder_of_run(folder))
     write_owner(folder, person)
-    return next(group for group in library.comparisons() if group.origin == "upload")
+    return next(group for group in catalogue.comparisons() if group.origin == "upload")
 
 
 def folder_of_run(folder: Path) -> Path:
@@ -121,7 +121,7 @@ def test_a_captures_owner_survives_the_list_of_jobs(
     directory = redated_copy(home, "c1")
     write_owner(directory.parent, ADA)
     monkeypatch.setattr(jobs, "jobs", lambda *_: ())
-    group = next(group for group in library.comparisons() if group.origin == "capture")
+    group = next(group for group in catalogue.comparisons() if group.origin == "capture")
     assert owner(group) == ADA
     assert history.record(directory).person == ADA
     server.is_at("127.0.0.1", TEAM, "ada", **MEMBER)

@@ -2,14 +2,13 @@
 
 from streamlit.testing.v1 import AppTest
 
-from profiler_core.store.library import comparisons
+from profiler_core.store.catalogue import comparisons
 
 
 def form() -> None:
-    from profiler_core.store.library import comparisons
     from profiler_core.ui.runs.mix_runs import mix_runs
 
-    mix_runs(comparisons())
+    mix_runs()
 
 
 def the_form(tmp_path, monkeypatch):

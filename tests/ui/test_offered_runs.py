@@ -1,27 +1,30 @@
 """The menus offer the newest runs of a large library, whatever is open, and every sample."""
 
-from pathlib import Path
+import pytest
 
-from profiler_core.model.run import RunRecord
-from profiler_core.store.library import Comparable, Entry, Origin
-from profiler_core.ui.run_picker import offered_groups
-
-
-def group(number: int, origin: Origin = "capture") -> Comparable:
-    key = f"{origin}/{number}"
-    entry = Entry(key, Path("/nowhere"), RunRecord(), origin)
-    return Comparable(key, origin, Path("/nowhere"), entry, (), "")
+from profiler_core.store import catalogue
+from profiler_core.store.catalogue import Line
+from profiler_core.store.library import Origin
+from profiler_core.ui.run_picker import offered_lines
 
 
-def test_the_newest_the_current_one_and_the_samples() -> None:
-    own = [group(number) for number in range(5_000)]
-    samples = [group(number, "sample") for number in range(8)]
-    offered = offered_groups([*own, *samples], own[4_000])
-    assert offered[:100] == tuple(own[:100])
-    assert offered[100] is own[4_000]
-    assert offered[101:] == tuple(samples)
+def line(number: int, origin: Origin = "capture") -> Line:
+    return Line(f"{origin}/{number}", origin, "", "", (), 0)
 
 
-def test_of_few_everything() -> None:
-    every = [group(0), group(1), group(2, "sample")]
-    assert offered_groups(every, every[2]) == tuple(every)
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> tuple[Line, ...]:
+    lines = (*(line(number) for number in range(100)), line(0, "sample"), line(1, "sample"))
+    monkeypatch.setattr(catalogue, "newest", lambda limit: lines)
+    return lines
+
+
+def test_the_newest_the_current_one_and_the_samples(kept: tuple[Line, ...]) -> None:
+    old = line(4_000)
+    assert offered_lines(old) == (*kept[:100], old, *kept[100:])
+
+
+@pytest.mark.parametrize("index", [3, 101])
+def test_what_is_offered_anyway_is_offered_once(kept: tuple[Line, ...], index: int) -> None:
+    assert offered_lines(kept[index]) == kept
+    assert offered_lines() == kept

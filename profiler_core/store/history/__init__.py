@@ -47,7 +47,7 @@ from profiler_core.store.history.query import (
     version,
 )
 from profiler_core.store.history.receiving import receive
-from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile
+from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile, waiting
 from profiler_core.store.history.recording import record
 from profiler_core.store.history.removal import delete_run, forgetting_places
 from profiler_core.store.history.retention import (
@@ -131,6 +131,7 @@ __all__ = [
     "tag",
     "untag",
     "version",
+    "waiting",
     "where",
     "writing",
 ]

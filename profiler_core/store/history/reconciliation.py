@@ -13,8 +13,10 @@ from typing import TypeVar
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.history import RecordedRun
+from profiler_core.store import catalogue
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
+from profiler_core.store.history.database import where
 from profiler_core.store.history.query import known_artifacts, known_runs
 from profiler_core.store.history.recording import (
     METRICS_VERSION,
@@ -54,13 +56,33 @@ def pending() -> tuple[Path, ...]:
     return tuple(directories)
 
 
+def waiting() -> tuple[Path, ...]:
+    """As `pending`, by the kept list of runs: without a look at each folder."""
+    here = f"{where()} {METRICS_VERSION}"
+    ended = catalogue.not_noted(here)
+    metrics_versions = known_runs([run.run_id for run in ended])
+    is_recorded = [metrics_versions.get(run.run_id, 0) >= METRICS_VERSION for run in ended]
+    noted = [run.key for run, recorded in zip(ended, is_recorded, strict=True) if recorded]
+    if noted:
+        catalogue.note_recorded(noted, here)
+    directories = [
+        places.directory_of_key(run.key)
+        for run, recorded in zip(ended, is_recorded, strict=True)
+        if not recorded
+    ]
+    return tuple(directory for directory in directories if directory is not None)
+
+
 def reconcile(say: Say | None = None) -> Reconciled:
     """Record all that is pending, here and among the artifacts; sweep what crashes left.
+
+    The kept list of runs is compared with each folder, too.
 
     Raises:
         BadInput: the history or the artifacts cannot be reached at all.
     """
     _sweep()
+    catalogue.refresh(everything=True)
     recorded: list[str] = []
     problems: list[tuple[str, str]] = []
 

@@ -166,9 +166,7 @@ def _results(job: Job) -> None:
 
 
 def _comparison(job: Job) -> library.Comparable | None:
-    if job.result is None:
-        return None
-    return next((g for g in library.comparisons() if g.path == job.result), None)
+    return None if job.result is None else library.group_at(job.result)
 
 
 _POINT_SIGN = {

@@ -56,7 +56,7 @@ def bring_up_to_date() -> tuple[tuple[str, str], ...]:
     """
     keeper = _keeper()
     stuck = {folder for folder, _ in keeper.problems}
-    waiting = [p for p in history.pending() if f"{p.parent.name}/{p.name}" not in stuck]
+    waiting = [p for p in history.waiting() if f"{p.parent.name}/{p.name}" not in stuck]
     bar = st.empty()  # always there: what follows must not move by one with the next run
     if waiting or not keeper.has_looked:
         for progress in keeper.follow():

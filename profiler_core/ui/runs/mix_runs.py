@@ -1,27 +1,24 @@
 """Putting a comparison together from runs of different captures."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
-from profiler_core.store.library import Comparable
-from profiler_core.ui.choice import choose, labels_of, query_of
+from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.links import go_to
-from profiler_core.ui.run_picker import group_label, offered_groups, unique_labels
+from profiler_core.ui.run_picker import line_label, offered_lines, unique_labels
 
 _CANDIDATES_PX = 128  # its label, two runs and the line to type in
 
 
-def mix_runs(groups: Sequence[Comparable]) -> None:
+def mix_runs() -> None:
     """Two fields and a button; last week's run against today's, say.
 
     The newest captures are offered; an older run comes in through the page's list.
     """
     names = unique_labels(
         {
-            entry.key: f"{group_label(group)} · {label}"
-            for group in offered_groups(groups)
-            for entry, label in zip(group.entries, labels_of(group.entries), strict=True)
+            run.key: f"{line_label(line)} · {run.label}"
+            for line in offered_lines()
+            for run in line.runs
         }
     )
     baseline = st.selectbox(

@@ -1,6 +1,5 @@
 """The list of comparisons: samples, captures, uploads; each can be opened, own ones deleted."""
 
-from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
@@ -8,46 +7,63 @@ import streamlit as st
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.dates import minute
 from profiler_core.errors import FusionscopeError
+from profiler_core.store import catalogue
 from profiler_core.store.deletion import delete
-from profiler_core.store.library import Comparable, Entry
+from profiler_core.store.library import Comparable, Entry, Origin, labels_of
 from profiler_core.ui.address import in_address
-from profiler_core.ui.choice import labels_of, query_of
+from profiler_core.ui.choice import query_of
 from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.page import section
+from profiler_core.ui.paging import choose_page
 from profiler_core.ui.runs.ownership import may_delete
 from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.ui.states import state_badge, what_happened
 from profiler_core.units import format_change, format_duration
 
 _PAGE = 25
-_SECTIONS = (("capture", "Captures"), ("upload", "Uploads"), ("sample", "Samples"))
+_SECTIONS: tuple[tuple[Origin, str], ...] = (
+    ("capture", "Captures"),
+    ("upload", "Uploads"),
+    ("sample", "Samples"),
+)
 _DELETED = "fs_deleted"
+_PLACEHOLDER = "workload, variant, GPU, torch, branch"
+_REFRESH = (
+    "Look at each folder again. What was captured, uploaded or deleted here appears by itself."
+)
 
 
-def show_runs(groups: Sequence[Comparable]) -> None:
-    """Draw the list in its sections, with a search where it is long."""
+def show_runs() -> None:
+    """Draw the list in its sections, a page of each, with a search."""
     _say_what_was_deleted()
-    if len(groups) > _PAGE // 2:
-        words = st.text_input("Search", max_chars=200, **in_address("find"))
-        if words.split():
-            groups = [group for group in groups if _holds(group, words.lower().split())]
-        if not groups:
-            st.html("<p class=fs-note>Nothing here has all these words in its name.</p>")
-    for origin, title in _SECTIONS:
-        of_origin = [group for group in groups if group.origin == origin]
-        if of_origin:
-            section(title)
-        for group in of_origin[:_PAGE]:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        words = st.text_input(
+            "Search", max_chars=200, placeholder=_PLACEHOLDER, **in_address("find")
+        )
+        st.button("Refresh", help=_REFRESH, on_click=catalogue.refresh, kwargs={"everything": True})
+    shown = [_show_section(origin, title, words) for origin, title in _SECTIONS]
+    if not any(shown) and words.split():
+        st.html("<p class=fs-note>Nothing here has all these words in its name.</p>")
+
+
+def _show_section(origin: Origin, title: str, words: str) -> bool:
+    """Draw a page of the captures, uploads or samples; False: there are none."""
+    wanted = catalogue.Wanted(origins=(origin,), words=words)
+    n_all = catalogue.n_groups(wanted)
+    if not n_all:
+        return False
+    head, rows = st.container(), st.container()
+    number = choose_page(f"{origin}s", -(-n_all // _PAGE))
+    first = (number - 1) * _PAGE
+    shown = catalogue.groups(wanted, offset=first, limit=_PAGE).groups
+    with head:
+        many = f"{first + 1:,} to {first + len(shown):,} of {n_all:,}, the newest first"
+        section(title, many if n_all > _PAGE else "")
+    with rows:
+        for group in shown:
             _row(group)
-        if len(of_origin) > _PAGE:
-            hidden = f"{len(of_origin) - _PAGE} older ones are not shown: search for them by name."
-            st.html(f"<p class=fs-note>{hidden}</p>")
-
-
-def _holds(group: Comparable, words: list[str]) -> bool:
-    text = " ".join((group.title, group.key, *(e.variant for e in group.entries))).lower()
-    return all(word in text for word in words)
+    return True
 
 
 def _row(group: Comparable) -> None:

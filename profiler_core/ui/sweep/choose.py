@@ -11,8 +11,8 @@ import streamlit as st
 
 from profiler_core.dates import short
 from profiler_core.errors import BadInput
-from profiler_core.store import library
-from profiler_core.store.sweeps import SweepGroup, sweeps
+from profiler_core.store import catalogue, library
+from profiler_core.store.sweeps import SweepGroup, key_of, place_of
 from profiler_core.ui.choice import keys_in_url
 from profiler_core.ui.links import page_link
 from profiler_core.ui.run_picker import unique_labels
@@ -20,6 +20,7 @@ from profiler_core.ui.run_picker import unique_labels
 _PARAMETER = "sweep"
 _CHOSEN, _SEEN = "fs_chosen_sweep", "fs_seen_sweep"
 _PICK = "fs_pick_sweep"
+_OFFERED = 100  # the newest ones, and that of the address
 
 _NONE_YET = """<div class=fs-empty>
 <h1 class=fs-verdict>From which batch size on does compiling pay?</h1>
@@ -39,16 +40,18 @@ def choose_sweep() -> SweepGroup:
         BadInput: the address names a sweep that is not here, or runs of none (the control is
             there all the same).
     """
-    groups = sweeps(library.comparisons())
+    named = st.query_params.get(_PARAMETER)
+    if named and named != st.session_state.get(_SEEN):
+        st.session_state[_CHOSEN] = named
+    key = st.session_state.get(_CHOSEN) or _of_the_runs()
+    groups = catalogue.sweep_groups(_OFFERED, key=key)
     if not groups:
         st.html(_NONE_YET)
         page_link("capture", "Start a capture")
         st.stop()
     by_key = {sweep.key: sweep for sweep in groups}
-    named = st.query_params.get(_PARAMETER)
-    if named and named != st.session_state.get(_SEEN):
-        st.session_state[_CHOSEN] = named
-    key = st.session_state.get(_CHOSEN) or _of_the_runs(groups)
+    if key is None and not keys_in_url():
+        key = groups[0].key
     _draw(groups, key if key in by_key else None)
     if key is None:
         raise BadInput(
@@ -68,21 +71,14 @@ def choose_sweep() -> SweepGroup:
     return by_key[key]
 
 
-def _of_the_runs(groups: Sequence[SweepGroup]) -> str | None:
-    """The sweep of the runs in the address, None where they are of none; else the newest."""
-    runs = keys_in_url()
-    if not runs:
-        return groups[0].key
-    return next(
-        (
-            sweep.key
-            for sweep in groups
-            for point in sweep.points
-            for entry in point.entries
-            if entry.key in runs or library.key_of_path(entry.path.resolve()) in runs
-        ),
-        None,
-    )
+def _of_the_runs() -> str | None:
+    """The sweep of the first run in the address that is of one; None: there is none."""
+    for key in keys_in_url():
+        group = catalogue.group(library.own_key(key))
+        point = None if group is None else place_of(group)
+        if group is not None and point is not None:
+            return key_of(group, point)
+    return None
 
 
 def query_of_sweep(key: str) -> dict[str, str | list[str]]:
