@@ -106,9 +106,11 @@ def newest(limit: int) -> tuple[Line, ...]:
     refresh()
     order = "ORDER BY created_at DESC, key LIMIT ?"
     with transaction() as connection:
-        own = connection.execute(f"{_LINE}WHERE is_listed AND is_own {order}", (limit,)).fetchall()
+        own = connection.execute(
+            f"{_LINE}WHERE is_listed = 1 AND is_own = 1 {order}", (limit,)
+        ).fetchall()
         samples = connection.execute(
-            f"{_LINE}WHERE is_listed AND NOT is_own {order}", (_EVERYTHING,)
+            f"{_LINE}WHERE is_listed = 1 AND is_own = 0 {order}", (_EVERYTHING,)
         ).fetchall()
     return tuple(map(_line, [*own, *samples]))
 
@@ -133,12 +135,12 @@ def first() -> tuple[str, ...]:
     order = "ORDER BY created_at DESC, key"
     with transaction() as connection:
         shown = connection.execute(
-            f"{_LINE}WHERE is_listed AND is_own AND n_readable > 1 {order} LIMIT 1"
+            f"{_LINE}WHERE is_listed = 1 AND is_own = 1 AND n_readable > 1 {order} LIMIT 1"
         ).fetchone()
         if shown is not None:
             return _line(shown).keys
         samples = connection.execute(
-            f"{_WHOLE}WHERE is_listed AND NOT is_own AND n_readable > 1 {order}"
+            f"{_WHOLE}WHERE is_listed = 1 AND is_own = 0 AND n_readable > 1 {order}"
         ).fetchall()
         anything = connection.execute(
             f"{_LINE}WHERE is_listed ORDER BY is_own DESC, created_at DESC, key LIMIT 1"
