@@ -69,7 +69,7 @@ def make_library(home: Path, n_captures: int, n_variants: int, *, n_deeds: int =
 
 def _row(record: RunRecord, folder: Path, index: int) -> dict[str, object]:
     key = places.key_of(folder)
-    assert key is not None  # noqa: S101 - `make_library` has just made it below the home
+    assert key is not None
     moment = (record.created_at or "").replace("+00:00", "Z")
     recorded = recording._described(record, key, None, moment, "Ada")
     wave = 1 + 0.05 * math.sin(index / 7)
