@@ -21,3 +21,6 @@ SCHEMA_VERSION = 1
 
 # A heartbeat is touched every second while a run is running; older than this, the run is lost.
 LOST_AFTER_S = 60.0
+
+# Raw rounds and step times of a long capture are about 100 kB; beyond this it is no run.json.
+LARGEST_RUN_JSON_BYTES = 32 * 1024 * 1024

@@ -10,6 +10,8 @@
     artifacts_url = "s3://bucket/runs"   # where run directories are kept for the whole team
     keep_captures = 50                   # of each workload, the newest; see docs/history.md
     keep_days = 90                       # files of older captures are deleted
+    largest_ingest_events = 50_000_000   # of one trace; of logs, lines
+    longest_ingest_seconds = 1800.0      # for reading one file
     upload_quota_gb = 50.0               # of each person's uploads, all together
     keep_uploads_days = 30               # files of older uploads are deleted
     metrics_token = "…"                  # whoever sends it may read /api/metrics
@@ -41,6 +43,13 @@ from profiler_core.home import home_directory
 
 FILE = "settings.toml"
 _GB = 10**9
+_AT_LEAST_1 = (
+    "keep_captures",
+    "keep_days",
+    "keep_uploads_days",
+    "largest_ingest_events",
+    "longest_ingest_seconds",
+)
 _DATABASE, _ARTIFACTS = "FUSIONSCOPE_DATABASE_URL", "FUSIONSCOPE_ARTIFACTS_URL"
 _METRICS, _LOG = "FUSIONSCOPE_METRICS_TOKEN", "FUSIONSCOPE_LOG"
 
@@ -72,6 +81,8 @@ class Settings:
     artifacts_url: str | None = None  # None: run directories stay where they are
     keep_captures: int | None = None  # None: this rule does not hold
     keep_days: int | None = None
+    largest_ingest_events: int = 50_000_000
+    longest_ingest_seconds: float = 1800.0
     upload_quota_bytes: int | None = None  # None: as much as the disk holds
     keep_uploads_days: int | None = None  # None: uploads stay
     metrics_token: str | None = None  # None: there are no metrics
@@ -92,6 +103,8 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     artifacts_url: str | None = None
     keep_captures: int | None = None
     keep_days: int | None = None
+    largest_ingest_events: int = 50_000_000
+    longest_ingest_seconds: float = 1800.0
     upload_quota_gb: float | None = None
     keep_uploads_days: int | None = None
     metrics_token: str | None = None
@@ -131,7 +144,7 @@ def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
         decisions = msgspec.convert(document, SettingsFile)
     except ValueError as error:
         raise _unusable(path, error) from error
-    for name in ("keep_captures", "keep_days", "keep_uploads_days"):
+    for name in _AT_LEAST_1:
         number = getattr(decisions, name)
         if number is not None and number < 1:
             raise BadInput(
@@ -151,6 +164,8 @@ def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
         artifacts_url=os.environ.get(_ARTIFACTS) or decisions.artifacts_url,
         keep_captures=decisions.keep_captures,
         keep_days=decisions.keep_days,
+        largest_ingest_events=decisions.largest_ingest_events,
+        longest_ingest_seconds=decisions.longest_ingest_seconds,
         upload_quota_bytes=(
             None if decisions.upload_quota_gb is None else int(decisions.upload_quota_gb * _GB)
         ),

@@ -192,6 +192,11 @@ def _described(files: Sequence[Path]) -> str:
 def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:
     if is_empty(file):
         raise empty_file(str(file), NotARun)
+    if file.stat().st_size > names.LARGEST_RUN_JSON_BYTES:
+        raise NotARun(
+            f"{file} has {file.stat().st_size:,} bytes, too many for a record of a run.",
+            remedy="Restore it, or delete it.",
+        )
     try:
         record = msgspec.json.decode(file.read_bytes(), type=RunRecord)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -14,7 +14,7 @@ from typing import IO, BinaryIO, cast
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest import archive
-from profiler_core.ingest.limits import Limits
+from profiler_core.ingest.limits import Limits, Meter
 from profiler_core.ingest.sniff import Packing, packing_of
 
 if sys.version_info >= (3, 14):
@@ -37,23 +37,29 @@ class Stream:
     bytes_read: int = 0
     n_unpacked: int = 0
     damage: str | None = None  # why unpacking stopped early
+    block_bytes: int = BLOCK_BYTES  # the largest block
+    noun: str = "events"  # what the meter counts, once somebody tells it
+    meter: Meter = field(init=False)
     _handles: list[BinaryIO] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """An empty name is the path's."""
         self.name = self.name or self.path.name
+        self.meter = Meter(self.name, self.limits, self.noun)
 
     def __iter__(self) -> Iterator[bytes]:
-        """Blocks of at most BLOCK_BYTES.
+        """Blocks of at most `block_bytes`.
 
         Raises:
-            BadInput: the file unpacks to more than the limits allow, or the archive is unusable.
+            BadInput: the file unpacks to more than the limits allow, takes too long, or the archive
+                is unusable.
         """
         self.bytes_total = self.path.stat().st_size
         with self.path.open("rb") as file:
             for block in self._unpacked(file):
                 self.n_unpacked += len(block)
                 self._check_limits()
+                self.meter.look()
                 yield block
 
     def _unpacked(self, file: BinaryIO) -> Iterator[bytes]:
@@ -67,7 +73,7 @@ class Stream:
             case Packing.ZIP:
                 yield from self._unzip(file)
             case Packing.NONE:
-                while block := file.read(BLOCK_BYTES):
+                while block := file.read(self.block_bytes):
                     self.bytes_read += len(block)
                     yield block
 
@@ -88,7 +94,7 @@ class Stream:
                 inflater = zlib.decompressobj(wbits=31)
             try:
                 # Bounded: 256 KiB of a bomb would else become 256 MiB at once.
-                block = inflater.decompress(packed, BLOCK_BYTES)
+                block = inflater.decompress(packed, self.block_bytes)
             except zlib.error:
                 self.damage = "the compressed data is damaged"
                 return
@@ -100,7 +106,7 @@ class Stream:
         with zstd.ZstdFile(file) as unpacked:  # goes on over several frames
             while True:
                 try:
-                    block = unpacked.read(BLOCK_BYTES)
+                    block = unpacked.read(self.block_bytes)
                 except (zstd.ZstdError, EOFError):
                     self.damage = "the compressed data is damaged or ends early"
                     return
@@ -120,7 +126,7 @@ class Stream:
                     return
                 while True:
                     try:
-                        block = unpacked.read(BLOCK_BYTES)
+                        block = unpacked.read(self.block_bytes)
                     except (zipfile.BadZipFile, zlib.error, EOFError):
                         self.damage = "the archive is damaged"
                         return

@@ -14,9 +14,6 @@ from profiler_core import run_directory as names
 from profiler_core.ingest.alive import with_current_status
 from profiler_core.model.run import RunRecord
 
-# Raw rounds and step times of a long capture are about 100 kB; beyond this it is no run.json.
-_LARGEST_BYTES = 32 * 1024 * 1024
-
 
 def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | None]:
     """The record of the run in folder `path`, and the problem if run.json is unusable.
@@ -59,7 +56,7 @@ def _decode(file: Path, mtime_ns: int, size: int) -> tuple[RunRecord | None, str
     del mtime_ns
     if not size:
         return None, f"{names.RUN_JSON} is empty."
-    if size > _LARGEST_BYTES:
+    if size > names.LARGEST_RUN_JSON_BYTES:
         return None, f"{names.RUN_JSON} is {size:,} bytes long, too large to be one."
     try:
         return msgspec.json.decode(file.read_bytes(), type=RunRecord), None

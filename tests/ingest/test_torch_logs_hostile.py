@@ -78,7 +78,7 @@ def test_a_gzip_that_ends_early_gives_what_it_held(tmp_path):
     whole = gzip.compress((BREAK + RECOMPILE * 3000).encode(), compresslevel=0)
     log = read_torch_logs([write(tmp_path, whole[: len(whole) // 2])])
     assert len(log.graph_breaks) == 1
-    assert log.repairs["gzip data ends early"] == 1
+    assert log.repairs["packed data ends early"] == 1
 
 
 def test_markup_in_names_is_kept_as_text(tmp_path):

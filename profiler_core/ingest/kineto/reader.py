@@ -77,6 +77,7 @@ def reading(
         with Pipeline(limits, dealer) as pipeline:
             for rows in pipeline.run(chunks):
                 total.add(rows)
+                stream.meter.count(rows.n_events)
                 for table_name, packed in rows.tables.items():
                     spool.append(table_name, packed)
         _count_repairs(total, pipeline.mender, stream)

@@ -19,6 +19,7 @@ from urllib.parse import quote
 import polars as pl
 
 from profiler_core.errors import BadInput, NotATrace
+from profiler_core.ingest.limits import Meter
 from profiler_core.ingest.nsight_systems.limits import DatabaseLimits
 
 MAGIC = b"SQLite format 3\0"
@@ -60,8 +61,14 @@ def triple(*columns: str) -> Field:
 class Database:
     """One file. `tables`: the stored columns of each ordinary table, under their exact names."""
 
-    def __init__(self, path: Path, name: str, limits: DatabaseLimits | None = None) -> None:
-        """Open it.
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        limits: DatabaseLimits | None = None,
+        meter: Meter | None = None,
+    ) -> None:
+        """Open it. `meter` counts rows, where the caller has limits of its own.
 
         Raises:
             NotATrace: it is no SQLite file.
@@ -73,6 +80,7 @@ class Database:
         self._ends_at = time.monotonic() + self._limits.seconds_for(self._n_bytes)
         self.damage: Counter[str] = Counter()  # what could not be read, a few words each
         self.n_rows = 0  # that were read so far
+        self._meter = meter
         # Nothing is read before the first statement, so this fails for paths alone.
         self._connection = sqlite3.connect(
             f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True, isolation_level=None
@@ -128,7 +136,8 @@ class Database:
             where: a condition made of constants and of columns that are there.
 
         Raises:
-            BadInput: reading takes longer than the limits allow, or needs more memory.
+            BadInput: reading takes longer than the limits allow, has more rows, or needs more
+                memory.
         """
         if table not in self.tables:
             return
@@ -142,6 +151,8 @@ class Database:
             while rows := cursor.fetchmany(n_rows):
                 n_read += len(rows)
                 self.n_rows += len(rows)
+                if self._meter is not None:
+                    self._meter.count(len(rows))
                 if n_read > self._most_rows():
                     raise sqlite3.DatabaseError("more rows than the file has room for")
                 frame = _frame(rows, fields)

@@ -22,7 +22,7 @@ from profiler_core.errors import BadInput, NotATrace
 from profiler_core.ingest import limits as limits_of
 from profiler_core.ingest.file_kind import Progress
 from profiler_core.ingest.kineto.tables import Dealer, Rows
-from profiler_core.ingest.limits import Limits
+from profiler_core.ingest.limits import Limits, Meter
 from profiler_core.ingest.nsight_systems import about
 from profiler_core.ingest.nsight_systems.choice import AS_IT_IS, Choice
 from profiler_core.ingest.nsight_systems.database import Database
@@ -84,7 +84,7 @@ def reading(
     limits, name = limits or limits_of.configured(), name or path.name
     with (
         _unpacked(path, limits, scratch, name) as (file, damage),
-        Database(file, name) as database,
+        Database(file, name, meter=Meter(name, limits, "rows")) as database,
         Spool(scratch) as spool,
     ):
         _check_tables(database, name)

@@ -6,64 +6,45 @@ carriage return counts), terminal colours, and lines without end.
 
 import codecs
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from profiler_core.errors import BadInput
+from profiler_core.ingest.limits import configured
+from profiler_core.ingest.stream import Stream
 
 CHUNK_BYTES = 1 << 20
 # The longest record line met in practice is 40 kB (a scheduler node with its stack traces).
 MAX_LINE_CHARS = 1 << 16
 # No log has these; \t \n \r, backspace, form feed and escape are left out.
 CONTROL = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27})
-GZIP_MAGIC = b"\x1f\x8b"
 
 # CSI … letter; OSC … BEL or ST; two-character escapes.
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 
 
 def chunks(path: Path, repairs: Counter[str], size: int = CHUNK_BYTES) -> Iterator[bytes]:
-    """Read `path` piece by piece, unpacking gzip by its content.
+    """Read `path` piece by piece, unpacking it by its content.
 
-    A gzip that is broken or cut off ends the log there, and is counted; no piece is larger than
-    `size`, whatever the file unpacks to.
+    Packed data that is broken or cut off ends the log there, and is counted; no piece is larger
+    than `size`, whatever the file unpacks to.
 
     Raises:
-        BadInput: the file cannot be read.
+        BadInput: the file cannot be read, or exceeds a limit.
     """
+    stream = Stream(path, configured(), block_bytes=size, noun="lines")
     try:
-        with path.open("rb") as file:
-            packed = file.read(2) == GZIP_MAGIC
-            file.seek(0)
-            yield from (
-                _unpacked(file, repairs, size) if packed else iter(lambda: file.read(size), b"")
-            )
+        for block in stream:
+            stream.meter.count(block.count(b"\n"))
+            yield block
     except OSError as error:
         raise BadInput(
             f"{path} cannot be read: {error.strerror or error}.",
             remedy="Pass a file that exists and that you may read.",
         ) from error
-
-
-def _unpacked(file: BinaryIO, repairs: Counter[str], size: int) -> Iterator[bytes]:
-    """gzip.GzipFile would lose what it has unpacked so far when the data ends early."""
-    member, inside, raw = zlib.decompressobj(wbits=31), False, b""
-    try:
-        while raw := raw or file.read(size):
-            piece = member.decompress(raw, size)
-            if piece:
-                yield piece
-            inside, raw = not member.eof, member.unconsumed_tail
-            if member.eof:  # another member may follow, after padding
-                raw = member.unused_data.lstrip(b"\0")
-                member = zlib.decompressobj(wbits=31)
-    except zlib.error:
-        inside = True
-    if inside:
-        repairs["gzip data ends early"] += 1
+    if stream.damage:
+        repairs["packed data ends early"] += 1
 
 
 def lines(path: Path, repairs: Counter[str], size: int = CHUNK_BYTES) -> Iterator[list[str]]:
