@@ -17,6 +17,13 @@
     metrics_token = "…"                  # whoever sends it may read /api/metrics
     log_format = "json"                  # of the server's log; "text" without it
 
+    [jobs]                               # what is read, captured and written: see docs/deploy.md
+    at_once = 2                          # beside captures; else half of the cores, 2 to 8
+    memory_gb = 48.0                     # of all at once; else 80 % of the machine's or container's
+    per_person = 20                      # that run or wait
+    in_all = 100                         # likewise
+    keep_days = 30                       # then a job that has ended leaves the list
+
     [team]                               # with this table nobody sees anything without signing in
     viewers = ["*@example.org"]          # see everything; write and sign reviews
     runners = ["group:performance"]      # capture and upload, too
@@ -32,7 +39,7 @@ not here.
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -67,6 +74,21 @@ class Team:
     trust_addresses: bool = False  # where the provider does not say whether they are verified
 
 
+class Jobs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The limits of the queue."""
+
+    at_once: int | None = None
+    memory_gb: float | None = None
+    per_person: int = 20
+    in_all: int = 100
+    keep_days: int = 30
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Of the estimates of all jobs that run; None: most of what the machine has."""
+        return None if self.memory_gb is None else int(self.memory_gb * _GB)
+
+
 @dataclass(frozen=True)
 class Settings:
     """The settings, with their defaults."""
@@ -87,6 +109,7 @@ class Settings:
     keep_uploads_days: int | None = None  # None: uploads stay
     metrics_token: str | None = None  # None: there are no metrics
     log_format: LogFormat = "text"
+    jobs: Jobs = field(default_factory=Jobs)
     team: Team | None = None  # None: nobody signs in
 
 
@@ -109,6 +132,7 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keep_uploads_days: int | None = None
     metrics_token: str | None = None
     log_format: LogFormat = "text"
+    jobs: Jobs = Jobs()
     team: Team | None = None
 
 
@@ -144,8 +168,11 @@ def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
         decisions = msgspec.convert(document, SettingsFile)
     except ValueError as error:
         raise _unusable(path, error) from error
-    for name in _AT_LEAST_1:
-        number = getattr(decisions, name)
+    numbers = {
+        **{name: getattr(decisions, name) for name in _AT_LEAST_1},
+        **{f"jobs.{name}": getattr(decisions.jobs, name) for name in Jobs.__struct_fields__},
+    }
+    for name, number in numbers.items():
         if number is not None and number < 1:
             raise BadInput(
                 f"{path} cannot be used: {name} is {number}.", remedy="Write 1 or more, or nothing."
@@ -172,6 +199,7 @@ def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
         keep_uploads_days=decisions.keep_uploads_days,
         metrics_token=os.environ.get(_METRICS) or decisions.metrics_token or None,
         log_format=_log_format() or decisions.log_format,
+        jobs=decisions.jobs,
         team=decisions.team,
     )
 

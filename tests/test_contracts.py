@@ -76,7 +76,7 @@ VIOLATIONS = (
     _imports(
         "Reading runs and making them are apart",
         "profiler_core/store/planted_capture.py",
-        "profiler_core.capture.jobs",
+        "profiler_core.capture.spec",
     ),
     _imports(
         "Figures are drawn for pages and reports",

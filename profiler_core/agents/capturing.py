@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, UnsetType
 
 from profiler_core.answers.record import Answer, means
-from profiler_core.capture import jobs
 from profiler_core.capture.option import Declared, declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.points import points_of
 from profiler_core.door import deeds
 from profiler_core.door.asker import Asker
 from profiler_core.errors import BadInput
+from profiler_core.jobs import service as jobs
 from profiler_core.person import system_user
 from profiler_core.settings import settings
 from profiler_core.store import library

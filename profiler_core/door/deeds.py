@@ -3,25 +3,27 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import NoneType
 
 import msgspec
 
 from profiler_core import home
-from profiler_core.capture import jobs
 from profiler_core.capture.against import against_of
 from profiler_core.capture.spec import CaptureSpec
-from profiler_core.door.asker import AGENT, Asker, Refused, check_may_capture
+from profiler_core.door.asker import AGENT, Asker, Refused, check_may_capture, why_no_capture
 from profiler_core.door.interpreters import interpreter_for
 from profiler_core.errors import BadInput
+from profiler_core.jobs import service as jobs
+from profiler_core.jobs.room import needed_to_read
 from profiler_core.settings import settings
+from profiler_core.store import incoming
 from profiler_core.worker.environment import Need, child_environment
-from profiler_core.worker.process import DidNotRun, module_words, run_module
-from profiler_core.worker.worker import Worker, ask
+from profiler_core.worker.process import module_words, run_module
+from profiler_core.worker.worker import Worker
 
 _LONGEST_TITLE = 300
 _ANSWERING = "profiler_core.agents.answering"  # a stage above: only its process knows it
 _ABOUT_RUNS = ("run", "baseline", "candidate")  # of what agents ask, for the audit
+_VERBS = {"report": "Report", "export": "Merged trace"}
 
 
 def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
@@ -51,7 +53,7 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
         title=title,
         device=spec.device,
         environment=_for_code_of(asker),
-        owner=AGENT if asker.is_agent else asker.person if asker.signed_in else None,
+        owner=_owner(asker),
         out=out,
         capture=spec.to_dict(),
     )
@@ -132,47 +134,61 @@ class Question:
 
 
 def make_file(
-    asker: Asker | None, verb: str, runs: Collection[Path], path: Path, options: Collection[str],
-    within_s: float,
-) -> None:  # fmt: skip
-    """Have a verb of the command line write a file about runs; waits for it.
+    asker: Asker | None, verb: str, runs: Collection[Path], ending: str, options: Collection[str]
+) -> str:
+    """Have a verb of the command line write a file about runs, as a job; returns the job's id.
+
+    The file is `<verb><ending>` in the job's folder.
 
     Args:
         asker: who asks.
         verb: "report" or "export".
         runs: their folders, the baseline first.
-        path: of the file.
+        ending: of the file's name.
         options: further words.
-        within_s: it is ended after so many seconds.
 
     Raises:
         Refused: this person may not look at runs.
         HistoryUnavailable: the audit cannot be written; nothing starts then.
-        BadInput: with what the command said.
+        QueueFull: too many jobs run or wait.
     """
     asker = _check_may_look(asker)
     names = [run.name for run in runs]
-    _write_down(asker, verb, ", ".join(names)[:_LONGEST_TITLE], ending=path.suffix)
+    _write_down(asker, verb, ", ".join(names)[:_LONGEST_TITLE], ending=ending)
     needs: tuple[Need, ...] = ("database",) if verb == "report" else ()  # a report has its review
-    arguments = (verb, *(str(run.resolve()) for run in runs), "-o", str(path), *options)
-    remedy = f"Run `{verb}` on the command line to see why."
-    try:
-        ask(
-            "profiler_core.cli",
-            *arguments,
-            kind=NoneType,
-            needs=needs,
-            within_s=within_s,
-            ended="The file was not made: the process ended with status {status}.",
-            remedy=remedy,
-        )
-    except DidNotRun as error:
-        raise BadInput(
-            f"The file was not made within {within_s:.0f} s."
-            if error.took_too_long
-            else f"The file was not made: {error}.",
-            remedy=f"Run `{verb}` on the command line, which has no such limit.",
-        ) from error
+    words = (verb, *(str(run.resolve()) for run in runs), "-o", f"{{job}}/{verb}{ending}", *options)
+    return jobs.submit(
+        module_words("profiler_core.cli", *words),
+        kind=verb,
+        title=f"{_VERBS.get(verb, verb)}: {', '.join(names)}"[:_LONGEST_TITLE],
+        needs=needs,
+        owner=_owner(asker),
+    )
+
+
+def read_file(asker: Asker | None, module: str, path: Path, version: str) -> str:
+    """Submit the reading of a file as a job, unless one reads it already; returns the job's id.
+
+    Args:
+        asker: who looks.
+        module: of ours; its only argument is the path.
+        path: what is read, a file or a folder.
+        version: of the file.
+
+    Raises:
+        Refused: this person may not look at runs.
+        QueueFull: too many jobs run or wait.
+    """
+    asker = _check_may_look(asker)
+    return jobs.submit(
+        module_words(module, str(path)),
+        kind="read",
+        title=f"{path.parent.name}/{path.name}"[-_LONGEST_TITLE:],
+        subject=f"{module}\n{path}\n{version}",
+        is_shared=True,
+        owner=_owner(asker),
+        needed_bytes=needed_to_read(path),
+    )
 
 
 def start_reader(
@@ -193,19 +209,27 @@ def start_reader(
     return Worker(module, *arguments, needs=needs)
 
 
-def start_reading_upload(
-    asker: Asker | None, upload_id: str, file_numbers: Collection[int]
-) -> Worker:
-    """Start the process that makes runs of this person's files.
+def start_reading_upload(asker: Asker | None, upload_id: str, file_numbers: Collection[int]) -> str:
+    """Submit the job that makes runs of this person's files; returns its id.
 
     Raises:
         Refused: this person may not upload.
         HistoryUnavailable: the audit cannot be written; nothing is read then.
+        QueueFull: too many jobs run or wait.
     """
     asker = _check_may_upload(asker)
     _write_down(asker, "upload", f"upload/{upload_id}", n_files=len(file_numbers))
-    module = "profiler_core.store.uploads"
-    return Worker(module, upload_id, *map(str, file_numbers), f"--owner={asker.person}")
+    names = [file.name for file in incoming.received(upload_id, tuple(file_numbers))]
+    words = (upload_id, *map(str, file_numbers), f"--owner={asker.person}")
+    return jobs.submit(
+        module_words("profiler_core.store.uploads", *words),
+        kind="ingest",
+        title=", ".join(names)[:_LONGEST_TITLE] or upload_id,
+        subject=upload_id,
+        is_shared=True,
+        owner=_owner(asker),
+        needed_bytes=needed_to_read(incoming.incoming_directory(upload_id)),
+    )
 
 
 def start_recording_push(asker: Asker | None, upload_id: str, via: str) -> Worker:
@@ -274,10 +298,43 @@ def _check_may_upload(asker: Asker | None) -> Asker:
     return asker
 
 
+def cancel_job(asker: Asker | None, job_id: str) -> None:
+    """Ask a job to stop: one's own, as an admin anybody's.
+
+    Raises:
+        Refused: it is somebody else's.
+        HistoryUnavailable: the audit cannot be written.
+        BadInput: there is no such job.
+    """
+    job = jobs.job(job_id)
+    if asker is None or not may_cancel(asker, job):
+        raise Refused("This job is somebody else's.", remedy="Ask whoever started it.")
+    if job.is_live:
+        _write_down(asker, "cancel", job.spec.title[:_LONGEST_TITLE])
+        jobs.cancel(job_id)
+
+
+def may_cancel(asker: Asker, job: jobs.Job) -> bool:
+    """Whether this person may stop the job."""
+    if job.spec.kind == "capture" and why_no_capture(asker) is not None:
+        return False
+    return may_see(asker, job)
+
+
+def may_see(asker: Asker, job: jobs.Job) -> bool:
+    """Whether the job is this person's; an admin's are all, and on one's own machine too."""
+    return not asker.signed_in or "delete" in asker.deeds or job.spec.owner == asker.person
+
+
 def _check_may_look(asker: Asker | None) -> Asker:
     if asker is None or "look" not in asker.deeds:
         raise Refused("You may not see runs here.", remedy="Sign in first.")
     return asker
+
+
+def _owner(asker: Asker) -> str | None:
+    """Whose the job is; None: nobody signs in here."""
+    return AGENT if asker.is_agent else asker.person if asker.signed_in else None
 
 
 def _for_code_of(asker: Asker) -> dict[str, str]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from profiler_core.home import cache_directory, home_directory
+from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.settings import settings
-from profiler_core.store.incoming import KEEP_FREE_BYTES
 from profiler_core.units import format_bytes
 
 

@@ -12,6 +12,7 @@ import re
 import secrets
 import shutil
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,6 @@ from profiler_core.home import uploads_directory
 from profiler_core.owner_file import owner_of
 
 MOST_FILES = 200  # a folder of a capture with eight variants has about a hundred
-KEEP_FREE_BYTES = 1_000_000_000  # of the disk: reading a trace writes columns beside it
 _FORGET_AFTER_S = 24 * 3600.0
 _UPLOAD_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 _LONGEST_NAME = 200
@@ -93,14 +93,20 @@ def forget(upload_id: str) -> None:
     shutil.rmtree(incoming_directory(upload_id), ignore_errors=True)
 
 
-def outdated(now_s: float | None = None) -> dict[str, str]:
-    """Uploads that were left unopened for a day: id -> whose, empty where nobody wrote it."""
+def outdated(now_s: float | None = None, waiting: Collection[str] = ()) -> dict[str, str]:
+    """Uploads that were left unopened for a day: id -> whose, empty where nobody wrote it.
+
+    Args:
+        now_s: seconds since the epoch; None: now.
+        waiting: ids of those that were opened and wait to be read.
+    """
     now = time.time() if now_s is None else now_s
     root = uploads_directory() / ".incoming"
     left: dict[str, str] = {}
     for directory in root.iterdir() if root.is_dir() else ():
         touched = max((p.stat().st_mtime for p in (directory, *directory.glob("*"))), default=now)
-        if now - touched > _FORGET_AFTER_S and _UPLOAD_ID.fullmatch(directory.name):
+        is_upload = _UPLOAD_ID.fullmatch(directory.name) and directory.name not in waiting
+        if now - touched > _FORGET_AFTER_S and is_upload:
             left[directory.name] = owner_of(directory) or ""
     return left
 

@@ -32,11 +32,13 @@ def _folders(root: Path) -> tuple[Path, ...]:
 
 
 def _size(folder: Path) -> int:
-    total = 0
+    """Bytes of its files; one that has two names, while an upload is read, counts once."""
+    sizes: dict[tuple[int, int], int] = {}
     for path in folder.rglob("*"):
         try:
             status = path.lstat()
-            total += status.st_size if S_ISREG(status.st_mode) else 0
         except FileNotFoundError:  # deleted while we count
             continue
-    return total
+        if S_ISREG(status.st_mode):
+            sizes[status.st_dev, status.st_ino] = status.st_size
+    return sum(sizes.values())

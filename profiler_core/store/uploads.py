@@ -1,7 +1,7 @@
 """Received files -> run directories: `<uploads>/<upload_id>/<n>/`, ready for the library.
 
 Each file is taken for what its content says. Several traces at once become one comparison. What
-was received is deleted at the end, whatever the end is.
+was received is deleted at the end; killed in the middle, the process begins anew from it.
 
 As a process of its own, so that no archive and no JSON is unpacked in the web server:
 
@@ -43,6 +43,7 @@ from profiler_core.worker.protocol import Progress, Report, answer
 
 Say = Callable[[str, int | None, int | None], None]  # what is done, bytes done, bytes in all
 
+_ACCEPTED = "accepted.json"  # beside the runs
 _BLOCK_BYTES = 1 << 20
 _SAY_EVERY_S = 0.2
 
@@ -75,6 +76,13 @@ def accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str = ""
         BadInput: nothing usable is among them, or an archive is hostile.
     """
     work = incoming.incoming_directory(upload_id)
+    target = uploads_directory() / upload_id
+    earlier = _accepted_in(target)
+    if earlier is not None:  # killed after the runs were in their place
+        incoming.forget(upload_id)
+        return earlier
+    for left in ("unpacked", "runs"):  # by a process that was killed
+        shutil.rmtree(work / left, ignore_errors=True)
     try:
         files = incoming.received(upload_id, positions)
         if not files:
@@ -94,13 +102,21 @@ def accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str = ""
         ordered = _write_records(upload_id, new_runs)
         if owner:
             write_owner(work / "runs", owner)
-        target = uploads_directory() / upload_id
-        (work / "runs").replace(target)
-        return Accepted(
+        accepted = Accepted(
             tuple(f"upload/{upload_id}/{r.directory.name}" for r in ordered), tuple(notes)
         )
+        (work / "runs" / _ACCEPTED).write_bytes(msgspec.json.encode(accepted))
+        (work / "runs").replace(target)
+        return accepted
     finally:
         incoming.forget(upload_id)
+
+
+def _accepted_in(target: Path) -> Accepted | None:
+    try:
+        return msgspec.json.decode((target / _ACCEPTED).read_bytes(), type=Accepted)
+    except (OSError, msgspec.MsgspecError):
+        return None
 
 
 def _parts(
@@ -168,8 +184,12 @@ def _lay_out(run: RunParts, directory: Path) -> Path:
 
 
 def _move(part: Part, target: Path) -> None:
+    """Give the file its place too; what was received also stays where it is, to begin anew from."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    part.path.replace(target)
+    try:
+        target.hardlink_to(part.path)
+    except OSError:  # a file system without links
+        shutil.copyfile(part.path, target)
 
 
 def _assign_to_compiled_run(logs: tuple[Part, ...], new_runs: list[_NewRun]) -> list[str]:
@@ -304,13 +324,7 @@ def _read(report: Report) -> Accepted:
     parser.add_argument("places", nargs="+", type=int)
     parser.add_argument("--owner", default="")
     arguments = parser.parse_args()
-    try:
-        return accept(arguments.upload_id, tuple(arguments.places), say, arguments.owner)
-    except OSError as error:
-        raise BadInput(
-            f"The files could not be kept: {error.strerror}.",
-            remedy="Make room on the server's disk.",
-        ) from error
+    return accept(arguments.upload_id, tuple(arguments.places), say, arguments.owner)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,21 @@
-"""A file to download, made by a verb of the command line in a process of its own.
+"""A file to download, made by a verb of the command line as a job.
 
 So the file is what the command line writes, and making it holds no other session up.
 """
 
-import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 
 import streamlit as st
 
 from profiler_core.door import deeds
 from profiler_core.door.asker import Asker
-from profiler_core.errors import FusionscopeError
+from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.jobs import service as jobs
+from profiler_core.jobs.service import Job
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.asker import asker
 
@@ -100,15 +102,27 @@ def _wait(making: Making) -> None:
 
 
 def file_from_command(order: Order, who: Asker | None) -> bytes:
-    """The finished file.
+    """The finished file, which a job makes.
 
     Raises:
-        FusionscopeError: this person may not have it, or with what the command said.
+        FusionscopeError: this person may not have it, or with what the command said; or it takes
+            long, and is handed out on page Jobs.
     """
-    with tempfile.TemporaryDirectory(prefix=f"fusionscope-{order.verb}-") as folder:
-        path = Path(folder, f"{order.verb}{order.ending}")
-        deeds.make_file(who, order.verb, order.runs, path, order.options, _TIMEOUT_S)
-        return path.read_bytes()
+    job_id = deeds.make_file(who, order.verb, order.runs, order.ending, order.options)
+    until = time.monotonic() + _TIMEOUT_S
+    for _ in jobs.follow(job_id):
+        if time.monotonic() > until:
+            raise BadInput(
+                f"The file is not ready after {_TIMEOUT_S:.0f} s.",
+                remedy="It is being made on its own: page Jobs hands it out once it is there.",
+            )
+    jobs.result(job_id, NoneType)
+    return made_file(jobs.job(job_id)).read_bytes()
+
+
+def made_file(job: Job) -> Path:
+    """The file that a finished job of `deeds.make_file` made."""
+    return next(job.directory.glob(f"{job.spec.kind}.*"))
 
 
 def file_name(what: str, workload: str) -> str:

@@ -28,6 +28,7 @@ from profiler_core.ranks.find import RankFiles
 from profiler_core.ranks.job_cache import cached_job
 from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
+from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.trace_reader import TraceReaders
 from profiler_core.units import format_bytes
 from profiler_core.worker.protocol import Progress
@@ -49,7 +50,7 @@ class PageReading:
         if traces.is_cached(path):
             return
         bar = st.empty()
-        for progress in _readers().read(path):
+        for progress in TraceReaders().read(path):
             bar.progress(progress.share, text=_sentence(path, progress))
         bar.empty()
 
@@ -60,7 +61,7 @@ class PageReading:
     def bring_snapshot(self, path: Path) -> None:
         """Wait for the process that reads a snapshot's pickle for the first time."""
         if not snapshots.is_cached(path):
-            for _ in _snapshot_readers().read(path):
+            for _ in TraceReaders(snapshots.MODULE).read(path):
                 continue  # a snapshot has no progress to show: most take less than a second
 
     def snapshot(self, path: Path) -> MemorySnapshot:
@@ -80,9 +81,11 @@ class PageReading:
         if cached_job(rank_files) is not None:
             return
         bar = st.empty()
-        for progress in _rank_readers().read(Path(source)):
+        for progress in TraceReaders("profiler_core.ranks").read(Path(source)):
             n_read, total = progress.done or 0, progress.total or len(rank_files.files)
             text = f"Reading {n_read} of {total} ranks of {rank_files.name.replace('`', '')}"
+            if progress.stage == "queued":
+                text = escape_markdown(progress.text)
             bar.progress(progress.share, text=text)
         bar.empty()
 
@@ -152,21 +155,8 @@ def _mapped(columns: Columns | None, path: Path) -> Columns:
 
 
 def _sentence(path: Path, progress: Progress) -> str:
+    if progress.stage == "queued":
+        return escape_markdown(progress.text)
     size = format_bytes(progress.total or path.stat().st_size)
     name = path.name if path.parent.name == "" else f"{path.parent.name}/{path.name}"
     return f"Reading `{name.replace('`', '')}` for the first time ({size})"
-
-
-@st.cache_resource(show_spinner=False)
-def _readers() -> TraceReaders:
-    return TraceReaders()
-
-
-@st.cache_resource(show_spinner=False)
-def _rank_readers() -> TraceReaders:
-    return TraceReaders("profiler_core.ranks")
-
-
-@st.cache_resource(show_spinner=False)
-def _snapshot_readers() -> TraceReaders:
-    return TraceReaders(snapshots.MODULE)

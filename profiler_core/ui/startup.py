@@ -1,4 +1,4 @@
-"""What the server does when it starts and ends: it announces itself, and looks for lost runs.
+"""What the server does when it starts and ends: it announces itself, looks for lost runs and jobs.
 
 The announcement is for `open` to find it; the link that lets the owner's browser in is printed.
 Runs may not be in the history yet: after a crash, or
@@ -14,13 +14,14 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
-from threading import Thread
+from threading import Event, Thread
 
 import anyio
 import streamlit as st
 from streamlit import config
 
 from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.jobs.resuming import look_after_jobs
 from profiler_core.page_specs import page_specs
 from profiler_core.store import running
 from profiler_core.ui.own_machine.announcing import show_link, withdraw_links
@@ -45,10 +46,13 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         _log.info("Fusionscope runs at %s", here.url)
     else:
         show_link()
+    stopped = Event()
+    Thread(target=look_after_jobs, args=(stopped,), name="jobs", daemon=True).start()
     Thread(target=get_ready, name="what the first visit needs", daemon=True).start()
     try:
         yield
     finally:
+        stopped.set()
         running.withdraw(here)
         withdraw_links()
         worker.cancel()

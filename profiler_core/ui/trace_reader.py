@@ -1,50 +1,39 @@
-"""Processes that read traces into columns: one a file, shared by all sessions.
+"""Reading traces into columns, as pages wait for it: a job for each file, shared by all servers.
 
-A reader outlives the page that started it, so that a click while a big trace is being read does
-not begin anew; whoever opens the trace meanwhile follows the same process.
+A job outlives the page that asked for it, so that a click while a big trace is being read does not
+begin anew; whoever opens the trace meanwhile follows the same job.
 """
 
-import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from profiler_core.door import deeds
-from profiler_core.ingest.version import Version, version_of
+from profiler_core.ingest.version import version_of
+from profiler_core.jobs import service as jobs
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.worker.protocol import Progress
-from profiler_core.worker.worker import Worker
 
 
+@dataclass(frozen=True)
 class TraceReaders:
-    """The readers of one server. One object a module, held by `st.cache_resource`.
+    """The readers of one kind of file.
 
-    Args:
-        module: what is run with the trace's path, a module that answers as ingest does.
+    module: what is run with the file's path, a module that answers as ingest does.
     """
 
-    def __init__(self, module: str = "profiler_core.ingest") -> None:
-        self._module = module
-        self._lock = threading.Lock()
-        self._running: dict[tuple[Path, Version], Worker] = {}
+    module: str = "profiler_core.ingest"
 
     def read(self, trace: Path) -> Iterator[Progress]:
         """Follow the reading of `trace` until its columns lie in the cache.
 
+        While the reading waits for its turn, the text of the progress says for what.
+
         Raises:
             BadInput: the file cannot be read as a trace; the sentence is the reader's own.
+            QueueFull: too many jobs run or wait.
         """
-        version = (trace, version_of(trace))
-        with self._lock:
-            reader = self._running.get(version)
-            if reader is None:
-                reader = deeds.start_reader(asker(), self._module, str(trace))
-                self._running[version] = reader
-        yield from reader.progress()
-        with self._lock:
-            self._running.pop(version, None)
-        reader.result(
-            dict[str, Any],
-            ended=f"{trace.name} could not be read: the reader was ended.",
-            remedy="Open it again; a large trace needs free memory.",
-        )
+        job_id = deeds.read_file(asker(), self.module, trace, str(version_of(trace)))
+        yield from jobs.follow(job_id)
+        jobs.result(job_id, dict[str, Any])

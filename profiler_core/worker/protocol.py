@@ -10,11 +10,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from profiler_core.errors import Cancelled, FusionscopeError
+from profiler_core.errors import BadInput, Cancelled, FusionscopeError
+from profiler_core.worker.unwritten import not_written
+
+_TAIL_BYTES = 64_000  # holds the newest line of progress many times over
+_T = TypeVar("_T")
 
 
 class Progress(msgspec.Struct, frozen=True, tag_field="event", tag="progress", omit_defaults=True):
@@ -64,14 +68,68 @@ def answer(work: Callable[[Report], object], *, can_cancel: bool = False) -> int
         # Records are whole lines or absent: the asker reads while they are written.
         value = work(lambda progress: _say(channel, progress))
         record, status = Result(msgspec.Raw(_encoded(value))), 0
-    except FusionscopeError as error:
-        _say(channel, Failure(error.problem, error.remedy))
-        return error.exit_status
+    except (FusionscopeError, OSError) as error:
+        told = not_written(error) if isinstance(error, OSError) else error
+        _say(channel, Failure(told.problem, told.remedy))
+        return told.exit_status
     _say(channel, record)
     return status
 
 
-def from_plain(kind: type, value: object) -> object:
+def last_record(output: int, *, only_near_end: bool = False) -> Record | None:
+    """The last whole record of what a process wrote; None: there is none.
+
+    Read by places: the process's own place to write at may be shared with this descriptor.
+
+    Args:
+        output: a descriptor of the file.
+        only_near_end: leave an answer of many megabytes alone; it is then None.
+    """
+    end = os.fstat(output).st_size
+    start = max(0, end - _TAIL_BYTES) if only_near_end else 0
+    data = b""
+    while len(data) < end - start:
+        piece = os.pread(output, end - start - len(data), start + len(data))
+        if not piece:
+            break
+        data += piece
+    lines = data[: data.rfind(b"\n") + 1].splitlines()
+    try:
+        return msgspec.json.decode(lines[-1], type=Record) if lines else None
+    except msgspec.MsgspecError:
+        return None
+
+
+def outcome(
+    record: Record | None, exit_status: int, kind: type[_T], *, ended: BadInput, who: str
+) -> _T:
+    """What the work gave.
+
+    Args:
+        record: the last one of the process.
+        exit_status: of the process.
+        kind: the record that is expected; nothing else is made of what it says.
+        ended: raised where it ended without a word.
+        who: the process, for a fault of ours.
+
+    Raises:
+        BadInput: the work failed, with its own sentences; or it was ended.
+    """
+    if isinstance(record, Failure):
+        raise BadInput(record.problem, remedy=record.remedy)
+    if not isinstance(record, Result) and exit_status != 0:
+        raise ended
+    value = record.value if isinstance(record, Result) else b""
+    try:
+        return msgspec.json.decode(value, type=kind, dec_hook=_from_plain)
+    except msgspec.MsgspecError as error:
+        raise BadInput(
+            f"{who} gave an answer of another kind: {error}.",
+            remedy="Report it, with the files if you can: this is a fault of ours.",
+        ) from error
+
+
+def _from_plain(kind: type, value: object) -> object:
     """For decoding a result: what JSON has no word for."""
     if kind is Path:
         return Path(str(value))

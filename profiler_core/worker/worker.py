@@ -14,15 +14,12 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from profiler_core.errors import BadInput
 from profiler_core.worker.environment import Need
 from profiler_core.worker.process import DidNotRun, start_module
-from profiler_core.worker.protocol import Failure, Progress, Record, Result, from_plain
+from profiler_core.worker.protocol import Progress, last_record, outcome
 
 _POLL_S = 0.1
-_TAIL_BYTES = 64_000  # holds the newest line of progress many times over
 
 _T = TypeVar("_T")
 
@@ -101,45 +98,18 @@ class Worker:
             BadInput: the work failed, with its own sentences; or it was ended.
         """
         self.wait()
-        record = self._last()
-        if isinstance(record, Failure):
-            raise BadInput(record.problem, remedy=record.remedy)
         status = self._process.returncode
-        if not isinstance(record, Result) and status != 0:
-            raise BadInput(ended.replace("{status}", str(status)), remedy=remedy)
-        value = record.value if isinstance(record, Result) else b""
-        try:
-            return msgspec.json.decode(value, type=kind, dec_hook=from_plain)
-        except msgspec.MsgspecError as error:
-            raise BadInput(
-                f"{self._module} gave an answer of another kind: {error}.",
-                remedy="Report it, with the files if you can: this is a fault of ours.",
-            ) from error
+        return outcome(
+            last_record(self._output),
+            status,
+            kind,
+            ended=BadInput(ended.replace("{status}", str(status)), remedy=remedy),
+            who=self._module,
+        )
 
     def _newest(self) -> Progress:
-        size = os.fstat(self._output).st_size
-        record = self._line_in(max(0, size - _TAIL_BYTES), size)
+        record = last_record(self._output, only_near_end=True)
         return record if isinstance(record, Progress) else Progress()
-
-    def _last(self) -> Record | None:
-        return self._line_in(0, os.fstat(self._output).st_size)
-
-    def _line_in(self, start: int, end: int) -> Record | None:
-        """The last whole record between two places of the output; None: there is none.
-
-        Read at these places: the process's own place to write at is shared with this file.
-        """
-        data = b""
-        while len(data) < end - start:
-            piece = os.pread(self._output, end - start - len(data), start + len(data))
-            if not piece:
-                break
-            data += piece
-        lines = data[: data.rfind(b"\n") + 1].splitlines()
-        try:
-            return msgspec.json.decode(lines[-1], type=Record) if lines else None
-        except msgspec.MsgspecError:
-            return None
 
 
 def ask(

@@ -11,12 +11,12 @@ from mcp.client import Client
 
 from profiler_core.agents import capturing
 from profiler_core.agents.serve import server
-from profiler_core.capture.job_directory import JobSpec
-from profiler_core.capture.job_progress import CaptureProgress
-from profiler_core.capture.jobs import Job
 from profiler_core.door import deeds
 from profiler_core.door.asker import AGENT, Refused
 from profiler_core.errors import BadInput
+from profiler_core.jobs.capture_progress import CaptureProgress
+from profiler_core.jobs.directory import JobSpec
+from profiler_core.jobs.service import Job
 
 JOB = Job(
     job_id="20261122-120000-abcdef",

@@ -20,7 +20,7 @@ ELSEWHERE = {
     "profiler_core/store/browser_links.py": "the owner's browser, when the server starts",
     "profiler_core/capture/interpreter.py": "inside `doctor` and `capture`, which the door starts",
     "profiler_core/capture/process.py": "inside `capture`, which the door starts",
-    "profiler_core/capture/job_supervisor.py": "inside the supervisor, which the door starts",
+    "profiler_core/jobs/supervisor.py": "inside the supervisor, which the door starts",
     "profiler_core/capture/provenance.py": "git, inside `capture` or a user's own script",
     "profiler_core/capture/versions.py": "git, inside `capture`, which the door starts",
     "profiler_core/capture/script/launch.py": "`record`, from a shell",

@@ -8,12 +8,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from profiler_core.agents import capturing
-from profiler_core.capture import jobs
 from profiler_core.capture.spec import CaptureSpec, parse_sweep
 from profiler_core.door import deeds
 from profiler_core.door.asker import Refused
 from profiler_core.door.interpreters import interpreter_for
 from profiler_core.errors import FusionscopeError
+from profiler_core.jobs import service as jobs
 from profiler_core.person import account
 from profiler_core.store import history
 from profiler_core.ui.sign_in.asker import asker
@@ -139,7 +139,7 @@ def test_nothing_starts_that_the_audit_cannot_hold(
     for deed in (
         lambda: deeds.ask_interpreter(who, str(spy.path)),
         lambda: deeds.start_capture(who, a_spec(python=str(spy.path))),
-        lambda: deeds.make_file(who, "report", (home,), home / "x.html", (), WITHIN_S),
+        lambda: deeds.make_file(who, "report", (home,), ".html", ()),
         lambda: deeds.start_reading_upload(who, "u", (0,)),
     ):
         with pytest.raises(FusionscopeError) as error:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.capture import jobs
+from profiler_core.jobs import service as jobs
 from profiler_core.model.review import ReviewSide
 from profiler_core.owner_file import write_owner
 from profiler_core.person import account, shown_name, system_user, typed_name
@@ -120,7 +120,7 @@ def test_a_captures_owner_survives_the_list_of_jobs(
 ) -> None:
     directory = redated_copy(home, "c1")
     write_owner(directory.parent, ADA)
-    monkeypatch.setattr(jobs, "jobs", lambda *_: ())
+    monkeypatch.setattr(jobs, "owner_of_capture", lambda _: None)
     group = next(group for group in catalogue.comparisons() if group.origin == "capture")
     assert owner(group) == ADA
     assert history.record(directory).person == ADA

@@ -222,9 +222,7 @@ def test_an_environment_says_what_it_offers(page: Page, own_server: Server) -> N
 def test_a_job_that_is_not_there_is_said(page: Page, own_server: Server) -> None:
     page.goto(own_server.link("capture", job="20200101-000000-abcdef"))
     ready(page)
-    expect(page.get_by_test_id("stMain")).to_contain_text(
-        "There is no capture job 20200101-000000-abcdef"
-    )
+    expect(page.get_by_test_id("stMain")).to_contain_text("There is no job 20200101-000000-abcdef")
 
 
 def processes_of(home: Path) -> list[str]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from profiler_core.capture.job_progress import fold
+from profiler_core.jobs.capture_progress import fold
 
 
 def lines(*said):

@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from profiler_core import home
-from profiler_core.capture import job_directory
-from profiler_core.capture.job_directory import JobSpec, JobStatus
+from profiler_core.jobs import directory as job_directory
+from profiler_core.jobs.directory import JobSpec, JobStatus
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.capture import job_directory
+from profiler_core.jobs import directory as job_directory
 from profiler_core.store import catalogue, library
 from profiler_core.store.sweeps import sweeps
 from profiler_core.ui.capture.answers import Answers, check

@@ -5,8 +5,8 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.capture import jobs
-from profiler_core.capture.jobs import Job
+from profiler_core.jobs import service as jobs
+from profiler_core.jobs.service import Job
 from profiler_core.store import history
 from profiler_core.ui.capture.progress import elapsed, state_chip
 from profiler_core.ui.page import section
@@ -24,7 +24,7 @@ def capture_list(current: str | None) -> None:
     Args:
         current: the job that the page shows already.
     """
-    listed = jobs.jobs(_LISTED)
+    listed = jobs.jobs(_LISTED, kind="capture")
     if not listed:
         return
     section("Captures on this machine")
@@ -32,7 +32,7 @@ def capture_list(current: str | None) -> None:
 
     def follow() -> None:
         let_in()  # it refreshes itself, without the page around it
-        listed = jobs.jobs(_LISTED)
+        listed = jobs.jobs(_LISTED, kind="capture")
         for job in listed[:_SHOWN]:
             _row(job, is_current=job.job_id == current)
         older = listed[_SHOWN:]

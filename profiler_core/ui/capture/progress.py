@@ -5,27 +5,33 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.capture import jobs
-from profiler_core.capture.job_progress import (
+from profiler_core.door import deeds
+from profiler_core.jobs import service as jobs
+from profiler_core.jobs.capture_progress import (
     FINAL_PHASES,
     CaptureProgress,
     PhaseProgress,
     PointProgress,
 )
-from profiler_core.capture.jobs import Job
+from profiler_core.jobs.service import Job
 from profiler_core.store import history, library
 from profiler_core.store.sweeps import key_of, place_of
 from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.links import go_to
 from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.sign_in.guard import let_in
-from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.ui.sweep.choose import query_of_sweep
 from profiler_core.units import format_duration
 
 _REFRESH_S = 1.0
 _LOG_LINES = 15
-_STATE_CLASS = {"running": "fs-live", "queued": "fs-live", "failed": "fs-bad", "lost": "fs-bad"}
+_STATE_CLASS = {
+    "running": "fs-live",
+    "queued": "fs-live",
+    "failed": "fs-bad",
+    "interrupted": "fs-bad",
+}
 _ORDER = (
     "queued",
     "starting",
@@ -103,18 +109,13 @@ def _draw(job: Job) -> None:
 
 
 def _may_cancel(job: Job) -> bool:
-    """One's own; what others started only as an admin."""
-    who = visitor()
-    if who is None or not who.may("capture"):
-        return False
-    return not who.holder or who.may("delete") or who.is_person(job.spec.owner)
+    who = asker()
+    return who is not None and deeds.may_cancel(who, job)
 
 
 def _cancel(job: Job) -> None:
-    who = visitor()
-    if who is not None and _may_cancel(job):  # the role may have changed since it was drawn
-        history.note(who.person, "cancel", job.spec.title[:300])
-        jobs.cancel(job.job_id)
+    if _may_cancel(job):  # the role may have changed since it was drawn
+        deeds.cancel_job(asker(), job.job_id)
 
 
 def _sentence(job: Job) -> None:
@@ -133,8 +134,8 @@ def _sentence(job: Job) -> None:
         _results(job)
     elif job.state == "finished":
         _results(job)
-    elif job.state == "lost":
-        problem_card(job.error or "", "Start it again; what was measured is kept with the runs.")
+    elif job.state == "interrupted":
+        problem_card(job.error or "", job.remedy or "Start it again.")
         _results(job)
     else:
         problem_card(

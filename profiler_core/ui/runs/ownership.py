@@ -1,6 +1,6 @@
 """Whose a comparison is, and who may delete it."""
 
-from profiler_core.capture import jobs
+from profiler_core.jobs import service as jobs
 from profiler_core.owner_file import owner_of
 from profiler_core.store.deletion import can_be_deleted
 from profiler_core.store.library import Comparable
@@ -22,5 +22,5 @@ def owner(group: Comparable) -> str | None:
     person = owner_of(group.path)
     if person is not None or group.origin == "upload":
         return person
-    # A capture that still runs, or one of a version that wrote no owner beside its runs.
-    return next((job.spec.owner for job in jobs.jobs() if job.result == group.path), None)
+    # A capture that begins just now, or one of a version that wrote no owner beside its runs.
+    return jobs.owner_of_capture(group.path)

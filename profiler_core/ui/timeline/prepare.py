@@ -9,6 +9,7 @@ from profiler_core.ingest.open import is_cached
 from profiler_core.store.library import Entry
 from profiler_core.timeline.cache import index_trace, ready_index
 from profiler_core.timeline.index import Index
+from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.reading import run_of, trace_path
 from profiler_core.ui.trace_reader import TraceReaders
 from profiler_core.units import format_bytes, format_count
@@ -49,15 +50,12 @@ def prepared_index(entry: Entry) -> Index:
 def _index_with_progress(path: Path) -> None:
     bar = st.empty()
     size = format_bytes(path.stat().st_size)
-    for progress in _indexers().read(path):
+    for progress in TraceReaders("profiler_core.timeline").read(path):
         if progress.stage == "indexing":
             text = f"Laying out {format_count(progress.done or 0)} events"
             bar.progress(1.0, text=text)
+        elif progress.stage == "queued":
+            bar.progress(0.0, text=escape_markdown(progress.text))
         else:
             bar.progress(progress.share, text=f"Reading the trace for the first time ({size})")
     bar.empty()
-
-
-@st.cache_resource(show_spinner=False)
-def _indexers() -> TraceReaders:
-    return TraceReaders("profiler_core.timeline")

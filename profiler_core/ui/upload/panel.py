@@ -4,7 +4,9 @@ from typing import NoReturn
 
 import streamlit as st
 
+from profiler_core.door import deeds
 from profiler_core.errors import FusionscopeError
+from profiler_core.jobs import service as jobs
 from profiler_core.store import incoming
 from profiler_core.store.uploads import Accepted
 from profiler_core.ui.choice import Choice, choose, query_of
@@ -13,11 +15,11 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import escape_markdown, problem_card
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.upload.drop_zone import drop_zone
-from profiler_core.ui.upload.receiving import Reading, start_reading
+from profiler_core.ui.upload.receiving import accepted, follow
 from profiler_core.ui.upload.unopened import forget_unopened
 
 _UPLOAD, _PROBLEM = "fs_upload_id", "fs_upload_problem"
-_READING = "fs_upload_reading"  # goes on while the page is left
+_READING = "fs_upload_reading"  # a job, which goes on while the page is left
 _NOTES, _NOTED = "fs_upload_notes", "fs_upload_noted"  # sentences, and the runs that they are of
 
 
@@ -39,14 +41,17 @@ def upload_panel(page: str = "overview") -> None:
         # Whatever becomes of this upload, the next one is another.
         st.session_state[_UPLOAD] = incoming.new_upload_id()
         try:
-            st.session_state[_READING] = start_reading(arrived, who)
+            st.session_state[_READING] = deeds.start_reading_upload(
+                who, arrived.upload_id, arrived.places
+            )
         except FusionscopeError as problem:
             _fail(problem)
-    reading: Reading | None = st.session_state.get(_READING)
-    if reading is None:
+    job_id: str | None = st.session_state.get(_READING)
+    if job_id is None:
         _show_last_end(below)
         return
-    was_left = reading.has_ended and arrived is None  # the page was left while it was read
+    # The page was left while it was read.
+    was_left = arrived is None and not jobs.job(job_id).is_live
     with below, st.status("Reading what arrived", expanded=True) as status:
         line, bar = st.empty(), st.empty()
 
@@ -55,10 +60,10 @@ def upload_panel(page: str = "overview") -> None:
             if share is not None:
                 bar.progress(min(1.0, share))
 
-        reading.follow(show)
+        follow(job_id, show)
         del st.session_state[_READING]
         try:
-            received = reading.accepted()
+            received = accepted(job_id)
         except FusionscopeError as problem:
             _fail(problem)
         status.update(label="Read while you were away" if was_left else "Opening", state="complete")

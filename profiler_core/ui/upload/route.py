@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from profiler_core.errors import BadInput
+from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.settings import settings
 from profiler_core.store import incoming
@@ -142,7 +143,7 @@ def _no_room_left(left: int) -> _RefusedError:
 
 def _check_disk(partial: Path, n_bytes: int) -> None:
     free = shutil.disk_usage(partial.parent).free
-    if free - n_bytes < incoming.KEEP_FREE_BYTES:
+    if free - n_bytes < KEEP_FREE_BYTES:
         raise _RefusedError(
             507,
             f"The server's disk has only {format_bytes(free)} left.",

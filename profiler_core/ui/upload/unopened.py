@@ -1,5 +1,6 @@
 """Uploads that were received and never opened: they go after a day, and the audit says so."""
 
+from profiler_core.jobs import service as jobs
 from profiler_core.store import incoming
 
 
@@ -9,7 +10,7 @@ def forget_unopened() -> None:
     Raises:
         OSError: it can be recorded nowhere; nothing is deleted then.
     """
-    outdated = incoming.outdated()
+    outdated = incoming.outdated(waiting=jobs.live_subjects("ingest"))
     if not outdated:
         return
     from profiler_core.store import history  # late: it brings the database along

@@ -5,8 +5,8 @@ The capture writes the same lines of progress into its folder and to the job, ea
 
 from pathlib import Path
 
-from profiler_core.capture import job_directory as files
-from profiler_core.capture.job_directory import JobSpec
+from profiler_core.jobs import directory as files
+from profiler_core.jobs.directory import JobSpec
 
 _LONGEST_LINE = 64_000  # bytes
 
@@ -18,17 +18,17 @@ def result_of(directory: Path, spec: JobSpec) -> Path | None:
         directory: the job's.
         spec: of the job.
     """
-    first_line = _first_line(directory / files.PROGRESS)
-    if not first_line or spec.out is None or not Path(spec.out).is_dir():
+    begins = first_line(directory / files.PROGRESS)
+    if not begins or spec.out is None or not Path(spec.out).is_dir():
         return None
     # Newest first: a job that somebody looks at is mostly a new one.
     for folder in sorted(Path(spec.out).iterdir(), reverse=True):
-        if _first_line(folder / files.PROGRESS) == first_line:
+        if first_line(folder / files.PROGRESS) == begins:
             return folder
     return None
 
 
-def _first_line(path: Path) -> bytes:
+def first_line(path: Path) -> bytes:
     """The first whole line; empty where there is none yet."""
     try:
         with path.open("rb") as file:

@@ -1,36 +1,49 @@
 """What lies in a job's directory, for the page that submits and the supervisor that runs it.
 
+<home>/jobs/live/<job_id>             made before the job, gone after its end: what a queue looks at
 <home>/jobs/<job_id>/spec.json        the request; written once
 <home>/jobs/<job_id>/status.json      the state of the job; replaced atomically
 <home>/jobs/<job_id>/alive            locked by the supervisor as long as it lives
 <home>/jobs/<job_id>/heartbeat        touched by the supervisor every second
 <home>/jobs/<job_id>/cancel           made by whoever wants the job to stop
-<home>/jobs/<job_id>/progress.jsonl   appended by the capture, one object a line
-<home>/jobs/<job_id>/log.txt          stdout and stderr of the capture
+<home>/jobs/<job_id>/command          locked as long as the command lives; holds its process id
+<home>/jobs/<job_id>/progress.jsonl   appended by a capture, one object a line
+<home>/jobs/<job_id>/answer.jsonl     what a module of ours answers (`worker/protocol.py`)
+<home>/jobs/<job_id>/log.txt          what the command printed beside
 <home>/jobs/<job_id>/supervisor.log   errors of the supervisor itself, normally empty
 """
 
+import contextlib
 import fcntl
 import os
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from profiler_core.run_directory import LOST_AFTER_S
+from profiler_core.worker.environment import Need
 
 SPEC = "spec.json"
 STATUS = "status.json"
 ALIVE = "alive"
 HEARTBEAT = "heartbeat"
 CANCEL = "cancel"
+COMMAND = "command"
+ANSWER = "answer.jsonl"
 PROGRESS = "progress.jsonl"
 LOG = "log.txt"
 SUPERVISOR_LOG = "supervisor.log"
 
-JobState = Literal["queued", "running", "finished", "failed", "cancelled", "lost"]
+JobState = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted"]
+LIVE_STATES = frozenset({"queued", "running"})
+
+# A command that dies three times would kill the machine a fourth time.
+MOST_STARTS = 3
+_LIVE = "live"
 
 
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,23 +52,33 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     job_id: str
     command: tuple[str, ...]
     title: str
-    device: str  # jobs of one device run one after another, in the order of submission
+    device: str  # of a capture: those of one device run one after another, as submitted
     submitted_at: float  # s since the epoch
     owner: str | None = None  # who signed in; None on a server without sign-in
     host: str = ""
     out: str | None = None  # the folder below which the command makes its capture's folder
     capture: dict[str, object] | None = None  # the form's answers, to show and to capture again
+    kind: str = "capture"
+    subject: str = ""  # what it is about: an upload's id, a file and its version
+    needs: tuple[Need, ...] = ()  # what the command must reach, see `worker/environment.py`
+    answers: bool = False  # a module of ours, which answers as `worker/protocol.py` says
+    starts_again: bool = False  # after it was killed: it leaves nothing half done
+    memory_bytes: int = 0  # an estimate of its peak
+    disk_bytes: int = 0  # an estimate of what it adds
 
 
 class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The state that the supervisor wrote last; `jobs.Job.state` also knows lost jobs."""
+    """The state that was written last; `service.job` also sees that nobody looks after it."""
 
     state: JobState
     error: str | None = None
+    remedy: str | None = None  # for that error
     started_at: float | None = None
     ended_at: float | None = None
     exit_status: int | None = None
-    waiting_for: str | None = None  # while queued: the job ahead
+    waiting_for: str | None = None  # while queued: why, as one sentence
+    n_ahead: int = 0  # while queued: jobs that come first
+    n_starts: int = 0  # of the command
 
 
 def read_spec(directory: Path) -> JobSpec:
@@ -76,14 +99,76 @@ def write(directory: Path, record: JobSpec | JobStatus) -> None:
     partial.replace(directory / name)
 
 
+def mark_live(directory: Path) -> None:
+    """Say that this job is on its way, before anything of it is written."""
+    marker = directory.parent / _LIVE / directory.name
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+
+
+def unmark_live(directory: Path) -> None:
+    """Its end is written."""
+    (directory.parent / _LIVE / directory.name).unlink(missing_ok=True)
+
+
+def live_directories(root: Path) -> dict[Path, float]:
+    """The folders of the jobs that were begun and have not ended, and when each was begun.
+
+    Args:
+        root: of all jobs. Times are seconds since the epoch.
+    """
+    try:
+        with os.scandir(root / _LIVE) as markers:
+            begun = {marker.name: marker for marker in markers}
+    except FileNotFoundError:
+        return {}
+    times: dict[Path, float] = {}
+    for job_id, marker in begun.items():
+        with contextlib.suppress(FileNotFoundError):  # ended just now
+            times[root / job_id] = marker.stat().st_mtime
+    return times
+
+
+def live_jobs(root: Path) -> list[tuple[Path, JobSpec, JobStatus]]:
+    """Every job that is queued or running under a supervisor."""
+    live = []
+    for directory in live_directories(root):
+        try:
+            spec, status = read_spec(directory), read_status(directory)
+        except (OSError, msgspec.MsgspecError):
+            continue  # being made
+        if status.state in LIVE_STATES and is_supervised(directory, spec):
+            live.append((directory, spec, status))
+    return live
+
+
+@contextlib.contextmanager
+def queue_lock(root: Path) -> Iterator[None]:
+    """Nobody else submits a job or takes its turn meanwhile."""
+    root.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(root / "queue.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def hold_alive(directory: Path) -> int:
     """Lock `alive`; the lock lives as long as any process holds the returned descriptor.
 
     The submitter takes it and hands the descriptor to the supervisor, so there is no moment
     between the two at which the job looks abandoned.
+
+    Raises:
+        BlockingIOError: somebody holds it.
     """
     descriptor = os.open(directory / ALIVE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 

@@ -6,34 +6,18 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from profiler_core import home
-from profiler_core.capture import job_directory, jobs
-from profiler_core.capture.job_progress import fold
 from profiler_core.errors import BadInput
+from profiler_core.jobs import directory as job_directory
+from profiler_core.jobs import service as jobs
+from profiler_core.jobs.capture_progress import fold
+from tests.jobs.waiting import is_running, wait_for
 
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_capture.py")), "{progress}"]
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
-    yield tmp_path
-    for left in jobs.jobs():
-        if left.is_live:
-            jobs.cancel(left.job_id)
-    wait_for(lambda: not any(left.is_live for left in jobs.jobs()))
-
-
-def wait_for(condition: Callable[[], object], within_s: float = 20.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.05)
 
 
 def submit(*more: str, device: str = "cpu", title: str = "fake", out: Path | None = None) -> str:
@@ -50,16 +34,6 @@ def wait_for_pid(job_id: str) -> int:
     match = re.search(r"pid (\d+)", jobs.log_tail(job_id, 1000))
     assert match
     return int(match[1])
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    # Re-parented processes wait for init to reap them; a zombie holds nothing.
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def supervisor_of(job_id: str) -> int:
@@ -202,7 +176,7 @@ def test_a_killed_supervisor_is_a_lost_job_and_no_capture_is_left(tmp_path: Path
     pid = wait_for_pid(job_id)
     wait_for(lambda: jobs.job(job_id).heartbeat_at)
     os.kill(supervisor_of(job_id), signal.SIGKILL)
-    job = wait_for_state(job_id, "lost")
+    job = wait_for_state(job_id, "interrupted")
     assert job.error is not None and "last sign of life" in job.error
     wait_for(lambda: not is_running(pid))
     assert wait_for_state(submit(), "finished")  # the queue goes on without it
@@ -222,12 +196,12 @@ def test_waiting_for_the_device_shows_as_queued(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../../etc", "20260101-000000-abcdef/..", "", "x" * 500])
 def test_an_id_from_a_url_cannot_leave_the_folder(name: str) -> None:
-    with pytest.raises(BadInput, match="not a capture job"):
+    with pytest.raises(BadInput, match="not a job"):
         jobs.job(name)
 
 
 def test_an_unknown_job_is_one_sentence() -> None:
-    with pytest.raises(BadInput, match="There is no capture job 20260101-000000-abcdef"):
+    with pytest.raises(BadInput, match="There is no job 20260101-000000-abcdef"):
         jobs.job("20260101-000000-abcdef")
 
 

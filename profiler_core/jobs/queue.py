@@ -1,0 +1,149 @@
+"""Whose turn it is: decided under one lock, by the supervisors themselves.
+
+Captures wait for their device alone. All else shares slots, memory and disk: who has fewer jobs
+running comes first, then who came first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.jobs import directory as files
+from profiler_core.jobs.directory import JobSpec, JobStatus
+from profiler_core.jobs.room import KEEP_FREE_BYTES, Room, room_at
+from profiler_core.settings import settings
+from profiler_core.units import format_bytes
+
+
+class QueueFull(FusionscopeError):
+    """No further job is taken now."""
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another job that is queued or running."""
+
+    spec: JobSpec
+    is_running: bool
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Why a job does not start yet."""
+
+    text: str
+    n_ahead: int = 0
+
+
+def take_turn(directory: Path, spec: JobSpec, running: JobStatus) -> Waiting | None:
+    """Begin, or say what the job waits for.
+
+    Args:
+        directory: of the job.
+        spec: of the job.
+        running: is written where it is the job's turn.
+    """
+    with files.queue_lock(directory.parent):
+        waiting = waits_for(spec, _others(directory), room_at(directory))
+        if waiting is None:
+            files.write(directory, running)
+        return waiting
+
+
+def check_number(root: Path, owner: str | None) -> None:
+    """Is one job more within the limits? To be asked under the lock of the queue.
+
+    Raises:
+        QueueFull: it is not.
+    """
+    limits = settings().jobs
+    owners = [spec.owner for _, spec, _ in files.live_jobs(root)]
+    if owners.count(owner) >= limits.per_person:
+        raise QueueFull(
+            f"You have {owners.count(owner)} jobs that run or wait, and more are not taken.",
+            remedy="Wait until some have ended, or cancel them on page Jobs.",
+        )
+    if len(owners) >= limits.in_all:
+        raise QueueFull(
+            f"{len(owners)} jobs run or wait on this server, and more are not taken.",
+            remedy="Try it again later.",
+        )
+
+
+def waits_for(spec: JobSpec, others: Sequence[Other], room: Room) -> Waiting | None:
+    """What a job waits for; None: it may start.
+
+    Args:
+        spec: of the job.
+        others: every other job that is queued or running.
+        room: what there is.
+    """
+    if not _fits_disk(spec, room):
+        return Waiting(
+            f"Waits for room on the disk: about {format_bytes(spec.disk_bytes)} are needed, and "
+            f"{format_bytes(KEEP_FREE_BYTES)} must stay free of the "
+            f"{format_bytes(room.disk_free_bytes)} that are left."
+        )
+    if spec.kind == "capture":
+        return _waits_for_device(spec, others)
+    shared = [other for other in others if other.spec.kind != "capture"]
+    running = [other.spec for other in shared if other.is_running]
+    ahead = [
+        other
+        for other in shared
+        if not other.is_running
+        and _fits_disk(other.spec, room)
+        and _turn(other.spec, running) < _turn(spec, running)
+    ]
+    if ahead:
+        n = len(ahead)
+        return Waiting(f"Waits for {n} job{'' if n == 1 else 's'} ahead of it.", n)
+    if len(running) >= room.slots:
+        return Waiting(f"Is the next one, when one of the {len(running)} jobs that run has ended.")
+    taken = sum(other.memory_bytes for other in running)
+    left = min(room.memory_bytes - taken, room.memory_free_bytes)
+    # Alone it starts in any case: waiting would not bring more.
+    if running and spec.memory_bytes > left:
+        return Waiting(
+            f"Waits for memory: about {format_bytes(spec.memory_bytes)} are needed, and "
+            f"{format_bytes(max(0, left))} are left beside the jobs that run."
+        )
+    return None
+
+
+def _waits_for_device(spec: JobSpec, others: Sequence[Other]) -> Waiting | None:
+    ahead = sorted(
+        (
+            other.spec
+            for other in others
+            if other.spec.kind == "capture"
+            and other.spec.device == spec.device
+            and _submitted(other.spec) < _submitted(spec)
+        ),
+        key=_submitted,
+    )
+    if not ahead:
+        return None
+    return Waiting(f"Waits for the capture ahead of it: {ahead[-1].title}.", len(ahead))
+
+
+def _fits_disk(spec: JobSpec, room: Room) -> bool:
+    return room.disk_free_bytes - spec.disk_bytes >= KEEP_FREE_BYTES
+
+
+def _turn(spec: JobSpec, running: Sequence[JobSpec]) -> tuple[int, float, str]:
+    n_running = sum(other.owner == spec.owner for other in running)
+    return (n_running, *_submitted(spec))
+
+
+def _submitted(spec: JobSpec) -> tuple[float, str]:
+    return spec.submitted_at, spec.job_id
+
+
+def _others(directory: Path) -> list[Other]:
+    return [
+        Other(spec, status.state == "running")
+        for other, spec, status in files.live_jobs(directory.parent)
+        if other != directory
+    ]

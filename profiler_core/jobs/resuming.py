@@ -1,0 +1,110 @@
+"""Jobs whose supervisor was killed, and those that ended long ago; any number of servers may look.
+
+What may start again does so from the beginning: an ingest from the received files. A capture is
+marked as interrupted, and what it measured stays.
+"""
+
+import contextlib
+import logging
+import os
+import shutil
+import time
+from pathlib import Path
+from threading import Event
+
+import msgspec
+
+from profiler_core import home
+from profiler_core.errors import FusionscopeError
+from profiler_core.jobs import directory as files
+from profiler_core.jobs.directory import LIVE_STATES
+from profiler_core.jobs.service import after_interruption, job_directories, start_supervisor
+from profiler_core.settings import settings
+from profiler_core.worker.environment import child_environment
+
+_LOOK_EVERY_S = 5.0
+_TIDY_EVERY_S = 3600.0
+_HALF_MADE_AFTER_S = 60.0  # a job is made in milliseconds
+_KEEP_READ_S = 24 * 3600.0  # its columns are in the cache: nobody asks for the job
+
+_log = logging.getLogger(__name__)
+
+
+def look_after_jobs(stopped: Event) -> None:
+    """Resume and tidy up, again and again until `stopped`; a thread of each server does it."""
+    tidied_at = 0.0
+    while not stopped.wait(0 if not tidied_at else _LOOK_EVERY_S):
+        try:
+            resume_interrupted()
+            if time.monotonic() - tidied_at > _TIDY_EVERY_S or not tidied_at:
+                tidied_at = time.monotonic()
+                tidy_up()
+        except (FusionscopeError, OSError) as error:
+            tidied_at = tidied_at or time.monotonic()
+            _log.warning("Jobs are not looked after: %s", error)
+
+
+def resume_interrupted() -> tuple[str, ...]:
+    """Start what was interrupted and can start again, end the rest; the ids of those started.
+
+    Raises:
+        OSError: the home cannot be written.
+    """
+    started = []
+    for directory, begun_at in files.live_directories(home.jobs_directory()).items():
+        try:
+            spec = files.read_spec(directory)
+        except (OSError, msgspec.MsgspecError):
+            if time.time() - begun_at > _HALF_MADE_AFTER_S:  # its maker was killed
+                shutil.rmtree(directory, ignore_errors=True)
+                files.unmark_live(directory)
+            continue
+        if files.is_supervised(directory, spec):
+            continue
+        try:
+            alive = files.hold_alive(directory)
+        except BlockingIOError:  # another server does just this
+            continue
+        with contextlib.ExitStack() as held:
+            held.callback(os.close, alive)
+            status = files.read_status(directory)
+            if status.state in LIVE_STATES:
+                status = after_interruption(directory, spec, status)
+                files.write(directory, status)
+            if status.state not in LIVE_STATES:
+                files.unmark_live(directory)
+                continue
+            held.pop_all()  # the supervisor has it from here
+        try:
+            start_supervisor(directory, alive, child_environment(spec.needs))
+            started.append(spec.job_id)
+        except FusionscopeError as error:  # stays queued: the next look tries again
+            _log.warning("%s could not be started again: %s", spec.job_id, error)
+    return tuple(started)
+
+
+def tidy_up(now_s: float | None = None) -> None:
+    """Delete jobs that ended long ago: captures keep their runs, which lie elsewhere.
+
+    Args:
+        now_s: seconds since the epoch; None: now.
+    """
+    now = time.time() if now_s is None else now_s
+    keep_s = settings().jobs.keep_days * 24 * 3600.0
+    live = files.live_directories(home.jobs_directory())
+    for directory in job_directories():
+        if directory in live:
+            continue
+        ended_at, is_read = _ended(directory)
+        age_s = now - ended_at
+        if age_s > keep_s or (is_read and age_s > _KEEP_READ_S):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _ended(directory: Path) -> tuple[float, bool]:
+    """When it ended, seconds since the epoch; and whether a file was read, with success."""
+    try:
+        spec, status = files.read_spec(directory), files.read_status(directory)
+    except (OSError, msgspec.MsgspecError):
+        return directory.stat().st_mtime, False
+    return status.ended_at or spec.submitted_at, (spec.kind, status.state) == ("read", "finished")

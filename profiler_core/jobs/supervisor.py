@@ -1,0 +1,288 @@
+"""The process that supervises one job: `python -m profiler_core.jobs.supervisor DIR`.
+
+Waits for its turn, runs the command in a process group of its own, touches the heartbeat,
+turns `cancel` into signals, and writes the final state. It holds the lock on `alive`; when
+it is killed the kernel drops the lock and, on Linux, stops the command. What may start again is
+started again by whoever looks after the queue (`resuming`).
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.jobs import directory as files
+from profiler_core.jobs.capture_progress import read_progress
+from profiler_core.jobs.capture_result import result_of
+from profiler_core.jobs.directory import JobStatus
+from profiler_core.jobs.queue import Waiting, take_turn
+from profiler_core.owner_file import write_owner
+from profiler_core.worker.protocol import Failure, last_record
+
+_LOOK_EVERY_S = 0.2
+_BEAT_EVERY_S = 1.0
+# A capture that is told to stop frees the device and writes its runs; that takes seconds.
+_GRACE_S = float(os.environ.get("FUSIONSCOPE_CANCEL_GRACE_S", "10"))
+_CANCELLED_STATUS = 130  # 128 + SIGINT, what `capture` answers when it was cancelled
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+_LINES_OF_THE_END = 5
+_LONGEST_PAUSE = 15  # times the shortest
+_C = ctypes.CDLL(None)
+
+
+class Supervisor:
+    """One job, from its turn in the queue to its end."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._spec = files.read_spec(directory)
+        self._n_starts = files.read_status(directory).n_starts
+        self._told_to_stop = False
+        self._last_beat = 0.0
+        self._has_owner = self._spec.owner is None
+
+    def run(self) -> None:
+        """Wait for the turn, run the command, write the end."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._stop)
+        (self._directory / files.ALIVE).write_text(f"{os.getpid()}\n")  # for people and tests
+        end: JobStatus | None = None
+        while end is None:
+            if not self._wait_for_turn():
+                end = self._stopped(None)
+                break
+            end = self._run_once()
+        if end.state not in files.LIVE_STATES:
+            self._write(end)
+            files.unmark_live(self._directory)
+
+    def _run_once(self) -> JobStatus | None:
+        """Run the command to its end; None: it was killed, and starts again in its turn."""
+        started_at = time.time()
+        with self._alone() as lock, self._outputs() as (output, log):
+            try:
+                process = subprocess.Popen(
+                    self._spec.command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=log,
+                    env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                    process_group=0,
+                    pass_fds=(lock,),
+                    preexec_fn=self._die_with_parent,  # noqa: PLW1509 - one thread
+                )
+            except OSError as error:
+                return JobStatus(
+                    state="failed",
+                    error=f"It could not be started: {error}.",
+                    started_at=started_at,
+                    ended_at=time.time(),
+                )
+            os.pwrite(lock, f"{process.pid}\n".encode(), 0)
+            was_stopped = self._follow(process)
+        _end_group(process.pid)
+        self._write_owner()
+        was_killed = process.returncode == -signal.SIGKILL and not was_stopped
+        if was_killed and self._spec.starts_again and self._n_starts < files.MOST_STARTS:
+            self._write(JobStatus(state="queued", n_starts=self._n_starts))
+            return None
+        return self._end(process.returncode, started_at, was_stopped=was_stopped)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[int]:
+        """Until what an earlier supervisor of this job started has ended; gives a lock on that."""
+        lock = os.open(self._directory / files.COMMAND, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # it was killed with its supervisor
+            yield lock
+        finally:
+            os.close(lock)
+
+    @contextlib.contextmanager
+    def _outputs(self) -> Iterator[tuple[int, int]]:
+        """Descriptors for what the command answers and for what it prints."""
+        with (self._directory / files.LOG).open("ab", buffering=0) as log:
+            if not self._spec.answers:
+                yield log.fileno(), log.fileno()
+                return
+            with (self._directory / files.ANSWER).open("wb", buffering=0) as answer:
+                yield answer.fileno(), log.fileno()
+
+    def _stopped(self, started_at: float | None) -> JobStatus:
+        """What the job is after it was told to stop.
+
+        Ended with the machine, and not by a person, what can start again stays in the queue.
+        """
+        is_cancelled = (self._directory / files.CANCEL).exists()
+        if self._spec.starts_again and not is_cancelled:
+            return files.read_status(self._directory)
+        return JobStatus(state="cancelled", started_at=started_at, ended_at=time.time())
+
+    def _write_owner(self) -> None:
+        """Say beside the runs whose they are: the job's folder may go long before them."""
+        if self._has_owner or self._spec.owner is None:
+            return
+        folder = result_of(self._directory, self._spec)
+        if folder is not None:
+            with contextlib.suppress(OSError):  # a full disk costs the name, not the runs
+                write_owner(folder, self._spec.owner)
+                self._has_owner = True
+
+    def _wait_for_turn(self) -> bool:
+        """Wait until the queue lets the command start; False when told to stop while waiting."""
+        shown: Waiting | None = None
+        while not self._should_stop():
+            waiting = self._take_turn()
+            if waiting is None:
+                return True
+            if waiting != shown:
+                shown = waiting
+                self._write(
+                    JobStatus(
+                        state="queued",
+                        waiting_for=waiting.text,
+                        n_ahead=waiting.n_ahead,
+                        n_starts=self._n_starts,
+                    )
+                )
+            self._beat()
+            # Each look reads the whole queue: the further behind, the fewer.
+            time.sleep(_LOOK_EVERY_S * min(_LONGEST_PAUSE, 1 + waiting.n_ahead))
+        return False
+
+    def _take_turn(self) -> Waiting | None:
+        running = JobStatus(state="running", started_at=time.time(), n_starts=self._n_starts + 1)
+        try:
+            waiting = take_turn(self._directory, self._spec, running)
+        except FusionscopeError as error:  # settings.toml is being edited
+            return Waiting(error.problem)
+        if waiting is None:
+            self._n_starts += 1
+        return waiting
+
+    def _follow(self, process: "subprocess.Popen[bytes]") -> bool:
+        """Wait until the command ends; True when it was told to stop."""
+        sent: signal.Signals | None = None
+        sent_at = 0.0
+        while process.poll() is None:
+            if sent is None:
+                following = self._first_signal() if self._should_stop() else None
+            elif sent is not signal.SIGKILL and time.monotonic() - sent_at > _GRACE_S:
+                following = signal.SIGTERM if sent is signal.SIGINT else signal.SIGKILL
+            else:
+                following = None
+            if following is not None:
+                sent, sent_at = following, time.monotonic()
+                _signal_group(process.pid, following)
+            self._beat()
+            time.sleep(_LOOK_EVERY_S)
+        return sent is not None
+
+    def _end(self, exit_status: int, started_at: float, *, was_stopped: bool) -> JobStatus:
+        """Finished, failed or cancelled; the command's own last word before its exit status.
+
+        A capture of which some variants failed has finished, though its exit status is not 0:
+        the runs say what became of each.
+        """
+        status = JobStatus(
+            state="finished", started_at=started_at, ended_at=time.time(), exit_status=exit_status
+        )
+        latest = read_progress(self._directory / files.PROGRESS).latest
+        last_word = latest.phase if latest is not None else None
+        if exit_status == 0 or last_word == "finished":
+            return status
+        if was_stopped:
+            return self._stopped(started_at)
+        if last_word == "cancelled" or exit_status == _CANCELLED_STATUS:
+            return msgspec.structs.replace(status, state="cancelled")
+        error, remedy = self._why_failed(exit_status)
+        return msgspec.structs.replace(status, state="failed", error=error, remedy=remedy)
+
+    def _why_failed(self, exit_status: int) -> tuple[str, str | None]:
+        """Problem and, where the command says one, remedy."""
+        if self._spec.answers:
+            with (self._directory / files.ANSWER).open("rb") as answer:
+                record = last_record(answer.fileno())
+            if isinstance(record, Failure):
+                return record.problem, record.remedy
+        latest = read_progress(self._directory / files.PROGRESS).latest
+        if latest is not None and latest.phase == "failed" and latest.text:
+            return latest.text, None
+        if exit_status < 0:
+            name = signal.Signals(-exit_status).name
+            often = f" {self._n_starts} times" if self._n_starts > 1 else ""
+            why = "possibly because memory ran out"
+            return f"It was killed from outside ({name}){often}, {why}.", None
+        log = (self._directory / files.LOG).read_bytes()[-4000:].decode("utf-8", "replace")
+        lines = [line.strip() for line in log.splitlines() if line.strip()]
+        ending = " ".join(lines[-_LINES_OF_THE_END:])
+        return ending or f"It ended with exit status {exit_status} and printed nothing.", None
+
+    def _first_signal(self) -> signal.Signals:
+        """Cancelled by a person it cleans up; what starts again keeps what it was given."""
+        is_cancelled = (self._directory / files.CANCEL).exists()
+        return signal.SIGKILL if self._spec.starts_again and not is_cancelled else signal.SIGINT
+
+    def _should_stop(self) -> bool:
+        return self._told_to_stop or (self._directory / files.CANCEL).exists()
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        if now - self._last_beat >= _BEAT_EVERY_S:
+            self._last_beat = now
+            (self._directory / files.HEARTBEAT).touch()
+            self._write_owner()
+
+    def _write(self, status: JobStatus) -> None:
+        files.write(self._directory, status)
+
+    def _die_with_parent(self) -> None:
+        """Linux: when the supervisor dies, a capture cancels itself; what starts again is ended."""
+        if sys.platform == "linux":
+            number = signal.SIGKILL if self._spec.starts_again else signal.SIGTERM
+            _C.prctl(_PR_SET_PDEATHSIG, number)
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self._told_to_stop = True
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return  # ended by itself meanwhile
+
+
+def _end_group(group: int) -> None:
+    """What the command left behind in its group must not keep the device."""
+    _signal_group(group, signal.SIGTERM)
+    deadline = time.monotonic() + _GRACE_S
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    _signal_group(group, signal.SIGKILL)
+
+
+def main(directory: Path) -> None:
+    """Leave the process that started us, then look after the job."""
+    if os.fork():
+        # Without the interpreter's clean-up: the lock on `alive` stays with the other process.
+        os._exit(0)
+    Supervisor(directory).run()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
