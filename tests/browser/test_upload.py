@@ -82,9 +82,9 @@ def test_leaving_the_page_while_an_upload_is_read_loses_nothing(
     expect(page.get_by_text("Reading what arrived")).to_be_visible()
     page.get_by_role("link", name="Timeline").click()  # before a process has even started
     ready(page)
-    uploads = own_server.home / "uploads"
+    live = own_server.home / "jobs" / "live"
     deadline = time.monotonic() + READING_TIMEOUT_MS / 1000
-    while list((uploads / ".incoming").glob("*")) and time.monotonic() < deadline:
+    while list(live.glob("*")) and time.monotonic() < deadline:
         page.wait_for_timeout(200)
     page.get_by_role("link", name="Runs").click()
     expect(page.get_by_text("Read while you were away")).to_be_visible()
