@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.owner_file import write_owner
-from profiler_core.store import incoming, library, uploads
+from profiler_core.store import catalogue, incoming, library, uploads
 from profiler_core.store.owners import used_bytes
 from tests.uploading import drop
 
@@ -32,7 +32,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def uploaded() -> list[library.Comparable]:
-    return [group for group in library.comparisons() if group.origin == "upload"]
+    return [group for group in catalogue.comparisons() if group.origin == "upload"]
 
 
 class _Killed(BaseException):
