@@ -18,7 +18,8 @@ from profiler_core import home
 from profiler_core.errors import FusionscopeError
 from profiler_core.jobs import directory as files
 from profiler_core.jobs.directory import LIVE_STATES
-from profiler_core.jobs.service import after_interruption, job_directories, start_supervisor
+from profiler_core.jobs.service import after_interruption, job_directories
+from profiler_core.jobs.starting import start_supervisor
 from profiler_core.settings import settings
 from profiler_core.worker.environment import child_environment
 
