@@ -33,6 +33,7 @@ from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.parameters import PARAMETERS, parameter
 from profiler_core.cli import audit, capture_answer, capture_sweep, doctor, export, run
+from profiler_core.ui.metrics import counted, moment
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -189,6 +190,27 @@ def _own_keys(record):
     return ", ".join(shown)
 
 
+def metrics_table():
+    """What a monitor may ask of a server; the last ones are the library's own, of each process."""
+    rows = [
+        (
+            f"`{metric.sample_name}`",
+            metric.kind,
+            "; ".join(f"`{name}` ({values})" for name, values in metric.labels),
+            metric.what,
+        )
+        for metric in (*counted.COUNTED, *moment.ASKED)
+    ]
+    processes = sorted(counted.PROCESS.collect(), key=lambda family: family.name)
+    of_processes = ", ".join(
+        f"`{family.name}{'_total' * (family.type == 'counter')}`" for family in processes
+    )
+    return _table(
+        ("metric", "kind", "labels", "what"),
+        [*rows, (of_processes, "", "", "of this process, where the system tells")],
+    )
+
+
 def _fields(record):
     """(key, what it means, its type) of each field of a record."""
     hints = typing.get_type_hints(record, include_extras=True)
@@ -290,6 +312,7 @@ TABLES = {
     ("backends.md", "backends"): backends_table,
     ("capture.md", "options"): options_table,
     ("sweeps.md", "options"): sweep_table,
+    ("deploy.md", "metrics"): metrics_table,
 }
 
 

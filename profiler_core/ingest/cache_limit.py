@@ -74,9 +74,13 @@ def limit_bytes() -> int:
     if chosen is not None:
         return chosen
     root = cache_directory()
-    used_bytes = sum(entry.n_bytes for entry in _entries(root))
-    room = shutil.disk_usage(root).free + used_bytes if root.is_dir() else 2 * _USUAL_LIMIT_BYTES
+    room = shutil.disk_usage(root).free + cache_bytes() if root.is_dir() else 2 * _USUAL_LIMIT_BYTES
     return min(_USUAL_LIMIT_BYTES, room // 2)
+
+
+def cache_bytes() -> int:
+    """What lies in it; looks at every file."""
+    return sum(entry.n_bytes for entry in _entries(cache_directory()))
 
 
 def keep_within_limit() -> int:

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.metrics.counted import PageRun, counted_page_run
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.style import write_style_sheet
@@ -36,9 +37,16 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator[None]:
     if spec.for_admins and not who.may("audit"):
         st.html("<p class=fs-note>Only an admin of this server sees this page.</p>")
         st.stop()
+    with counted_page_run(spec.name) as run, _problems_as_card(spec, run):
+        yield
+
+
+@contextmanager
+def _problems_as_card(spec: PageSpec, run: PageRun) -> Iterator[None]:
     try:
         yield
     except FusionscopeError as error:
+        run.outcome = "problem"
         _log.info(
             "Page %s shows a problem.", spec.name,
             extra={"problem": error.problem, "remedy": error.remedy},

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
 from profiler_core.settings import Team
-from profiler_core.ui.routes import OF_PROGRAMS, all_routes
+from profiler_core.ui.routes import OF_MONITORS, OF_PROGRAMS, all_routes
 from profiler_core.ui.routes.token import BadTokenError, sign, verify
 from profiler_core.ui.sign_in import visitor as visitor_module
 from profiler_core.ui.sign_in.ended import end, has_ended
@@ -36,7 +36,7 @@ runners = ["rob@example.org"]
 admins = ["ada@example.org"]
 """
 # What answers without a sign-in, on purpose: it says nothing about runs.
-PUBLIC = ("/api/health", "/api/ready", "/app/static")
+PUBLIC = "/app/static"
 
 
 @pytest.fixture
@@ -196,13 +196,15 @@ def test_a_token_is_for_one_sign_in(home: Path) -> None:
 def guarded_routes() -> list[tuple[str, str, str]]:
     """(method, path, scope) of every route of ours that is not public on purpose.
 
-    Those that take an API token are asked in tests/attack/test_api_tokens.py.
+    Those that take an API token are asked in tests/attack/test_api_tokens.py, those of monitors
+    in tests/operate/test_metrics.py and test_readiness.py.
     """
     scopes = {"timeline": "timeline", "upload": "upload", "runs": "export", "perfetto": "merged"}
     return [
         (method, route.path.replace("{place}", "0"), scopes.get(route.path.split("/")[2], "?"))
         for route in all_routes()
-        if not route.path.startswith(PUBLIC) and route.path not in {r.path for r in OF_PROGRAMS}
+        if not route.path.startswith(PUBLIC)
+        and route.path not in {other.path for other in (*OF_MONITORS, *OF_PROGRAMS)}
         for method in sorted(route.methods - {"HEAD"})
     ]
 

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from profiler_core.errors import FusionscopeError
 from profiler_core.operate.addresses import is_loopback
 from profiler_core.store import browser_links
+from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.own_machine.announcing import show_next_link
 from profiler_core.ui.own_machine.cookie import admit, is_admitted
 from profiler_core.ui.own_machine.refused import refused
@@ -27,8 +28,9 @@ from profiler_core.ui.security_headers import SecurityHeaders
 from profiler_core.ui.server import base_path
 from profiler_core.ui.sign_in.needed import is_needed
 
-# For monitors, and for `open` to find this server; none says anything about runs.
-_HEALTH = ("/_stcore/health", "/api/health", "/api/ready")
+# For monitors, and for `open` to find this server; none says anything about runs, and the last
+# wants a token of its own.
+_HEALTH = ("/_stcore/health", "/api/health", "/api/ready", "/api/metrics")
 _REFUSED_SOCKET = 1008  # "policy violation"; a server that has not accepted it yet answers 403
 
 
@@ -66,11 +68,13 @@ class OwnMachineGate:
         except FusionscopeError as unreadable:  # the settings: nobody new is let in
             error = unreadable
         if not (is_admitted(connection) and _came_over_loopback(scope)):
+            count_refused("settings" if error else "token")
             return refused(connection, error)
         is_socket = scope["type"] == "websocket"
         elsewhere = foreign(connection) if is_socket else refusal(Request(scope, receive))
         if elsewhere is None:
             return None
+        count_refused("origin")
         return problem(403, elsewhere, "Use the page that this server itself serves.")
 
     async def _exchanged(self, connection: HTTPConnection, token: str) -> Response:

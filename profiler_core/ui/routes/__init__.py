@@ -13,20 +13,22 @@ from profiler_core.ui.routes.files import ROUTES as FILES
 from profiler_core.ui.routes.gate import ROUTES as GATE
 from profiler_core.ui.routes.health import ROUTES as HEALTH
 from profiler_core.ui.routes.merged import ROUTES as MERGED
+from profiler_core.ui.routes.metrics import ROUTES as METRICS
 from profiler_core.ui.routes.ready import ROUTES as READY
 from profiler_core.ui.routes.run_zip import ROUTES as RUN_ZIP
 from profiler_core.ui.routes.timeline import ROUTES as TIMELINE
 from profiler_core.ui.server import base_path
 from profiler_core.ui.upload.route import ROUTES as UPLOAD
 
-OF_BROWSERS = (*HEALTH, *READY, *TIMELINE, *MERGED, *UPLOAD, *RUN_ZIP, *FILES)
+OF_MONITORS = (*HEALTH, *READY, *METRICS)
+OF_BROWSERS = (*TIMELINE, *MERGED, *UPLOAD, *RUN_ZIP, *FILES)
 OF_PROGRAMS = (*API_RUNS, *BASELINES, *GATE)  # which send an API token (`bearer.py`)
 
 
 def all_routes() -> list[BaseRoute]:
     """Every route of ours, below `server.baseUrlPath` as Streamlit's own are."""
     prefix = base_path()
-    return [_below(prefix, route) for route in (*OF_BROWSERS, *OF_PROGRAMS)]
+    return [_below(prefix, route) for route in (*OF_MONITORS, *OF_BROWSERS, *OF_PROGRAMS)]
 
 
 def _below(prefix: str, route: Route | Mount) -> BaseRoute:

@@ -19,6 +19,8 @@ from starlette.types import Message
 from profiler_core.answers.encoding import document
 from profiler_core.answers.record import Answer
 from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.operate import log
+from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.routes.guard import Endpoint, problem
 from profiler_core.ui.routes.origin import foreign
 from profiler_core.ui.routes.refused_tokens import RefusedTokens
@@ -31,6 +33,7 @@ _log = logging.getLogger(__name__)
 _LONGEST_HEADER = 200  # of Authorization; a token has 81 characters
 _IN_ADDRESS = ("token", "access_token", "api_key")
 _MOST_JSON_BYTES = 64_000
+_REASONS = {403: "role", 503: "settings"}  # as metrics name them
 
 _refused = RefusedTokens()
 
@@ -61,6 +64,7 @@ def by_token(
                 return admitted
             from profiler_core.store.history.audit import acting_via
 
+            log.tell(person=admitted.visitor.person)
             with acting_via(admitted.via):
                 try:
                     return await endpoint(request, admitted.visitor)
@@ -79,12 +83,18 @@ async def admission(connection: HTTPConnection, scope: str, deed: Deed) -> Admit
     """Who asks by a token with this scope and this right, or the refusal."""
     misled = foreign(connection, needs_origin=False)
     if misled is not None:
+        count_refused("origin")
         return problem(403, misled, "Send the request to the name of this server itself.")
     text = _sent_token(connection)
-    if isinstance(text, Response):
-        return text
     client = connection.client.host if connection.client else ""
-    return await anyio.to_thread.run_sync(_admitted, text, client, scope, deed)
+    admitted: Admitted | Response = (
+        text
+        if isinstance(text, Response)
+        else await anyio.to_thread.run_sync(_admitted, text, client, scope, deed)
+    )
+    if isinstance(admitted, Response):
+        count_refused(_REASONS.get(admitted.status_code, "token"))
+    return admitted
 
 
 def _sent_token(connection: HTTPConnection) -> str | Response:

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.operate import log
+from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.routes.origin import refusal
 from profiler_core.ui.routes.token import BadTokenError, verify
 from profiler_core.ui.sign_in.roles import Deed
@@ -40,24 +41,30 @@ def guarded(scope: str, deed: Deed = "look") -> Callable[[GuardedEndpoint], Endp
         async def checked(request: Request) -> Response:
             refused = refusal(request)
             if refused is not None:
+                count_refused("origin")
                 return problem(403, refused, "Use the page that this server itself serves.")
             try:
                 who = visitor_of(request)
             except FusionscopeError as error:  # settings that cannot be read let nobody in
+                count_refused("settings")
                 return problem(503, error.problem, error.remedy)
             if who is None:
+                count_refused("sign_in")
                 return problem(401, "Nobody is signed in.", "Sign in on the page first.")
             if not who.may(deed):
+                count_refused("role")
                 return problem(403, "Your role does not allow this.", "Ask who runs the server.")
             log.tell(person=who.person)
             request.state.person = who.person
             request.state.visitor = who
             token = request.headers.get(TOKEN_HEADER) or request.query_params.get("token", "")
             if not token:
+                count_refused("token")
                 return problem(401, "The request carries no token.", "Open the page again.")
             try:
                 subject = verify(token, scope, holder=who.holder)
             except BadTokenError as error:
+                count_refused("token")
                 return problem(401, str(error), "Reload the page.")
             try:
                 return await endpoint(request, subject)

@@ -18,6 +18,7 @@ from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.settings import settings
 from profiler_core.store import incoming
 from profiler_core.store.owners import is_over_quota, room_left
+from profiler_core.ui.metrics.counted import count_received
 from profiler_core.ui.routes.guard import guarded, problem
 from profiler_core.units import format_bytes
 
@@ -68,6 +69,7 @@ async def take_file(
         if left is not None and await anyio.to_thread.run_sync(is_over_quota, person):
             raise _no_room_left(max(0, left - n_bytes))
         incoming.keep(partial, name)
+        count_received(n_bytes)
     except _RefusedError as refused:
         return refused.response
     except ClientDisconnect:

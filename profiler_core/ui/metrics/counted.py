@@ -1,0 +1,71 @@
+"""What is counted as it happens, since this process began."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+
+from profiler_core.ui.metrics.declared import Metric
+
+REGISTRY = CollectorRegistry(auto_describe=False)
+
+_PAGE_BUCKETS_S = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 120.0)
+
+PAGE_RUN = Metric(
+    "fusionscope_page_run_seconds",
+    "histogram",
+    "a page, each time that its script runs: how long it took",
+    (("page", "its name"), ("outcome", "`ok`; `problem`, which the page explains; `failed`")),
+)
+RECEIVED = Metric(
+    "fusionscope_received_bytes", "counter", "files that were received whole as uploads"
+)
+REFUSED = Metric(
+    "fusionscope_refused_requests",
+    "counter",
+    "requests that were not answered",
+    (
+        (
+            "reason",
+            "`origin`: from another site; `sign_in`: nobody is signed in; `role`; `token`: none, "
+            "or a wrong one; `settings`: they cannot be read",
+        ),
+    ),
+)
+COUNTED = (PAGE_RUN, RECEIVED, REFUSED)
+
+_page_run = PAGE_RUN.histogram(REGISTRY, _PAGE_BUCKETS_S)
+_received = RECEIVED.counter(REGISTRY)
+_refused = REFUSED.counter(REGISTRY)
+PROCESS = ProcessCollector(registry=REGISTRY)  # its memory, processor time, open files
+
+
+class PageRun:
+    """One run of a page's script."""
+
+    outcome = "ok"
+
+
+@contextmanager
+def counted_page_run(page: str) -> Iterator[PageRun]:
+    """Count the run of a page's script, also one that another click ends early."""
+    started_s = time.perf_counter()
+    run = PageRun()
+    try:
+        yield run
+    except Exception:
+        run.outcome = "failed"
+        raise
+    finally:
+        _page_run.labels(page, run.outcome).observe(time.perf_counter() - started_s)
+
+
+def count_received(n_bytes: int) -> None:
+    """A file has arrived."""
+    _received.inc(n_bytes)
+
+
+def count_refused(reason: str) -> None:
+    """A request was refused for one of the reasons that `REFUSED` names."""
+    _refused.labels(reason).inc()

@@ -1,0 +1,15 @@
+"""All numbers of this process as a monitor reads them."""
+
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from profiler_core.ui.metrics.counted import REGISTRY
+from profiler_core.ui.metrics.moment import Moment
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+REGISTRY.register(Moment())
+
+
+def metrics_text() -> bytes:
+    """OpenMetrics 1.0; asks the database and the disk."""
+    return generate_latest(REGISTRY)
