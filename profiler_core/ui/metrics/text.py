@@ -12,4 +12,4 @@ REGISTRY.register(Moment())
 
 def metrics_text() -> bytes:
     """OpenMetrics 1.0; asks the database and the disk."""
-    return generate_latest(REGISTRY)
+    return bytes(generate_latest(REGISTRY))  # type: ignore[no-untyped-call]
