@@ -101,6 +101,11 @@ VIOLATIONS = (
     _imports(_STREAMLIT, "profiler_core/report/planted_streamlit.py", "streamlit"),
     _imports(_STREAMLIT, "profiler_core/store/planted_starlette.py", "starlette"),
     _imports(
+        "Metrics stay in one package",
+        "profiler_core/store/planted_metrics.py",
+        "prometheus_client",
+    ),
+    _imports(
         "pandas stays with HTA and the tables of pages",
         "profiler_core/analysis/planted_pandas.py",
         "pandas",
