@@ -10,6 +10,7 @@ from profiler_core.ui.runs.mix_runs import mix_runs
 from profiler_core.ui.runs.open_path import open_by_path
 from profiler_core.ui.runs.run_list import show_runs
 from profiler_core.ui.runs.sweep_list import show_sweeps
+from profiler_core.ui.runs.trash import show_trash
 from profiler_core.ui.runs.trends import show_trends
 from profiler_core.ui.upload.panel import upload_panel
 
@@ -46,3 +47,4 @@ with page(SPEC):
         show_sweeps()
         show_runs()
         show_captures_elsewhere()
+        show_trash()

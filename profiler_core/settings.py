@@ -14,6 +14,7 @@
     longest_ingest_seconds = 1800.0      # for reading one file
     upload_quota_gb = 50.0               # of each person's uploads, all together
     keep_uploads_days = 30               # files of older uploads are deleted
+    keep_trash_days = 30                 # what was deleted can be put back for so long
     metrics_token = "…"                  # whoever sends it may read /api/metrics
     log_format = "json"                  # of the server's log; "text" without it
 
@@ -54,6 +55,7 @@ _AT_LEAST_1 = (
     "keep_captures",
     "keep_days",
     "keep_uploads_days",
+    "keep_trash_days",
     "largest_ingest_events",
     "longest_ingest_seconds",
 )
@@ -107,6 +109,7 @@ class Settings:
     longest_ingest_seconds: float = 1800.0
     upload_quota_bytes: int | None = None  # None: as much as the disk holds
     keep_uploads_days: int | None = None  # None: uploads stay
+    keep_trash_days: int = 30
     metrics_token: str | None = None  # None: there are no metrics
     log_format: LogFormat = "text"
     jobs: Jobs = field(default_factory=Jobs)
@@ -130,6 +133,7 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest_ingest_seconds: float = 1800.0
     upload_quota_gb: float | None = None
     keep_uploads_days: int | None = None
+    keep_trash_days: int = 30
     metrics_token: str | None = None
     log_format: LogFormat = "text"
     jobs: Jobs = Jobs()
@@ -197,6 +201,7 @@ def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
             None if decisions.upload_quota_gb is None else int(decisions.upload_quota_gb * _GB)
         ),
         keep_uploads_days=decisions.keep_uploads_days,
+        keep_trash_days=decisions.keep_trash_days,
         metrics_token=os.environ.get(_METRICS) or decisions.metrics_token or None,
         log_format=_log_format() or decisions.log_format,
         jobs=decisions.jobs,

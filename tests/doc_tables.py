@@ -112,6 +112,7 @@ _ACTIONS = {
     "`export`": history.ExportedRunAnswer,
     "`baseline`": history.BaselinesAnswer,
     "`delete`": history.DeletedAnswer,
+    "`trash`, `restore`": history.TrashAnswer,
     "`retention`": history.RetentionAnswer,
     "`reconcile`": history.ReconcileAnswer,
 }

@@ -225,6 +225,18 @@ def test_runs_are_listed_with_their_times_and_can_be_deleted(home):
     checked(app.button(key="fs_delete_run/cpu").click().run())
     assert not (home / "runs" / "cpu").exists()
     assert (home / "runs" / "cnn").exists()
+    checked(app.button(key="fs_undo").click().run())
+    assert (home / "runs" / "cpu").exists()
+    assert "fs_undo" not in [b.key for b in app.button]
+    checked(app.button(key="fs_delete_run/cpu").click().run())
+    (restore,) = (b for b in app.button if b.label == "Restore")
+    checked(restore.click().run())
+    assert (home / "runs" / "cpu").exists()
+    checked(app.button(key="fs_delete_run/cpu").click().run())
+    (for_good,) = (b for b in app.button if b.label == "Delete for good")
+    checked(for_good.click().run())
+    assert not list((home / "runs").glob("**/cpu"))
+    assert not [b for b in app.button if b.label == "Restore"]
 
 
 def test_a_sample_has_no_delete_button(home):

@@ -83,6 +83,28 @@ class DeletedAnswer(Answer, frozen=True):
     deleted: Annotated[tuple[str, ...], means("the run ids")]
 
 
+class DeletionAnswer(Answer, frozen=True, kw_only=True):
+    """What was deleted at once."""
+
+    deletion_id: Annotated[str, means("`runs restore` takes it, or one of the run ids")]
+    kind: Annotated[str, means("`runs`, or `files`: the numbers stayed")]
+    title: str
+    reason: Annotated[str, means("the rule of retention; empty where a person did it")]
+    run_ids: Annotated[tuple[str, ...], means("empty where nothing of it was recorded")]
+    n_bytes: Annotated[int, means("of the files", "bytes")]
+    deleted_at: Annotated[str, _WHEN]
+    person: Annotated[str, means("who did it")]
+    days_left: Annotated[float, means("until it goes for good", "days")]
+
+
+class TrashAnswer(Answer, frozen=True):
+    """`runs trash` and `restore`."""
+
+    deletions: Annotated[tuple[DeletionAnswer, ...], means("{keys}")]
+    emptied: Annotated[bool, means("whether they went for good just now")]
+    restored: Annotated[bool, means("whether they were put back just now")]
+
+
 class RulesAnswer(Answer, frozen=True):
     """What stays."""
 

@@ -9,6 +9,7 @@ from profiler_core.answers.encoding import write_json
 from profiler_core.answers.history import (
     BaselinesAnswer,
     DeletedAnswer,
+    DeletionAnswer,
     ExportedRunAnswer,
     ImportAnswer,
     LeavingRun,
@@ -16,14 +17,17 @@ from profiler_core.answers.history import (
     RetentionAnswer,
     RulesAnswer,
     RunsAnswer,
+    TrashAnswer,
     run_answer,
 )
 from profiler_core.answers.record import Answer
-from profiler_core.cli.history_text import runs_table
+from profiler_core.cli.history_text import runs_table, trash_table
 from profiler_core.errors import BadInput
 from profiler_core.export.whole_file import written_aside
 from profiler_core.model.history import RecordedRun
+from profiler_core.settings import settings
 from profiler_core.store import history
+from profiler_core.units import format_bytes
 
 Action = Callable[[argparse.Namespace], tuple[Answer, str]]  # and what the terminal shows
 
@@ -75,8 +79,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     baseline.add_argument("--note", default="", help="why it is the baseline")
     baseline.add_argument("--remove", action="store_true", help="forget NAME; the run stays")
 
-    deleted = action("delete", _delete, "delete runs with their numbers and files, for good")
+    deleted = action("delete", _delete, "move runs with their numbers and files into the trash")
     deleted.add_argument("run", nargs="+", metavar="RUN_ID")
+
+    trash = action("trash", _trash, "what was deleted, and can be put back")
+    trash.add_argument("--empty", action="store_true", help="delete it for good")
+
+    restored = action("restore", _restore, "put back what was deleted, with what went with it")
+    restored.add_argument("run", metavar="RUN_ID", help="or a deletion's id, as `trash` lists it")
 
     retention = action("retention", _retention, "which files are outdated; delete them")
     retention.add_argument("--keep-captures", type=int, metavar="N", help="newest of a workload")
@@ -162,7 +172,32 @@ def _baseline(arguments: argparse.Namespace) -> tuple[Answer, str]:
 def _delete(arguments: argparse.Namespace) -> tuple[Answer, str]:
     for run_id in arguments.run:
         history.delete_run(run_id)
-    return DeletedAnswer(tuple(arguments.run)), f"Deleted {', '.join(arguments.run)}."
+    days = settings().keep_trash_days
+    text = f"Deleted {', '.join(arguments.run)}. For {days} days: runs restore RUN_ID."
+    return DeletedAnswer(tuple(arguments.run)), text
+
+
+def _trash(arguments: argparse.Namespace) -> tuple[Answer, str]:
+    deletions = history.trash_contents()
+    text = trash_table(deletions)
+    if arguments.empty:
+        for deletion in deletions:
+            history.empty(deletion.deletion_id)
+        n_bytes = sum(deletion.n_bytes for deletion in deletions)
+        text = f"{len(deletions)} deletions went for good, {format_bytes(n_bytes)}."
+    return _trash_answer(deletions, emptied=arguments.empty), text
+
+
+def _restore(arguments: argparse.Namespace) -> tuple[Answer, str]:
+    deletion = history.restore(arguments.run)
+    text = f"Put back: {', '.join(deletion.run_ids) or deletion.title}."
+    return _trash_answer((deletion,), restored=True), text
+
+
+def _trash_answer(
+    deletions: tuple[history.Deletion, ...], *, emptied: bool = False, restored: bool = False
+) -> TrashAnswer:
+    return TrashAnswer(tuple(map(DeletionAnswer.of, deletions)), emptied, restored)
 
 
 def _retention(arguments: argparse.Namespace) -> tuple[Answer, str]:
@@ -176,9 +211,10 @@ def _retention(arguments: argparse.Namespace) -> tuple[Answer, str]:
         raise BadInput("No rule says what may go.", remedy="Pass --keep-captures or --keep-days.")
     plan = history.planned(rules)
     outdated = [removal.run for removal in plan.removals]
-    n_deleted = history.delete_files(outdated) if arguments.apply else 0
+    n_deleted = history.apply(rules) if arguments.apply else 0
     outcome = (
-        f"The files of {n_deleted} runs were deleted; their numbers are kept."
+        f"The files of {n_deleted} runs were deleted; their numbers are kept. "
+        "To put them back: runs restore RUN_ID."
         if arguments.apply
         else f"The files of {len(outdated)} runs may go; --apply deletes them."
     )

@@ -1,9 +1,11 @@
 """Recorded runs as a table for the terminal."""
 
+import math
 from collections.abc import Sequence
 
 from profiler_core.cli.table import shorten, table
 from profiler_core.model.history import RecordedRun
+from profiler_core.store.history import Deletion, names_of
 from profiler_core.units import format_bytes, format_count, format_duration
 
 _HEAD = ["run", "when", "workload", "variant", "status", "tags"]
@@ -15,6 +17,27 @@ def runs_table(runs: Sequence[RecordedRun]) -> str:
     if not runs:
         return "No runs."
     return table([*_HEAD, *_NUMBERS], [_row(run) for run in runs], n_text=len(_HEAD))
+
+
+def trash_table(deletions: Sequence[Deletion]) -> str:
+    """One line for each."""
+    if not deletions:
+        return "Nothing lies in the trash."
+    head = ["deletion", "what", "when", "who", "runs", "size", "days left"]
+    names = names_of(deletion.person for deletion in deletions)
+    rows = [
+        [
+            deletion.deletion_id,
+            shorten(deletion.title, 40) + (" (files)" if deletion.kind == "files" else ""),
+            deletion.deleted_at.replace("T", " ").rstrip("Z")[:16],
+            names[deletion.person],
+            format_count(len(deletion.run_ids)),
+            format_bytes(deletion.n_bytes),
+            format_count(max(0, math.ceil(deletion.days_left))),
+        ]
+        for deletion in deletions
+    ]
+    return table(head, rows, n_text=4)
 
 
 def _row(run: RecordedRun) -> list[str]:

@@ -1,7 +1,5 @@
 """Deleting what this user captured or uploaded; samples and opened paths are never touched."""
 
-import shutil
-
 from profiler_core.errors import BadInput
 from profiler_core.store.library import Comparable
 
@@ -13,10 +11,10 @@ def can_be_deleted(group: Comparable) -> bool:
     return group.origin in _DELETABLE and not group.is_alive
 
 
-def delete(group: Comparable, *, person: str | None = None) -> None:
-    """Delete a comparison with all its runs, for good.
+def delete(group: Comparable, *, person: str | None = None) -> str:
+    """Move a comparison with all its runs into the trash; returns the deletion's id.
 
-    Its runs leave the history too.
+    Its runs leave the history too, until they are put back.
 
     Args:
         group: what to delete.
@@ -33,19 +31,5 @@ def delete(group: Comparable, *, person: str | None = None) -> None:
             f"{group.title} cannot be deleted: it is a sample, or a capture that still runs.",
             remedy="Cancel the capture first.",
         )
-    with history.forgetting_places([entry.key for entry in group.entries], person=person):
-        _delete_files(group)
-
-
-def _delete_files(group: Comparable) -> None:
-    try:
-        # A link is not followed: only the entry in our own folder goes.
-        if group.path.is_symlink():
-            group.path.unlink()
-        else:
-            shutil.rmtree(group.path)
-    except OSError as error:
-        raise BadInput(
-            f"{group.path} could not be deleted: {error.strerror}.",
-            remedy="Check the permissions of the folder.",
-        ) from error
+    keys = [entry.key for entry in group.entries]
+    return history.delete_at(keys, group.key, group.title, person=person)

@@ -1,4 +1,8 @@
-"""The disk space that a person's uploads take, of those that are runs and those on their way in."""
+"""The disk space that a person's uploads take: as runs, on their way in, and in the trash.
+
+What a person deleted counts until the trash is emptied: else an upload that is deleted would make
+room for the next one, and the disk would be full all the same.
+"""
 
 from pathlib import Path
 from stat import S_ISREG
@@ -7,12 +11,14 @@ from profiler_core.home import uploads_directory
 from profiler_core.owner_file import owner_of
 from profiler_core.settings import settings
 
+TRASH = ".trash"  # in the folder of all uploads, and in that of all captures
+
 
 def used_bytes(person: str) -> int:
     """What this person's uploads take; a few thousand files are counted in some 10 ms."""
     root = uploads_directory()
-    folders = (*_folders(root), *_folders(root / ".incoming"))
-    return sum(_size(folder) for folder in folders if owner_of(folder) == person)
+    folders = [f for r in (root, root / ".incoming", root / TRASH) for f in _folders(r)]
+    return sum(size_of(folder) for folder in folders if owner_of(folder) == person)
 
 
 def room_left(person: str) -> int | None:
@@ -31,7 +37,7 @@ def _folders(root: Path) -> tuple[Path, ...]:
     return tuple(root.iterdir()) if root.is_dir() else ()
 
 
-def _size(folder: Path) -> int:
+def size_of(folder: Path) -> int:
     """Bytes of its files; one that has two names, while an upload is read, counts once."""
     sizes: dict[tuple[int, int], int] = {}
     for path in folder.rglob("*"):

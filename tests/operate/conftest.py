@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.store.history import audit, database, recording
+from profiler_core.store.history import audit, database, recording, trash
 
 
 @pytest.fixture
@@ -26,5 +26,6 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     def set_clock(moment: str) -> None:
         monkeypatch.setattr(recording, "now", lambda: moment)
         monkeypatch.setattr(audit, "now", lambda: moment)
+        monkeypatch.setattr(trash, "now", lambda: moment)
 
     return set_clock

@@ -19,6 +19,7 @@ from profiler_core.store.history import places
 from profiler_core.store.history.dump import Dump, recorded_keys
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.waiting_deeds import record_kept
+from profiler_core.store.owners import TRASH
 
 _MOST_PASSES = 5  # each only reads what changed since the one before
 
@@ -139,7 +140,8 @@ class _Making:
             self._by_key[key] = name
 
     def _is_loose(self, unit: Unit) -> bool:
-        return unit.run is None and _path(unit.folder).partition("/")[0] in RUN_ROOTS
+        root, *inside = _path(unit.folder).split("/")
+        return unit.run is None and root in RUN_ROOTS and TRASH not in inside
 
     def _read(self, unit: Unit) -> _Taken | None:
         version = unit.version()

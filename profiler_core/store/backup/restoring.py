@@ -18,7 +18,7 @@ from profiler_core.errors import BadInput
 from profiler_core.home import home_directory
 from profiler_core.settings import FILE as SETTINGS
 from profiler_core.store.backup.manifest import ROWS, BackupFile, Manifest
-from profiler_core.store.backup.selection import RUN_ROOTS, SECRETS, TRASH
+from profiler_core.store.backup.selection import RUN_ROOTS, SECRETS
 from profiler_core.store.backup.vaults import Source, blocks_of, damaged, verified
 from profiler_core.store.history.database import UNFINISHED, close_all, where
 from profiler_core.store.history.dump import holds, refuse_used_database, restore_rows
@@ -143,7 +143,7 @@ def _target(file: BackupFile) -> Path:
     """
     path = PurePosixPath(file.path)
     is_single = file.path in (SETTINGS, ROWS, *SECRETS) or is_file_of_waiting_deeds(file.path)
-    is_in_root = len(path.parts) > 1 and path.parts[0] in (*RUN_ROOTS, TRASH)
+    is_in_root = len(path.parts) > 1 and path.parts[0] in RUN_ROOTS
     if path.is_absolute() or ".." in path.parts or "\0" in file.path:
         is_in_root = is_single = False
     if not (is_single or is_in_root):

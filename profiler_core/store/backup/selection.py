@@ -12,10 +12,10 @@ from pathlib import Path
 from profiler_core import run_directory as names
 from profiler_core.home import home_directory
 from profiler_core.store.history.waiting_deeds import files_of_waiting_deeds
+from profiler_core.store.owners import TRASH
 from profiler_core.store.records import read_record
 
 RUN_ROOTS = ("runs", "uploads")
-TRASH = "trash"
 SECRETS = ("server.key",)
 
 
@@ -58,8 +58,9 @@ def units(choice: Choice) -> Iterator[Unit]:
         for capture in _entries(home / root):
             if capture.is_dir():
                 yield from _of_capture(capture)
-    if choice.with_trash and (home / TRASH).is_dir():
-        yield Unit(home / TRASH, tuple(_files(home / TRASH, hidden=True)))
+        trash = home / root / TRASH
+        for deleted in sorted(trash.iterdir()) if choice.with_trash and trash.is_dir() else ():
+            yield Unit(deleted, tuple(_files(deleted)))
     single = list(files_of_waiting_deeds())
     if choice.with_secrets:
         single += [home / name for name in SECRETS]
@@ -96,12 +97,12 @@ def _entries(folder: Path) -> list[Path]:
     return [e for e in entries if not e.name.startswith(".") and not e.is_symlink()]
 
 
-def _files(folder: Path, *, hidden: bool = False) -> Iterator[Path]:
+def _files(folder: Path) -> Iterator[Path]:
     """Regular files; a link may lead anywhere and is left out."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if hidden or not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(parent, name)
-            is_wanted = name != names.HEARTBEAT and (hidden or not name.startswith("."))
+            is_wanted = name != names.HEARTBEAT and not name.startswith(".")
             if is_wanted and path.is_file() and not path.is_symlink():
                 yield path

@@ -6,7 +6,8 @@
     set_baseline("main", run_id), baseline("main") -> RecordedRun, baselines(), remove_baseline
     tag(run_id, "nightly"), untag
     reconcile()                      -> records what lies here and is not recorded yet
-    delete_run(run_id), outdated(Rules(...)), planned(Rules(...)), delete_files(...)
+    outdated(Rules(...)), planned(Rules(...)), delete_files(...): retention
+    delete_run(run_id), delete_at(keys, folder), trash_contents(), restore(id), empty(id)
     receive(path), packed(directory) import and export a run as one .zip
 
 `RecordedRun` is in model/history.py: numbers in `.metrics`, raw rounds in `.rounds`,
@@ -49,9 +50,9 @@ from profiler_core.store.history.query import (
 from profiler_core.store.history.receiving import receive
 from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile, waiting
 from profiler_core.store.history.recording import record
-from profiler_core.store.history.removal import delete_run, forgetting_places
 from profiler_core.store.history.retention import (
     Rules,
+    apply,
     configured_rules,
     delete_files,
     outdated,
@@ -74,12 +75,22 @@ from profiler_core.store.history.reviews import (
     delete_review,
     sign_off,
 )
+from profiler_core.store.history.trash import (
+    Deletion,
+    delete_at,
+    delete_run,
+    empty,
+    in_trash,
+    restore,
+    trash_contents,
+)
 from profiler_core.store.history.waiting_deeds import note_or_keep
 
 __all__ = [
     "FILTERS",
     "AuditEntry",
     "Baseline",
+    "Deletion",
     "HeadlineMetrics",
     "HistoryUnavailable",
     "Reconciled",
@@ -90,20 +101,23 @@ __all__ = [
     "RunFilter",
     "add_findings",
     "add_note",
+    "apply",
     "baseline",
     "baselines",
     "begin_review",
     "change_review",
     "choices",
     "configured_rules",
+    "delete_at",
     "delete_files",
     "delete_note",
     "delete_review",
     "delete_run",
     "directory_of",
+    "empty",
     "entries",
-    "forgetting_places",
     "has_files",
+    "in_trash",
     "n_runs",
     "name_of",
     "names_of",
@@ -120,6 +134,7 @@ __all__ = [
     "record",
     "remember_person",
     "remove_baseline",
+    "restore",
     "review",
     "review_heads",
     "review_of",
@@ -129,6 +144,7 @@ __all__ = [
     "set_baseline",
     "sign_off",
     "tag",
+    "trash_contents",
     "untag",
     "version",
     "waiting",

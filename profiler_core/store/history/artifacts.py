@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from profiler_core.store.history.packing import content_hash, packed
 from profiler_core.store.key_parts import encode_part
 
 _BLOCK_BYTES = 1 << 20
+_MARKS = ".trash"  # folder of an empty file for each artifact that was deleted
 _BY_CONTENT = re.compile(r"[^/]+/([0-9a-f]{64})\.zip")
 
 
@@ -51,6 +52,7 @@ class Artifacts:
                     target.discard()
                     raise
             target.commit()
+            self._remove(self._mark(name))
 
     def fetch(self, name: str) -> Path:
         """The run directory of an artifact, below the local cache; fetched the first time.
@@ -82,13 +84,24 @@ class Artifacts:
             raise
 
     def delete(self, name: str) -> None:
-        """Delete an artifact; one that is gone is no error."""
+        """Delete an artifact for good; one that is gone is no error."""
         _cached(name).unlink(missing_ok=True)
         with _as_bad_input("deleted"):
-            try:
-                self.files.rm_file(self._path(name))
-            except FileNotFoundError:
-                return
+            self._remove(self._path(name))
+            self._remove(self._mark(name))
+
+    def hide(self, name: str) -> None:
+        """Mark it as deleted: `names` leaves it out. One that is not there stays unmarked."""
+        with _as_bad_input("marked"):
+            mark = self._mark(name)
+            if self.files.exists(self._path(name)):
+                self.files.makedirs(mark.rpartition("/")[0], exist_ok=True)
+                self.files.pipe_file(mark, b"")
+
+    def show(self, name: str) -> None:
+        """Take the mark off again."""
+        with _as_bad_input("marked"):
+            self._remove(self._mark(name))
 
     def check(self) -> None:
         """Write a file beside the artifacts, which no listing shows, and delete it again.
@@ -112,8 +125,18 @@ class Artifacts:
             except FileNotFoundError:
                 return ()
         start = len(self.root.rstrip("/")) + 1
-        named = (str(path)[start:] for path in paths)
-        return tuple(sorted(name for name in named if _is_name(name)))
+        named = {str(path)[start:] for path in paths}
+        return tuple(
+            sorted(name for name in named if _is_name(name) and f"{_MARKS}/{name}" not in named)
+        )
+
+    def _remove(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            self.files.rm_file(path)
+
+    def _mark(self, name: str) -> str:
+        self._path(name)
+        return f"{self.root.rstrip('/')}/{_MARKS}/{name}"
 
     def _path(self, name: str) -> str:
         if not _is_name(name):

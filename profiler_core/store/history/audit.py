@@ -61,9 +61,9 @@ class AuditEntry:
         )
 
 
-def note(connection: Connection, person: str, action: str, subject: str, **detail: Any) -> None:
-    """Add an entry to the transaction."""
-    connection.execute(
+def note(connection: Connection, person: str, action: str, subject: str, **detail: Any) -> int:
+    """Add an entry to the transaction; its number grows with each entry."""
+    inserted = connection.execute(
         insert(audit).values(
             at=now(),
             person=stored(person),
@@ -72,6 +72,9 @@ def note(connection: Connection, person: str, action: str, subject: str, **detai
             detail=stored(with_means(detail)),
         )
     )
+    key = inserted.inserted_primary_key
+    assert key is not None  # noqa: S101 - a single row was inserted
+    return int(key[0])
 
 
 def note_alone(person: str, action: str, subject: str, **detail: Any) -> None:

@@ -5,12 +5,13 @@ as a long time in which it saw nothing; such a silence does not count towards an
 of a team look the same, and then files are kept longer than the rule says, never shorter.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 _LONGEST_QUIET = timedelta(weeks=6)  # longer than holidays; shorter than a mistaken year
 _MAY_BE_AHEAD = timedelta(days=1)  # a machine's clock in another time zone
+_LONGEST_STEP = timedelta(days=7)  # that counts between two moments of the audit
 _FIRST_DATE = datetime(2017, 1, 1, tzinfo=UTC)  # PyTorch's first year; a dead battery says 1970
 
 
@@ -60,6 +61,19 @@ class Clock:
         if self._n_ahead:
             notes.append("The history saw moments that are still to come: is the clock right?")
         return tuple(notes)
+
+
+def elapsed(moments: Sequence[str]) -> timedelta:
+    """The time that passed while these moments were noted, one after the other.
+
+    No step back counts, and of none more than a week: whichever way a clock is set in between,
+    nothing becomes old by it. What nobody used for weeks becomes old later.
+
+    Args:
+        moments: ISO 8601 moments or dates in the order in which they were noted, not by time.
+    """
+    steps = (_moment(after) - _moment(before) for before, after in pairwise(moments))
+    return sum((min(max(step, timedelta()), _LONGEST_STEP) for step in steps), timedelta())
 
 
 def _moment(text: str) -> datetime:

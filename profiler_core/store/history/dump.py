@@ -53,7 +53,8 @@ class Dump:
                 ordered = select(table).order_by(*table.primary_key.columns)
                 for row in connection.execution_options(yield_per=_AT_ONCE).execute(ordered):
                     self.n_rows[table.name] += 1
-                    if table is runs_table and row.files_deleted_at is None:
+                    gone = table is runs_table and (row.files_deleted_at or row.deleted_at)
+                    if table is runs_table and not gone:
                         self.runs[row.key] = FilesOfRun(row.run_id, row.key, row.artifact)
                     yield _line([table.name, *map(_plain, row)])
             yield _line({"n_rows": self.n_rows})

@@ -3,7 +3,7 @@
 import re
 from dataclasses import asdict
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, select, union
 
 from profiler_core.errors import BadInput
 from profiler_core.model.history import Baseline, RecordedRun
@@ -11,9 +11,10 @@ from profiler_core.store.history.audit import note as audit_note
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.moments import person as this_person
-from profiler_core.store.history.query import run
+from profiler_core.store.history.query import NOT_DELETED, run
 from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import baselines as baseline_table
+from profiler_core.store.history.tables import review_sides
 from profiler_core.store.history.tables import runs as run_table
 from profiler_core.store.history.tables import tags as tag_table
 from profiler_core.store.history.upsert import insert_or_ignore, insert_or_update
@@ -110,10 +111,19 @@ def baseline(name: str) -> RecordedRun:
     return run(run_id)
 
 
+def marked_captures(connection: Connection) -> frozenset[str]:
+    """Captures with a tagged run, a baseline or a run that is part of a review."""
+    marked = union(
+        select(tag_table.c.run_id), select(baseline_table.c.run_id), select(review_sides.c.run_id)
+    ).subquery()
+    captures = select(run_table.c.capture_id).join(marked, run_table.c.run_id == marked.c.run_id)
+    return frozenset(connection.scalars(captures))
+
+
 def _must_exist(connection: Connection, run_id: str) -> str:
-    status = connection.execute(
-        select(run_table.c.status).where(run_table.c.run_id == run_id)
-    ).scalar()
+    recorded = select(run_table.c.status).where(run_table.c.run_id == run_id, NOT_DELETED)
+    # Locked, so that nobody deletes it meanwhile.
+    status = connection.execute(recorded.with_for_update(read=True)).scalar()
     if status is None:
         raise BadInput(
             f"The history has no run “{run_id[:200]}”.",

@@ -14,6 +14,7 @@ from profiler_core.store.history.tables import audit
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.tables import tags as tag_table
 
+NOT_DELETED = table.c.deleted_at.is_(None)
 _MOST = 10_000
 _MOST_NAMES = 500  # PostgreSQL and SQLite limit how many values a question may hold
 
@@ -49,7 +50,7 @@ FILTERS = tuple(f.name for f in fields(RunFilter) if f.type == tuple[str, ...])
 
 def runs(run_filter: RunFilter | None = None, *, limit: int = _MOST) -> tuple[RecordedRun, ...]:
     """The newest first, at most `limit`."""
-    query = _filtered(select(table), run_filter or RunFilter())
+    query = _filtered(select(table).where(NOT_DELETED), run_filter or RunFilter())
     with reading() as connection:
         return _with_tags(
             connection, query.order_by(table.c.created_at.desc(), table.c.run_id).limit(limit)
@@ -64,6 +65,7 @@ def run(run_id: str) -> RecordedRun:
     """
     recorded = run_if_recorded(run_id)
     if recorded is None:
+        refuse_if_deleted(run_id)
         raise BadInput(
             f"The history has no run “{run_id[:200]}”.",
             remedy="List them: python -m profiler_core runs list.",
@@ -74,13 +76,31 @@ def run(run_id: str) -> RecordedRun:
 def run_if_recorded(run_id: str) -> RecordedRun | None:
     """One run; None: the history has none of this id."""
     with reading() as connection:
-        recorded = _with_tags(connection, select(table).where(table.c.run_id == run_id))
+        recorded = _with_tags(
+            connection, select(table).where(table.c.run_id == run_id, NOT_DELETED)
+        )
     return recorded[0] if recorded else None
+
+
+def refuse_if_deleted(run_id: str) -> None:
+    """Say so where the run lies in the trash.
+
+    Raises:
+        BadInput: it does.
+    """
+    query = select(table.c.deleted_at).where(table.c.run_id == run_id)
+    with reading() as connection:
+        deleted_at = connection.execute(query).scalar()
+    if deleted_at is not None:
+        raise BadInput(
+            f"The run “{run_id[:200]}” was deleted on {deleted_at[:10]}, and lies in the trash.",
+            remedy=f"Put it back: python -m profiler_core runs restore {run_id[:200]}.",
+        )
 
 
 def known_runs(run_ids: Sequence[str] | None = None) -> Mapping[str, int]:
     """run_id -> version of its headline numbers: of these runs, without a choice of every run."""
-    query = select(table.c.run_id, table.c.metrics_version)
+    query = select(table.c.run_id, table.c.metrics_version).where(NOT_DELETED)
     if run_ids is None:
         with reading() as connection:
             return {row[0]: row[1] for row in connection.execute(query)}
@@ -95,7 +115,7 @@ def known_runs(run_ids: Sequence[str] | None = None) -> Mapping[str, int]:
 
 
 def known_artifacts() -> frozenset[str]:
-    """Names of all artifacts that the history knows."""
+    """Names of all artifacts that the history knows, those of deleted runs too."""
     query = select(table.c.artifact).where(table.c.artifact.is_not(None))
     with reading() as connection:
         return frozenset(str(name) for name in connection.scalars(query))
@@ -105,16 +125,17 @@ def choices() -> Mapping[str, tuple[str, ...]]:
     """Filter -> the values that occur, for the lists of a page; "" is left out."""
     with reading() as connection:
         values = {
-            name: _distinct(connection, select(column).distinct())
+            name: _distinct(connection, select(column).where(NOT_DELETED).distinct())
             for name, column in _COLUMNS.items()
         }
-        values["tag"] = _distinct(connection, select(tag_table.c.tag).distinct())
+        tagged = select(tag_table.c.tag).join(table).where(NOT_DELETED)
+        values["tag"] = _distinct(connection, tagged.distinct())
     return values
 
 
 def version() -> tuple[object, ...]:
     """Differs when `runs` may answer something else: each deed leaves an entry in the audit."""
-    query = select(func.count(), func.sum(table.c.metrics_version)).select_from(table)
+    query = select(func.count(), func.sum(table.c.metrics_version)).where(NOT_DELETED)
     with reading() as connection:
         deeds = connection.execute(select(func.max(audit.c.entry_id))).scalar()
         return (*connection.execute(query).one(), deeds)
@@ -123,7 +144,7 @@ def version() -> tuple[object, ...]:
 def n_runs() -> int:
     """How many runs the history has."""
     with reading() as connection:
-        return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+        return int(connection.execute(select(func.count()).where(NOT_DELETED)).scalar_one())
 
 
 def _distinct(connection: Connection, query: Select[Any]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from profiler_core.model.history import RecordedRun
 from profiler_core.store import incoming, uploads
 from profiler_core.store.history import places
 from profiler_core.store.history.recording import record
-from profiler_core.store.history.removal import remove_directory
+from profiler_core.store.history.trash_files import remove_directory
 
 
 def receive(

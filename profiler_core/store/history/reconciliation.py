@@ -24,7 +24,8 @@ from profiler_core.store.history.recording import (
     record_artifact,
     run_id_of,
 )
-from profiler_core.store.history.removal import DELETED
+from profiler_core.store.history.trash import empty_old, settle
+from profiler_core.store.history.trash_files import DELETED
 from profiler_core.store.records import read_record
 
 Say = Callable[[str, int, int], None]  # a run's name, how many are done, of how many
@@ -105,9 +106,13 @@ def reconcile(say: Say | None = None) -> Reconciled:
 
 
 def _sweep() -> None:
-    """Folders that were being deleted, and copies whose process died long ago."""
+    """What a process that died left: deletions half way, copies from long ago."""
+    settle()
+    empty_old()
     for root in places.roots().values():
-        for folder in root.glob(f"**/{DELETED}*") if root.is_dir() else ():
+        for folder in (
+            (*root.glob(f"{DELETED}*"), *root.glob(f"*/{DELETED}*")) if root.is_dir() else ()
+        ):
             shutil.rmtree(folder, ignore_errors=True)
         for aside in root.glob("*/.*.*") if root.is_dir() else ():
             pid = aside.name.rpartition(".")[2]

@@ -27,8 +27,8 @@ from profiler_core.store.history.marks import tag
 from profiler_core.store.history.moments import now, utc
 from profiler_core.store.history.moments import person as this_person
 from profiler_core.store.history.packing import contradiction
+from profiler_core.store.history.query import refuse_if_deleted, run_if_recorded
 from profiler_core.store.history.query import run as recorded_run
-from profiler_core.store.history.query import run_if_recorded
 from profiler_core.store.history.rows import row_of
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.upsert import insert_or_update
@@ -59,6 +59,7 @@ def record(
             cannot be written.
     """
     run_record = _ended(run_directory)
+    _refuse_if_deleted(run_directory, run_record)
     same = _same_run(run_directory, run_record)
     if same is not None:
         if tags:
@@ -77,11 +78,18 @@ def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
         raise BadInput("No artifacts are kept.", remedy="Set FUSIONSCOPE_ARTIFACTS_URL.")
     directory = store.fetch(name)
     run_record = _ended(directory, is_copy=True)
+    _refuse_if_deleted(directory, run_record)
     same = _same_run(directory, run_record)
     if same is not None:
         return same
     key = f"run/{name.removesuffix('.zip')}"
     return _write(directory, run_record, key, name, person, ())
+
+
+def _refuse_if_deleted(directory: Path, run_record: RunRecord) -> None:
+    run_id = run_id_of(run_record, places.key_of(directory) or "")
+    if run_id.isprintable():
+        refuse_if_deleted(run_id)
 
 
 def _ended(run_directory: Path, *, is_copy: bool = False) -> RunRecord:

@@ -6,24 +6,21 @@ apart: an upload takes no capture's place.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection, func, select, union, update
+from sqlalchemy import func, select
 
 from profiler_core.model.history import RecordedRun
 from profiler_core.settings import settings
-from profiler_core.store.history.audit import note
 from profiler_core.store.history.clock import Clock
-from profiler_core.store.history.database import reading, writing
+from profiler_core.store.history.database import reading
 from profiler_core.store.history.files import has_files
-from profiler_core.store.history.moments import now
-from profiler_core.store.history.moments import person as this_person
+from profiler_core.store.history.marks import marked_captures
 from profiler_core.store.history.query import n_runs, runs
-from profiler_core.store.history.removal import remove_files
-from profiler_core.store.history.tables import audit, baselines, review_sides, tags
-from profiler_core.store.history.tables import runs as table
+from profiler_core.store.history.tables import audit
+from profiler_core.store.history.trash import delete_files_of
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ def planned(rules: Rules, *, at: datetime | None = None) -> Plan:
         return Plan((), ())
     every = runs(limit=max(1, n_runs()))
     with reading() as connection:
-        marked = _marked_captures(connection)
+        marked = marked_captures(connection)
         deeds = connection.scalars(select(func.substr(audit.c.at, 1, 10)).distinct()).all()
     clock = Clock(at or datetime.now(UTC), [*(run.recorded_at for run in every), *deeds])
     captures = _by_capture(run for run in every if run.origin == "capture")
@@ -94,30 +91,32 @@ def planned(rules: Rules, *, at: datetime | None = None) -> Plan:
     return Plan(tuple(removals), clock.notes(n_undated=len(captures) - len(dated)))
 
 
-def delete_files(outdated_runs: Iterable[RecordedRun], *, person: str | None = None) -> int:
-    """Delete the files of these runs and keep their numbers; how many runs that were."""
-    actor = this_person() if person is None else person
+def delete_files(
+    outdated_runs: Iterable[RecordedRun],
+    *,
+    reasons: Mapping[str, str] | None = None,
+    person: str | None = None,
+) -> int:
+    """Move the files of these runs into the trash and keep their numbers; how many runs that were.
+
+    Args:
+        outdated_runs: as `outdated` names them.
+        reasons: run_id -> why, as `planned` says.
+        person: who does it; by default the user of the system.
+    """
     n_deleted = 0
-    for run in outdated_runs:
-        with writing() as connection:
-            if run.capture_id in _marked_captures(connection):
-                continue  # marked since it was found outdated
-            connection.execute(
-                update(table).where(table.c.run_id == run.run_id).values(files_deleted_at=now())
-            )
-            note(connection, actor, "retention", run.run_id)
-            remove_files(run)
-        n_deleted += 1
+    for members in _by_capture(outdated_runs):
+        reason = (reasons or {}).get(members[0].run_id, "retention")
+        if delete_files_of(members, reason, person=person):
+            n_deleted += len(members)
     return n_deleted
 
 
-def _marked_captures(connection: Connection) -> frozenset[str]:
-    """Captures with a tagged run, a baseline or a run that is part of a review."""
-    marked = union(
-        select(tags.c.run_id), select(baselines.c.run_id), select(review_sides.c.run_id)
-    ).subquery()
-    captures = select(table.c.capture_id).join(marked, table.c.run_id == marked.c.run_id)
-    return frozenset(connection.scalars(captures))
+def apply(rules: Rules, *, person: str | None = None) -> int:
+    """Do what `planned` says; how many runs lost their files."""
+    removals = planned(rules).removals
+    reasons = {removal.run.run_id: removal.reason for removal in removals}
+    return delete_files([removal.run for removal in removals], reasons=reasons, person=person)
 
 
 def _by_capture(newest_first: Iterable[RecordedRun]) -> list[list[RecordedRun]]:

@@ -17,6 +17,7 @@ from profiler_core.model.review import (
 )
 from profiler_core.store.history.database import reading
 from profiler_core.store.history.people import names_of
+from profiler_core.store.history.query import NOT_DELETED
 from profiler_core.store.history.reviews import no_review
 from profiler_core.store.history.tables import (
     review_findings,
@@ -144,7 +145,9 @@ def review_of(title: str, run_ids: Sequence[str]) -> str | None:
 def run_ids_of(keys: Sequence[str]) -> Mapping[str, str]:
     """Key of the library -> run_id, of those that the history has."""
     with reading() as connection:
-        rows = connection.execute(select(runs.c.key, runs.c.run_id).where(runs.c.key.in_(keys)))
+        rows = connection.execute(
+            select(runs.c.key, runs.c.run_id).where(runs.c.key.in_(keys), NOT_DELETED)
+        )
         return {row.key: row.run_id for row in rows}
 
 

@@ -16,6 +16,7 @@ from profiler_core.model.review import VERDICTS, ReviewFinding, ReviewSide, Revi
 from profiler_core.store.history.audit import note as audit_note
 from profiler_core.store.history.database import writing
 from profiler_core.store.history.moments import now
+from profiler_core.store.history.query import NOT_DELETED
 from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import (
     review_findings,
@@ -233,7 +234,9 @@ def _add_findings(
 
 def _recorded_run_id(connection: Connection, run_id: str | None) -> str | None:
     """The id, if the history has the run: it may be gone, or never have been there."""
-    return connection.execute(select(runs.c.run_id).where(runs.c.run_id == run_id)).scalar()
+    recorded = select(runs.c.run_id).where(runs.c.run_id == run_id, NOT_DELETED)
+    # Locked, so that nobody deletes it meanwhile.
+    return connection.execute(recorded.with_for_update(read=True)).scalar()
 
 
 def _must_exist(connection: Connection, review_id: str) -> str:

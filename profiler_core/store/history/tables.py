@@ -6,6 +6,7 @@ may be missing are nullable doubles, exact for whole numbers up to 2**53.
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Column,
     Double,
     ForeignKey,
@@ -64,6 +65,7 @@ runs = Table(
     Column("key", Text, nullable=False),
     Column("artifact", Text),
     Column("files_deleted_at", MOMENT),
+    Column("deleted_at", MOMENT),  # since then it lies in the trash; None: it does not
     Index("ix_runs_workload_created_at", "workload", "created_at"),
     Index("ix_runs_created_at", "created_at"),
 )
@@ -75,6 +77,32 @@ tags = Table(
     Column("tag", String(100), primary_key=True, index=True),
     Column("set_at", MOMENT, nullable=False),
     _text("person"),
+)
+
+# What lies, or lay, in the trash. The state is the truth that files on every machine follow
+# (trash_files.py), so a row stays when its runs are back, or gone for good.
+deletions = Table(
+    "deletions",
+    metadata,
+    Column("deletion_id", KEY, primary_key=True),
+    Column("kind", String(20), nullable=False),  # "runs", or "files": their numbers stay
+    Column("state", String(20), nullable=False, index=True),  # "deleted", "restored", "emptied"
+    _text("title"),
+    _text("reason"),  # the rule of retention; empty where a person did it
+    Column("keys", JSON, nullable=False),  # of the library: what was moved aside
+    Column("n_bytes", BigInteger, nullable=False),
+    Column("deleted_at", MOMENT, nullable=False),
+    Column("audit_entry", Integer, nullable=False),  # what the audit has after it, came after it
+    _text("person"),
+)
+
+deleted_runs = Table(
+    "deleted_runs",
+    metadata,
+    Column("deletion_id", KEY, ForeignKey("deletions.deletion_id"), primary_key=True),
+    Column(
+        "run_id", KEY, ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True, index=True
+    ),
 )
 
 # A run that is a baseline, or part of a review, cannot be deleted: the database itself refuses.

@@ -17,6 +17,7 @@ from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.page import section
 from profiler_core.ui.paging import choose_page
 from profiler_core.ui.runs.ownership import may_delete
+from profiler_core.ui.runs.trash import days_in_trash, offer_undo, report, show_last_deletion
 from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.ui.states import state_badge, what_happened
 from profiler_core.units import format_change, format_duration
@@ -27,7 +28,6 @@ _SECTIONS: tuple[tuple[Origin, str], ...] = (
     ("upload", "Uploads"),
     ("sample", "Samples"),
 )
-_DELETED = "fs_deleted"
 _PLACEHOLDER = "workload, variant, GPU, torch, branch"
 _REFRESH = (
     "Look at each folder again. What was captured, uploaded or deleted here appears by itself."
@@ -36,7 +36,7 @@ _REFRESH = (
 
 def show_runs() -> None:
     """Draw the list in its sections, a page of each, with a search."""
-    _say_what_was_deleted()
+    show_last_deletion()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         words = st.text_input(
             "Search", max_chars=200, placeholder=_PLACEHOLDER, **in_address("find")
@@ -121,10 +121,11 @@ def _confirm(group: Comparable) -> None:
     n = len(group.entries)
     what = f"{n} run{'' if n == 1 else 's'} and their files"
     st.html(
-        f"<p class=fs-note><b>{escape(group.title)}</b>: {what} will be gone for good.<br>"
+        f"<p class=fs-note><b>{escape(group.title)}</b>: {what}. They can be put back for "
+        f"{days_in_trash()}.<br>"
         f"<span class=fs-mono>{escape(str(group.path))}</span></p>"
     )
-    st.button("Delete for good", key=f"fs_delete_{group.key}", on_click=_delete, args=(group,))
+    st.button("Delete", key=f"fs_delete_{group.key}", on_click=_delete, args=(group,))
 
 
 def _delete(group: Comparable) -> None:
@@ -132,13 +133,6 @@ def _delete(group: Comparable) -> None:
         if not may_delete(group):  # the role may have changed since the page was drawn
             return
         who = visitor()
-        delete(group, person=who.person if who else None)
-        st.session_state[_DELETED] = f"Deleted {group.title}."
+        offer_undo(delete(group, person=who.person if who else None), group.title)
     except FusionscopeError as error:
-        st.session_state[_DELETED] = f"{error.problem} {error.remedy}"
-
-
-def _say_what_was_deleted() -> None:
-    message = st.session_state.pop(_DELETED, None)
-    if message:
-        st.toast(plain_label(message))
+        report(f"{error.problem} {error.remedy}")

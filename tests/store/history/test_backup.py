@@ -177,6 +177,25 @@ def test_a_run_that_is_deleted_meanwhile_is_in_neither(home, tmp_path, monkeypat
 
 
 @ON_SQLITE
+@pytest.mark.parametrize("with_trash", [True, False])
+def test_what_was_deleted_comes_along_where_it_is_asked_for(home, tmp_path, move_to, with_trash):
+    a_library(home)
+    history.untag("c2.default", "weekly")
+    record = (home / "runs" / "c2" / "default" / "run.json").read_bytes()
+    history.delete_run("c2.default")
+    manifest = back_up(FolderVault(tmp_path / "kept"), Choice(with_trash=with_trash))
+    assert any("c2" in file.path for file in manifest.files) == with_trash
+    move_to("sqlite")
+    restore(source_of(tmp_path / "kept"))
+    history.restore("c2.default")
+    assert history.run("c2.default").workload
+    assert history.has_files(history.run("c2.default")) == with_trash
+    if with_trash:
+        there = history.directory_of(history.run("c2.default"))
+        assert (there / "run.json").read_bytes() == record
+
+
+@ON_SQLITE
 def test_secrets_only_where_they_are_asked_for(home, tmp_path, move_to):
     a_library(home)
     (home / "settings.toml").write_text(

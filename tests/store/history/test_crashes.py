@@ -16,7 +16,7 @@ import pytest
 from profiler_core.ingest.run import open_run
 from profiler_core.store import history
 from profiler_core.store.catalogue import comparisons
-from profiler_core.store.history import places
+from profiler_core.store.history import database, places
 from profiler_core.store.history.packing import content_hash
 from tests.store.history.samples import ROOT, redated_copy
 
@@ -153,20 +153,58 @@ with Heartbeat([run]):
     assert open_run(directory).record.variant == "default"
 
 
-def test_a_deletion_that_is_killed_does_not_come_back(home, tmp_path):
-    directory = redated_copy(home, "c1")
-    history.record(directory)
+BEFORE_FILES = "trash._follow = stop_here"  # the deed is committed, no file has moved
+AFTER_FILES = """
+follow = trash_files.{0}
+def half(*arguments, **options):
+    follow(*arguments, **options)
+    stop_here()
+trash_files.{0} = half"""  # they have, and their transaction is open
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+@pytest.mark.parametrize("deed", ["delete", "restore", "empty"])
+def test_a_deed_of_the_trash_that_is_killed(home, tmp_path, monkeypatch, deed, where):
+    """Deleted or there, whole, from the moment of the commit on; the audit has it before."""
+    monkeypatch.setenv("FUSIONSCOPE_ARTIFACTS_URL", (tmp_path / "kept").as_uri())
+    directories = [redated_copy(home, "c1", variant=v) for v in ("eager", "default")]
+    for directory in directories:
+        history.record(directory)
+    history.tag("c1.default", "weekly")
+    does = {"delete": "history.delete_at(keys, 'run/c1', 'breaky')",
+            "restore": "history.restore(history.trash_contents()[0].deletion_id)",
+            "empty": "history.empty(history.trash_contents()[0].deletion_id)"}  # fmt: skip
+    keys = ["run/c1/eager", "run/c1/default"]
+    if deed != "delete":
+        history.delete_at(keys, "run/c1", "breaky")
+    moves = {"delete": "set_aside", "restore": "put_back", "empty": "destroy"}
+    stop = BEFORE_FILES if where == "before" else AFTER_FILES.format(moves[deed])
     script = f"""{STOP}
-from profiler_core.store.history import removal
-removal.shutil.rmtree = stop_here
-history.delete_run("c1.default")"""
-    killed_in_the_middle(script, tmp_path / "ready", directory)
-    assert places.run_directories() == ()
-    history.reconcile()
-    assert not list((home / "runs").glob("**/.deleted-*"))
-    for run in history.runs():
-        history.delete_run(run.run_id)
-    assert history.runs() == ()
+from profiler_core.store.history import trash, trash_files
+keys = {keys}
+{stop}
+{does[deed]}"""
+    killed_in_the_middle(script, tmp_path / "ready", home)
+    database.close_all()
+    words = {"delete": "delete", "restore": "restore", "empty": "delete for good"}
+    assert {e.action for e in history.entries(subject="c1.default", limit=1)} == {words[deed]}
+    assert len(history.runs()) == (2 if deed == "restore" else 0)
+    for _ in range(2):
+        assert history.reconcile() == history.Reconciled((), ())
+        is_there = deed == "restore"
+        assert len(history.runs()) == (2 if is_there else 0)
+        assert [d.is_dir() for d in directories] == [is_there, is_there]
+        assert len(artifacts_of_settings().names()) == (2 if is_there else 0)
+        assert len(history.trash_contents()) == (1 if deed == "delete" else 0)
+        n_aside = len(list((home / "runs" / ".trash").glob("*/c1/*/run.json")))
+        assert n_aside == (2 if deed == "delete" else 0)
+    if deed == "delete":
+        history.restore("c1.default")
+    if deed != "empty":
+        assert history.run("c1.default").tags == ("weekly",)
+        for run_id, directory in zip(("c1.eager", "c1.default"), directories, strict=True):
+            assert history.directory_of(history.run(run_id)) == directory
+        assert len(artifacts_of_settings().names()) == 2
 
 
 def artifacts_of_settings():
