@@ -8,7 +8,7 @@ import pytest
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
 from profiler_core.owner_file import write_owner
-from profiler_core.store import history, library, owners
+from profiler_core.store import catalogue, history, owners
 from profiler_core.store.deletion import delete
 from profiler_core.store.history import Rules, database
 from profiler_core.store.history.artifacts import artifacts
@@ -39,7 +39,7 @@ def files_of(folder):
 
 
 def only_group():
-    (group,) = (g for g in library.comparisons() if g.origin != "sample")
+    (group,) = (g for g in catalogue.comparisons() if g.origin != "sample")
     return group
 
 
