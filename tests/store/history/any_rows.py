@@ -16,7 +16,8 @@ from sqlalchemy import (
 N_ROWS = 3
 # What the code reads as more than a text.
 _WORDS = {"status": "finished", "origin": "capture", "role": "candidate", "decision": "accept",
-          "verdict": "accept", "rounds": [[0, 0, 10, 1000]], "workload": "breaky"}  # fmt: skip
+          "verdict": "accept", "group_names": ["performance"], "scopes": ["runs:read"],
+          "rounds": [[0, 0, 10, 1000]], "workload": "breaky"}  # fmt: skip
 
 
 def tables_of(connection: Connection) -> list[Table]:
