@@ -1,4 +1,4 @@
-"""The schema comes up by itself, and is what the code says; test_upgrades.py starts from old ones."""
+"""The schema comes up by itself, and is what the code says; old ones are in test_upgrades.py."""
 
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
