@@ -12,6 +12,7 @@ from profiler_core.analysis.compilation.compiled_calls import region_ids
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.recording import TORCH, recorded_by
 from profiler_core.analysis.run_labels import own_name
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import BadInput, Cancelled, FusionscopeError
 from profiler_core.ingest.compile_log.belonging import (
     BelongingLogs,
@@ -235,14 +236,19 @@ class RunParts:
 
     @property
     def job(self) -> Job | None:
-        """What all ranks say together; None: it ran as one process."""
+        """What all ranks say together; None: it ran as one process.
+
+        Its critical path is that of the unprofiled step, where the run was timed.
+        """
         rank_files = self.rank_files
         if rank_files is None:
             return None
         return self._attempt(
             "ranks",
             "job",
-            lambda: job_of_ranks(str(self.path), rank_files, self._reading, self._cache),
+            lambda: job_of_ranks(
+                str(self.path), rank_files, self._reading, self._cache
+            ).unprofiled(step_time_ns(self.record.measurement)),
         )
 
     # What is wrong with it

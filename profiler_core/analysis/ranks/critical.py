@@ -103,14 +103,28 @@ class CriticalPath:
         """What the late rank works more; 0 where none is late."""
         return self.late.total_work_ns if self.late is not None else 0.0
 
+    @property
+    def device_ns(self) -> float:
+        """What the rank's device needs for a step, however fast hosts and other ranks are.
+
+        Its work with what transfers slow, and the idle time that no host causes.
+        """
+        of_hosts = sum(ns for cause, ns in self.idle_ns.items() if cause.startswith("host_"))
+        waiting = sum(self.waited_ns.values()) + self.slowed_by_waiting_ns
+        late_idle = self.late.total_idle_ns if self.late is not None else 0.0
+        return self.step_ns - of_hosts - waiting - late_idle
+
 
 def critical_path(
     ranks: Sequence[RankSummary],
     steps: Sequence[RankSteps],
     calls: pl.DataFrame,
     names: Sequence[str],
-) -> CriticalPath | None:
-    """Divide the job's step; None for a single rank, without GPUs, and where ranks share no step.
+) -> tuple[CriticalPath | None, CriticalPath | None]:
+    """Divide the job's step along two ranks: the awaited one, and one that works more than it.
+
+    The first is None for a single rank, without GPUs, and where ranks share no step; the second
+    where the awaited rank works most, or no rank works `LATE_SHARE` of the step more than others.
 
     Args:
         ranks: that could be read.
@@ -119,14 +133,53 @@ def critical_path(
         names: of the steps that all ranks have.
     """
     if len(ranks) < 2 or not names or not all(rank.on_gpu for rank in ranks):
-        return None
+        return None, None
+    others = len(ranks) - 1
+    awaited = max(steps, key=lambda row: (row.made_wait_ns / others - row.waited_ns, -row.rank))
+    work = _work(ranks, names)
+    busiest = max(steps, key=lambda row: (work[row.rank].total_ns, -row.rank))
+    path = _path_along(awaited, ranks, steps, calls, names, work)
+    if busiest.rank == awaited.rank or not _more_work(work, busiest, is_awaited=False)[1]:
+        return path, None
+    return path, _path_along(busiest, ranks, steps, calls, names, work)
+
+
+def awaited_without_profiler(
+    path: CriticalPath, by_work: CriticalPath | None, step_ns: float
+) -> CriticalPath:
+    """Which of the two paths of `critical_path` is the job's, where it is known how long it takes.
+
+    The profiler slows hosts, each by another factor, so the rank that is awaited under it may be
+    another one than without. Without it a rank waits and idles through hosts for no longer than
+    its device leaves of the step; where a rank works more than the others by more than that, the
+    others wait for it.
+
+    Args:
+        path: along the rank that is awaited under the profiler.
+        by_work: along the rank that works most.
+        step_ns: of the job, unprofiled.
+    """
+    if by_work is None:
+        return path
+    slack_ns = max(0.0, step_ns - by_work.device_ns)
+    is_awaited = by_work.late_work_ns - slack_ns >= LATE_SHARE * step_ns
+    return by_work if is_awaited else path
+
+
+def _path_along(
+    chosen: RankSteps,
+    ranks: Sequence[RankSummary],
+    steps: Sequence[RankSteps],
+    calls: pl.DataFrame,
+    names: Sequence[str],
+    work: "Mapping[int, _Work]",
+) -> CriticalPath:
+    """Divide the job's step along one rank."""
     by_rank = {summary.rank: summary for summary in ranks}
     others = len(ranks) - 1
-    chosen = max(steps, key=lambda row: (row.made_wait_ns / others - row.waited_ns, -row.rank))
     own = by_rank[chosen.rank]
     n = len(names)
 
-    work = _work(ranks, names)
     slowed_ns = work[chosen.rank].slowed_ns
     is_awaited = chosen.made_wait_ns / others - chosen.waited_ns >= LATE_SHARE * chosen.step_ns
     shown, late_work = _more_work(work, chosen, is_awaited=is_awaited)

@@ -12,7 +12,12 @@ import polars as pl
 
 from profiler_core.analysis.ranks.alike import AlikeRanks, alike_ranks
 from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
-from profiler_core.analysis.ranks.critical import CriticalPath, RankSteps, critical_path
+from profiler_core.analysis.ranks.critical import (
+    CriticalPath,
+    RankSteps,
+    awaited_without_profiler,
+    critical_path,
+)
 from profiler_core.analysis.ranks.kernel_times import cost_beside
 from profiler_core.analysis.ranks.links import Link, links
 from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched
@@ -77,12 +82,25 @@ class Job:
     skew_ns: float | None  # median over collectives: between the first and the last arrival
     straggler: Straggler | None
     critical: CriticalPath | None  # None: a single rank, or ranks without a common step
+    by_work: CriticalPath | None  # along a rank that works more; None: the same, or none does
     costs: tuple[RankCost, ...]  # of the rank that is shown, then of ranks beside it
     notes: tuple[str, ...]
     on_gpu: bool = True
     mesh: tuple[Dimension, ...] = ()  # of the process groups
     alike: tuple[AlikeRanks, ...] = ()
     links: tuple[Link, ...] = ()  # groups of ranks that do the same, the slowest first
+
+
+    def unprofiled(self, step_ns: float | None) -> "Job":
+        """The job along the rank that is awaited without the profiler (`awaited_without_profiler`).
+
+        Args:
+            step_ns: of the job, unprofiled; None: not known, and the job stays as it is.
+        """
+        if self.critical is None or step_ns is None:
+            return self
+        path = awaited_without_profiler(self.critical, self.by_work, step_ns)
+        return replace(self, critical=path)
 
 
 def combine(summaries: Sequence[RankSummary]) -> Job:
@@ -99,7 +117,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     rows = tuple(_rank_row(s, names, waiting.get(s.rank, _NO_WAITING)) for s in usable)
     spread = calls.filter(pl.col("is_shared")).group_by(KEY).agg(pl.col("wait_ns").max())
     total_step = sum(row.step_ns for row in rows)
-    path = critical_path(usable, [_steps_of(row) for row in rows], calls, names)
+    path, by_work = critical_path(usable, [_steps_of(row) for row in rows], calls, names)
     mesh = dimensions({s.rank: s.groups for s in usable}, [s.rank for s in usable])
     notes = _file_notes(summaries, usable)
     notes += _completeness_notes(present, missing, usable)
@@ -117,7 +135,8 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         skew_ns=float(spread["wait_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
         straggler=_straggler(rows, _n_waiters(calls)) if spread.height else None,
         critical=path,
-        costs=_costs(usable, rows, names, calls, path),
+        by_work=by_work,
+        costs=_costs(usable, rows, names, calls, [p for p in (path, by_work) if p is not None]),
         notes=tuple(notes),
         on_gpu=_on_gpu(usable),
         mesh=mesh,
@@ -131,15 +150,15 @@ def _costs(
     rows: Sequence[RankRow],
     names: Sequence[str],
     calls: pl.DataFrame,
-    path: CriticalPath | None,
+    paths: Sequence[CriticalPath],
 ) -> tuple[RankCost, ...]:
-    """Of the shown and the critical rank, and of others from the most to the least compute."""
+    """Of the shown and the critical ranks, and of others from the most to the least compute."""
     by_compute = [row.rank for row in sorted(rows, key=lambda row: (-row.compute_ns, row.rank))]
     if not by_compute:
         return ()
     every = -(-len(by_compute) // MOST_LEDGER_RANKS)
     spread = (*by_compute[::every], by_compute[-1], *by_compute)
-    first = (path.shown, path.rank) if path is not None else ()
+    first = [rank for path in paths for rank in (path.shown, path.rank)]
     chosen = list(dict.fromkeys((*first, *spread)))[:MOST_LEDGER_RANKS]
     shares = cost_beside([s.kernels.filter(pl.col("step").is_in(list(names))) for s in ranks])
     slowed = shares.filter(pl.col("share") < 1)
