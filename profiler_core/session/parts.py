@@ -246,9 +246,9 @@ class RunParts:
         return self._attempt(
             "ranks",
             "job",
-            lambda: job_of_ranks(
-                str(self.path), rank_files, self._reading, self._cache
-            ).unprofiled(step_time_ns(self.record.measurement)),
+            lambda: job_of_ranks(str(self.path), rank_files, self._reading, self._cache).unprofiled(
+                step_time_ns(self.record.measurement)
+            ),
         )
 
     # What is wrong with it

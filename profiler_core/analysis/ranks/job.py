@@ -90,7 +90,6 @@ class Job:
     alike: tuple[AlikeRanks, ...] = ()
     links: tuple[Link, ...] = ()  # groups of ranks that do the same, the slowest first
 
-
     def unprofiled(self, step_ns: float | None) -> "Job":
         """The job along the rank that is awaited without the profiler (`awaited_without_profiler`).
 

@@ -24,6 +24,8 @@ _SIDES = [
     *((JOBS / f"{name}-{delay}" / variant, name)
       for name in ("ddp", "fsdp", "tp") for delay in ("even", "spin", "sleep")
       for variant in ("eager", "default") if (name, delay) != ("tp", "sleep")),
+    (JOBS / "fsdp-blocks-spin" / "eager", "fsdp"),
+    (JOBS / "pp-spin" / "eager", "pp"),
     (SAMPLE / "eager", "ddp"),
     (SAMPLE / "default", "ddp"),
 ]  # fmt: skip
@@ -89,6 +91,52 @@ def test_a_spinning_kernel_is_the_late_ranks_work(name, variant):
     assert path.late.rank == 1
     assert path.late.total_work_ns == pytest.approx(8 * MS, rel=0.05)
     assert max(path.late.work_ns, key=path.late.work_ns.get) == "other"
+
+
+@pytest.mark.parametrize("name", ["fsdp-blocks", "pp"])
+def test_a_slow_host_under_the_profiler_does_not_hide_the_late_ranks_work(name):
+    """In the traces rank 0's host comes last; without the profiler rank 1's device fills the step.
+
+    Plain JSON: the kernel that was planted is on rank 1 alone, and all that it costs is its time.
+    """
+    folder = JOBS / f"{name}-spin"
+    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    rows = {row.key: row for row in pair.waterfall.rows}
+    assert rows["late_work"].label == "waiting for rank 1: its work"
+    for variant, shown in zip(
+        ("eager", "default"),
+        (rows["late_work"].baseline_ns, rows["late_work"].candidate_ns),
+        strict=True,
+    ):
+        spinning = {  # one kernel in each step
+            rank: median(
+                [e["dur"] for e in trace["traceEvents"]
+                 if e.get("cat") == "kernel" and "spin_kernel" in e["name"]] or [0.0]
+            )
+            for rank, trace in traces(folder / variant).items()
+        }  # fmt: skip
+        more = (spinning[1] - spinning[0]) * 1e3
+        assert more == pytest.approx(8 * MS, rel=0.01)
+        assert shown == pytest.approx(more, rel=0.05)
+    assert critical(folder / "eager").rank == 0  # along which the traces alone divide it
+    findings = {finding.key: finding for finding in pair.findings}
+    assert findings["late_rank"].title == "The other ranks wait for rank 1."
+
+
+def test_a_rank_that_works_more_is_not_awaited_where_hosts_leave_it_room():
+    job = jobs_at(str(JOBS / "pp-spin" / "eager"))[0].job
+    slack_ns = job.by_work.late_work_ns  # as much as the rank works more
+    assert job.unprofiled(job.by_work.device_ns + 0.5 * slack_ns).critical.rank == 1
+    assert job.unprofiled(job.by_work.device_ns + slack_ns).critical.rank == 0
+    assert job.unprofiled(None) is job
+
+
+def test_a_sleeping_stage_of_a_pipeline_is_late_by_its_sleep():
+    folder = JOBS / "pp-sleep"
+    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    (row,) = (row for row in pair.waterfall.rows if row.key == "idle_late_rank")
+    assert row.label == "waiting for rank 1: its host"
+    assert row.baseline_ns == pytest.approx(8 * MS, rel=0.05)
 
 
 @pytest.mark.parametrize("name", ["ddp", "fsdp"])
