@@ -135,7 +135,7 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         straggler=_straggler(rows, _n_waiters(calls)) if spread.height else None,
         critical=path,
         by_work=by_work,
-        costs=_costs(usable, rows, names, calls, [p for p in (path, by_work) if p is not None]),
+        costs=_costs(usable, rows, names, calls, (path, by_work)),
         notes=tuple(notes),
         on_gpu=_on_gpu(usable),
         mesh=mesh,
@@ -149,7 +149,7 @@ def _costs(
     rows: Sequence[RankRow],
     names: Sequence[str],
     calls: pl.DataFrame,
-    paths: Sequence[CriticalPath],
+    paths: Sequence[CriticalPath | None],
 ) -> tuple[RankCost, ...]:
     """Of the shown and the critical ranks, and of others from the most to the least compute."""
     by_compute = [row.rank for row in sorted(rows, key=lambda row: (-row.compute_ns, row.rank))]
@@ -157,7 +157,7 @@ def _costs(
         return ()
     every = -(-len(by_compute) // MOST_LEDGER_RANKS)
     spread = (*by_compute[::every], by_compute[-1], *by_compute)
-    first = [rank for path in paths for rank in (path.shown, path.rank)]
+    first = [rank for path in paths if path for rank in (path.shown, path.rank)]
     chosen = list(dict.fromkeys((*first, *spread)))[:MOST_LEDGER_RANKS]
     shares = cost_beside([s.kernels.filter(pl.col("step").is_in(list(names))) for s in ranks])
     slowed = shares.filter(pl.col("share") < 1)
