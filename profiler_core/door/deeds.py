@@ -13,7 +13,7 @@ from profiler_core.door.asker import AGENT, Asker, Refused, check_may_capture, w
 from profiler_core.door.interpreters import interpreter_for
 from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
-from profiler_core.jobs.room import needed_to_read
+from profiler_core.jobs.room import needed_to_read, size_of
 from profiler_core.settings import settings
 from profiler_core.store import incoming
 from profiler_core.worker.environment import Need, child_environment
@@ -188,6 +188,7 @@ def read_file(asker: Asker | None, module: str, path: Path, version: str) -> str
         is_shared=True,
         owner=_owner(asker),
         needed_bytes=needed_to_read(path),
+        input_bytes=size_of(path),
     )
 
 
@@ -229,6 +230,7 @@ def start_reading_upload(asker: Asker | None, upload_id: str, file_numbers: Coll
         is_shared=True,
         owner=_owner(asker),
         needed_bytes=needed_to_read(incoming.incoming_directory(upload_id)),
+        input_bytes=size_of(incoming.incoming_directory(upload_id)),
     )
 
 

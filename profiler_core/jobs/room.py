@@ -57,9 +57,20 @@ def default_slots() -> int:
 
 def needed_to_read(path: Path) -> tuple[int, int]:
     """Estimates for reading a file, or all files of a folder: bytes of memory and of disk."""
-    paths = [inner for inner in path.rglob("*") if inner.is_file()] if path.is_dir() else [path]
-    unpacked = sum(_unpacked(inner) for inner in paths)
+    unpacked = sum(_unpacked(inner) for inner in _files(path))
     return _READER_BYTES + unpacked // 4, unpacked // 2
+
+
+def size_of(path: Path) -> int:
+    """The bytes of a file, or of all files of a folder, packed as they are."""
+    try:
+        return sum(inner.stat().st_size for inner in _files(path))
+    except OSError:  # whoever reads it will say so
+        return 0
+
+
+def _files(path: Path) -> list[Path]:
+    return [inner for inner in path.rglob("*") if inner.is_file()] if path.is_dir() else [path]
 
 
 def _unpacked(path: Path) -> int:

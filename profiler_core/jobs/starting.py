@@ -32,6 +32,7 @@ def submit(
     subject: str = "",
     is_shared: bool = False,
     needed_bytes: tuple[int, int] = (0, 0),
+    input_bytes: int = 0,
 ) -> str:
     """Start `command` under a supervisor of its own, and return the job's id at once.
 
@@ -50,6 +51,7 @@ def submit(
         subject: what it is about.
         is_shared: where a job of the same kind and subject is on its way, that one is enough.
         needed_bytes: estimates of its memory and of what it adds to the disk.
+        input_bytes: the size of what it reads.
 
     Raises:
         QueueFull: too many jobs run or wait.
@@ -83,6 +85,7 @@ def submit(
                 starts_again=kind != "capture",
                 memory_bytes=needed_bytes[0],
                 disk_bytes=needed_bytes[1],
+                input_bytes=input_bytes,
             )
             alive = files.hold_alive(directory)
             files.write(directory, JobStatus(state="queued"))

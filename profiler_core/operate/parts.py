@@ -5,8 +5,9 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from profiler_core.home import cache_directory, home_directory
+from profiler_core.home import cache_directory, home_directory, jobs_directory
 from profiler_core.jobs.room import KEEP_FREE_BYTES
+from profiler_core.jobs.state import check_queue
 from profiler_core.settings import settings
 from profiler_core.units import format_bytes
 
@@ -67,9 +68,21 @@ def _write_into(folder: Path) -> None:
         file.write(b"ready?")
 
 
+def check_jobs() -> None:
+    """Jobs are taken and looked after.
+
+    Raises:
+        BadInput: the queue is full, or some were never started.
+        OSError: its folder cannot be written.
+    """
+    _write_into(jobs_directory())
+    check_queue()
+
+
 CHECKS: Mapping[str, Callable[[], None]] = {
     "settings": check_settings,
     "database": check_database,
+    "queue": check_jobs,
     "disk": check_disk,
     "cache": check_cache,
 }

@@ -12,11 +12,15 @@ from profiler_core.capture.python_path import python_at
 from profiler_core.errors import BadInput, CaptureFailed
 from profiler_core.operate.fault import Fault
 from profiler_core.person import is_account
-from profiler_core.settings import SettingsFile, Team, settings_file, settings_of
+from profiler_core.settings import Jobs, SettingsFile, Team, settings_file, settings_of
 
 _LONGEST = 80  # characters of a value that is repeated
 _SHORTEST_TOKEN = 16
 _KEYS = SettingsFile.__struct_fields__
+_TABLES = {
+    "team": tuple(field.name for field in dataclasses.fields(Team)),
+    "jobs": Jobs.__struct_fields__,
+}
 _SECRETS = frozenset({"database_url", "artifacts_url", "metrics_token"})
 # Names that belong to nobody (RFC 2606): they stand in the examples of deploy/.
 _EXAMPLES = ("example.org", "example.com", "example.net")
@@ -47,7 +51,8 @@ def setting_faults(name: str) -> Iterator[Fault]:
         yield Fault("environment", "FUSIONSCOPE_LOG", "", error.problem, error.remedy)
         return
     usable = dict(document)
-    for names in [*((key,) for key in document), *(("team", key) for key in _team_in(document))]:
+    inner = [(table, key) for table in _TABLES for key in _table_in(document, table)]
+    for names in [*((key,) for key in document), *inner]:
         fault = _of_key(path, document, names)
         if fault is not None:
             yield fault
@@ -61,19 +66,19 @@ def setting_faults(name: str) -> Iterator[Fault]:
                     f"Write {_SHORTEST_TOKEN} random characters or more.")  # fmt: skip
 
 
-def _team_in(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    team = document.get("team")
-    return team if isinstance(team, Mapping) else {}
+def _table_in(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = document.get(name)
+    return table if isinstance(table, Mapping) else {}
 
 
 def _of_key(path: Path, document: Mapping[str, Any], names: tuple[str, ...]) -> Fault | None:
     """What is wrong with one key: its name, or its value alone."""
-    if names == ("team",) and _team_in(document):
-        return None  # its keys one by one
     *tables, key = names
+    if not tables and key in _TABLES and _table_in(document, key):
+        return None  # its keys one by one
     holder: Any = document[tables[0]] if tables else document
     dotted, value = ".".join(names), holder[key]
-    valid_names = tuple(field.name for field in dataclasses.fields(Team)) if tables else _KEYS
+    valid_names = _TABLES[tables[0]] if tables else _KEYS
     if key not in valid_names:
         return _unknown(path, dotted, value, [".".join([*tables, name]) for name in valid_names])
     try:
@@ -109,7 +114,7 @@ def _of_team(
                         "Write it as deploy/settings.toml does.")  # fmt: skip
         return
     roles = {"viewers": team.viewers, "runners": team.runners, "admins": team.admins}
-    if not any(_team_in(document).get(role) for role in roles):
+    if not any(_table_in(document, "team").get(role) for role in roles):
         yield Fault(str(path), "[team]", "", "Nobody has a role: all three lists are empty.",
                     'Name people: viewers = ["*@your-company.com"].')  # fmt: skip
     elif not team.admins:

@@ -2,6 +2,7 @@
 
 import math
 import re
+import time
 
 import pytest
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
@@ -10,11 +11,13 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from profiler_core.errors import BadInput
+from profiler_core.jobs.state import EndedJobs
 from profiler_core.page_specs import page_specs
 from profiler_core.ui.metrics import counted, moment
 from profiler_core.ui.own_machine.gate import OwnMachineGate
 from profiler_core.ui.routes.metrics import PATH, ROUTES
 from profiler_core.ui.routes.run_zip import ROUTES as RUN_ZIP
+from tests.operate.queued import a_job
 
 TOKEN = "0123456789abcdef-metrics"
 
@@ -88,6 +91,42 @@ def test_a_database_that_is_away_leaves_its_other_numbers_out(client, home, monk
     assert said["fusionscope_database_up"] == 0
     assert not any("latency" in name or "history_runs" in name for name in said)
     assert said["fusionscope_disk_free_bytes"] > 0
+
+
+def test_jobs_that_run_or_wait_by_kind(client, home):
+    with (
+        a_job(home, "queued", supervised=True, kind="ingest", number=1),
+        a_job(home, "queued", supervised=True, kind="ingest", number=2),
+        a_job(home, "running", supervised=True, kind="capture", number=3),
+        a_job(home, "queued", supervised=False, number=4),
+    ):
+        said = numbers(client)
+    assert said["fusionscope_jobs,kind=ingest,state=queued"] == 2
+    assert said["fusionscope_jobs,kind=capture,state=running"] == 1
+    assert sum(value for name, value in said.items() if name.startswith("fusionscope_jobs,")) == 3
+    assert 0 <= said["fusionscope_oldest_waiting_job_seconds"] < 60
+    assert said["fusionscope_abandoned_jobs"] == 0
+
+
+def test_a_job_that_ended_is_counted_once(client, home):
+    def said() -> list[float]:
+        labels = ",kind=ingest,outcome=failed"
+        names = ("job_seconds_count", "job_seconds_sum", "job_input_bytes_total")
+        of_all = numbers(client)
+        return [of_all.get(f"fusionscope_{name}{labels}", 0.0) for name in names]
+
+    before = said()
+    with a_job(home, "failed", supervised=False, kind="ingest", ran_s=4.0, input_bytes=1000):
+        first, second = said(), said()
+    assert first == second
+    assert first == pytest.approx([before[0] + 1, before[1] + 4.0, before[2] + 1000])
+
+
+def test_jobs_that_ended_before_the_server_began_are_not_its_own(home):
+    with a_job(home, "finished", supervised=False):
+        assert list(EndedJobs(time.time() + 60).new()) == []
+        (record,) = EndedJobs(0.0).new()
+    assert record[1].state == "finished"
 
 
 def test_page_runs_are_counted_by_how_they_ended(client):

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import logging
+import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from profiler_core.store.history import database
 from profiler_core.ui.routes import ready as route
 from profiler_core.ui.routes.health import health
 from profiler_core.ui.routes.ready import CHECKS, Readiness, ready
+from tests.operate.queued import a_job
 
 SECRET_URL = "postgresql://fs:s3cret@127.0.0.1:1/fs"  # nothing listens there
 
@@ -34,7 +37,13 @@ def test_a_dead_database_is_not_ready_while_the_process_is_healthy(home, monkeyp
     assert status == 503
     assert body == {
         "ready": False,
-        "checks": {"settings": "ok", "database": "failed", "disk": "ok", "cache": "ok"},
+        "checks": {
+            "settings": "ok",
+            "database": "failed",
+            "queue": "ok",
+            "disk": "ok",
+            "cache": "ok",
+        },
     }
     assert asyncio.run(health(None)).status_code == 200  # type: ignore[arg-type]
     assert "Not ready, database" in caplog.text  # the reason is for whoever runs the server
@@ -60,6 +69,23 @@ def test_settings_that_cannot_be_read_are_not_ready(home, monkeypatch):
     (home / "settings.toml").write_text("allow_capture = perhaps")
     _, body = answer(monkeypatch)
     assert body["checks"]["settings"] == "failed"
+
+
+def test_a_queue_that_takes_no_more_jobs_is_not_ready(home, monkeypatch):
+    with a_job(home, "queued", supervised=True):
+        assert answer(monkeypatch)[0] == 200
+        (home / "settings.toml").write_text("[jobs]\nin_all = 1\n")
+        _, body = answer(monkeypatch)
+    assert [name for name, state in body["checks"].items() if state == "failed"] == ["queue"]
+
+
+def test_a_job_that_nobody_starts_is_not_ready(home, monkeypatch):
+    with a_job(home, "queued", supervised=False) as directory:
+        assert answer(monkeypatch)[0] == 200  # a server may be about to start it
+        begun = time.time() - 600
+        os.utime(home / "jobs" / "live" / directory.name, (begun, begun))
+        _, body = answer(monkeypatch)
+    assert [name for name, state in body["checks"].items() if state == "failed"] == ["queue"]
 
 
 def test_who_asks_often_asks_the_database_once(home, monkeypatch):

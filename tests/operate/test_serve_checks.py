@@ -69,6 +69,7 @@ def test_all_that_is_wrong_is_said_at_once(server):
     server.write(
         'allow_capturee = true\nlargest_upload_gb = "8"\nkeep_days = 0\nmetrics_token = "short"\n'
         'interpreters = ["/nothing/here"]\nopen_below = ["/nothing/there"]\n'
+        "[jobs]\nin_all = 0\nat_onse = 2\n"
         '[team]\nviewers = ["ada", "group:"]\nadmin = ["ada@example.org"]\n'
     )
     server.write_secrets(
@@ -84,6 +85,8 @@ def test_all_that_is_wrong_is_said_at_once(server):
         ("settings.toml", "metrics_token", "(5 characters)"),
         ("settings.toml", "interpreters", "'/nothing/here'"),
         ("settings.toml", "open_below", "/nothing/there"),
+        ("settings.toml", "jobs.in_all", "0"),
+        ("settings.toml", "jobs.at_onse", "2"),
         ("settings.toml", "team.viewers", "'ada'"),
         ("settings.toml", "team.viewers", "'group:'"),
         ("settings.toml", "team.admin", "['ada@example.org']"),

@@ -11,6 +11,7 @@ from profiler_core.ui.metrics.declared import Metric
 REGISTRY = CollectorRegistry(auto_describe=False)
 
 _PAGE_BUCKETS_S = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 120.0)
+_JOB_BUCKETS_S = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
 
 PAGE_RUN = Metric(
     "fusionscope_page_run_seconds",
@@ -33,11 +34,23 @@ REFUSED = Metric(
         ),
     ),
 )
-COUNTED = (PAGE_RUN, RECEIVED, REFUSED)
+_KIND = ("kind", "`read`, `ingest` (of an upload), `report`, `export`, `capture`")
+JOB = Metric(
+    "fusionscope_job_seconds",
+    "histogram",
+    "a job that ended, of any worker: how long it ran; it is seen when somebody looks",
+    (_KIND, ("outcome", "`finished`, `failed`, `cancelled`, `interrupted`")),
+)
+JOB_INPUT = Metric(
+    "fusionscope_job_input_bytes", "counter", "what these jobs read", (_KIND, JOB.labels[1])
+)
+COUNTED = (PAGE_RUN, RECEIVED, REFUSED, JOB, JOB_INPUT)
 
 _page_run = PAGE_RUN.histogram(REGISTRY, _PAGE_BUCKETS_S)
 _received = RECEIVED.counter(REGISTRY)
 _refused = REFUSED.counter(REGISTRY)
+_job = JOB.histogram(REGISTRY, _JOB_BUCKETS_S)
+_job_input = JOB_INPUT.counter(REGISTRY)
 PROCESS = ProcessCollector(registry=REGISTRY)  # its memory, processor time, open files
 
 
@@ -69,3 +82,9 @@ def count_received(n_bytes: int) -> None:
 def count_refused(reason: str) -> None:
     """A request was refused for one of the reasons that `REFUSED` names."""
     _refused.labels(reason).inc()
+
+
+def count_job(kind: str, outcome: str, ran_s: float, input_bytes: int) -> None:
+    """A job has ended."""
+    _job.labels(kind, outcome).observe(ran_s)
+    _job_input.labels(kind, outcome).inc(input_bytes)

@@ -15,6 +15,8 @@ from streamlit import runtime
 from profiler_core.errors import FusionscopeError
 from profiler_core.home import home_directory
 from profiler_core.ingest.cache_limit import cache_bytes
+from profiler_core.jobs.state import EndedJobs, queue_state
+from profiler_core.ui.metrics import counted
 from profiler_core.ui.metrics.declared import Metric
 
 _CACHE_ASKED_EVERY_S = 60.0  # thousands of files
@@ -35,7 +37,29 @@ CACHE_BYTES = Metric(
     "fusionscope_cache_bytes", "gauge", "what is kept of traces on the disk, once a minute"
 )
 DISK_FREE = Metric("fusionscope_disk_free_bytes", "gauge", "room on the disk of the home")
-ASKED = (SESSIONS, DATABASE_UP, DATABASE_LATENCY, HISTORY_RUNS, CACHE_BYTES, DISK_FREE)
+JOBS = Metric(
+    "fusionscope_jobs",
+    "gauge",
+    "jobs that run or wait",
+    (counted.JOB.labels[0], ("state", "`running`, `queued`")),
+)
+OLDEST_WAIT = Metric(
+    "fusionscope_oldest_waiting_job_seconds", "gauge", "since the first of those that wait came"
+)
+ABANDONED = Metric(
+    "fusionscope_abandoned_jobs", "gauge", "jobs that nobody looks after, for two minutes or longer"
+)
+ASKED = (
+    SESSIONS,
+    JOBS,
+    OLDEST_WAIT,
+    ABANDONED,
+    DATABASE_UP,
+    DATABASE_LATENCY,
+    HISTORY_RUNS,
+    CACHE_BYTES,
+    DISK_FREE,
+)
 
 
 class Moment(Collector):
@@ -43,8 +67,10 @@ class Moment(Collector):
 
     def __init__(self) -> None:
         self._cache: tuple[float, int] = (float("-inf"), 0)
+        self._ended = EndedJobs(time.time())
         self._asked: tuple[tuple[tuple[Metric, ...], Callable[[], Iterable[_Values]]], ...] = (
             ((SESSIONS,), _sessions),
+            ((JOBS, OLDEST_WAIT, ABANDONED), _jobs),
             ((DATABASE_UP, DATABASE_LATENCY, HISTORY_RUNS), _database),
             ((CACHE_BYTES,), self._cache_bytes),
             ((DISK_FREE,), _disk),
@@ -65,6 +91,15 @@ class Moment(Collector):
                 if family.samples:
                     yield family
 
+    def count_ended_jobs(self) -> None:
+        """Those that ended since the last time, in processes that count nothing themselves."""
+        try:
+            for spec, status in self._ended.new():
+                ran_s = (status.ended_at or 0.0) - (status.started_at or status.ended_at or 0.0)
+                counted.count_job(spec.kind, status.state, max(0.0, ran_s), spec.input_bytes)
+        except OSError as error:
+            _log.warning("Ended jobs are not counted: %s", error)
+
     def _cache_bytes(self) -> Iterable[_Values]:
         asked_s, n_bytes = self._cache
         if time.monotonic() - asked_s >= _CACHE_ASKED_EVERY_S:
@@ -76,6 +111,13 @@ class Moment(Collector):
 def _sessions() -> Iterable[_Values]:
     if runtime.exists():
         yield [((), runtime.get_instance()._session_mgr.num_active_sessions())]
+
+
+def _jobs() -> Iterable[_Values]:
+    state = queue_state()
+    yield state.counts.items()
+    yield [((), state.oldest_wait_s)]
+    yield [((), state.n_abandoned)]
 
 
 def _database() -> Iterable[_Values]:

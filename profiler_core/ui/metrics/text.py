@@ -7,9 +7,11 @@ from profiler_core.ui.metrics.moment import Moment
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
-REGISTRY.register(Moment())
+_moment = Moment()
+REGISTRY.register(_moment)
 
 
 def metrics_text() -> bytes:
-    """OpenMetrics 1.0; asks the database and the disk."""
+    """OpenMetrics 1.0; asks the database, the queue and the disk."""
+    _moment.count_ended_jobs()
     return bytes(generate_latest(REGISTRY))  # type: ignore[no-untyped-call]
