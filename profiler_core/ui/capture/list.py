@@ -45,7 +45,7 @@ def capture_list(current: str | None) -> None:
 
 
 def _row(job: Job, *, is_current: bool) -> None:
-    about = [_when(job.spec.submitted_at), elapsed(job)]
+    about = [when(job.spec.submitted_at), elapsed(job)]
     if job.spec.owner:
         about.append(history.name_of(job.spec.owner))
     with st.container(gap="xxsmall", key=f"fs_job_row_{job.job_id}"):
@@ -63,7 +63,7 @@ def _row(job: Job, *, is_current: bool) -> None:
         )
 
 
-def _when(at: float) -> str:
+def when(at: float) -> str:
     """The time today, else the day too."""
     then = time.localtime(at)
     is_today = time.strftime("%F", then) == time.strftime("%F")

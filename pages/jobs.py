@@ -1,0 +1,18 @@
+"""Page: what is read, measured and written here on its own, and what came of it?"""
+
+from profiler_core.page_specs import PageSpec
+from profiler_core.ui.jobs.listing import show_jobs
+from profiler_core.ui.page import page
+
+SPEC = PageSpec(
+    title="Jobs",
+    icon=":material/pending_actions:",
+    question="What is being read, measured or written, and what came of it?",
+    section="Runs",
+    order=235,
+    needs="nothing",
+    parameters=("whose",),
+)
+
+with page(SPEC):
+    show_jobs()

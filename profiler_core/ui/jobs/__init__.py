@@ -1,0 +1,1 @@
+"""Page *Jobs*: what is read, measured and written on its own."""

@@ -1,0 +1,148 @@
+"""The jobs of a person, an admin's all: state, place in the queue, the way to what they made."""
+
+from html import escape
+
+import streamlit as st
+
+from profiler_core.door import deeds
+from profiler_core.door.asker import Asker
+from profiler_core.errors import FusionscopeError
+from profiler_core.jobs import service as jobs
+from profiler_core.jobs.service import Job
+from profiler_core.store import history
+from profiler_core.ui.address import in_address
+from profiler_core.ui.capture.list import when
+from profiler_core.ui.capture.progress import elapsed, state_chip
+from profiler_core.ui.choice import query_of
+from profiler_core.ui.file_from_command import made_file
+from profiler_core.ui.links import page_link
+from profiler_core.ui.page import section
+from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in.asker import asker
+from profiler_core.ui.sign_in.guard import let_in
+from profiler_core.ui.upload.receiving import accepted
+
+_REFRESH_S = 2.0
+_LISTED = 50
+_OWN, _ALL = "Mine", "Everybody's"
+_KINDS = {"capture": "Capture", "ingest": "Upload", "read": "First reading"}
+
+
+def show_jobs() -> None:
+    """Draw them; the list refreshes itself while something runs or waits."""
+    who = asker()
+    if who is None:
+        return
+    owner = who.person if who.signed_in else None
+    if who.signed_in and "delete" in who.deeds:
+        whose = st.segmented_control(
+            "Whose", [_OWN, _ALL], default=_OWN, required=True, label_visibility="collapsed",
+            **in_address("whose", _OWN),
+        )  # fmt: skip
+        owner = None if whose == _ALL else owner
+    is_live = any(job.is_live for job in _listed(owner))
+
+    def follow() -> None:
+        let_in()  # it refreshes itself, without the page around it
+        listed = _listed(owner)
+        if is_live and not any(job.is_live for job in listed):
+            st.rerun()  # stops the refreshing
+        _draw(listed)
+
+    st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
+
+
+def _listed(owner: str | None) -> tuple[Job, ...]:
+    """A file that was read with success is in the cache, and no news."""
+    newest = jobs.jobs(_LISTED, owner=owner)
+    return tuple(job for job in newest if (job.spec.kind, job.state) != ("read", "finished"))
+
+
+def _draw(listed: tuple[Job, ...]) -> None:
+    live = [job for job in listed if job.is_live]
+    ended = [job for job in listed if not job.is_live]
+    section("Running and waiting")
+    if not live:
+        st.html("<p class=fs-note>Nothing runs or waits.</p>")
+    for job in sorted(live, key=lambda job: (job.state == "queued", job.spec.submitted_at)):
+        _row(job)
+    if ended:
+        section("Ended")
+    for job in ended:
+        _row(job)
+
+
+def _row(job: Job) -> None:
+    with st.container(border=True, key=f"fs_job_{job.job_id}"):
+        about = [_KINDS.get(job.spec.kind, "File"), when(job.spec.submitted_at), elapsed(job)]
+        if job.spec.owner:
+            about.append(history.name_of(job.spec.owner))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.html(
+                f"<div class=fs-job-head><b>{escape(job.spec.title)}</b> {state_chip(job)} "
+                f"<span class=fs-note>{escape(' · '.join(about))}</span></div>",
+                width="stretch",
+            )
+            if job.is_live:
+                st.button(
+                    "Cancel",
+                    key=f"fs_cancel_{job.job_id}",
+                    on_click=_cancel,
+                    args=(job.job_id,),
+                    disabled=job.cancel_requested or not _may_cancel(asker(), job),
+                )
+            else:
+                _result(job)
+        if job.state == "queued":
+            place = f" Place {job.n_ahead + 1} in the queue." if job.n_ahead else ""
+            _note(f"{job.waiting_for or 'Waits for its turn.'}{place}")
+        elif job.state == "running":
+            _progress(job)
+        elif job.error:
+            problem_card(job.error, job.remedy or "Try it once more.")
+
+
+def _progress(job: Job) -> None:
+    if job.spec.kind == "capture":
+        latest = job.progress.latest
+        _note(latest.text if latest and latest.text else "Starting the processes.")
+        return
+    newest = job.newest
+    if newest.total:
+        st.progress(newest.share)
+    if newest.text:
+        _note(newest.text)
+
+
+def _result(job: Job) -> None:
+    """The way to what it made."""
+    if job.spec.kind == "capture":
+        page_link("capture", "Open the capture", {"job": job.job_id})
+    elif job.state != "finished":
+        return
+    elif job.spec.kind == "ingest":
+        try:
+            page_link("overview", "Open the runs", query_of(accepted(job.job_id).keys))
+        except FusionscopeError as error:
+            _note(error.problem)
+    else:
+        path = made_file(job)
+        st.download_button(
+            "Download", data=path.read_bytes, file_name=path.name, key=f"fs_file_{job.job_id}"
+        )
+
+
+def _may_cancel(who: Asker | None, job: Job) -> bool:
+    return who is not None and deeds.may_cancel(who, job)
+
+
+def _cancel(job_id: str) -> None:
+    # Asks again for the right: the role may have changed since it was drawn.
+    try:
+        deeds.cancel_job(asker(), job_id)
+    except FusionscopeError as error:
+        st.toast(error.problem)
+
+
+def _note(text: str) -> None:
+    st.html(f"<p class=fs-note>{escape(text)}</p>")

@@ -1,0 +1,97 @@
+"""Page Jobs: whose jobs it lists, what it says of each, and what it leads to."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from streamlit.testing.v1 import AppTest
+
+from profiler_core import home
+from profiler_core.jobs import directory as files
+from profiler_core.jobs import service as jobs
+from profiler_core.store import history
+from profiler_core.store.uploads import Accepted
+from profiler_core.ui.sign_in.asker import asker
+from profiler_core.worker.protocol import Progress, Result
+from tests.attack.conftest import RUNNER, TEAM, Server
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def a_job(n: int, state: files.JobState, *, record: object = None, **more: Any) -> Path:
+    """A job's folder as its supervisor leaves it; a live one is held by this process."""
+    directory = home.jobs_directory() / f"20260102-030405-{n:06x}"
+    directory.mkdir(parents=True)
+    status = {key: more.pop(key) for key in ("error", "waiting_for", "n_ahead") if key in more}
+    spec = {"kind": "ingest", "title": f"<b>trace</b> {n}", "answers": True, **more}
+    files.write(
+        directory,
+        files.JobSpec(
+            job_id=directory.name, command=(), device="", submitted_at=time.time() + n, **spec
+        ),
+    )
+    files.write(directory, files.JobStatus(state=state, started_at=1.0, ended_at=2.0, **status))
+    if record is not None:
+        (directory / files.ANSWER).write_bytes(msgspec.json.encode(record) + b"\n")
+    if state in files.LIVE_STATES:
+        files.mark_live(directory)
+        files.hold_alive(directory)
+    return directory
+
+
+def opened(**query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "pages" / "jobs.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def html_of(app: AppTest) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def test_each_job_says_where_it_is_and_leads_to_what_it_made(server: Server) -> None:
+    server.is_at("localhost")
+    keys = ("upload/20260102-030405-00000000/1",)
+    done = Result(msgspec.Raw(msgspec.json.encode(Accepted(keys, ()))))
+    a_job(1, "finished", record=done)
+    a_job(2, "running", record=Progress(1, 4, text="Reading trace 2"))
+    a_job(3, "queued", waiting_for="Waits for 2 jobs ahead of it.", n_ahead=2)
+    a_job(4, "failed", error="trace 4 is no trace.")
+    a_job(5, "finished", kind="read")  # is in the cache, and no news
+    (a_job(6, "finished", kind="report") / "report.html").write_text("<p>")
+    app = opened()
+    text = html_of(app)
+    assert [f"trace&lt;/b&gt; {n}" in text for n in range(1, 7)] == [True] * 4 + [False, True]
+    assert "Reading trace 2" in text
+    assert "Waits for 2 jobs ahead of it. Place 3 in the queue." in text
+    assert any("trace 4 is no trace" in element.value for element in app.markdown)
+    assert "Open the runs" in f"{[link.proto for link in app.get('page_link')]}{text}"
+    assert [button.proto.label for button in app.get("download_button")] == ["Download"]
+    assert [button.label for button in app.button] == ["Cancel", "Cancel"]
+
+
+def test_a_click_cancels_and_the_audit_has_it(server: Server) -> None:
+    server.is_at("localhost")
+    directory = a_job(1, "running")
+    (button,) = opened().button
+    button.click().run()
+    assert (directory / files.CANCEL).exists()
+
+    assert history.entries()[0].action == "cancel"
+
+
+def test_a_runner_sees_own_jobs_and_an_admin_all(server: Server) -> None:
+    server.is_at("127.0.0.1", TEAM, RUNNER)
+
+    who = asker()
+    assert who is not None
+    a_job(1, "running", owner=who.person)
+    a_job(2, "running", owner="somebody else")
+    text = html_of(opened(whose="Everybody's"))
+    assert "trace&lt;/b&gt; 1" in text
+    assert "trace&lt;/b&gt; 2" not in text
+    assert [job.spec.owner for job in jobs.jobs(owner=who.person)] == [who.person]
