@@ -6,6 +6,7 @@ As in `tools.py`, names, docstrings and parameters are what it reads.
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from profiler_core.agents.answer import FEW_ROWS, Page, page
@@ -18,6 +19,12 @@ from profiler_core.answers.explanation import (
     fusion_answer,
     group_answer,
     not_fused_answer,
+)
+from profiler_core.answers.over_ranks import (
+    SlowerAnswer,
+    SpreadAnswer,
+    slower_answers,
+    spread_answer,
 )
 from profiler_core.answers.record import Answer, means
 from profiler_core.errors import BadInput
@@ -45,11 +52,19 @@ class GroupRow(Answer, frozen=True):
     confidence: Annotated[str, _OF_GROUP]
 
 
+class OverRanks(Answer, frozen=True):
+    """A group on every rank of a job, both sides."""
+
+    baseline: Annotated[SpreadAnswer, means("{keys}")]
+    candidate: Annotated[SpreadAnswer, means("likewise")]
+
+
 class NumberedGroup(GroupAnswer, frozen=True):
     """A group of the ledger in full."""
 
     group: int
     title: str
+    over_ranks: Annotated[OverRanks | UnsetType, means("of a job of ranks: {keys}")] = UNSET
 
 
 class GroupsPage(Page, frozen=True):
@@ -59,6 +74,9 @@ class GroupsPage(Page, frozen=True):
     undecidable_baseline: Annotated[float | None, _OF_GROUP]
     undecidable_candidate: Annotated[float | None, _OF_GROUP]
     rows: tuple[GroupRow, ...]
+    slower_on_one_rank: Annotated[
+        tuple[SlowerAnswer, ...] | UnsetType, means("of a job of ranks, on every page: {keys}")
+    ] = UNSET
 
 
 class NotFusedPage(Page, frozen=True):
@@ -91,7 +109,9 @@ def fusion_groups(
         if kind in ("", group.kind) and (not wanted_text or wanted_text in _searched(group))
     ]
     rows.sort(key=lambda row: -abs(row.delta_ns))
-    return page(GroupsPage, rows, offset, limit, ledger)
+    shown = page(GroupsPage, rows, offset, limit, ledger)
+    job = pair.explanation.job_ledger
+    return shown if job is None else replace(shown, slower_on_one_rank=slower_answers(job))
 
 
 def fusion_group(baseline: str, candidate: Candidate, group: int) -> NumberedGroup:
@@ -104,11 +124,16 @@ def fusion_group(baseline: str, candidate: Candidate, group: int) -> NumberedGro
             remedy="Take a number from fusion_groups.",
         )
     details = group_answer(ledger, group)
+    job = pair.explanation.job_ledger
+    spread = job.groups[group] if job is not None else None
     return NumberedGroup.of(
         details,
         group=group,
         title=ledger.groups[group].title,
         source=tuple(with_path(line, files) for line in details.source),
+        over_ranks=UNSET
+        if spread is None
+        else OverRanks(spread_answer(spread.baseline), spread_answer(spread.candidate)),
     )
 
 

@@ -56,22 +56,27 @@ def over_ranks_answer(job: JobLedger) -> OverRanksAnswer:
         job,
         groups=tuple(
             JobGroupAnswer.of(
-                group, baseline=_spread(group.baseline), candidate=_spread(group.candidate)
+                group,
+                baseline=spread_answer(group.baseline),
+                candidate=spread_answer(group.candidate),
             )
             for group in job.groups
         ),
-        slower=tuple(
-            SlowerAnswer.of(
-                slower,
-                side=name,
-                rank=slower.spread.slowest,
-                excess_ns=slower.spread.excess_ns,
-            )
-            for side, name in enumerate(("baseline", "candidate"))
-            for slower in job.slower(side)
-        ),
+        slower=slower_answers(job),
     )
 
 
-def _spread(spread: Spread) -> SpreadAnswer:
+def slower_answers(job: JobLedger) -> tuple[SlowerAnswer, ...]:
+    """What is slower on one rank only, the baseline's before the candidate's."""
+    return tuple(
+        SlowerAnswer.of(
+            slower, side=name, rank=slower.spread.slowest, excess_ns=slower.spread.excess_ns
+        )
+        for side, name in enumerate(("baseline", "candidate"))
+        for slower in job.slower(side)
+    )
+
+
+def spread_answer(spread: Spread) -> SpreadAnswer:
+    """One side of a group over the ranks."""
     return SpreadAnswer.of(spread, by_rank={str(rank): ns for rank, ns in spread.by_rank.items()})

@@ -105,6 +105,25 @@ def _groups(contents: Contents) -> list[Row]:
     ]
 
 
+def _groups_over_ranks(contents: Contents) -> list[Row]:
+    """Each group of a job on each rank, in both runs."""
+    return [
+        {
+            "candidate": contents.labels[number + 1],
+            "group": group.group,
+            "title": group.title,
+            "run": contents.labels[run],
+            "rank": rank,
+            "time_ns": time_ns,
+        }
+        for number, explanation in enumerate(contents.explanations)
+        if explanation.job_ledger is not None
+        for group in explanation.job_ledger.groups
+        for run, spread in ((0, group.baseline), (number + 1, group.candidate))
+        for rank, time_ns in spread.by_rank.items()
+    ]
+
+
 def _findings(contents: Contents) -> list[Row]:
     return [
         {
@@ -215,6 +234,7 @@ _TABLES: Mapping[str, Callable[[Contents], list[Row]]] = {
     "rounds": _rounds,
     "waterfall": _waterfall,
     "fusion_groups": _groups,
+    "groups_over_ranks": _groups_over_ranks,
     "findings": _findings,
     "kernels": _kernels,
     "categories": _categories,

@@ -333,6 +333,19 @@ def test_ranks_and_what_the_list_says_of_them(capsys):
     assert row["n_ranks"] == len(ours["jobs"][0]["ranks"]) == 2
 
 
+def test_groups_of_a_job_say_what_they_take_on_every_rank(capsys):
+    folder = ROOT / "sample_traces" / "ddp"
+    theirs = command_line(capsys, "compare", folder)["candidates"][0]["fusion"]["over_ranks"]
+    runs = {"baseline": "sample/ddp/eager", "candidate": "sample/ddp/default"}
+    page = ask("fusion_groups", **runs, limit=1)
+    assert page["slower_on_one_rank"] == theirs["slower"]
+    number = page["rows"][0]["group"]
+    ours = ask("fusion_group", **runs, group=number)["over_ranks"]
+    of_group = next(group for group in theirs["groups"] if group["group"] == number)
+    assert ours == {side: of_group[side] for side in ("baseline", "candidate")}
+    assert set(ours["baseline"]["by_rank"]) == {"0", "1"}
+
+
 def test_every_kernel_has_an_id_that_finds_it_alone():
     """Also those whose names are alike where they are shown."""
     rows = ask("kernels", run=EAGER, limit=50)["rows"]

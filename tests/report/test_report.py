@@ -297,3 +297,13 @@ def test_report_writes_a_run_alone(tmp_path):
     file = tmp_path / "one.html"
     assert main(["report", str(SAMPLE / "default"), "-o", str(file)]) == 0
     assert "What to do next in default" in file.read_text("utf-8")
+
+
+def test_the_tables_of_a_job_hold_each_group_on_each_rank():
+    job = ROOT / "sample_traces" / "ddp"
+    made = tables(gather(Comparison.open([job / "eager", job / "default"])))["groups_over_ranks"]
+    assert set(made["rank"]) == {0, 1}
+    totals = made.group_by("run", "rank").agg(pl.col("time_ns").sum())
+    # On every rank the groups' times sum to its device time, so both runs have all groups.
+    assert totals.height == 4
+    assert totals["time_ns"].min() > 1e6
