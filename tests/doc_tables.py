@@ -108,7 +108,8 @@ def sweep_table():
 
 _ACTIONS = {
     "`list`, `tag`, `untag`": history.RunsAnswer,
-    "`import`": history.ImportAnswer,
+    "`import`, `push`": history.ImportAnswer,
+    "`pull`": history.PulledAnswer,
     "`export`": history.ExportedRunAnswer,
     "`baseline`": history.BaselinesAnswer,
     "`delete`": history.DeletedAnswer,

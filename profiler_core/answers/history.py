@@ -58,9 +58,15 @@ class RunsAnswer(Answer, frozen=True):
 
 
 class ImportAnswer(RunsAnswer, frozen=True):
-    """`runs import`."""
+    """`runs import` and `runs push`."""
 
     notes: Annotated[tuple[str, ...], means("a sentence for each file that is in no run")]
+
+
+class PulledAnswer(ImportAnswer, frozen=True):
+    """`runs pull`."""
+
+    path: Annotated[Path | None, means("of the .zip; null where the runs were recorded here")]
 
 
 class ExportedRunAnswer(Answer, frozen=True):

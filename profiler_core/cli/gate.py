@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from profiler_core.analysis.gate.answer import (
@@ -11,13 +12,20 @@ from profiler_core.analysis.gate.answer import (
     summary_markdown,
 )
 from profiler_core.analysis.gate.judgement import Gate
-from profiler_core.analysis.gate.limits import DEFAULT, QUANTITIES, limits_of, value_text
+from profiler_core.analysis.gate.limits import (
+    DEFAULT,
+    QUANTITIES,
+    Limit,
+    limits_of,
+    value_text,
+)
 from profiler_core.answers.encoding import write_json
-from profiler_core.answers.gate import gate_answer
+from profiler_core.answers.gate import GateAnswer, gate_answer, gate_of
 from profiler_core.cli.history_module import history_module
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import comparison_of
 from profiler_core.cli.table import table
+from profiler_core.cli.team_server import SERVER, TeamServer
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.session.folder import versions_in
 from profiler_core.session.run import Run
@@ -37,6 +45,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "baseline", metavar="BASELINE", help="a run, or the name of a kept baseline"
     )
+    parser.add_argument(
+        "--server", metavar="URL",
+        help="of the team's server that keeps the baseline and judges (default for names: "
+        "FUSIONSCOPE_SERVER); the token is FUSIONSCOPE_TOKEN",
+    )  # fmt: skip
     parser.add_argument(
         "candidate", type=Path, nargs="?", metavar="CANDIDATE",
         help="a run; left out where BASELINE is the folder of a capture --against",
@@ -71,28 +84,69 @@ def run(arguments: argparse.Namespace) -> int:
     apply_reading_options(arguments)
     given = {q.key: text for q in QUANTITIES if (text := getattr(arguments, q.key)) is not None}
     limits = limits_of(given)
-    if arguments.candidate is None:
-        before, after = versions_in(Path(arguments.baseline))
+    server = _server(arguments)
+    if server is not None:
+        gate, answer, name = _judged_by(server, arguments, given)
     else:
-        before, after = _baseline(arguments.baseline), arguments.candidate
-    pair = comparison_of(before, [after]).pairs[0]
-    gate = pair.gate(limits, [Run.open(path).required_measurement() for path in arguments.same])
-    baseline, candidate = pair.labels
-    record = pair.candidate.record
-    name = record.workload or record.name or candidate
+        gate, answer, name = _judged_here(arguments, limits)
     if arguments.junit is not None:
         _write(arguments.junit, junit_xml(gate, name), "w")
     summary = arguments.summary or os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         _write(Path(summary), summary_markdown(gate, name), "a")
     if arguments.json:
-        write_json(gate_answer(gate, pair.labels))
+        write_json(answer)
     else:
-        print(_text(gate, baseline, candidate))
+        print(_text(gate, answer.baseline, answer.candidate))
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for command in annotations(gate, str(Path.cwd())):
                 print(command)
     return gate.exit_status
+
+
+def _judged_here(
+    arguments: argparse.Namespace, limits: list[Limit]
+) -> tuple[Gate, GateAnswer, str]:
+    """The judgement, its answer, and what the candidate is called."""
+    if arguments.candidate is None:
+        before, after = versions_in(Path(arguments.baseline))
+    else:
+        before, after = _baseline(arguments.baseline), arguments.candidate
+    pair = comparison_of(before, [after]).pairs[0]
+    repeats = [Run.open(path).required_measurement() for path in arguments.same]
+    gate = pair.gate(limits, repeats)
+    record = pair.candidate.record
+    return gate, gate_answer(gate, pair.labels), record.workload or record.name or pair.labels[1]
+
+
+def _server(arguments: argparse.Namespace) -> TeamServer | None:
+    """Who judges, where it is not this machine: a run that lies here is judged here."""
+    is_here = arguments.candidate is None or Path(arguments.baseline).exists()
+    if arguments.server is None and (is_here or not os.environ.get(SERVER)):
+        return None
+    if is_here:
+        raise BadInput(
+            f"With --server, {arguments.baseline} would be the name of a baseline there, and a "
+            "candidate is needed.",
+            remedy="Leave --server out to judge runs of this machine.",
+        )
+    return TeamServer.of(arguments.server)
+
+
+def _judged_by(
+    server: TeamServer, arguments: argparse.Namespace, limits: Mapping[str, str]
+) -> tuple[Gate, GateAnswer, str]:
+    """As `_judged_here`; what lies on this machine is pushed first."""
+    from profiler_core.cli.pushing import pushed_run  # late: it brings the database along
+
+    wish = {
+        "baseline": arguments.baseline,
+        "candidate": pushed_run(server, str(arguments.candidate)),
+        "limits": limits,
+        "same": [pushed_run(server, str(path)) for path in arguments.same],
+    }
+    answer = server.send("POST", "/api/gate", GateAnswer, wish)
+    return gate_of(answer), answer, answer.candidate
 
 
 def _is_default(quantity: object) -> bool:

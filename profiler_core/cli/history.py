@@ -21,7 +21,9 @@ from profiler_core.answers.history import (
     run_answer,
 )
 from profiler_core.answers.record import Answer
+from profiler_core.cli import pushing
 from profiler_core.cli.history_text import runs_table, trash_table
+from profiler_core.cli.team_server import TeamServer
 from profiler_core.errors import BadInput
 from profiler_core.export.whole_file import written_aside
 from profiler_core.model.history import RecordedRun
@@ -53,6 +55,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     listed.add_argument(
         "--since", default="", metavar="DATE", help="only what was made since, as 2026-11-21"
     )
+    listed.add_argument("--server", metavar="URL", help="of a team's server, whose runs are listed")
     listed.add_argument("--limit", type=int, default=50, help="runs, the newest first")
 
     received = action("import", _import, "record a run, a capture's folder or a .zip")
@@ -60,6 +63,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     received.add_argument(
         "--tag", action="append", default=[], help="put it on each; may be repeated"
     )
+
+    push = action("push", pushing.push, "send runs to a team's server")
+    push.add_argument(
+        "run", nargs="+", metavar="RUN", help="a run, a capture's folder, a .zip, or a RUN_ID"
+    )
+    pull = action("pull", pushing.pull, "fetch runs from a team's server, and record them")
+    pull.add_argument("run", nargs="+", metavar="RUN_ID")
+    pull.add_argument("-o", "--output", type=Path, metavar="FILE", help="only write one as a .zip")
+    for asks in (push, pull):
+        asks.add_argument(
+            "--server", metavar="URL",
+            help="of the team's server (default: FUSIONSCOPE_SERVER; the token: FUSIONSCOPE_TOKEN)",
+        )  # fmt: skip
 
     export = action("export", _export, "one run as one .zip")
     export.add_argument("run", metavar="RUN_ID")
@@ -112,6 +128,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> tuple[Answer, str]:
     chosen: dict[str, Any] = {name: tuple(getattr(arguments, name)) for name in history.FILTERS}
+    if arguments.server is not None:
+        chosen |= {name: getattr(arguments, name) for name in ("commit", "since")}
+        asked = {name: value for name, value in chosen.items() if value}
+        answer = TeamServer.of(arguments.server).get(
+            "/api/runs", RunsAnswer, {**asked, "limit": arguments.limit}
+        )
+        return answer, runs_table(answer.runs)
     run_filter = history.RunFilter(**chosen, commit=arguments.commit, since=arguments.since)
     recorded = history.runs(run_filter, limit=arguments.limit)
     return RunsAnswer(tuple(map(run_answer, recorded))), runs_table(recorded)

@@ -1,12 +1,14 @@
 """A server's home, its kinds of visitors, and programs that tell when they were started."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit import config
+
+from tests.attack.servers import Dashboard, dashboard
 
 TEAM = """
 [team]
@@ -140,3 +142,12 @@ def watch_starts(tell: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -
         real(self, args, *more, **named)  # type: ignore[call-overload]
 
     monkeypatch.setattr(subprocess.Popen, "__init__", told)
+
+
+@pytest.fixture(scope="session")
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    """A running team's server for programs; nobody can sign in, tokens lie in its database."""
+    home = tmp_path_factory.mktemp("api-home")
+    (home / "settings.toml").write_text(TEAM)
+    with dashboard(tmp_path_factory.mktemp("api-server"), home) as running:
+        yield running
