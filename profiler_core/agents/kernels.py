@@ -147,7 +147,7 @@ def _number(totals: Sequence[KernelTotal], wanted: int | str, run: str) -> int:
     Raises:
         BadInput: there is none, or the name fits several.
     """
-    if isinstance(wanted, int) or wanted.isdigit():
+    if isinstance(wanted, int) or (wanted.isdecimal() and len(wanted) < 10):
         if 0 <= int(wanted) < len(totals):
             return int(wanted)
         raise BadInput(

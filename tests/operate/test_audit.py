@@ -1,6 +1,10 @@
 """The audit misses nothing while the database is away, and nobody can change it."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -8,9 +12,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from profiler_core.store import history
-from profiler_core.store.history import database
+from profiler_core.store.history import database, waiting_deeds
 from profiler_core.store.history.waiting_deeds import note_or_keep, record_kept
 
+ROOT = Path(__file__).resolve().parents[2]
 AWAY = "sqlite:////nowhere/at/all/history.sqlite3"
 
 
@@ -57,8 +62,9 @@ def test_a_process_that_died_while_recording_loses_nothing(home: Path) -> None:
 def test_neither_database_nor_disk_is_an_error(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", AWAY)
     (home / "audit_waiting.jsonl").mkdir()
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(history.NotRecorded, match="is not done without") as refused:
         note_or_keep("ada", "look", "a")
+    assert "bring its database back" in refused.value.remedy
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM audit", "UPDATE audit SET person = 'eve'"])
@@ -81,3 +87,86 @@ def test_a_deed_after_one_that_was_half_written_is_kept_and_stops_nothing(
     monkeypatch.delenv("FUSIONSCOPE_DATABASE_URL")
     note_or_keep("ada", "look", "b")
     assert deeds() == [("look", "a"), ("look", "b")]
+
+
+def a_taken_file(home: Path, n_deeds: int) -> None:
+    entries = [
+        {"at": "2026-01-01T00:00:00Z", "person": "a", "action": "look", "subject": f"s{n}",
+         "detail": {}}
+        for n in range(n_deeds)
+    ]  # fmt: skip
+    (home / "audit_waiting.jsonl.0123.taken").write_text("\n".join(map(json.dumps, entries)))
+
+
+RECORD = """
+import signal, sys
+from pathlib import Path
+from profiler_core.store.history import waiting_deeds
+entries = waiting_deeds._entries
+def wait_for_the_others(path):
+    read = entries(path)
+    Path(sys.argv[1]).touch()
+    while not Path(sys.argv[2]).exists():
+        pass
+    return read
+waiting_deeds._entries = wait_for_the_others
+waiting_deeds.record_kept()
+"""
+
+
+def test_two_processes_that_record_the_same_deeds_record_each_once(
+    home: Path, tmp_path: Path
+) -> None:
+    history.note("ada", "look", "first")
+    a_taken_file(home, 20)
+    go = tmp_path / "go"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", RECORD, str(tmp_path / f"ready{n}"), str(go)],
+                         cwd=ROOT, env=os.environ)
+        for n in range(2)
+    ]  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not all((tmp_path / f"ready{n}").exists() for n in range(2)):  # both have read the file
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    go.touch()
+    assert [process.wait(60) for process in processes] == [0, 0]
+    assert deeds() == [("look", "first"), *(("look", f"s{n}") for n in range(20))]
+    assert not list(home.glob("audit_waiting*"))
+
+
+def test_a_process_that_is_killed_after_recording_records_nothing_twice(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_taken_file(home, 3)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "unlink", killed)
+        record_kept()
+    assert record_kept() == 0
+    assert deeds() == [("look", f"s{n}") for n in range(3)]
+    assert not list(home.glob("audit_waiting*"))
+
+
+def test_a_deed_that_is_written_while_the_file_is_taken_is_not_lost(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = waiting_deeds._lock
+    taken: list[int] = []
+
+    def taken_before_it_is_locked(handle: int) -> None:
+        if not taken:
+            taken.append(handle)
+            monkeypatch.delenv("FUSIONSCOPE_DATABASE_URL")
+            assert record_kept() == 0  # what the deed is about to be written to is gone
+        lock(handle)
+
+    history.note("ada", "look", "first")
+    monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", AWAY)
+    monkeypatch.setattr(waiting_deeds, "_lock", taken_before_it_is_locked)
+    note_or_keep("ada", "look", "b")
+    record_kept()
+    assert deeds() == [("look", "first"), ("look", "b")]

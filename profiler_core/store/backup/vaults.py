@@ -16,6 +16,7 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Protocol, Self
 
@@ -102,8 +103,9 @@ class FolderVault:
         aside = self._folder / "backups" / f".new-{os.getpid()}"
         with _written(aside) as sink:
             sink.write(msgspec.json.encode(manifest))
-        name = manifest.made_at.replace(":", "")
-        aside.replace(self._folder / "backups" / f"{name}-{secrets.token_hex(2)}.json")
+        # Sorts by time, also among those of one second.
+        name = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S.%fZ")
+        aside.replace(self._folder / "backups" / f"{name}.json")
         _sync(self._folder / "backups")
 
     def last(self) -> Manifest | None:

@@ -84,7 +84,7 @@ from profiler_core.store.history.trash import (
     restore,
     trash_contents,
 )
-from profiler_core.store.history.waiting_deeds import note_or_keep
+from profiler_core.store.history.waiting_deeds import NotRecorded, note_or_keep
 
 __all__ = [
     "FILTERS",
@@ -93,6 +93,7 @@ __all__ = [
     "Deletion",
     "HeadlineMetrics",
     "HistoryUnavailable",
+    "NotRecorded",
     "Reconciled",
     "RecordedRun",
     "ReviewChanged",

@@ -36,7 +36,7 @@ class Dump:
 
     def __init__(self) -> None:
         self.n_rows: dict[str, int] = {}  # of each table
-        self.runs: dict[str, FilesOfRun] = {}  # with files, by their key
+        self.runs: dict[str, FilesOfRun] = {}  # with files outside of the trash, by their key
 
     def __iter__(self) -> Iterator[bytes]:
         """The lines, from one transaction.

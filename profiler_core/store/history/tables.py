@@ -127,6 +127,14 @@ audit = Table(
     Column("detail", JSON, nullable=False),
 )
 
+# Files of deeds that waited for the database and are recorded: each is recorded once.
+recorded_deeds = Table(
+    "recorded_deeds",
+    metadata,
+    Column("file", KEY, primary_key=True),
+    Column("at", MOMENT, nullable=False),
+)
+
 # Who signed in, by the account (`person.account`) that stands in every column `person`. What is
 # shown of a person lies here alone, so a changed name changes everywhere.
 people = Table(

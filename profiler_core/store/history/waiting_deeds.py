@@ -8,28 +8,40 @@ import contextlib
 import json
 import logging
 import os
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import insert
+from sqlalchemy.exc import IntegrityError
 
+from profiler_core.errors import BadInput
 from profiler_core.home import home_directory
-from profiler_core.store.history.audit import note, with_means
+from profiler_core.store.history.audit import note
 from profiler_core.store.history.database import HistoryUnavailable, writing
 from profiler_core.store.history.moments import now
-from profiler_core.store.history.tables import audit
+from profiler_core.store.history.tables import audit, recorded_deeds
+
+try:
+    import fcntl
+except ImportError:  # Windows: one process at a time then
+    fcntl = None  # type: ignore[assignment]
 
 _log = logging.getLogger(__name__)
 
 _FILE = "audit_waiting.jsonl"
 
 
+class NotRecorded(BadInput):
+    """Neither the database nor the home takes a deed, which must not happen then."""
+
+
 def note_or_keep(person: str, action: str, subject: str, **detail: Any) -> None:
     """Record a deed now, or keep it for when the database is back.
 
     Raises:
-        OSError: neither is possible; the deed must not happen then.
+        NotRecorded: neither is possible; the deed must not happen then.
     """
     try:
         record_kept()
@@ -37,7 +49,15 @@ def note_or_keep(person: str, action: str, subject: str, **detail: Any) -> None:
             note(connection, person, action, subject, **detail)
     except HistoryUnavailable:
         entry = {"at": now(), "person": person, "action": action, "subject": subject}
-        _append(json.dumps({**entry, "detail": with_means(detail)}))
+        try:
+            _append(json.dumps({**entry, "detail": detail}))
+        except OSError as error:
+            raise NotRecorded(
+                f"This cannot be recorded, and is not done without: the database is away, and "
+                f"the server's folder does not take it either ({error.strerror}).",
+                remedy="Whoever runs this server must bring its database back, or give its "
+                "folder room and rights.",
+            ) from error
 
 
 def files_of_waiting_deeds() -> tuple[Path, ...]:
@@ -53,8 +73,8 @@ def is_file_of_waiting_deeds(name: str) -> bool:
 def record_kept() -> int:
     """Record what was kept, each with the moment of its deed; returns how many.
 
-    A process that dies between the database and the file leaves entries that are recorded
-    twice, never one that is lost.
+    Each deed is recorded once, whichever processes do so at the same time and wherever one is
+    killed: the name of its file is kept in the same transaction.
 
     Raises:
         HistoryUnavailable: the database is still away.
@@ -62,15 +82,18 @@ def record_kept() -> int:
     folder = home_directory()
     waiting = folder / _FILE
     if waiting.is_file():
-        taken_name = f"{_FILE}.{os.getpid()}.{now().replace(':', '')}.taken"
         with contextlib.suppress(FileNotFoundError):  # another process took it meanwhile
-            waiting.rename(folder / taken_name)
+            waiting.rename(folder / f"{_FILE}.{secrets.token_hex(16)}.taken")
     n_recorded = 0
     for taken in sorted(folder.glob(f"{_FILE}.*.taken")):
         entries = _entries(taken)
-        with writing() as connection:
-            if entries:
-                connection.execute(insert(audit), entries)
+        try:
+            with writing() as connection:
+                connection.execute(insert(recorded_deeds).values(file=taken.name, at=now()))
+                if entries:
+                    connection.execute(insert(audit), entries)
+        except IntegrityError:  # another process did, or one that was killed right after
+            entries = []
         taken.unlink(missing_ok=True)
         n_recorded += len(entries)
     return n_recorded
@@ -78,7 +101,9 @@ def record_kept() -> int:
 
 def _entries(path: Path) -> list[Mapping[str, Any]]:
     try:
-        lines = path.read_text("utf-8").splitlines()
+        with path.open("rb") as file:
+            _lock(file.fileno())  # somebody may be writing the last one
+            lines = file.read().decode("utf-8", "replace").splitlines()
     except FileNotFoundError:  # another process records them
         return []
     entries = []
@@ -93,10 +118,28 @@ def _entries(path: Path) -> list[Mapping[str, Any]]:
 def _append(line: str) -> None:
     path = home_directory() / _FILE
     path.parent.mkdir(parents=True, exist_ok=True)
+    while not _appended(path, line):  # it was taken between being opened and locked
+        pass
+
+
+def _appended(path: Path, line: str) -> bool:
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
+        _lock(handle)
+        try:
+            if not os.path.samestat(os.fstat(handle), path.stat()):
+                return False
+        except FileNotFoundError:
+            return False
         # A line of its own also after one that was not written whole.
         os.write(handle, b"\n" + line.encode() + b"\n")
         os.fsync(handle)
     finally:
         os.close(handle)
+    return True
+
+
+def _lock(handle: int) -> None:
+    """Until the file is closed."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX)

@@ -30,7 +30,8 @@ def show_source(pair: Pair, group: FusionGroup) -> None:
     for label, code in group.sources[:_MOST_LINES]:
         file = files.get(label, "")
         line = label.rpartition(":")[2]
-        frame = Frame(file=file, line=int(line) if line.isdigit() else 0, function="", code=code)
+        number = int(line) if line.isdecimal() and len(line) < 10 else 0
+        frame = Frame(file=file, line=number, function="", code=code)
         lines = pair.candidate.kept_sources.get(file, {}) if file else {}
         html += f"<p class='fs-note fs-mono'>{escape(label)}</p>{code_html(frame, lines)}"
     n_more = len(group.sources) - _MOST_LINES

@@ -130,7 +130,7 @@ def _natural(path: str) -> list[tuple[bool, int, str]]:
     """Layer 2 before layer 10, all layers (*) before the first."""
     return [
         (not part.isdigit() and part != "*", -1 if part == "*" else int(part), "")
-        if part == "*" or (part.isascii() and part.isdigit())
+        if part == "*" or (part.isascii() and part.isdigit() and len(part) < 10)
         else (True, 0, part)
         for part in path.split(".")
     ]

@@ -5,6 +5,7 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.errors import FusionscopeError
 from profiler_core.home import home_directory
 from profiler_core.settings import FILE
 from profiler_core.ui.links import plain_label
@@ -71,9 +72,9 @@ def _sign_out_button(who: Visitor) -> None:
         try:
             note_sign_out(who)
             end(who.holder)
-        except OSError as error:  # this browser forgets the sign-in all the same
+        except (FusionscopeError, OSError) as error:  # this browser forgets it all the same
             _log.error(
                 "A sign-out cannot be written into %s (%s): copies of that sign-in's cookie "
-                "stay good until they expire.", home_directory(), error.strerror,
+                "stay good until they expire.", home_directory(), error,
             )  # fmt: skip
         st.logout()

@@ -20,7 +20,7 @@ def note_sign_in(who: Visitor) -> None:
     """Record that this person came, once for each sign-in, and what the provider calls them.
 
     Raises:
-        OSError: it can be recorded nowhere.
+        history.NotRecorded: it can be recorded nowhere.
     """
     if who.account is None or not _is_new("sign in", who.holder):
         return
@@ -48,7 +48,7 @@ def note_sign_out(who: Visitor) -> None:
     """Record that this person leaves.
 
     Raises:
-        OSError: it can be recorded nowhere.
+        history.NotRecorded: it can be recorded nowhere.
     """
     from profiler_core.store import history
 
@@ -59,7 +59,7 @@ def note_look(who: Visitor | None, keys: Sequence[str]) -> None:
     """Record which runs this person looks at, once for each sign-in and comparison.
 
     Raises:
-        OSError: it can be recorded nowhere.
+        history.NotRecorded: it can be recorded nowhere.
     """
     subject = ", ".join(keys)[:_LONGEST]
     if who is None or who.account is None or not _is_new("look", who.holder, subject):

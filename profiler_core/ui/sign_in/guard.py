@@ -32,11 +32,7 @@ def let_in() -> Visitor:
         st.stop()
     try:
         note_sign_in(who)
-    except OSError as error:
-        problem_card(
-            f"Your sign-in cannot be recorded: {error.strerror}.",
-            "Whoever runs this server must give its folder room and rights, or bring its "
-            "database back.",
-        )
+    except FusionscopeError as error:  # it can be recorded nowhere
+        problem_card(error.problem, error.remedy)
         st.stop()
     return who

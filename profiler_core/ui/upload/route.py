@@ -117,7 +117,8 @@ async def _to_disk(request: Request, partial: Path, left: int | None) -> int:
 def _check_length(request: Request, partial: Path, left: int | None) -> None:
     """Refuse by the announced length, before gigabytes were sent for nothing."""
     announced = request.headers.get("content-length", "")
-    n_bytes = int(announced) if announced.isdecimal() else 0
+    # More digits than Python reads are refused by the server itself, or count as they come.
+    n_bytes = int(announced) if announced.isdecimal() and len(announced) < 20 else 0
     limit = settings().largest_upload_bytes
     if n_bytes > limit:
         raise _too_large(limit)

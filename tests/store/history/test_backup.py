@@ -196,6 +196,23 @@ def test_what_was_deleted_comes_along_where_it_is_asked_for(home, tmp_path, move
 
 
 @ON_SQLITE
+@pytest.mark.parametrize("with_trash", [False, True])
+def test_the_trash_comes_along_where_it_is_asked_for(home, tmp_path, move_to, with_trash):
+    a_library(home)
+    history.untag("c2.default", "weekly")
+    history.delete_run("c2.default")
+    (deletion,) = [d for d in history.trash_contents() if "c2.default" in d.run_ids]
+    manifest = back_up(FolderVault(tmp_path / "kept"), Choice(with_trash=with_trash))
+    assert any("c2" in file.path for file in manifest.files) is with_trash
+    new = move_to("sqlite")
+    restore(source_of(tmp_path / "kept"))
+    assert "c2.default" not in {run.run_id for run in history.runs()}
+    history.restore(deletion.deletion_id)
+    assert history.run("c2.default").workload == "breaky"
+    assert (new / "runs" / "c2" / "default" / "run.json").is_file() is with_trash
+
+
+@ON_SQLITE
 def test_secrets_only_where_they_are_asked_for(home, tmp_path, move_to):
     a_library(home)
     (home / "settings.toml").write_text(
