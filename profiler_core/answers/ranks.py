@@ -10,7 +10,7 @@ from profiler_core.analysis.ranks.job import CollectiveRow, Straggler
 from profiler_core.analysis.ranks.links import Link
 from profiler_core.analysis.ranks.matching import Arrival
 from profiler_core.analysis.ranks.rank_time import StepTime
-from profiler_core.analysis.wording.ranks import headline
+from profiler_core.analysis.wording.ranks import headline, without_profiler
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.record import Answer, means
 from profiler_core.ranks.hta.answer import HtaAnswer
@@ -95,7 +95,10 @@ class JobAnswer(Answer, frozen=True):
     """One job."""
 
     source: Annotated[str, means("the place")]
-    headline: Annotated[str, means("who waits for whom, in one sentence")]
+    headline: Annotated[str, means("who waits for whom in the profiled steps, in one sentence")]
+    without_profiler: Annotated[
+        str, means("what of it does not hold in the unprofiled step, in one sentence; else empty")
+    ]
     ranks: Annotated[tuple[RankAnswer, ...], means("one entry a rank: {keys}")]
     collectives: Annotated[
         tuple[CollectiveRow, ...],
@@ -185,6 +188,7 @@ def _job(placed: PlacedJob) -> JobAnswer:
         job,
         source=placed.source,
         headline=plain(headline(job)),
+        without_profiler=without_profiler(job, placed.unprofiled_step_ns),
         overlap_share=overlap_share(job),
         ranks=tuple(map(RankAnswer.of, job.ranks)),
         mesh=tuple(map(MeshAnswer.of, job.mesh)),

@@ -21,7 +21,7 @@ from profiler_core.analysis.rows.ranks import (
     measure_rows,
 )
 from profiler_core.analysis.rows.table import Cell
-from profiler_core.analysis.wording.ranks import evidence, headline, slowest_link
+from profiler_core.analysis.wording.ranks import evidence, headline, slowest_link, without_profiler
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.ranks import ranks_answer
@@ -130,6 +130,7 @@ class _Shown:
 def _text(placed: PlacedJob) -> str:
     job = placed.job
     verdict = f"{plain(headline(job))}. {evidence(job)} {slowest_link(job)}".strip()
+    verdict = f"{verdict} {without_profiler(job, placed.unprofiled_step_ns)}".strip()
     rows = [
         [
             f"rank {row.rank}",

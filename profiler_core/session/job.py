@@ -11,6 +11,7 @@ from profiler_core import run_directory
 from profiler_core.analysis.compilation.by_script import is_called_eager
 from profiler_core.analysis.ranks.comparison import Measure, measures
 from profiler_core.analysis.ranks.job import Job
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.ranks.find import RankFiles, find_ranks
 from profiler_core.ranks.job_cache import cache_path
 from profiler_core.ranks.jobs_below import runs_inside, runs_packed
@@ -27,6 +28,7 @@ class PlacedJob:
     source: str  # the location, as it was named or as it was found below one that was
     rank_files: RankFiles
     job: Job
+    unprofiled_step_ns: float | None = None  # where it was timed
 
 
 def jobs_at(location: str, reading: Reading | None = None) -> tuple[PlacedJob, ...]:
@@ -45,7 +47,9 @@ def jobs_at(location: str, reading: Reading | None = None) -> tuple[PlacedJob, .
     for source in _sources(location):
         rank_files = find_ranks(source)
         job = job_of_ranks(source, rank_files, reading or InProcess())
-        jobs.append(PlacedJob(source, rank_files, job))
+        record = None if is_url(source) else record_in(Path(source))
+        step_ns = step_time_ns(record.measurement) if record is not None else None
+        jobs.append(PlacedJob(source, rank_files, job, step_ns))
     return tuple(jobs)
 
 

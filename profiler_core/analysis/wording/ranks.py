@@ -3,6 +3,7 @@
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ranks.critical import Lateness
+from profiler_core.analysis.ranks.host_bound import untold_waiting
 from profiler_core.analysis.ranks.job import Job, Straggler
 from profiler_core.analysis.ranks.links import slowest
 from profiler_core.analysis.wording.sentence import Phrase, Strong, capitalised
@@ -72,6 +73,30 @@ def evidence(job: Job) -> str:
         f"{subject} {amount} in collectives{_last_share(late)}. {format_duration(exposed)} of that "
         f"communication are not hidden behind compute. {_why(job, late)}"
     )
+
+
+def without_profiler(job: Job, step_ns: float | None) -> str:
+    """What the headline, which is of profiled steps, does not hold without the profiler; "" if all.
+
+    Args:
+        job: the ranks.
+        step_ns: of the job, unprofiled; None: not known.
+    """
+    path = job.unprofiled(step_ns).critical
+    if path is None or step_ns is None:
+        return ""
+    step = f"Without the profiler a step takes {format_duration(step_ns)}"
+    named = job.straggler.rank if job.straggler is not None else None
+    if path.late_work_ns >= _TELLING_SHARE * step_ns and named != path.rank:
+        waiter = "the other waits" if len(job.ranks) == 2 else "the others wait"
+        return (
+            f"{step}, and rank {path.rank}'s device needs {format_duration(path.device_ns)} of it: "
+            f"then {waiter} for rank {path.rank}, which works {format_duration(path.late_work_ns)} "
+            "more."
+        )
+    if sum(untold_waiting(path, step_ns).values()) >= _TELLING_SHARE * path.step_ns:
+        return f"{step}, less than the hosts need under it: who is late then, traces do not say."
+    return ""
 
 
 def _last_share(late: Straggler) -> str:

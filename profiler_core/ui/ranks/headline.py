@@ -3,7 +3,8 @@
 import streamlit as st
 
 from profiler_core.analysis.ranks.comparison import overlap_share
-from profiler_core.analysis.wording.ranks import evidence, headline, slowest_link
+from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.analysis.wording.ranks import evidence, headline, slowest_link, without_profiler
 from profiler_core.analysis.wording.sentence import Phrase, listed
 from profiler_core.ui.headline import show_claim
 from profiler_core.ui.notes import show_notes
@@ -20,12 +21,11 @@ def show_headline(chosen: ChosenJobs) -> None:
     bad = any(chosen_job.job.straggler for chosen_job in jobs)
     lines = []
     for chosen_job in jobs:
-        text = evidence(chosen_job.job)
-        if text:
-            lines.append(f"{chosen_job.label}: {text}" if len(jobs) > 1 else text)
-        link = slowest_link(chosen_job.job)
-        if link:
-            lines.append(f"{chosen_job.label}: {link}" if len(jobs) > 1 else link)
+        job = chosen_job.job
+        step_ns = step_time_ns(chosen_job.entry.run.measurement)
+        texts = (evidence(job), without_profiler(job, step_ns), slowest_link(job))
+        start = f"{chosen_job.label}: " if len(jobs) > 1 else ""
+        lines += [f"{start}{text}" for text in texts if text]
     if len(jobs) > 1:
         lines.append(_change(jobs[0], jobs[1]))
     show_claim(facts, _title(jobs), lines, bad=bad)

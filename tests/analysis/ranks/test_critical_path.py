@@ -12,6 +12,8 @@ from statistics import median
 import pytest
 
 from profiler_core.analysis.step_parts import step_parts
+from profiler_core.analysis.wording.ranks import without_profiler
+from profiler_core.cli.main import main
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.job import jobs_at
 from tests.analysis.ranks import plain_job
@@ -121,6 +123,27 @@ def test_a_slow_host_under_the_profiler_does_not_hide_the_late_ranks_work(name):
     assert critical(folder / "eager").rank == 0  # along which the traces alone divide it
     findings = {finding.key: finding for finding in pair.findings}
     assert findings["late_rank"].title == "The other ranks wait for rank 1."
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("fsdp-blocks-spin", r"takes 34\.7 ms, and rank 1's device needs 33\.9 ms of it: then the "
+                             r"other waits for rank 1, which works 8\.01 ms more\."),
+        ("tp-even", r"takes 46\.1 ms, less than the hosts need under it: who is late then, traces "
+                    r"do not say\."),
+        ("ddp-spin", ""),
+        ("ddp-even", r"takes 24\.8 ms, less than the hosts need under it: who is late then, traces "
+                     r"do not say\."),
+        ("fsdp-even", ""),
+    ],
+)  # fmt: skip
+def test_the_headline_of_the_ranks_says_what_holds_without_the_profiler(name, sentence, capsys):
+    ((placed),) = jobs_at(str(JOBS / name / "eager"))
+    text = without_profiler(placed.job, placed.unprofiled_step_ns)
+    assert re.fullmatch(f"Without the profiler a step {sentence}" if sentence else "", text)
+    assert main(["ranks", str(JOBS / name / "eager")]) == 0
+    assert ("Without the profiler" in capsys.readouterr().out) == bool(sentence)
 
 
 def test_a_rank_that_works_more_is_not_awaited_where_hosts_leave_it_room():
