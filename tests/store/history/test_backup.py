@@ -142,19 +142,28 @@ def test_a_run_that_is_captured_is_left_out_and_one_that_ended_is_whole(home, tm
     )
 
 
-def test_a_run_that_is_recorded_meanwhile_is_not_in_it_at_all(home, tmp_path, monkeypatch):
+def test_a_run_that_is_recorded_meanwhile_is_in_it_whole_or_not_at_all(
+    home, kind, tmp_path, monkeypatch, move_to
+):
     a_library(home)
-    directory = redated_copy(home, "c8")
     rows = dump.Dump.__iter__
+    names = (f"m{n}" for n in range(10))
 
     def then_recorded(self):
         yield from rows(self)
-        history.record(directory)
+        history.record(redated_copy(home, next(names)))
 
-    monkeypatch.setattr(dump.Dump, "__iter__", then_recorded)
-    manifest = back_up(FolderVault(tmp_path / "kept"), Choice())
-    assert not any("c8" in file.path for file in manifest.files)
-    assert manifest.n_runs == 3
+    with monkeypatch.context() as patch:
+        patch.setattr(dump.Dump, "__iter__", then_recorded)
+        manifest = back_up(FolderVault(tmp_path / "kept"), Choice())
+    meanwhile = {run.run_id for run in history.runs() if run.run_id.startswith("m")}
+    move_to(kind)
+    restore(source_of(tmp_path / "kept"))
+    recorded = {run.run_id for run in history.runs() if run.run_id.startswith("m")}
+    with_files = {f.path.split("/")[1] for f in manifest.files if f.path.startswith("runs/m")}
+    assert {f"{name}.default" for name in with_files} == recorded
+    assert recorded < meanwhile  # at least the last one is not in it
+    assert history.reconcile().recorded == ()
 
 
 def test_a_run_that_is_deleted_meanwhile_is_in_neither(home, tmp_path, monkeypatch, move_to):
@@ -167,9 +176,9 @@ def test_a_run_that_is_deleted_meanwhile_is_in_neither(home, tmp_path, monkeypat
             history.untag("c2.default", "weekly")
             history.delete_run("c2.default")
 
-    monkeypatch.setattr(dump.Dump, "__iter__", then_deleted)
-    back_up(FolderVault(tmp_path / "kept"), Choice())
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(dump.Dump, "__iter__", then_deleted)
+        back_up(FolderVault(tmp_path / "kept"), Choice())
     move_to("sqlite")
     restore(source_of(tmp_path / "kept"))
     assert "c2.default" not in {run.run_id for run in history.runs()}
