@@ -23,7 +23,7 @@ SPEC = PageSpec(
     needs="nothing",
     parameters=(
         "view", "find", "number", "axis", "workload", "variant", "gpu", "torch", "branch", "tag",
-        "person", "commit", "point", "captures", "uploads", "samples",
+        "person", "commit", "point", "period", "captures", "uploads", "samples", "charts",
     ),
 )  # fmt: skip
 

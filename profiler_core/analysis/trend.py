@@ -6,9 +6,10 @@ chart, so no line joins them. What changed around a run (torch, driver, clocks â
 """
 
 import json
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -49,6 +50,7 @@ _ENVIRONMENT = {
 }
 # Clocks that differ by more make a comparison unfair (docs/columns.md, Telemetry).
 _CLOCK_TOLERANCE = 0.03
+MOST_JUDGED = 24  # moves of a chart that are held against the noise, the largest ones
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class TrendPoint:
     high: float | None
     before: RecordedRun | None  # the point before it on the line
     ratio: float | None  # value over the value before
-    is_beyond_noise: bool | None  # more than two recordings of one code differ by; None: unknown
+    is_beyond_noise: bool | None  # more than two recordings of one code differ by; None: not asked
     changes: tuple[Change, ...]
 
 
@@ -99,42 +101,38 @@ class TrendChart:
 
 @dataclass(frozen=True)
 class Trend:
-    """The charts, those with the newest runs first, and what is in none of them."""
+    """The charts, those with the newest runs first."""
 
     metric: str
     charts: tuple[TrendChart, ...]
-    n_without_number: int  # finished runs that do not have this number
-    n_unfinished: int
-    n_without_workload: int  # traces: nothing says that two of them ran the same
 
 
-def trend(runs: Iterable[RecordedRun], metric: str) -> Trend:
-    """Sort recorded runs into charts and lines.
+def trend(
+    runs: Iterable[RecordedRun],
+    metric: str,
+    before: Mapping[str, RecordedRun] | None = None,
+) -> Trend:
+    """Sort recorded runs into charts and lines; only finished ones that have the number.
 
     Args:
         runs: in any order.
         metric: a field of `HeadlineMetrics`.
+        before: where not all runs of a line are among them: run_id -> the run before it.
     """
     if metric not in METRICS:
         raise ValueError(f"{metric!r} is no headline metric")
-    all_runs = list(runs)
-    finished = [run for run in all_runs if run.status == "finished"]
-    with_number = [run for run in finished if getattr(run.metrics, metric) is not None]
-    with_workload = [run for run in with_number if run.workload]
+    finished = [run for run in runs if run.status == "finished" and run.workload]
     by_question: dict[str, list[RecordedRun]] = defaultdict(list)
-    for run in sorted(with_workload, key=lambda run: (run.created_at, run.run_id)):
-        by_question[question_of(run)].append(run)
-    charts = [_chart(members, metric) for members in by_question.values()]
-    return Trend(
-        metric,
-        tuple(sorted(charts, key=lambda chart: chart.newest, reverse=True)),
-        n_without_number=len(finished) - len(with_number),
-        n_unfinished=len(all_runs) - len(finished),
-        n_without_workload=len(with_number) - len(with_workload),
-    )
+    for run in sorted(finished, key=lambda run: (run.created_at, run.run_id)):
+        if getattr(run.metrics, metric) is not None:
+            by_question[question_of(run)].append(run)
+    charts = [_chart(members, metric, before or {}) for members in by_question.values()]
+    return Trend(metric, tuple(sorted(charts, key=lambda chart: chart.newest, reverse=True)))
 
 
-def _chart(members: list[RecordedRun], metric: str) -> TrendChart:
+def _chart(
+    members: list[RecordedRun], metric: str, before: Mapping[str, RecordedRun]
+) -> TrendChart:
     by_variant: dict[str, list[RecordedRun]] = defaultdict(list)
     for run in members:
         by_variant[variant_of(run)].append(run)
@@ -142,10 +140,12 @@ def _chart(members: list[RecordedRun], metric: str) -> TrendChart:
         TrendLine(
             variant=variant_runs[-1].variant or variant_runs[-1].name,
             is_baseline=variant_runs[-1].role == "baseline",
-            points=_points(variant_runs, metric),
+            points=_points(variant_runs, metric, before),
         )
         for variant_runs in by_variant.values()
     ]
+    if metric == "step_time_ns":
+        lines = _judged(lines)
     lines.sort(key=lambda line: (not line.is_baseline, line.variant))
     # The question's facts; those that only one variant has are in its name.
     last = members[-1].as_record()
@@ -161,24 +161,44 @@ def _chart(members: list[RecordedRun], metric: str) -> TrendChart:
     return TrendChart(members[-1].workload, tuple(shown_facts), tuple(lines))
 
 
-def _points(variant_runs: Sequence[RecordedRun], metric: str) -> tuple[TrendPoint, ...]:
+def _points(
+    variant_runs: Sequence[RecordedRun], metric: str, before: Mapping[str, RecordedRun]
+) -> tuple[TrendPoint, ...]:
     points: list[TrendPoint] = []
-    for before, run in pairwise([None, *variant_runs]):
+    for drawn_before, run in pairwise([None, *variant_runs]):
         assert run is not None  # noqa: S101 - only the first of the row is None
         value = float(getattr(run.metrics, metric))
         low, high = _band(run) if metric == "step_time_ns" else (None, None)
-        last = points[-1] if points else None
-        ratio = beyond = None
-        if last is not None:
-            ratio = value / last.value if last.value else None
-            if metric == "step_time_ns":
-                beyond = _is_beyond_noise(last.run, run)
-        changes = _changes(before, run) if before is not None else ()
-        points.append(TrendPoint(run, value, low, high, before, ratio, beyond, changes))
+        last = before.get(run.run_id, drawn_before)
+        last_value = getattr(last.metrics, metric) if last is not None else None
+        ratio = value / last_value if last_value else None
+        changes = _changes(last, run) if last is not None else ()
+        points.append(TrendPoint(run, value, low, high, last, ratio, None, changes))
     return tuple(points)
 
 
-def _is_beyond_noise(before: RecordedRun, run: RecordedRun) -> bool | None:
+def _judged(lines: list[TrendLine]) -> list[TrendLine]:
+    """The lines with the largest moves of the chart held against the noise: each costs 3 ms."""
+    points = [point for line in lines for point in line.points if point.ratio]
+    points.sort(key=lambda point: abs(math.log(point.ratio or 1.0)), reverse=True)
+    beyond = {
+        point.run.run_id: is_beyond_noise(point.before, point.run)
+        for point in points[:MOST_JUDGED]
+        if point.before is not None
+    }
+    return [
+        replace(
+            line,
+            points=tuple(
+                replace(point, is_beyond_noise=beyond.get(point.run.run_id))
+                for point in line.points
+            ),
+        )
+        for line in lines
+    ]
+
+
+def is_beyond_noise(before: RecordedRun, run: RecordedRun) -> bool | None:
     """Does the step time differ by more than two recordings of one code do? None: few rounds."""
     time = compare_unprofiled(
         Measurement(rounds=before.rounds),

@@ -45,7 +45,6 @@ from profiler_core.store.history.query import (
     n_runs,
     run,
     runs,
-    version,
 )
 from profiler_core.store.history.receiving import receive
 from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile, waiting
@@ -85,12 +84,25 @@ from profiler_core.store.history.trash import (
     trash_contents,
 )
 from profiler_core.store.history.waiting_deeds import NotRecorded, note_or_keep
+from profiler_core.store.history.trend_query import (
+    MOST_POINTS,
+    Charts,
+    Drawn,
+    TrendRow,
+    baselines_with_newest,
+    charts,
+    drawn,
+    trend_rows,
+)
 
 __all__ = [
     "FILTERS",
+    "MOST_POINTS",
     "AuditEntry",
     "Baseline",
     "Deletion",
+    "Charts",
+    "Drawn",
     "HeadlineMetrics",
     "HistoryUnavailable",
     "NotRecorded",
@@ -100,13 +112,16 @@ __all__ = [
     "ReviewFilter",
     "Rules",
     "RunFilter",
+    "TrendRow",
     "add_findings",
     "add_note",
     "apply",
     "baseline",
     "baselines",
+    "baselines_with_newest",
     "begin_review",
     "change_review",
+    "charts",
     "choices",
     "configured_rules",
     "delete_at",
@@ -116,6 +131,7 @@ __all__ = [
     "delete_run",
     "directory_of",
     "empty",
+    "drawn",
     "entries",
     "has_files",
     "in_trash",
@@ -146,8 +162,8 @@ __all__ = [
     "sign_off",
     "tag",
     "trash_contents",
+    "trend_rows",
     "untag",
-    "version",
     "waiting",
     "where",
     "writing",

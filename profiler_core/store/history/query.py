@@ -10,7 +10,6 @@ from profiler_core.errors import BadInput
 from profiler_core.model.history import RecordedRun
 from profiler_core.store.history.database import reading
 from profiler_core.store.history.rows import run_of
-from profiler_core.store.history.tables import audit
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.tables import tags as tag_table
 
@@ -50,11 +49,22 @@ FILTERS = tuple(f.name for f in fields(RunFilter) if f.type == tuple[str, ...])
 
 def runs(run_filter: RunFilter | None = None, *, limit: int = _MOST) -> tuple[RecordedRun, ...]:
     """The newest first, at most `limit`."""
-    query = _filtered(select(table).where(NOT_DELETED), run_filter or RunFilter())
+    query = filtered(select(table).where(NOT_DELETED), run_filter or RunFilter())
     with reading() as connection:
         return _with_tags(
             connection, query.order_by(table.c.created_at.desc(), table.c.run_id).limit(limit)
         )
+
+
+def runs_of(run_ids: Sequence[str]) -> tuple[RecordedRun, ...]:
+    """The runs of these ids that the history has, in any order."""
+    recorded: list[RecordedRun] = []
+    for start in range(0, len(run_ids), _MOST_NAMES):
+        batch = run_ids[start : start + _MOST_NAMES]
+        with reading() as connection:
+            recorded += _with_tags(connection, select(table).where(table.c.run_id.in_(batch), NOT_DELETED)
+            )
+    return tuple(recorded)
 
 
 def run(run_id: str) -> RecordedRun:
@@ -133,14 +143,6 @@ def choices() -> Mapping[str, tuple[str, ...]]:
     return values
 
 
-def version() -> tuple[object, ...]:
-    """Differs when `runs` may answer something else: each deed leaves an entry in the audit."""
-    query = select(func.count(), func.sum(table.c.metrics_version)).where(NOT_DELETED)
-    with reading() as connection:
-        deeds = connection.execute(select(func.max(audit.c.entry_id))).scalar()
-        return (*connection.execute(query).one(), deeds)
-
-
 def n_runs() -> int:
     """How many runs the history has."""
     with reading() as connection:
@@ -151,7 +153,8 @@ def _distinct(connection: Connection, query: Select[Any]) -> tuple[str, ...]:
     return tuple(sorted(value for value in connection.scalars(query) if value))
 
 
-def _filtered(query: Select[Any], run_filter: RunFilter) -> Select[Any]:
+def filtered(query: Select[Any], run_filter: RunFilter) -> Select[Any]:
+    """A question about runs, about these alone."""
     conditions: list[ColumnElement[bool]] = []
     for name, column in _COLUMNS.items():
         values: Sequence[str] = getattr(run_filter, name)

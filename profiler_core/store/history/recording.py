@@ -23,6 +23,7 @@ from profiler_core.store.history import places
 from profiler_core.store.history.audit import note
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.files import directory_of
+from profiler_core.store.history.lines import lines_of
 from profiler_core.store.history.marks import tag
 from profiler_core.store.history.moments import now, utc
 from profiler_core.store.history.moments import person as this_person
@@ -163,7 +164,9 @@ def _write(
         recorded = replace(recorded, metrics=metrics_of(directory, run_record))
         changed = (*_FILES, *METRICS, "metrics_version")
     with writing() as connection:
-        values = {**row_of(recorded), "metrics_version": METRICS_VERSION}
+        values = {
+            **row_of(recorded), **lines_of(recorded), "metrics_version": METRICS_VERSION,
+        }  # fmt: skip
         insert_or_update(connection, table, values, changed)
         note(connection, recorded.person, "record", run_id, key=key)
     if tags:

@@ -66,6 +66,10 @@ runs = Table(
     Column("artifact", Text),
     Column("files_deleted_at", MOMENT),
     Column("deleted_at", MOMENT),  # since then it lies in the trash; None: it does not
+    Column("question", String(40)),  # the chart of the trends (lines.py); empty: on none
+    Column("line", String(40)),
+    Column("lines_version", Integer, index=True),
+    Index("ix_runs_lines", "question", "line", "created_at", "run_id", "status"),
     Index("ix_runs_workload_created_at", "workload", "created_at"),
     Index("ix_runs_created_at", "created_at"),
 )
@@ -125,6 +129,8 @@ audit = Table(
     Column("action", String(40), nullable=False),  # "delete", "baseline", "capture" …
     _text("subject"),  # a run_id, a baseline's name, a review_id
     Column("detail", JSON, nullable=False),
+    Index("ix_audit_action", "action", "entry_id"),
+    Index("ix_audit_person", "person", "entry_id"),
 )
 
 # Files of deeds that waited for the database and are recorded: each is recorded once.

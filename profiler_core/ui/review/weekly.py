@@ -22,7 +22,7 @@ def show_weekly() -> None:
         return
     section("This week", "The newest run of each workload against its named baseline.")
     for number, review in enumerate(
-        weekly_reviews(baselines, history.runs(), today=datetime.now(UTC))
+        weekly_reviews(baselines, history.baselines_with_newest(baselines), today=datetime.now(UTC))
     ):
         _line(review, number)
 

@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.trend import TrendPoint
+from profiler_core.analysis.trend import TrendPoint, is_beyond_noise
 from profiler_core.dates import minute
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.trend import format_metric
@@ -46,8 +46,11 @@ def _facts(point: TrendPoint, metric: str) -> str:
     facts = [f"<b>{escape(run.variant or run.name)}</b>", format_metric(metric, point.value)]
     if point.ratio is not None:
         change = f"{format_change(point.ratio)} against the run before"
-        if point.is_beyond_noise is not None:
-            change += ", beyond the noise" if point.is_beyond_noise else ", within the noise"
+        is_beyond = point.is_beyond_noise
+        if is_beyond is None and metric == "step_time_ns" and point.before is not None:
+            is_beyond = is_beyond_noise(point.before, run)
+        if is_beyond is not None:
+            change += ", beyond the noise" if is_beyond else ", within the noise"
         facts.append(change)
     about = [minute(run.created_at)]
     about += [f"torch {run.torch}"] if run.torch else []

@@ -1,6 +1,7 @@
 """What the trends show: filters with only those values that occur, all of it in the address."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
@@ -28,11 +29,12 @@ METRICS = {
     "peak_reserved_bytes": "Memory",
     "energy_per_step_j": "Energy",
 }
+_PERIODS = {"All": 0, "A year": 366, "90 days": 90, "30 days": 30, "7 days": 7}
 _ORDERS: Mapping[str, Order] = {"By date": "time", "By run": "run"}
 
 
-def choose_metric() -> tuple[str, Order]:
-    """Draw the controls of the number and of the axis."""
+def choose_metric() -> tuple[str, Order, str]:
+    """Draw the controls: the number, the axis, and since when (ISO 8601; empty: all of it)."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         title = st.segmented_control(
             "Number", list(METRICS.values()), default=METRICS["step_time_ns"], required=True,
@@ -42,8 +44,14 @@ def choose_metric() -> tuple[str, Order]:
             "Axis", list(_ORDERS), default="By date", required=True,
             label_visibility="collapsed", **in_address("axis", "By date"),
         )  # fmt: skip
+        period = st.segmented_control(
+            "Period", list(_PERIODS), default="All", required=True,
+            label_visibility="collapsed", **in_address("period", "All"),
+        )  # fmt: skip
     metric = next((key for key, words in METRICS.items() if words == title), "step_time_ns")
-    return metric, _ORDERS.get(order or "", "time")
+    n_days = _PERIODS.get(period or "", 0)
+    since = f"{datetime.now(UTC) - timedelta(days=n_days):%Y-%m-%d}" if n_days else ""
+    return metric, _ORDERS.get(order or "", "time"), since
 
 
 def choose_filters() -> history.RunFilter:

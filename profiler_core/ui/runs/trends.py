@@ -1,23 +1,27 @@
 """Trends: one chart for each workload, a line for each variant; a click opens a run."""
 
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 import streamlit as st
 
-from profiler_core.analysis.trend import Trend, TrendChart, TrendPoint, trend
+from profiler_core.analysis.trend import TrendChart, TrendPoint, trend
+from profiler_core.dates import minute
 from profiler_core.figures.template import CONFIG
 from profiler_core.figures.trend import Order, format_metric, trend_figure, trend_legend
 from profiler_core.session.cache import SHARED
 from profiler_core.store import history
 from profiler_core.ui.charts import show_legend
 from profiler_core.ui.notes import show_notes
+from profiler_core.ui.paging import choose_page
 from profiler_core.ui.runs.chosen_point import CHOSEN, show_chosen_point
 from profiler_core.ui.runs.keeping import bring_up_to_date
 from profiler_core.ui.runs.trend_filters import METRICS, choose_filters, choose_metric
 from profiler_core.ui.style import colors
 
-_MOST_CHARTS = 8
+_CHARTS = 4  # of a page
+_TABLE_ROWS = 50  # of a page
 
 
 def show_trends() -> None:
@@ -27,27 +31,31 @@ def show_trends() -> None:
         _nothing_recorded()
         return
     filters = choose_filters()
-    metric, order = choose_metric()
-    # Thousands of runs take a second; the version retires what was found before a change.
-    key = ("trend", history.where(), history.version(), filters, metric)
-    result = SHARED.get(key, lambda: trend(history.runs(filters), metric))
-    if not result.charts:
+    metric, order, since = choose_metric()
+    filters = replace(filters, since=since)
+    charts = history.charts(filters, metric)
+    if not charts.questions:
         st.html("<p class=fs-note>No finished run fits these filters and has this number.</p>")
-    chosen = st.query_params.get(CHOSEN)
-    several = [chart for chart in result.charts if _has_a_line(chart)]
-    single = [chart for chart in result.charts if not _has_a_line(chart)]
-    for number, chart in enumerate([*several, *single][:_MOST_CHARTS]):
-        _show_chart(chart, metric, order, number, chosen)
-    show_notes(_sentences(result, problems))
-
-
-def _has_a_line(chart: TrendChart) -> bool:
-    return any(len(line.points) > 1 for line in chart.lines)
+    below = st.container()
+    n_pages = -(-len(charts.questions) // _CHARTS)
+    first = (choose_page("charts", n_pages) - 1) * _CHARTS
+    with below:
+        reduced = [
+            _show_chart(question.digest, filters, metric, order, number)
+            for number, question in enumerate(charts.questions[first : first + _CHARTS])
+        ]
+    show_notes(_sentences(charts, metric, any(reduced), problems))
 
 
 def _show_chart(
-    chart: TrendChart, metric: str, order: Order, number: int, chosen: str | None
-) -> None:
+    question: str, filters: history.RunFilter, metric: str, order: Order, number: int
+) -> bool:
+    """Draw one; True: not every run of it is a point."""
+    chosen = st.query_params.get(CHOSEN)
+    points = history.drawn(filters, metric, question, also=chosen)
+    chart = SHARED.get(("trend", *points.version), lambda: _chart(points, metric))
+    if chart is None:  # deleted since
+        return False
     facts = " · ".join(escape(fact) for fact in chart.facts)
     st.html(f"<h2 class=fs-h>{escape(chart.workload)}</h2><p class=fs-question>{facts}</p>")
     palette = colors()
@@ -65,6 +73,41 @@ def _show_chart(
     point = _point(chart, chosen)
     if point is not None:
         show_chosen_point(point, metric)
+    is_reduced = len(points.run_ids) < points.n_runs
+    if is_reduced:
+        st.html(
+            f"<p class=fs-note>{len(points.run_ids):,} of {points.n_runs:,} runs are drawn: the "
+            "highest and lowest of each stretch of time. A shorter period draws more of them.</p>"
+        )
+    if st.toggle("Every run as a table", key=f"fs_trend_table_{question}"):
+        _show_table(question, filters, metric, points.n_runs)
+    return is_reduced
+
+
+def _chart(points: history.Drawn, metric: str) -> TrendChart | None:
+    runs, before = points.runs()
+    return next(iter(trend(runs, metric, before).charts), None)
+
+
+def _show_table(question: str, filters: history.RunFilter, metric: str, n_runs: int) -> None:
+    below = st.container()
+    page = choose_page(f"rows_{question}", -(-n_runs // _TABLE_ROWS))
+    offset = (page - 1) * _TABLE_ROWS
+    rows = history.trend_rows(filters, metric, question, offset=offset, limit=_TABLE_ROWS)
+    names = history.names_of({row.person for row in rows})
+    with below:
+        st.dataframe(
+            {
+                "When (UTC)": [minute(row.created_at) for row in rows],
+                "Variant": [row.variant for row in rows],
+                METRICS[metric]: [format_metric(metric, row.value) for row in rows],
+                "torch": [row.torch for row in rows],
+                "Commit": [row.git_commit[:10] for row in rows],
+                "By": [names[row.person] for row in rows],
+                "Run": [row.run_id for row in rows],
+            },
+            hide_index=True,
+        )
 
 
 def _from_chart(key: str) -> None:
@@ -88,27 +131,34 @@ def _alt(chart: TrendChart, metric: str) -> str:
     return f"{METRICS[metric]} of {chart.workload} over time; {'; '.join(clauses)}"
 
 
-def _sentences(result: Trend, problems: tuple[tuple[str, str], ...]) -> list[str]:
+def _sentences(
+    charts: history.Charts,
+    metric: str,
+    is_reduced: bool,
+    problems: tuple[tuple[str, str], ...],
+) -> list[str]:
     sentences = []
-    if result.metric == "step_time_ns" and result.charts:
+    if metric == "step_time_ns" and charts.questions:
         sentences.append(
             "The band around a line holds 90 % of a run's timed rounds. A diamond and a dotted "
             "line mark a run around which something else changed: torch, the driver, the clocks. "
             "A percentage stands where a run moved by more than its rounds wander."
         )
+    if is_reduced:
+        sentences.append(
+            f"A line of more than {history.MOST_POINTS} runs is drawn with fewer points; a change "
+            "is always told against the run before, drawn or not."
+        )
     for n, text in (
-        (result.n_without_number, "not drawn: this number was not measured for {them}."),
-        (result.n_unfinished, "not drawn: {they} failed, or {were} stopped."),
-        (result.n_without_workload, "not drawn: nothing says which workload {they} ran."),
+        (charts.n_without_number, "not drawn: this number was not measured for {them}."),
+        (charts.n_unfinished, "not drawn: {they} failed, or {were} stopped."),
+        (charts.n_without_workload, "not drawn: nothing says which workload {they} ran."),
     ):
         if n:
             words = {"them": "them", "they": "they", "were": "were"}
             words = words if n > 1 else {"them": "it", "they": "it", "were": "was"}
             verb = "runs are" if n > 1 else "run is"
             sentences.append(f"{n} {verb} {text.format(**words)}")
-    if len(result.charts) > _MOST_CHARTS:
-        hidden = len(result.charts) - _MOST_CHARTS
-        sentences.append(f"{hidden} more charts are not shown: filter by workload.")
     sentences += [f"{folder} is not in the history: {text}" for folder, text in problems]
     return sentences
 
