@@ -151,16 +151,36 @@ def test_clocks_that_moved_are_a_change():
     assert [(c.what, c.after) for c in far.changes] == [("clock (MHz)", "1410")]
 
 
-def test_what_is_left_out_is_counted():
+def test_what_did_not_finish_or_has_no_number_or_workload_is_left_out():
     runs = [
         recorded(n=0),
         recorded(n=1, status="failed"),
         recorded(n=2, metrics=HeadlineMetrics()),
         recorded(n=3, workload=""),
     ]
-    found = trend(runs, "step_time_ns")
-    assert (found.n_unfinished, found.n_without_number, found.n_without_workload) == (1, 1, 1)
-    assert [n_points(chart) for chart in found.charts] == [1]
+    assert [n_points(chart) for chart in trend(runs, "step_time_ns").charts] == [1]
+
+
+def test_a_point_is_held_against_the_run_before_it_that_is_not_drawn():
+    drawn, between = recorded(n=0), recorded(n=1, torch="2.12.0")
+    last = recorded(n=2)
+    slower = replace(between, metrics=HeadlineMetrics(step_time_ns=1e6))
+    (chart,) = trend([drawn, last], "step_time_ns", {last.run_id: slower}).charts
+    point = chart.lines[0].points[-1]
+    assert point.before == slower
+    assert point.ratio == last.metrics.step_time_ns / 1e6
+
+
+def test_only_the_largest_moves_of_a_chart_are_held_against_the_noise():
+    runs = [
+        replace(recorded(n=n), metrics=HeadlineMetrics(step_time_ns=100.0 + n + 50 * (n == 20)))
+        for n in range(28)
+    ]
+    points = only_line(runs).points
+    judged = [n for n, point in enumerate(points) if point.is_beyond_noise is not None]
+    assert len(judged) == 24
+    assert {20, 21} <= set(judged)
+    assert not {25, 26, 27} & set(judged)  # the smallest shares of what was before
 
 
 def test_a_number_of_zero_is_drawn_and_has_no_ratio_after_it():

@@ -45,6 +45,7 @@ from profiler_core.store.history.query import (
     n_runs,
     run,
     runs,
+    version,
 )
 from profiler_core.store.history.receiving import receive
 from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile, waiting
@@ -164,6 +165,7 @@ __all__ = [
     "trash_contents",
     "trend_rows",
     "untag",
+    "version",
     "waiting",
     "where",
     "writing",

@@ -8,13 +8,15 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from profiler_core.errors import BadInput
 from profiler_core.model.history import RecordedRun
-from profiler_core.store.history.database import reading
+from profiler_core.store.history.database import reading, where
 from profiler_core.store.history.rows import run_of
+from profiler_core.store.history.tables import audit
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.tables import tags as tag_table
 
 NOT_DELETED = table.c.deleted_at.is_(None)
 _MOST = 10_000
+_DEEDS = ("record", "delete", "restore", "retention", "tag", "untag")  # that change runs
 _MOST_NAMES = 500  # PostgreSQL and SQLite limit how many values a question may hold
 
 # What the page and the command line filter by -> the column.
@@ -141,6 +143,17 @@ def choices() -> Mapping[str, tuple[str, ...]]:
         tagged = select(tag_table.c.tag).join(table).where(NOT_DELETED)
         values["tag"] = _distinct(connection, tagged.distinct())
     return values
+
+
+def version() -> tuple[object, ...]:
+    """Differs when a question about runs may be answered otherwise; people who look change nothing.
+
+    Two reads from indexes, so that what was asked before need not be asked again.
+    """
+    deeds = select(func.max(audit.c.entry_id)).where(audit.c.action.in_(_DEEDS))
+    with reading() as connection:
+        n_runs = connection.execute(select(func.count()).select_from(table)).scalar()
+        return (where(), n_runs, connection.execute(deeds).scalar())
 
 
 def n_runs() -> int:

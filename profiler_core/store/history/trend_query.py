@@ -10,8 +10,8 @@ from profiler_core.model.history import METRICS, Baseline, RecordedRun
 from profiler_core.store.history.database import reading, where
 from profiler_core.store.history.lines import fill_lines
 from profiler_core.store.history.query import RunFilter, filtered, runs_of
-from profiler_core.store.history.tables import audit
 from profiler_core.store.history.tables import runs as table
+from profiler_core.store.history.tables import tags
 
 MOST_POINTS = 100  # of one line: a chart of 900 pixels has no room for more marks
 _MOST_CHARTS = 500
@@ -125,11 +125,12 @@ def drawn(run_filter: RunFilter, metric: str, question: str, *, also: str | None
     of `_SPANS` equal parts the lowest and the highest. The run `also` is drawn in any case.
     """
     query = _reduced(run_filter, metric, question, also or "")
-    marked = select(func.max(audit.c.entry_id)).where(audit.c.action.in_(("tag", "untag")))
     with reading() as connection:
         rows = connection.execute(query).all()
-        marks = connection.execute(marked).scalar()
-    version = (where(), metric, marks, tuple(tuple(row) for row in rows))
+        tagged = connection.execute(
+            select(tags.c.run_id, tags.c.tag).where(tags.c.run_id.in_([row.run_id for row in rows]))
+        ).all()
+    version = (where(), metric, *(tuple(row) for row in rows), *(tuple(row) for row in tagged))
     return Drawn(
         tuple(row.run_id for row in rows),
         {row.run_id: row.before_id for row in rows if row.before_id is not None},

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import streamlit as st
 
 from profiler_core.figures.trend import Order
+from profiler_core.session.cache import SHARED
 from profiler_core.store import history
 from profiler_core.ui.address import in_address
 
@@ -56,7 +57,7 @@ def choose_metric() -> tuple[str, Order, str]:
 
 def choose_filters() -> history.RunFilter:
     """Draw the filters; one with a single value to choose is left out, it would do nothing."""
-    choices = history.choices()
+    choices = SHARED.get(("choices", *history.version()), history.choices)
     chosen: dict[str, tuple[str, ...]] = {}
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="fs_filters"):
         for name, label in _LABELS.items():

@@ -33,7 +33,8 @@ def show_trends() -> None:
     filters = choose_filters()
     metric, order, since = choose_metric()
     filters = replace(filters, since=since)
-    charts = history.charts(filters, metric)
+    asked = ("charts", *history.version(), filters, metric)
+    charts = SHARED.get(asked, lambda: history.charts(filters, metric))
     if not charts.questions:
         st.html("<p class=fs-note>No finished run fits these filters and has this number.</p>")
     below = st.container()
@@ -52,7 +53,8 @@ def _show_chart(
 ) -> bool:
     """Draw one; True: not every run of it is a point."""
     chosen = st.query_params.get(CHOSEN)
-    points = history.drawn(filters, metric, question, also=chosen)
+    asked = ("points", *history.version(), filters, metric, question, chosen)
+    points = SHARED.get(asked, lambda: history.drawn(filters, metric, question, also=chosen))
     chart = SHARED.get(("trend", *points.version), lambda: _chart(points, metric))
     if chart is None:  # deleted since
         return False
