@@ -64,7 +64,8 @@ def runs_of(run_ids: Sequence[str]) -> tuple[RecordedRun, ...]:
     for start in range(0, len(run_ids), _MOST_NAMES):
         batch = run_ids[start : start + _MOST_NAMES]
         with reading() as connection:
-            recorded += _with_tags(connection, select(table).where(table.c.run_id.in_(batch), NOT_DELETED)
+            recorded += _with_tags(
+                connection, select(table).where(table.c.run_id.in_(batch), NOT_DELETED)
             )
     return tuple(recorded)
 
@@ -152,7 +153,7 @@ def version() -> tuple[object, ...]:
     """
     deeds = select(func.max(audit.c.entry_id)).where(audit.c.action.in_(_DEEDS))
     with reading() as connection:
-        n_runs = connection.execute(select(func.count()).select_from(table)).scalar()
+        n_runs = connection.execute(select(func.count()).where(NOT_DELETED)).scalar()
         return (where(), n_runs, connection.execute(deeds).scalar())
 
 

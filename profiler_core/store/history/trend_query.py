@@ -9,7 +9,7 @@ from sqlalchemy import Select, and_, case, func, or_, select
 from profiler_core.model.history import METRICS, Baseline, RecordedRun
 from profiler_core.store.history.database import reading, where
 from profiler_core.store.history.lines import fill_lines
-from profiler_core.store.history.query import RunFilter, filtered, runs_of
+from profiler_core.store.history.query import NOT_DELETED, RunFilter, filtered, runs_of
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.tables import tags
 
@@ -104,7 +104,7 @@ def charts(run_filter: RunFilter, metric: str) -> Charts:
             _count(~is_finished),
             _count(and_(is_finished, number.is_(None))),
             _count(and_(is_finished, number.is_not(None), table.c.question == "")),
-        ).select_from(table),
+        ).where(NOT_DELETED),
         run_filter,
     )
     with reading() as connection:
@@ -176,6 +176,7 @@ def baselines_with_newest(baselines: Sequence[Baseline]) -> tuple[RecordedRun, .
                     table.c.line == line,
                     table.c.status == "finished",
                     table.c.files_deleted_at.is_(None),
+                    NOT_DELETED,
                 )
                 .order_by(table.c.created_at.desc(), table.c.run_id.desc())
                 .limit(1)
@@ -246,6 +247,7 @@ def _drawable(metric: str) -> tuple[Any, ...]:
         table.c.status == "finished",
         _number(metric).is_not(None),
         table.c.question != "",
+        NOT_DELETED,
     )
 
 
