@@ -84,7 +84,6 @@ from profiler_core.store.history.trash import (
     restore,
     trash_contents,
 )
-from profiler_core.store.history.waiting_deeds import NotRecorded, note_or_keep
 from profiler_core.store.history.trend_query import (
     MOST_POINTS,
     Charts,
@@ -95,6 +94,7 @@ from profiler_core.store.history.trend_query import (
     drawn,
     trend_rows,
 )
+from profiler_core.store.history.waiting_deeds import NotRecorded, note_or_keep
 
 __all__ = [
     "FILTERS",

@@ -147,7 +147,7 @@ def choices() -> Mapping[str, tuple[str, ...]]:
 
 
 def version() -> tuple[object, ...]:
-    """Differs when a question about runs may be answered otherwise; people who look change nothing.
+    """Differs when a question about runs may be answered otherwise; not by looks.
 
     Two reads from indexes, so that what was asked before need not be asked again.
     """
