@@ -186,22 +186,18 @@ def baselines_with_newest(baselines: Sequence[Baseline]) -> tuple[RecordedRun, .
 
 
 def _reduced(run_filter: RunFilter, metric: str, question: str, also: str) -> Select[Any]:
-    number = _number(metric)
-    along = {"partition_by": table.c.line, "order_by": (table.c.created_at, table.c.run_id)}
+    columns: Any = select(
+        table.c.run_id,
+        table.c.line,
+        table.c.created_at,
+        table.c.recorded_at,
+        _number(metric).label("value"),
+        _along_line(func.lag(table.c.run_id)).label("before_id"),
+        _along_line(func.row_number()).label("number"),
+        func.count().over(partition_by=table.c.line).label("n_line"),
+    )
     every = (
-        filtered(
-            select(
-                table.c.run_id,
-                table.c.line,
-                table.c.created_at,
-                table.c.recorded_at,
-                number.label("value"),
-                func.lag(table.c.run_id).over(**along).label("before_id"),
-                func.row_number().over(**along).label("number"),
-                func.count().over(partition_by=table.c.line).label("n_line"),
-            ),
-            run_filter,
-        )
+        filtered(columns, run_filter)
         .where(table.c.question == question, *_drawable(metric))
         .subquery()
     )
@@ -234,6 +230,10 @@ def _reduced(run_filter: RunFilter, metric: str, question: str, also: str) -> Se
         )
         .order_by(ranked.c.created_at, ranked.c.run_id)
     )  # fmt: skip
+
+
+def _along_line(function: Any) -> Any:
+    return function.over(partition_by=table.c.line, order_by=(table.c.created_at, table.c.run_id))
 
 
 def _number(metric: str) -> Any:
