@@ -135,7 +135,6 @@ def test_a_slow_host_under_the_profiler_does_not_hide_the_late_ranks_work(name):
         ("ddp-spin", ""),
         ("ddp-even", r"takes 24\.8 ms, less than the hosts need under it: who is late then, traces "
                      r"do not say\."),
-        ("fsdp-even", ""),
     ],
 )  # fmt: skip
 def test_the_headline_of_the_ranks_says_what_holds_without_the_profiler(name, sentence, capsys):
