@@ -3,9 +3,9 @@
 The entry script lies in a folder without `pages/`: beside one, Streamlit would open a cold deep
 link as a bare page file and skip the entry script, and with it any sign-in.
 Plain HTTP routes next to Streamlit serve what reruns are bad at (packets, uploads, downloads).
-In front of all stand ids for the log, answers that a proxy must not lose, and the gate of one's own
-machine, where nobody signs in; behind it, a hint for browsers that the library of figures will be
-needed, and what begins to compute what a page asks.
+In front of all stand ids for the log, answers that a proxy must not lose, and the gate of one's
+own machine, where nobody signs in; behind it, what hands out the files of the client, a hint for
+browsers that the library of figures will be needed, and what begins to compute what a page asks.
 """
 
 import os
@@ -15,6 +15,7 @@ import streamlit as st
 
 from profiler_core.resources import entry_script
 from profiler_core.ui.ahead import AHEAD
+from profiler_core.ui.client_files import CLIENT_FILES
 from profiler_core.ui.early_answers import EARLY_ANSWERS
 from profiler_core.ui.figure_library import HINT
 from profiler_core.ui.own_machine.gate import MIDDLEWARE
@@ -27,7 +28,7 @@ from profiler_core.ui.startup import lifespan
 app = st.App(
     entry_script(),
     routes=all_routes(),
-    middleware=[REQUEST_IDS, EARLY_ANSWERS, *MIDDLEWARE, HINT, AHEAD],
+    middleware=[REQUEST_IDS, EARLY_ANSWERS, *MIDDLEWARE, CLIENT_FILES, HINT, AHEAD],
     lifespan=lifespan,
     on_script_error=show_script_error,
 )
