@@ -9,6 +9,7 @@ from profiler_core.operate.checks import faults_of
 from profiler_core.operate.fault import Fault
 from profiler_core.operate.plan import Plan, usual_secrets
 from profiler_core.operate.secret_checks import name_in
+from profiler_core.settings import settings
 
 _MOST_WORKERS = 64
 
@@ -63,8 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             print(f"The server can start as {plan.name}.")
         return 0
+    from profiler_core.operate import log, secret_words
     from profiler_core.operate.workers import Workers
 
+    secret_words.watch(plan.secrets)
+    log.configure_server(settings().log_format)
     commands = {f"{plan.address}:{port}": plan.command(port) for port in plan.ports}
     return Workers(commands).run()
 
