@@ -4,7 +4,9 @@ Files go to workers whole, so that what a file sets up is set up once. A worker 
 and children most of the time that it spends on them, so there are more workers than cores.
 """
 
+import contextlib
 import gc
+import importlib
 import os
 import sys
 from collections import defaultdict
@@ -132,6 +134,26 @@ def unasked_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def _main_module(monkeypatch: pytest.MonkeyPatch):
     """AppTest puts the page in the place of `__main__`, which a spawned process then runs first."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """On workers of a new checkout: each imports another part of the test modules first.
+
+    All collect all of them, and none has bytecode yet: eleven seconds of a core are spent on the
+    assertions of what a worker is the first to import.
+    """
+    config = session.config
+    if not hasattr(config, "workerinput"):
+        return
+    number = int(config.workerinput["workerid"].removeprefix("gw"))
+    folders = [config.invocation_params.dir / argument.split("::")[0] for argument in config.args]
+    modules = sorted(path for folder in folders for path in folder.rglob("test_*.py"))
+    for path in modules[number :: config.workerinput["workercount"]]:
+        # What cannot be imported is reported by the collection.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            name = ".".join(path.relative_to(TESTS.parent).with_suffix("").parts)
+            importlib.import_module(name)
 
 
 def pytest_collection_finish() -> None:
