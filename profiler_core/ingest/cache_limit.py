@@ -70,11 +70,15 @@ class _Entry:
 
 def limit_bytes() -> int:
     """`largest_cache_gb` of the settings; else 20 GB, or half of what the disk has room for."""
+    return _limit_bytes(cache_bytes())
+
+
+def _limit_bytes(used_bytes: int) -> int:
     chosen = settings().largest_cache_bytes
     if chosen is not None:
         return chosen
     root = cache_directory()
-    room = shutil.disk_usage(root).free + cache_bytes() if root.is_dir() else 2 * _USUAL_LIMIT_BYTES
+    room = shutil.disk_usage(root).free + used_bytes if root.is_dir() else 2 * _USUAL_LIMIT_BYTES
     return min(_USUAL_LIMIT_BYTES, room // 2)
 
 
@@ -91,12 +95,12 @@ def keep_within_limit() -> int:
     """
     root = cache_directory()
     _clear_up(root)
+    entries = sorted(_entries(root), key=lambda entry: entry.last_used)
+    used_bytes = sum(entry.n_bytes for entry in entries)
     try:
-        limit = limit_bytes()
+        excess = used_bytes - _limit_bytes(used_bytes)
     except BadInput:  # settings that cannot be read are told where somebody looks at them
         return 0
-    entries = sorted(_entries(root), key=lambda entry: entry.last_used)
-    excess = sum(entry.n_bytes for entry in entries) - limit
     freed = 0
     for entry in entries:
         if freed >= excess:
@@ -111,12 +115,22 @@ def _entries(root: Path) -> Iterator[_Entry]:
         if folder.name.startswith("."):
             continue
         try:
-            used = folder / _USED
-            at = (used if used.exists() else folder).stat().st_mtime
-            n_bytes = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+            files = list(_files(folder))
+            at = next((file for file in files if file.name == _USED), folder).stat().st_mtime
+            n_bytes = sum(file.stat().st_size for file in files)
         except OSError:  # removed by another process while it was looked at
             continue
         yield _Entry(folder, n_bytes, at)
+
+
+def _files(folder: Path | str) -> Iterator[os.DirEntry[str]]:
+    """All files below a folder; a cache has thousands, and each reading of a trace asks."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(entry.path)
+            elif entry.is_file():
+                yield entry
 
 
 def _folders(root: Path) -> Iterator[Path]:
