@@ -90,6 +90,17 @@ def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return quick.written(folder / "quick-python", owner)
 
 
+@pytest.fixture
+def quick_modules(monkeypatch: pytest.MonkeyPatch, quick_python: Path) -> None:
+    """Our own processes are forked from one that has imported what they do."""
+    from profiler_core.worker import process
+
+    words = process.module_words
+    monkeypatch.setattr(
+        process, "module_words", lambda *given: [str(quick_python), *words(*given)[1:]]
+    )
+
+
 def _of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     """A folder that all workers of this run have in common, and the process above them."""
     folder = tmp_path_factory.getbasetemp()

@@ -8,7 +8,7 @@ import pytest
 from profiler_core.store import library
 from tests.apps import opened, text_of
 
-pytestmark = pytest.mark.usefixtures("unasked_machine")
+pytestmark = pytest.mark.usefixtures("unasked_machine", "quick_modules")
 
 CAPTURES = Path(__file__).resolve().parent / "fixtures" / "captures"
 PAIRS = {

@@ -17,7 +17,7 @@ from profiler_core.session.cache import SHARED
 from profiler_core.store import library
 from tests.apps import checked, opened, text_of
 
-pytestmark = pytest.mark.usefixtures("unasked_machine")
+pytestmark = pytest.mark.usefixtures("unasked_machine", "quick_modules")
 
 ROOT = Path(__file__).resolve().parents[1]
 ENTRY = ROOT / "profiler_core" / "ui" / "entry.py"

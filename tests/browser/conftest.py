@@ -150,7 +150,13 @@ def running_server(
     with log.open("ab") as output:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "streamlit", "run", str(app)),
+                *(
+                    environment.get("QUICK_PYTHON", sys.executable),
+                    "-m",
+                    "streamlit",
+                    "run",
+                    str(app),
+                ),
                 *("--server.headless=true", f"--server.port={port}"),
                 "--server.fileWatcherType=none",
             ],

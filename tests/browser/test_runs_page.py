@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Server, at_rest, ready, running_server
 from tests.browser.waiting import expect_to_fit
+from tests.quick_python import variables
 from tests.store.history.samples import redated_copy
 
 pytestmark = pytest.mark.browser
@@ -22,7 +23,9 @@ RECORDING_TIMEOUT_MS = 120_000
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory, columns: Path) -> Iterator[Server]:
+def own_server(
+    tmp_path_factory: pytest.TempPathFactory, columns: Path, quick_python: Path
+) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("trend-home")
     (home / "cache").symlink_to(columns)
     for n in range(3):
@@ -43,7 +46,8 @@ def own_server(tmp_path_factory: pytest.TempPathFactory, columns: Path) -> Itera
             )
     for n in range(2):
         redated_copy(home, f"redated-breaky-{n}", created_at=f"2026-11-{14 + n}T12:00:00Z")
-    with running_server(home, tmp_path_factory.mktemp("trend-server") / "log.txt") as server:
+    log = tmp_path_factory.mktemp("trend-server") / "log.txt"
+    with running_server(home, log, **variables(quick_python)) as server:
         yield server
 
 

@@ -30,6 +30,7 @@ def command(home, *words, **variables):
 
 def run(home, *words, **variables):
     argv, environment = command(home, *words, **variables)
+    argv[0] = variables.get("QUICK_PYTHON", argv[0])
     return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
 
 

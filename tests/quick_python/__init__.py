@@ -1,12 +1,15 @@
-"""An interpreter for the children of captures that has imported torch already.
+"""An interpreter for the children of captures, and for our own modules, that has imported a lot.
 
 `import torch` with Dynamo and Inductor takes six seconds of a core, and the tests start a hundred
-children that do nothing else for most of their life. `quick_python` is a program that takes the
-same words as `python`. It hands a child's script to a process that has imported torch (server.py),
-which forks and runs it; everything else it hands to the interpreter itself.
+children that do nothing else for most of their life; a dashboard imports for three seconds, a
+reader of a trace for one. `quick_python` is a program that takes the same words as `python`. It
+hands a child's script to a process that has imported torch (with_torch.py), and a module of this
+checkout to one that has imported it (with_ours.py): server.py forks there. Everything else it hands
+to the interpreter itself.
 
 What it cannot show stays with the real interpreter: that a child's own start works, that no process
-is left (a forked one carries no environment that /proc shows), and whose process id is sampled.
+is left (a forked one carries no environment that /proc shows), and whose process id is sampled. A
+signal reaches one of our modules, and ends the script of a capture.
 """
 
 import os

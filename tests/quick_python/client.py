@@ -1,6 +1,7 @@
-"""The program: `python SCRIPT WORD…`, by the server that has imported torch or by itself."""
+"""The program: `python SCRIPT WORD…`, by a server that has imported a lot or by itself."""
 
-import _socket  # the module around it takes longer to import than the rest to run
+import _signal
+import _socket  # the modules around these take longer to import than the rest to run
 import json
 import os
 import sys
@@ -8,8 +9,23 @@ import sys
 REAL = "<real>"  # the interpreter
 OWNER = "<owner>"  # the process of the tests
 SERVER, FOLDER, ENVIRONMENT = "<server>", "<folder>", "<environment>"
-ADDRESS = "fusionscope-tests-" + OWNER  # where the server listens, with a zero byte before it
-SCRIPTS = ("/capture/child/main.py", "/capture/child/probe.py")
+SCRIPTS = ("/capture/child/main.py", "/capture/child/probe.py", "/record/scripts/train.py",
+           "/record/scripts/endings.py")  # fmt: skip
+OURS = ("profiler_core", "streamlit")
+
+
+def server_module(words):
+    """What the server of these words has imported; None: a new interpreter runs them."""
+    if words and words[0].endswith(SCRIPTS):
+        return "with_torch"
+    if len(words) > 1 and words[0] == "-m" and words[1].split(".")[0] in OURS:
+        return "with_ours"
+    return None
+
+
+MODULE = server_module(sys.argv[1:])
+# Where the server listens, with a zero byte before it.
+ADDRESS = "fusionscope-tests-" + OWNER + "-" + str(MODULE)
 
 
 def start():
@@ -17,7 +33,7 @@ def start():
     import fcntl
     import subprocess
 
-    with open(FOLDER + "/lock", "w") as lock, open(FOLDER + "/log.txt", "ab") as log:  # noqa: PTH123
+    with open(FOLDER + "/" + MODULE, "w") as lock, open(FOLDER + "/log.txt", "ab") as log:  # noqa: PTH123
         fcntl.flock(lock, fcntl.LOCK_EX)
         probe = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         if probe.connect_ex("\0" + ADDRESS) != 0:
@@ -25,7 +41,7 @@ def start():
             mine = ("FUSIONSCOPE", "TORCH", "PYTHONPATH")
             keys = {k: v for k, v in os.environ.items() if not k.startswith(mine)}
             subprocess.run(
-                [REAL, SERVER, ADDRESS, OWNER],
+                [REAL, SERVER, ADDRESS, OWNER, MODULE],
                 env={**keys, **ENVIRONMENT},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -59,13 +75,18 @@ def served():
     )
     while data:
         data = data[connection.send(data) :]
+    if MODULE == "with_ours":  # a dashboard ends in its own way
+        for number in (_signal.SIGINT, _signal.SIGTERM):
+            _signal.signal(number, lambda number, _: connection.send(bytes([number])))
     answer = connection.recv(4)
     return int.from_bytes(answer, "big") if len(answer) == 4 and answer != b"real" else None
 
 
-status = served() if len(sys.argv) > 1 and sys.argv[1].endswith(SCRIPTS) else None
+status = served() if MODULE else None
 if status is None:
     os.execv(REAL, [REAL, *sys.argv[1:]])
 if os.WIFSIGNALED(status):
+    if os.WTERMSIG(status) != _signal.SIGKILL:
+        _signal.signal(os.WTERMSIG(status), _signal.SIG_DFL)
     os.kill(os.getpid(), os.WTERMSIG(status))
 os._exit(os.WEXITSTATUS(status))

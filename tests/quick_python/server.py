@@ -1,6 +1,6 @@
-"""`python server.py ADDRESS OWNER`: import torch, then fork for each script that a client names.
+"""`python server.py ADDRESS OWNER MODULE`: import MODULE, then fork for each client.
 
-It has one thread, and none of torch's has begun. It ends with the process OWNER.
+It has one thread, and the libraries' have not begun. It ends with the process OWNER.
 """
 
 import array
@@ -8,6 +8,7 @@ import atexit
 import contextlib
 import fcntl
 import gc
+import importlib
 import json
 import os
 import random
@@ -17,35 +18,11 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from pathlib import Path
 
-import numpy
-import torch
-import torch._dynamo
-import torch._inductor.compile_fx
-from torch._logging import _internal
-
 HOOK = str(Path(__file__).resolve().parent / "hook")
-# Read when they are imported, so a script with other values needs an interpreter of its own …
-READ_AT_IMPORT = ("TORCH", "PYTORCH", "INDUCTOR", "TRITON", "OMP_", "MKL_", "KMP_", "LD_", "ATEN")
-# … except for these, which are read later or below.
-THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
-READ_LATER = {
-    "TORCH_LOGS", "TORCH_TRACE", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", THREADS,
-}  # fmt: skip
-
-
-def settings(environment):
-    """What the imported modules have read."""
-    return {
-        name: value
-        for name, value in environment.items()
-        if name.startswith(READ_AT_IMPORT) and name not in READ_LATER
-    }
-
-
-OWN_SETTINGS = settings(os.environ)
 
 
 class Request:
@@ -74,14 +51,6 @@ class Request:
         entries = self.environment.get("PYTHONPATH", "").split(os.pathsep)
         return [entry for entry in entries if entry not in ("", HOOK)]
 
-    @property
-    def is_served(self):
-        """Would a new interpreter have imported the same?"""
-        if any((Path(folder) / "torch.py").exists() for folder in self.packages):
-            return False
-        is_probe = self.argv[0].endswith("probe.py")  # compiles nothing
-        return is_probe or settings(self.environment) == OWN_SETTINGS
-
     def become(self):
         """Make this process the one that the client wants."""
         os.setsid()
@@ -94,31 +63,36 @@ class Request:
         os.chdir(self.cwd)
         os.environ.clear()
         os.environ.update(self.environment)
-        sys.argv[:] = self.argv
-        sys.path[0] = str(Path(self.argv[0]).parent)
-        sys.path[1:1] = self.packages
+        time.tzset()
         random.seed()
-        numpy.random.seed()
-        _internal.LOG_TRACE_HANDLER = None
-        _internal._init_logs()
-        if THREADS in self.environment:
-            torch._inductor.config.compile_threads = int(self.environment[THREADS])
+        sys.modules["numpy"].random.seed()
 
 
-def run(script):
-    """Run it as `python SCRIPT` does; returns its exit status."""
+def run():
+    """Run `sys.argv` as `python SCRIPT` and `python -m MODULE` do; returns the exit status."""
     status = 0
     try:
-        runpy.run_path(script, run_name="__main__")
+        if sys.argv[0] == "-m":
+            module = sys.argv[1]
+            del sys.argv[0]
+            if not hasattr(sys.modules.get(module), "__path__"):
+                sys.modules.pop(module, None)
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(sys.argv[0], run_name="__main__")
     except SystemExit as end:
         if isinstance(end.code, int) or end.code is None:
             status = end.code or 0
         else:
             print(end.code, file=sys.stderr)
             status = 1
-    except BaseException:
+    except BaseException as error:
         traceback.print_exc()
         status = 1
+        if isinstance(error, KeyboardInterrupt):
+            sys.stderr.flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
     threading._shutdown()
     atexit._run_exitfuncs()
     sys.stdout.flush()
@@ -126,7 +100,7 @@ def run(script):
     return status & 0xFF
 
 
-def serve(listener, owner):
+def serve(listener, owner, is_served):
     clients = {}  # the socket of each script that runs -> its process
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -147,6 +121,10 @@ def serve(listener, owner):
                     tell(connection, status.to_bytes(4, "big"))
                     del clients[connection]
         for connection in [c for c in ready if c in clients]:
+            with contextlib.suppress(ConnectionError):
+                if sent := connection.recv(1):
+                    os.kill(clients[connection], sent[0])  # a signal
+                    continue
             end(clients[connection])  # nobody waits for it any more
         if listener in ready:
             connection, _ = listener.accept()
@@ -155,7 +133,7 @@ def serve(listener, owner):
             except (OSError, ValueError):
                 connection.close()
                 continue
-            if not request.is_served:
+            if not is_served(request):
                 tell(connection, b"real")
             else:
                 pid = os.fork()
@@ -189,6 +167,7 @@ def tell(connection, answer):
 
 def main():
     owner = os.pidfd_open(int(sys.argv[2]))
+    imported = importlib.import_module(sys.argv[3])
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("\0" + sys.argv[1])
         gc.collect()
@@ -196,10 +175,11 @@ def main():
         listener.listen(64)
         if os.fork() > 0:
             os._exit(0)  # who waited for this can connect now
-        request = serve(listener, owner)
+        request = serve(listener, owner, imported.is_served)
     if request is not None:
         request.become()
-        os._exit(run(request.argv[0]))
+        imported.prepare(request)
+        os._exit(run())
 
 
 if __name__ == "__main__":
