@@ -114,6 +114,7 @@ _ACTIONS = {
     "`baseline`": history.BaselinesAnswer,
     "`delete`": history.DeletedAnswer,
     "`trash`, `restore`": history.TrashAnswer,
+    "`verify`": history.VerifyAnswer,
     "`retention`": history.RetentionAnswer,
     "`reconcile`": history.ReconcileAnswer,
 }

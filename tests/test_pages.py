@@ -14,7 +14,7 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest.open import open_trace
 from profiler_core.page_specs import page_specs
 from profiler_core.session.cache import SHARED
-from profiler_core.store import library
+from profiler_core.store import history, library
 from tests.apps import checked, opened, text_of
 
 pytestmark = pytest.mark.usefixtures("unasked_machine", "quick_modules")
@@ -237,6 +237,16 @@ def test_runs_are_listed_with_their_times_and_can_be_deleted(home):
     checked(for_good.click().run())
     assert not list((home / "runs").glob("**/cpu"))
     assert not [b for b in app.button if b.label == "Restore"]
+
+
+def test_a_run_that_was_changed_after_it_was_recorded_says_so(home):
+    record = home / "runs" / "cnn" / "eager" / "run.json"
+    history.record(record.parent)
+    assert "changed after it was recorded" not in text_of(opened("overview", **COMPARISON))
+    record.write_text(record.read_text() + " ")
+    text = text_of(opened("overview", **COMPARISON))
+    assert "The files of this run were changed after it was recorded" in text
+    assert "run\\.json" in text  # as Markdown
 
 
 def test_a_sample_has_no_delete_button(home):

@@ -111,6 +111,22 @@ class TrashAnswer(Answer, frozen=True):
     restored: Annotated[bool, means("whether they were put back just now")]
 
 
+class VerifiedRun(Answer, frozen=True):
+    """One run whose files were hashed anew."""
+
+    run_id: str
+    outcome: Annotated[
+        str, means("`unchanged`, `changed`, `remembered`, `not here` or `unfinished`")
+    ]
+    sentence: Annotated[str, means("which files differ; empty where all is well")]
+
+
+class VerifyAnswer(Answer, frozen=True):
+    """`runs verify`."""
+
+    runs: Annotated[tuple[VerifiedRun, ...], means("{keys}")]
+
+
 class RulesAnswer(Answer, frozen=True):
     """What stays."""
 

@@ -18,6 +18,8 @@ from profiler_core.answers.history import (
     RulesAnswer,
     RunsAnswer,
     TrashAnswer,
+    VerifiedRun,
+    VerifyAnswer,
     run_answer,
 )
 from profiler_core.answers.record import Answer
@@ -31,7 +33,8 @@ from profiler_core.settings import settings
 from profiler_core.store import history
 from profiler_core.units import format_bytes
 
-Action = Callable[[argparse.Namespace], tuple[Answer, str]]  # and what the terminal shows
+# The answer, what the terminal shows, and the exit status where it is not 0.
+Action = Callable[[argparse.Namespace], tuple[Answer, str] | tuple[Answer, str, int]]
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -104,6 +107,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     restored = action("restore", _restore, "put back what was deleted, with what went with it")
     restored.add_argument("run", metavar="RUN_ID", help="or a deletion's id, as `trash` lists it")
 
+    verify = action("verify", _verify, "hash the files of runs anew; exit status 1: some changed")
+    verify.add_argument("run", nargs="*", metavar="RUN_ID")
+    verify.add_argument("--all", action="store_true", help="every run that is recorded")
+
     retention = action("retention", _retention, "which files are outdated; delete them")
     retention.add_argument("--keep-captures", type=int, metavar="N", help="newest of a workload")
     retention.add_argument("--keep-days", type=int, metavar="N", help="younger captures")
@@ -118,12 +125,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(arguments: argparse.Namespace) -> int:
     """Do it."""
     does: Action = arguments.does
-    answer, text = does(arguments)
+    answer, text, *status = does(arguments)
     if arguments.json:
         write_json(answer)
     elif text:
         print(text)
-    return 0
+    return status[0] if status else 0
 
 
 def _list(arguments: argparse.Namespace) -> tuple[Answer, str]:
@@ -221,6 +228,21 @@ def _trash_answer(
     deletions: tuple[history.Deletion, ...], *, emptied: bool = False, restored: bool = False
 ) -> TrashAnswer:
     return TrashAnswer(tuple(map(DeletionAnswer.of, deletions)), emptied, restored)
+
+
+def _verify(arguments: argparse.Namespace) -> tuple[Answer, str, int]:
+    if not arguments.run and not arguments.all:
+        raise BadInput("No run was named.", remedy="Pass run ids, or --all.")
+    runs = (
+        history.runs(limit=history.n_runs() or 1)
+        if arguments.all
+        else tuple(history.run(run_id) for run_id in arguments.run)
+    )
+    verified = tuple(VerifiedRun.of(outcome) for outcome in history.verified(runs))
+    lines = [f"{each.run_id}: {each.outcome}. {each.sentence}".rstrip() for each in verified]
+    n_changed = sum(each.outcome == "changed" for each in verified)
+    lines.append(f"{len(verified)} runs, {n_changed} changed.")
+    return VerifyAnswer(verified), "\n".join(lines), 1 if n_changed else 0
 
 
 def _retention(arguments: argparse.Namespace) -> tuple[Answer, str]:

@@ -10,6 +10,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.store import catalogue
 from profiler_core.store.catalogue import Line, LineOfRun
 from profiler_core.store.library import Entry, labels_of
+from profiler_core.ui.changed_files import show_changed_files
 from profiler_core.ui.choice import (
     Choice,
     Keys,
@@ -49,6 +50,7 @@ def choose_runs() -> Choice:
     with picker:
         _draw(keys, {entry.key: entry for entry in choice.entries})
     write_url(keys)
+    show_changed_files(choice)
     return choice
 
 

@@ -97,6 +97,7 @@ def test_artifacts_of_earlier_versions_are_read_but_not_taken_for_another_run(
     assert first.artifact == "c1/default.zip"
     assert run_id_at(history.directory_of(first)) == "first"
     with database.writing() as connection:
+        connection.exec_driver_sql("DELETE FROM run_files")  # which those versions had not
         connection.exec_driver_sql("UPDATE runs SET run_id = 'second'")
     with pytest.raises(BadInput, match="holds the run “first”, not “second”"):
         history.directory_of(history.run("second"))

@@ -1,6 +1,7 @@
 """What is deleted can be put back for 30 days, whole, and no wrong clock ends that."""
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -112,6 +113,17 @@ def test_a_deleted_run_is_not_there_for_anybody(capture):
     with pytest.raises(BadInput, match=r"lies in the trash") as raised:
         history.record(redated_copy(capture.parents[1] / "elsewhere", "c1"))
     assert "runs restore c1.default" in raised.value.remedy
+
+
+def test_an_import_of_the_very_files_takes_it_out_of_the_trash(capture, tmp_path):
+    aside = shutil.copytree(capture, tmp_path / "elsewhere" / "c1")
+    history.delete_run("c1.default")
+    assert history.record(aside / "default").tags == ("weekly",)
+    assert history.trash_contents() == ()
+    delete(only_group())  # both, so that one of them alone does not bring back the other
+    with pytest.raises(BadInput, match="lies in the trash"):
+        history.record(aside / "default")
+    assert history.runs() == ()
 
 
 def test_what_lies_in_the_trash_counts_for_its_owner(home, set_clock):

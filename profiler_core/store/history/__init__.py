@@ -27,6 +27,12 @@ from profiler_core.store.history.audit import AuditEntry, entries
 from profiler_core.store.history.audit import note_alone as note
 from profiler_core.store.history.database import HistoryUnavailable, reading, where, writing
 from profiler_core.store.history.files import directory_of, has_files
+from profiler_core.store.history.integrity import (
+    FilesChanged,
+    changed_files,
+    check_directory,
+    notice,
+)
 from profiler_core.store.history.marks import (
     baseline,
     baselines,
@@ -94,6 +100,7 @@ from profiler_core.store.history.trend_query import (
     drawn,
     trend_rows,
 )
+from profiler_core.store.history.verification import verified
 from profiler_core.store.history.waiting_deeds import NotRecorded, note_or_keep
 
 __all__ = [
@@ -104,6 +111,7 @@ __all__ = [
     "Charts",
     "Deletion",
     "Drawn",
+    "FilesChanged",
     "HeadlineMetrics",
     "HistoryUnavailable",
     "NotRecorded",
@@ -122,7 +130,9 @@ __all__ = [
     "baselines_with_newest",
     "begin_review",
     "change_review",
+    "changed_files",
     "charts",
+    "check_directory",
     "choices",
     "configured_rules",
     "delete_at",
@@ -141,6 +151,7 @@ __all__ = [
     "names_of",
     "note",
     "note_or_keep",
+    "notice",
     "outdated",
     "packed",
     "pending",
@@ -165,6 +176,7 @@ __all__ = [
     "trash_contents",
     "trend_rows",
     "untag",
+    "verified",
     "version",
     "waiting",
     "where",

@@ -163,9 +163,9 @@ def artifacts() -> Artifacts | None:
     return Artifacts(files, str(root))
 
 
-def name_of(capture_id: str, directory: Path) -> str:
-    """The artifact's name of a run, by what its files hold; safe as a path everywhere."""
-    return f"{encode_part(capture_id) or '~'}/{content_hash(directory)}.zip"
+def name_of(capture_id: str, content: str) -> str:
+    """The artifact's name of a run, by the hash of its files; safe as a path everywhere."""
+    return f"{encode_part(capture_id) or '~'}/{content}.zip"
 
 
 @lru_cache(maxsize=512)

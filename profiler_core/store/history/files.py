@@ -7,6 +7,7 @@ from profiler_core.model.history import RecordedRun
 from profiler_core.settings import settings
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
+from profiler_core.store.history.integrity import refuse_if_changed
 from profiler_core.store.records import read_record
 
 
@@ -14,11 +15,13 @@ def directory_of(recorded: RecordedRun) -> Path:
     """The run directory; an artifact is fetched into the cache the first time.
 
     Raises:
+        FilesChanged: its files here are not those that were recorded.
         NothingToAnalyse: retention deleted the files, or they lie on another machine only.
         BadInput: the artifact cannot be read, was changed, or holds another run.
     """
     local = places.directory_of_key(recorded.key)
     if local is not None and places.has_run(local):
+        refuse_if_changed(recorded.run_id, local)
         return local
     if recorded.files_deleted_at is not None:
         raise NothingToAnalyse(

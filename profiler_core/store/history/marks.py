@@ -7,8 +7,10 @@ from sqlalchemy import Connection, delete, select, union
 
 from profiler_core.errors import BadInput
 from profiler_core.model.history import Baseline, RecordedRun
+from profiler_core.store.history import places
 from profiler_core.store.history.audit import note as audit_note
 from profiler_core.store.history.database import reading, writing
+from profiler_core.store.history.integrity import keep_if_missing, refuse_if_changed
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.moments import person as this_person
 from profiler_core.store.history.query import NOT_DELETED, run
@@ -53,9 +55,13 @@ def set_baseline(name: str, run_id: str, *, person: str | None = None, note: str
     """Keep a run as the baseline of this name; a former one of the name is replaced.
 
     Raises:
-        BadInput: there is no such run, it did not finish, or the name is no word.
+        BadInput: there is no such run, it did not finish, its files are not those that were
+            recorded, or the name is no word.
     """
     _check(name, "baseline")
+    local = places.directory_of_key(run(run_id).key)
+    if local is not None and places.has_run(local) and not keep_if_missing(run_id, local):
+        refuse_if_changed(run_id, local)
     actor = this_person() if person is None else person
     new_baseline = Baseline(name, run_id, now(), stored(actor), stored(note))
     with writing() as connection:

@@ -1,14 +1,13 @@
 """A run directory as one .zip, made while it is sent, without a copy on disk or in memory.
 
-What is packed is also what a run is known by: the hash of its files, and how two of them differ.
+What is packed is also what a run is known by: the hash of its files.
 """
 
-import filecmp
 import hashlib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 from profiler_core import run_directory as names
 
@@ -48,7 +47,7 @@ def packed(directory: Path) -> Iterator[bytes]:
     """
     pipe = _Pipe()
     with zipfile.ZipFile(cast(IO[bytes], pipe), "w") as archive:
-        for path in _files(directory):
+        for path in packed_files(directory):
             inside = f"{directory.name}/{path.relative_to(directory).as_posix()}"
             member = zipfile.ZipInfo.from_file(path, inside, strict_timestamps=False)
             is_packed = path.suffix in _PACKED
@@ -61,31 +60,49 @@ def packed(directory: Path) -> Iterator[bytes]:
     yield pipe.taken()
 
 
-def content_hash(directory: Path) -> str:
-    """SHA-256 of the names and contents of the files that `packed` packs, as 64 hex digits.
+class FileMark(NamedTuple):
+    """What is remembered of a file."""
+
+    name: str  # below the run's directory
+    n_bytes: int
+    mtime_ns: int
+    sha256: str
+
+
+def file_marks(directory: Path) -> tuple[FileMark, ...]:
+    """Of all files that `packed` packs; reads each of them once."""
+    marks = []
+    for path in packed_files(directory):
+        stat, name = path.stat(), path.relative_to(directory).as_posix()
+        marks.append(FileMark(name, stat.st_size, stat.st_mtime_ns, sha256(path)))
+    return tuple(marks)
+
+
+def hash_of(marks: Iterable[FileMark]) -> str:
+    """SHA-256 of the names and contents of the files, as 64 hex digits.
 
     Neither the directory's name nor the times of its files change it.
     """
     manifest = hashlib.sha256()
-    for path in _files(directory):
-        with path.open("rb") as source:
-            digest = hashlib.file_digest(source, "sha256").hexdigest()
-        name = path.relative_to(directory).as_posix()
-        manifest.update(f"{len(name)} {name} {digest}\n".encode("utf-8", "surrogateescape"))
+    for mark in marks:
+        line = f"{len(mark.name)} {mark.name} {mark.sha256}\n"
+        manifest.update(line.encode("utf-8", "surrogateescape"))
     return manifest.hexdigest()
 
 
-def contradiction(kept: Path, other: Path) -> str | None:
-    """The first file of the directory `other` that `kept` lacks or has otherwise; None: none."""
-    for path in _files(other):
-        name = path.relative_to(other).as_posix()
-        same = kept / name
-        if not same.is_file() or not filecmp.cmp(same, path, shallow=False):
-            return name
-    return None
+def content_hash(directory: Path) -> str:
+    """`hash_of` the files in a run directory."""
+    return hash_of(file_marks(directory))
 
 
-def _files(directory: Path) -> list[Path]:
+def sha256(path: Path) -> str:
+    """Of a file's content, as 64 hex digits."""
+    with path.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def packed_files(directory: Path) -> list[Path]:
+    """The files that belong to a run, by name."""
     return [
         path
         for path in sorted(directory.rglob("*"))

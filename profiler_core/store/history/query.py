@@ -95,6 +95,13 @@ def run_if_recorded(run_id: str) -> RecordedRun | None:
     return recorded[0] if recorded else None
 
 
+def is_deleted(run_id: str) -> bool:
+    """Does the run lie in the trash?"""
+    query = select(table.c.deleted_at).where(table.c.run_id == run_id)
+    with reading() as connection:
+        return connection.execute(query).scalar() is not None
+
+
 def refuse_if_deleted(run_id: str) -> None:
     """Say so where the run lies in the trash.
 

@@ -6,6 +6,7 @@ whatever a crash leaves behind, `reconciliation.py` finds.
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,15 +24,17 @@ from profiler_core.store.history import places
 from profiler_core.store.history.audit import note
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.files import directory_of
+from profiler_core.store.history.integrity import difference, keep_marks, kept_marks
 from profiler_core.store.history.lines import lines_of
 from profiler_core.store.history.marks import tag
 from profiler_core.store.history.moments import now, utc
 from profiler_core.store.history.moments import person as this_person
-from profiler_core.store.history.packing import contradiction
-from profiler_core.store.history.query import refuse_if_deleted, run_if_recorded
+from profiler_core.store.history.packing import FileMark, file_marks, hash_of
+from profiler_core.store.history.query import is_deleted, refuse_if_deleted, run_if_recorded
 from profiler_core.store.history.query import run as recorded_run
 from profiler_core.store.history.rows import row_of
 from profiler_core.store.history.tables import runs as table
+from profiler_core.store.history.trash import in_trash, restore
 from profiler_core.store.history.upsert import insert_or_update
 from profiler_core.store.records import read_record
 
@@ -60,8 +63,9 @@ def record(
             cannot be written.
     """
     run_record = _ended(run_directory)
-    _refuse_if_deleted(run_directory, run_record)
-    same = _same_run(run_directory, run_record)
+    marks = file_marks(run_directory)
+    _put_back_if_deleted(run_id_of(run_record, places.key_of(run_directory) or ""), marks, person)
+    same = _same_run(run_directory, run_record, marks)
     if same is not None:
         if tags:
             tag(same.run_id, *tags, person=this_person() if person is None else person)
@@ -69,7 +73,10 @@ def record(
     directory = _stored_directory(run_directory, run_record)
     key = places.key_of(directory)
     assert key is not None  # noqa: S101 - _stored_directory has just put it below a folder of ours
-    return _write(directory, run_record, key, _uploaded(directory, run_record), person, tags)
+    artifact = _uploaded(directory, run_record, marks)
+    if directory != run_directory:
+        marks = file_marks(directory)
+    return _write(directory, run_record, key, artifact, person, tags, marks)
 
 
 def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
@@ -79,18 +86,30 @@ def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
         raise BadInput("No artifacts are kept.", remedy="Set FUSIONSCOPE_ARTIFACTS_URL.")
     directory = store.fetch(name)
     run_record = _ended(directory, is_copy=True)
-    _refuse_if_deleted(directory, run_record)
-    same = _same_run(directory, run_record)
+    marks = file_marks(directory)
+    _put_back_if_deleted(run_record.run_id, marks, person)
+    same = _same_run(directory, run_record, marks)
     if same is not None:
         return same
     key = f"run/{name.removesuffix('.zip')}"
-    return _write(directory, run_record, key, name, person, ())
+    return _write(directory, run_record, key, name, person, (), marks)
 
 
-def _refuse_if_deleted(directory: Path, run_record: RunRecord) -> None:
-    run_id = run_id_of(run_record, places.key_of(directory) or "")
-    if run_id.isprintable():
+def _put_back_if_deleted(run_id: str, marks: Sequence[FileMark], person: str | None) -> None:
+    """Take a run out of the trash whose very files come again.
+
+    Raises:
+        BadInput: it lies there with other files, or together with other runs.
+    """
+    if not run_id.isprintable() or not is_deleted(run_id):
+        return
+    kept = kept_marks(run_id)
+    if kept is None or difference(kept, marks) != (None, None):
         refuse_if_deleted(run_id)
+    deletion = in_trash(run_id)
+    if deletion.run_ids != (run_id,):
+        refuse_if_deleted(run_id)
+    restore(deletion.deletion_id, person=person)
 
 
 def _ended(run_directory: Path, *, is_copy: bool = False) -> RunRecord:
@@ -109,7 +128,9 @@ def _ended(run_directory: Path, *, is_copy: bool = False) -> RunRecord:
     return run_record
 
 
-def _same_run(run_directory: Path, run_record: RunRecord) -> RecordedRun | None:
+def _same_run(
+    run_directory: Path, run_record: RunRecord, marks: Sequence[FileMark]
+) -> RecordedRun | None:
     """The recorded run of this id if its files are at hand and the same; else None.
 
     Raises:
@@ -123,18 +144,21 @@ def _same_run(run_directory: Path, run_record: RunRecord) -> RecordedRun | None:
     rounds = run_record.measurement.rounds if run_record.measurement else ()
     if recorded.status == run_record.status and recorded.rounds != rounds:
         raise _contradiction(run_directory, recorded, "its rounds were others")
-    if recorded.key == places.key_of(run_directory):
-        return None  # recorded again where it lies
     try:
         directory = directory_of(recorded)
     except FusionscopeError:  # deleted, on another machine, or damaged: this brings them back
-        return None
-    if directory.resolve() == run_directory.resolve():
-        return None
-    name = contradiction(directory, run_directory)
-    if name is not None:
-        raise _contradiction(run_directory, recorded, f"its {name} was another, or not there")
-    return recorded
+        directory = None
+    kept = kept_marks(recorded.run_id) if recorded.status == run_record.status else None
+    is_itself = directory is not None and directory.resolve() == run_directory.resolve()
+    if kept is None and directory is not None and not is_itself:
+        kept = file_marks(directory)
+    if kept is not None:
+        name, lacking = difference(kept, marks)
+        if name is not None:
+            raise _contradiction(run_directory, recorded, f"its {name} was another, or not there")
+        if lacking is not None and (directory is None or is_itself):
+            raise _contradiction(run_directory, recorded, f"it had {lacking}, too")
+    return None if directory is None or is_itself else recorded
 
 
 def _contradiction(run_directory: Path, recorded: RecordedRun, difference: str) -> BadInput:
@@ -153,6 +177,7 @@ def _write(
     artifact: str | None,
     person: str | None,
     tags: tuple[str, ...],
+    marks: Sequence[FileMark],
 ) -> RecordedRun:
     run_id = run_id_of(run_record, key)
     if not 0 < len(run_id) <= _LONGEST_ID or not run_id.isprintable():
@@ -169,6 +194,8 @@ def _write(
         }  # fmt: skip
         insert_or_update(connection, table, values, changed)
         note(connection, recorded.person, "record", run_id, key=key)
+        if described.status == "finished":  # of a lost one the process may yet come back
+            keep_marks(connection, run_id, marks)
     if tags:
         tag(run_id, *tags, person=recorded.person)
     return recorded_run(run_id)
@@ -246,7 +273,7 @@ def _stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
             )
     target = runs_directory() / capture / name
     if places.has_run(target):
-        if contradiction(target, resolved) is not None:
+        if difference(file_marks(target), file_marks(resolved))[0] is not None:
             raise BadInput(
                 f"{target} holds another run than {run_directory}.",
                 remedy="Rename the folder that is to be imported.",
@@ -267,12 +294,12 @@ def _stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
     return target
 
 
-def _uploaded(directory: Path, run_record: RunRecord) -> str | None:
+def _uploaded(directory: Path, run_record: RunRecord, marks: Sequence[FileMark]) -> str | None:
     store = artifact_store.artifacts()
     if store is None:
         return None
     capture = run_record.capture_id or directory.parent.name
-    name = artifact_store.name_of(capture, directory)
+    name = artifact_store.name_of(capture, hash_of(marks))
     if name not in store.names():
         store.put(name, directory)
     return name

@@ -74,6 +74,16 @@ runs = Table(
     Index("ix_runs_created_at", "created_at"),
 )
 
+# What the files of a finished run held when it was recorded: (name, bytes, time of the last change
+# in ns, SHA-256) of each. Runs of earlier versions have no row until they are verified.
+run_files = Table(
+    "run_files",
+    metadata,
+    Column("run_id", KEY, ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("content_hash", String(64), nullable=False),
+    Column("files", JSON, nullable=False),
+)
+
 tags = Table(
     "tags",
     metadata,
