@@ -3,6 +3,8 @@
     allow_capture = true                 # on a server that others can reach; sign-in is needed too
     interpreters = ["/opt/torch-2.7"]    # what captures may start beside the server's own Python
     capture_variables = ["HF_TOKEN"]     # secrets that captures get all the same
+    runner_user = "fusionscope-runner"   # captures run as this user of the system
+    runner_directory = "/scratch"        # where they work then; else the system's temporary folder
     open_below = ["/data/traces"]        # folders from which files may be opened by their path
     largest_upload_gb = 8.0
     largest_cache_gb = 20.0              # of what is kept of traces, so that they open at once
@@ -98,6 +100,8 @@ class Settings:
     allow_capture: bool = False
     interpreters: tuple[str, ...] | None = None  # files, or folders of environments
     capture_variables: tuple[str, ...] = ()
+    runner_user: str | None = None  # None: captures run as the server does
+    runner_directory: Path | None = None
     open_below: tuple[Path, ...] | None = None  # None: the user's home, on a local server only
     largest_upload_bytes: int = 8 * _GB
     largest_cache_bytes: int | None = None  # None: 20 GB, or half of the room on a smaller disk
@@ -122,6 +126,8 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_capture: bool = False
     interpreters: tuple[str, ...] | None = None
     capture_variables: tuple[str, ...] = ()
+    runner_user: str | None = None
+    runner_directory: str | None = None
     open_below: list[str] | None = None
     largest_upload_gb: float = 8.0
     largest_cache_gb: float | None = None
@@ -181,11 +187,13 @@ def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
             raise BadInput(
                 f"{path} cannot be used: {name} is {number}.", remedy="Write 1 or more, or nothing."
             )
-    below = decisions.open_below
+    below, scratch = decisions.open_below, decisions.runner_directory
     return Settings(
         allow_capture=decisions.allow_capture,
         interpreters=decisions.interpreters,
         capture_variables=decisions.capture_variables,
+        runner_user=decisions.runner_user,
+        runner_directory=None if scratch is None else Path(scratch).expanduser(),
         open_below=None if below is None else tuple(Path(p).expanduser() for p in below),
         largest_upload_bytes=int(decisions.largest_upload_gb * _GB),
         largest_cache_bytes=(

@@ -14,6 +14,7 @@ from profiler_core.door.interpreters import interpreter_for
 from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.room import needed_to_read, size_of
+from profiler_core.jobs.runner import check_runner
 from profiler_core.settings import settings
 from profiler_core.store import incoming
 from profiler_core.worker.environment import Need, child_environment
@@ -41,9 +42,11 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
             remedy="Name a model, or FILE.py:FUNCTION.",
         )
     spec = _with_listed_interpreters(spec, asker)
+    runner = settings().runner_user
+    check_runner(runner)
     title = f"{spec.title} · {', '.join(v.label for v in spec.variants)}"[:_LONGEST_TITLE]
     out = home.runs_directory()
-    command = ["capture", *spec.to_argv(), "--out", str(out), "--progress", "{progress}"]
+    command = ["capture", *spec.to_argv(), "--out", "{out}", "--progress", "{progress}"]
     swept = spec.sweep.text if spec.sweep is not None else ""
     python = swept if swept.startswith("python=") else spec.python
     compared = {"against": spec.against} if spec.against else {}
@@ -56,6 +59,7 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
         owner=_owner(asker),
         out=out,
         capture=spec.to_dict(),
+        runner=runner,
     )
 
 

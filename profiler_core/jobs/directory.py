@@ -65,6 +65,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     starts_again: bool = False  # after it was killed: it leaves nothing half done
     memory_bytes: int = 0  # an estimate of its peak
     disk_bytes: int = 0  # an estimate of what it adds
+    runner: str | None = None  # the user of the system that the command runs as; None: ours
     input_bytes: int = 0  # what it reads, packed as it is
 
 

@@ -32,13 +32,14 @@ def submit(
     subject: str = "",
     is_shared: bool = False,
     needed_bytes: tuple[int, int] = (0, 0),
+    runner: str | None = None,
     input_bytes: int = 0,
 ) -> str:
     """Start `command` under a supervisor of its own, and return the job's id at once.
 
     Args:
-        command: argv; `{progress}` becomes the path of the progress file, `{job}/` at the
-            beginning of an argument the job's folder.
+        command: argv; `{progress}` becomes the path of the progress file, `{out}` the folder of
+            that name, `{job}/` at the beginning of an argument the job's folder.
         title: what people see in the list.
         kind: "capture", or of work by a module of ours that answers as `worker/protocol.py` says
             and starts again when it was killed.
@@ -51,6 +52,7 @@ def submit(
         subject: what it is about.
         is_shared: where a job of the same kind and subject is on its way, that one is enough.
         needed_bytes: estimates of its memory and of what it adds to the disk.
+        runner: the user of the system that a capture runs as; None: who runs this.
         input_bytes: the size of what it reads.
 
     Raises:
@@ -85,6 +87,7 @@ def submit(
                 starts_again=kind != "capture",
                 memory_bytes=needed_bytes[0],
                 disk_bytes=needed_bytes[1],
+                runner=runner,
                 input_bytes=input_bytes,
             )
             alive = files.hold_alive(directory)
@@ -105,8 +108,6 @@ def submit(
 
 
 def _placed(word: str, directory: Path) -> str:
-    if word == "{progress}":
-        return str(directory / files.PROGRESS)
     return f"{directory}/{word.removeprefix('{job}/')}" if word.startswith("{job}/") else word
 
 

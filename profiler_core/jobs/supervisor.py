@@ -11,7 +11,6 @@ import ctypes
 import fcntl
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -24,9 +23,11 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.jobs import directory as files
 from profiler_core.jobs.capture_progress import read_progress
 from profiler_core.jobs.capture_result import result_of
+from profiler_core.jobs.command import Command, OthersCommand, OwnCommand, take_in
 from profiler_core.jobs.directory import JobStatus
 from profiler_core.jobs.queue import Waiting, take_turn
 from profiler_core.owner_file import write_owner
+from profiler_core.settings import settings
 from profiler_core.worker.protocol import Failure, last_record
 
 _LOOK_EVERY_S = 0.2
@@ -36,6 +37,7 @@ _GRACE_S = float(os.environ.get("FUSIONSCOPE_CANCEL_GRACE_S", "10"))
 _CANCELLED_STATUS = 130  # 128 + SIGINT, what `capture` answers when it was cancelled
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 _LINES_OF_THE_END = 5
+_MADE = "made"  # folders that come from another user's command
 _LONGEST_PAUSE = 15  # times the shortest
 _C = ctypes.CDLL(None)
 
@@ -71,17 +73,8 @@ class Supervisor:
         started_at = time.time()
         with self._alone() as lock, self._outputs() as (output, log):
             try:
-                process = subprocess.Popen(
-                    self._spec.command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=log,
-                    env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                    process_group=0,
-                    pass_fds=(lock,),
-                    preexec_fn=self._die_with_parent,  # noqa: PLW1509 - one thread
-                )
-            except OSError as error:
+                process = self._started(output, log, lock)
+            except (OSError, FusionscopeError) as error:
                 return JobStatus(
                     state="failed",
                     error=f"It could not be started: {error}.",
@@ -89,14 +82,33 @@ class Supervisor:
                     ended_at=time.time(),
                 )
             os.pwrite(lock, f"{process.pid}\n".encode(), 0)
-            was_stopped = self._follow(process)
-        _end_group(process.pid)
+            exit_status, was_stopped = self._follow(process)
+            process.end(_GRACE_S)
+        if self._spec.runner and self._spec.out:
+            take_in(self._directory / _MADE, Path(self._spec.out))
         self._write_owner()
-        was_killed = process.returncode == -signal.SIGKILL and not was_stopped
+        was_killed = exit_status == -signal.SIGKILL and not was_stopped
         if was_killed and self._spec.starts_again and self._n_starts < files.MOST_STARTS:
             self._write(JobStatus(state="queued", n_starts=self._n_starts))
             return None
-        return self._end(process.returncode, started_at, was_stopped=was_stopped)
+        return self._end(exit_status, started_at, was_stopped=was_stopped)
+
+    def _started(self, output: int, log: int, lock: int) -> Command:
+        """The command, as whoever it runs as; OSError where it cannot be started."""
+        progress = self._directory / files.PROGRESS
+        places = {"{progress}": str(progress), "{out}": self._spec.out or ""}
+        if self._spec.runner is None:
+            words = [places.get(word, word) for word in self._spec.command]
+            before = self._die_with_parent
+            return OwnCommand(words, output=output, log=log, kept=lock, before=before)
+        return OthersCommand(
+            self._spec.command,
+            user=self._spec.runner,
+            log=log,
+            progress=progress,
+            made=self._directory / _MADE,
+            scratch=settings().runner_directory,
+        )
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[int]:
@@ -170,11 +182,11 @@ class Supervisor:
             self._n_starts += 1
         return waiting
 
-    def _follow(self, process: "subprocess.Popen[bytes]") -> bool:
-        """Wait until the command ends; True when it was told to stop."""
+    def _follow(self, process: Command) -> tuple[int, bool]:
+        """Wait until the command ends: its exit status, and whether it was told to stop."""
         sent: signal.Signals | None = None
         sent_at = 0.0
-        while process.poll() is None:
+        while (exit_status := process.poll()) is None:
             if sent is None:
                 following = self._first_signal() if self._should_stop() else None
             elif sent is not signal.SIGKILL and time.monotonic() - sent_at > _GRACE_S:
@@ -183,10 +195,10 @@ class Supervisor:
                 following = None
             if following is not None:
                 sent, sent_at = following, time.monotonic()
-                _signal_group(process.pid, following)
+                process.signal(following)
             self._beat()
             time.sleep(_LOOK_EVERY_S)
-        return sent is not None
+        return exit_status, sent is not None
 
     def _end(self, exit_status: int, started_at: float, *, was_stopped: bool) -> JobStatus:
         """Finished, failed or cancelled; the command's own last word before its exit status.
@@ -254,26 +266,6 @@ class Supervisor:
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._told_to_stop = True
-
-
-def _signal_group(group: int, number: signal.Signals) -> None:
-    try:
-        os.killpg(group, number)
-    except ProcessLookupError:
-        return  # ended by itself meanwhile
-
-
-def _end_group(group: int) -> None:
-    """What the command left behind in its group must not keep the device."""
-    _signal_group(group, signal.SIGTERM)
-    deadline = time.monotonic() + _GRACE_S
-    while time.monotonic() < deadline:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.05)
-    _signal_group(group, signal.SIGKILL)
 
 
 def main(directory: Path) -> None:

@@ -12,7 +12,7 @@ from profiler_core.capture.spec import CaptureSpec, parse_sweep
 from profiler_core.door import deeds
 from profiler_core.door.asker import Refused
 from profiler_core.door.interpreters import interpreter_for
-from profiler_core.errors import FusionscopeError
+from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs import service as jobs
 from profiler_core.person import account
 from profiler_core.store import history
@@ -128,6 +128,21 @@ def test_a_sweep_over_interpreters_cannot_name_one_outside_of_the_list(
         deeds.start_capture(asker(), spec)
     assert jobs.jobs() == ()
     assert history.entries() == ()
+
+
+def test_where_captures_run_as_another_user_none_runs_as_the_server(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.is_at("127.0.0.1", 'runner_user = "no-such-user"\n' + ALLOWED + TEAM, RUNNER)
+    with pytest.raises(BadInput, match="there is no user no-such-user"):
+        deeds.start_capture(asker(), a_spec())
+    assert (jobs.jobs(), history.entries()) == ((), ())
+    server.is_at("127.0.0.1", 'runner_user = "nobody"\n' + ALLOWED + TEAM, RUNNER)
+    monkeypatch.setattr("profiler_core.jobs.runner.why_not_as", lambda _: None)
+    submitted: list[object] = []
+    monkeypatch.setattr(jobs, "submit", lambda _, **more: submitted.append(more["runner"]))
+    deeds.start_capture(asker(), a_spec())
+    assert submitted == ["nobody"]
 
 
 def test_nothing_starts_that_the_audit_cannot_hold(

@@ -1,0 +1,200 @@
+"""The command of a job, as the supervisor follows and stops it: our own, or another user's."""
+
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Protocol
+
+from profiler_core.jobs.room import KEEP_FREE_BYTES
+from profiler_core.jobs.runner import why_not_as
+
+RUNNER_SIDE = Path(__file__).with_name("runner_side.py")
+# It needs nothing of ours, and the server's own interpreter may lie where only its user looks.
+_PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
+_MOST_PROGRESS_BYTES = 50_000_000
+_LONGEST_LINE = 64_000
+_OF_SIGNALS = 128  # added to the number of a signal in the exit status of another's command
+
+
+class Command(Protocol):
+    """A command that was started."""
+
+    @property
+    def pid(self) -> int:
+        """Of the process that this one started."""
+        ...
+
+    def poll(self) -> int | None:
+        """The exit status, minus the number of a signal; None while it runs."""
+        ...
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it to the command and what it started."""
+        ...
+
+    def end(self, grace_s: float) -> None:
+        """End what it left behind, once it has ended itself."""
+        ...
+
+
+class OwnCommand:
+    """A process group of our own."""
+
+    def __init__(
+        self, words: Sequence[str], *, output: int, log: int, kept: int, before: Callable[[], None]
+    ) -> None:
+        self._process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=log,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            process_group=0,
+            pass_fds=(kept,),
+            preexec_fn=before,  # noqa: PLW1509 - the supervisor has one thread
+        )
+        self.pid = self._process.pid
+
+    def poll(self) -> int | None:
+        """The exit status, minus the number of a signal; None while it runs."""
+        return self._process.poll()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it to the whole group."""
+        try:
+            os.killpg(self.pid, number)
+        except ProcessLookupError:
+            return  # ended by itself meanwhile
+
+    def end(self, grace_s: float) -> None:
+        """What the command left behind in its group must not keep the device."""
+        self.signal(signal.SIGTERM)
+        deadline = time.monotonic() + grace_s
+        while time.monotonic() < deadline:
+            try:
+                os.killpg(self.pid, 0)
+            except ProcessLookupError:
+                return
+            time.sleep(0.05)
+        self.signal(signal.SIGKILL)
+
+
+class OthersCommand:
+    """A command of another user: `runner_side` starts it, and sends what it made.
+
+    What comes from there is that user's: progress is bounded, and of the archive only plain files
+    and folders are taken, never over what is there.
+    """
+
+    def __init__(
+        self, words: Sequence[str], *, user: str, log: int, progress: Path, made: Path,
+        scratch: Path | None, environment: Mapping[str, str] = os.environ,
+    ) -> None:  # fmt: skip
+        reason = why_not_as(user)
+        if reason is not None:
+            raise OSError(reason)
+        prefix, uid, gid, groups = _identity(user)
+        self._process = subprocess.Popen(
+            [*prefix, _PYTHON, "-I", str(RUNNER_SIDE)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            cwd="/",
+            env=_plain(environment),
+            process_group=0,
+            user=uid,
+            group=gid,
+            extra_groups=groups,
+        )
+        self.pid = self._process.pid
+        order = {
+            "command": list(words),
+            "environment": {**environment, "PYTHONUNBUFFERED": "1", "USER": user, "LOGNAME": user},
+            "directory": str(Path.cwd()),
+            "scratch": str(scratch) if scratch else "",
+        }
+        self._say(json.dumps(order))
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        self._hears = threading.Thread(
+            target=_receive, args=(self._process.stdout, progress, made), daemon=True
+        )
+        self._hears.start()
+
+    def poll(self) -> int | None:
+        """The exit status, minus the number of a signal; None while it runs or its runs come."""
+        status = self._process.poll()
+        if status is None or self._hears.is_alive():
+            return None
+        if _OF_SIGNALS < status <= _OF_SIGNALS + signal.SIGRTMAX:
+            known = _OF_SIGNALS - status
+            return status if known == -signal.SIGINT else known  # 130: cancelled, see `capture`
+        return status
+
+    def signal(self, number: signal.Signals) -> None:
+        """Have it sent by the process that runs as that user."""
+        self._say(str(int(number)))
+
+    def end(self, grace_s: float) -> None:
+        """It has ended what the command left behind."""
+
+    def _say(self, line: str) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        try:
+            os.write(self._process.stdin.fileno(), line.encode() + b"\n")
+        except BrokenPipeError:
+            return  # it ended: its exit status and the log say why
+
+
+def _identity(user: str) -> tuple[list[str], int | None, int | None, list[int] | None]:
+    """What stands before the command line; user, group and groups that Popen is told."""
+    if os.geteuid() != 0:
+        return ["sudo", "-n", "-u", user, "--"], None, None, None
+    entry = pwd.getpwnam(user)
+    return [], entry.pw_uid, entry.pw_gid, os.getgrouplist(user, entry.pw_gid)
+
+
+def _plain(environment: Mapping[str, str]) -> dict[str, str]:
+    """For the process between: all else reaches the command by its standard input."""
+    return {name: environment[name] for name in ("PATH", "LANG", "LC_ALL") if name in environment}
+
+
+def _receive(pipe: IO[bytes], progress: Path, made: Path) -> None:
+    """Lines of progress into the file, then the folders that were made into `made`."""
+    n_bytes = 0
+    with progress.open("ab", buffering=0) as file:
+        while (line := pipe.readline(_LONGEST_LINE)) and line != b"R\n":
+            n_bytes += len(line)
+            if line.startswith(b"P") and n_bytes < _MOST_PROGRESS_BYTES:
+                file.write(line[1:])
+    if line != b"R\n":
+        return
+    import tarfile  # every supervisor starts with this module
+
+    made.mkdir(exist_ok=True)
+    # A hostile archive ends here; what came before is kept.
+    with (
+        contextlib.suppress(tarfile.TarError, OSError),
+        tarfile.open(fileobj=pipe, mode="r|") as archive,
+    ):
+        for member in archive:
+            is_plain = member.isreg() or member.isdir()
+            if is_plain and shutil.disk_usage(made).free - member.size > KEEP_FREE_BYTES:
+                archive.extract(member, made, filter="data")
+
+
+def take_in(made: Path, out: Path) -> None:
+    """Move the folders that another's command made beside the other captures, over none of them."""
+    for folder in sorted(made.iterdir()) if made.is_dir() else ():
+        out.mkdir(parents=True, exist_ok=True)
+        if folder.is_dir() and not folder.name.startswith(".") and not (out / folder.name).exists():
+            folder.replace(out / folder.name)
+    shutil.rmtree(made, ignore_errors=True)

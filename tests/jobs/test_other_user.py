@@ -1,0 +1,152 @@
+"""Captures as another user of the system: what that user gets, and what the server takes back."""
+
+import json
+import os
+import pwd
+import shutil
+import stat
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from profiler_core.errors import BadInput
+from profiler_core.jobs import command, runner
+from profiler_core.jobs import directory as files
+from profiler_core.jobs import service as jobs
+from tests.jobs.waiting import is_running, wait_for
+
+OTHER = "nobody"
+IS_ROOT = os.geteuid() == 0
+# The test's own interpreter may lie in a folder that is closed to others.
+PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
+FAKE = Path(__file__).with_name("fake_capture.py")
+TELLS = "import json, os; print('is', json.dumps([os.getuid(), dict(os.environ)]), flush=True)"
+
+
+@pytest.fixture
+def scratch(own_home: Path) -> Iterator[Path]:
+    """A folder in which anybody may work, as the settings name it."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o1777)
+    (own_home / "settings.toml").write_text(f'runner_directory = "{folder}"\n')
+    yield folder
+    shutil.rmtree(folder)
+
+
+def submit(home: Path, *words: str, python: str = PYTHON) -> str:
+    environment = {"PATH": os.environ["PATH"], "HF_TOKEN": "for-the-capture"}
+    return jobs.submit(
+        [python, *words], title="x", device="cpu", out=home / "runs", runner=OTHER,
+        environment={**environment, "FUSIONSCOPE_HOME": str(home)},
+    )  # fmt: skip
+
+
+def ended(job_id: str) -> jobs.Job:
+    wait_for(lambda: not jobs.job(job_id).is_live)
+    return jobs.job(job_id)
+
+
+def refused(home: Path) -> bool:
+    """Where the tests are not root and may not become anybody, the job says so."""
+    if IS_ROOT:
+        return False
+    job = ended(submit(home, "-c", "pass"))
+    assert job.state == "failed"
+    assert job.error is not None and "sudo" in job.error
+    return True
+
+
+def test_what_it_says_of_its_progress_reaches_the_job(own_home: Path, scratch: Path) -> None:
+    if refused(own_home):
+        return
+    job = ended(submit(own_home, str(FAKE), "{progress}"))
+    assert (job.state, job.error) == ("finished", None)
+    assert [phase.phase for phase in job.progress.phases] == ["starting", "timing"]
+    assert list(scratch.iterdir()) == []  # nothing of it stays with that user
+
+
+def test_its_folders_come_home_as_the_servers_own(own_home: Path, scratch: Path) -> None:
+    if refused(own_home):
+        return
+    makes = (
+        "import sys, pathlib as p; out = p.Path(sys.argv[1]); c = out / 'cap'; c.mkdir();"
+        'line = \'{"t": 1.0, "phase": "starting"}\\n\';'
+        "(c / 'progress.jsonl').write_text(line); p.Path(sys.argv[2]).write_text(line);"
+        "(c / 'run.json').write_text('{}'); (c / 'secret').symlink_to('/etc/shadow');"
+        "import os; os.mkfifo(c / 'pipe'); (out / 'there').mkdir()"
+    )
+    (own_home / "runs" / "there" / "mine").mkdir(parents=True)
+    job = ended(submit(own_home, "-c", makes, "{out}", "{progress}"))
+    assert job.state == "finished", job.error
+    capture = own_home / "runs" / "cap"
+    assert job.result == capture
+    assert {path.name for path in capture.iterdir()} == {"progress.jsonl", "run.json"}
+    assert capture.stat().st_uid == os.geteuid()
+    assert not stat.S_IMODE((capture / "run.json").stat().st_mode) & 0o022
+    assert (own_home / "runs" / "there" / "mine").is_dir()  # another's folder stays what it is
+
+
+def test_it_gets_its_variables_and_not_the_servers_home(own_home: Path, scratch: Path) -> None:
+    if refused(own_home):
+        return
+    job = ended(submit(own_home, "-c", TELLS))
+    (line,) = [line for line in jobs.log_tail(job.job_id).splitlines() if line.startswith("is ")]
+    uid, environment = json.loads(line.removeprefix("is "))
+    assert uid == pwd.getpwnam(OTHER).pw_uid
+    assert environment["HF_TOKEN"] == "for-the-capture"
+    assert environment["USER"] == OTHER
+    assert environment["FUSIONSCOPE_HOME"].startswith(str(scratch))
+
+
+def test_it_is_cancelled_and_ends_with_its_supervisor(own_home: Path, scratch: Path) -> None:
+    if refused(own_home):
+        return
+    words = (str(FAKE), "{progress}", "--until", "/nowhere/x")
+    job_id = submit(own_home, *words)
+    wait_for(lambda: "pid" in jobs.log_tail(job_id))
+    jobs.cancel(job_id)
+    assert ended(job_id).state == "cancelled"
+    assert "told to stop" in jobs.log_tail(job_id)
+    job_id = submit(own_home, *words)
+    wait_for(lambda: "pid" in jobs.log_tail(job_id))
+    pid = int(jobs.log_tail(job_id).split("pid ")[1].split()[0])
+    os.kill(int((jobs.job(job_id).directory / files.ALIVE).read_text()), 9)
+    wait_for(lambda: jobs.job(job_id).state == "interrupted")
+    wait_for(lambda: not is_running(pid))
+
+
+def test_who_does_not_exist_is_refused_before_anything_starts() -> None:
+    runner.check_runner(None)
+    with pytest.raises(BadInput, match="there is no user no-such-user on this system"):
+        runner.check_runner("no-such-user")
+
+
+def test_without_root_and_sudo_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    with pytest.raises(BadInput, match="the server is not root, and there is no sudo"):
+        runner.check_runner(OTHER)
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: "/usr/bin/sudo")
+    runner.check_runner(OTHER)
+    assert command._identity(OTHER) == (["sudo", "-n", "-u", OTHER, "--"], None, None, None)
+
+
+def test_an_archive_that_leads_out_of_its_folder_is_not_followed(tmp_path: Path) -> None:
+    packed = tmp_path / "packed"
+    (tmp_path / "x").write_text("x")
+    with packed.open("wb") as file:
+        file.write(b'P{"t": 1}\nR\n')
+        with tarfile.open(fileobj=file, mode="w|") as archive:
+            archive.add(tmp_path / "x", arcname="cap/ok")
+            archive.add(tmp_path / "x", arcname="../../escaped")
+    made = tmp_path / "a" / "made"
+    made.parent.mkdir()
+    with packed.open("rb") as pipe:
+        command._receive(pipe, tmp_path / "progress.jsonl", made)
+    assert (made / "cap" / "ok").read_text() == "x"
+    assert not (tmp_path / "escaped").exists()
+    assert (tmp_path / "progress.jsonl").read_text() == '{"t": 1}\n'
