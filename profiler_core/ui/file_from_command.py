@@ -16,21 +16,12 @@ from profiler_core.door.asker import Asker
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.service import Job
+from profiler_core.store.orders import Order
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.asker import asker
 
 _TIMEOUT_S = 300.0
 _LOOK_EVERY_S = 0.2
-
-
-@dataclass(frozen=True)
-class Order:
-    """Which file: `verb RUN… -o FILE options`, the file with this ending."""
-
-    verb: str
-    runs: tuple[Path, ...]
-    ending: str
-    options: tuple[str, ...] = ()
 
 
 @dataclass

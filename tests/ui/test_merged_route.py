@@ -2,13 +2,14 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from profiler_core.ui.file_from_command import Order
-from profiler_core.ui.routes import merged
-from profiler_core.ui.routes.merged import SCOPE, order_key
+from profiler_core.store import orders
+from profiler_core.store.orders import Order, keep_order, kept_order
+from profiler_core.ui.routes.merged import SCOPE
 from profiler_core.ui.routes.token import sign
 from tests.ui.test_routes import ask
 
@@ -23,7 +24,7 @@ def home(tmp_path, monkeypatch):
 
 def test_a_token_names_the_runs():
     order = Order("export", (SAMPLES / "eager", SAMPLES / "default"), ".json.gz")
-    answer = ask(PATH, headers={"X-Fusionscope-Token": sign(SCOPE, order_key(order))})
+    answer = ask(PATH, headers={"X-Fusionscope-Token": sign(SCOPE, keep_order(order))})
     assert answer.status == 200
     assert answer.headers["cache-control"] == "private, no-store"
     events = json.loads(gzip.decompress(answer.body))["traceEvents"]
@@ -32,7 +33,7 @@ def test_a_token_names_the_runs():
 
 def test_runs_that_are_gone_are_a_sentence(tmp_path):
     order = Order("export", (tmp_path / "gone", tmp_path / "too"), ".json.gz")
-    answer = ask(PATH, headers={"X-Fusionscope-Token": sign(SCOPE, order_key(order))})
+    answer = ask(PATH, headers={"X-Fusionscope-Token": sign(SCOPE, keep_order(order))})
     assert answer.status == 422
     assert "gone" in answer.problem
 
@@ -53,6 +54,19 @@ def test_a_token_for_something_else_is_refused():
 
 
 def test_only_so_many_orders_are_remembered(monkeypatch):
-    monkeypatch.setattr(merged, "_MOST_ORDERS", 2)
-    keys = [order_key(Order("export", (Path(f"/{n}"),), ".json.gz")) for n in range(4)]
-    assert list(merged._orders) == keys[-2:]
+    monkeypatch.setattr(orders, "_MOST", 2)
+    keys = []
+    for n in range(4):
+        keys.append(keep_order(Order("export", (Path(f"/{n}"),), ".json.gz")))
+        for kept in orders._folder().iterdir():
+            os.utime(kept, (keys.index(kept.name),) * 2)
+    assert {path.name for path in orders._folder().iterdir()} == set(keys[-2:])
+    assert kept_order(keys[0]) is None
+
+
+def test_what_another_process_offered_is_made_here(tmp_path):
+    order = Order("export", (Path("/a run/\udcff"), Path("/b")), ".json.gz", ("--ranks", "0"))
+    assert kept_order(keep_order(order)) == order
+    assert kept_order("../server.key") is None
+    (tmp_path / "orders" / ("a" * 32)).write_text("[]")
+    assert kept_order("a" * 32) is None

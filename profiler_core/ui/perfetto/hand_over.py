@@ -4,8 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from profiler_core.ui.file_from_command import Order
-from profiler_core.ui.routes.merged import SCOPE, order_key
+from profiler_core.store.orders import Order, keep_order
+from profiler_core.ui.routes.merged import SCOPE
 from profiler_core.ui.routes.signing import signed
 
 PERFETTO = "https://ui.perfetto.dev"
@@ -33,7 +33,7 @@ def offer_hand_over(order: Order, *, title: str, name: str) -> None:
             "address": PERFETTO,
             "origin": PERFETTO,
             "url": "api/perfetto/merged",
-            "token": signed(SCOPE, order_key(order)),
+            "token": signed(SCOPE, keep_order(order)),
             "title": title,
             "file": f"{name}{order.ending}",
         },

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from profiler_core.store.library import Entry
-from profiler_core.ui.file_from_command import Order, file_name, offer_file
+from profiler_core.store.orders import Order
+from profiler_core.ui.file_from_command import file_name, offer_file
 from profiler_core.ui.perfetto.hand_over import offer_hand_over
 
 _ENDING = ".json.gz"

@@ -4,8 +4,9 @@ import streamlit as st
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.report.pdf import find_browser
+from profiler_core.store.orders import Order
 from profiler_core.ui.choice import Choice
-from profiler_core.ui.file_from_command import Order, file_name, offer_file
+from profiler_core.ui.file_from_command import file_name, offer_file
 
 _HTML, _PDF, _MARKDOWN = "HTML", "PDF", "Markdown"
 _ENDING = {_HTML: ".html", _PDF: ".pdf", _MARKDOWN: ".md"}
