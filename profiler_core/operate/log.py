@@ -23,6 +23,7 @@ from profiler_core.operate.secret_words import without_secrets
 
 _CONTEXT_KEYS = ("person", "request", "session", "page", "run")
 _ERROR_KEYS = ("problem", "remedy")
+_OURS = "profiler_core"
 _LONGEST = 20_000  # characters of one value; a traceback through deep recursion has more
 
 _context: ContextVar[Mapping[str, str]] = ContextVar("of the log", default={})  # noqa: B039 - never changed
@@ -58,14 +59,20 @@ def configure_server(log_format: str) -> None:
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
+    handler.addFilter(_is_ours_or_bad)
     root = logging.getLogger()
     _replace(root, handler)
     root.setLevel(logging.WARNING)
-    logging.getLogger("profiler_core").setLevel(logging.INFO)
+    logging.getLogger(_OURS).setLevel(logging.INFO)
     # Libraries that write by themselves would do so in their own format, and past the check.
     for name in list(logging.root.manager.loggerDict):
         let_root_write(logging.getLogger(name))
     logging.captureWarnings(True)
+
+
+def _is_ours_or_bad(record: logging.LogRecord) -> bool:
+    """Web servers tell each request, with the visitor's address: nobody is to keep that here."""
+    return record.levelno >= logging.WARNING or record.name.partition(".")[0] == _OURS
 
 
 def let_root_write(logger: logging.Logger) -> None:

@@ -37,7 +37,7 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator[None]:
     if spec.for_admins and not who.may("audit"):
         st.html("<p class=fs-note>Only an admin of this server sees this page.</p>")
         st.stop()
-    with counted_page_run(spec.name) as run, _problems_as_card(spec, run):
+    with counted_page_run(spec.title) as run, _problems_as_card(spec, run):
         yield
 
 
@@ -48,7 +48,7 @@ def _problems_as_card(spec: PageSpec, run: PageRun) -> Iterator[None]:
     except FusionscopeError as error:
         run.outcome = "problem"
         _log.info(
-            "Page %s shows a problem.", spec.name,
+            "Page %s shows a problem.", spec.title,
             extra={"problem": error.problem, "remedy": error.remedy},
         )  # fmt: skip
         problem_card(error.problem, error.remedy)

@@ -214,6 +214,12 @@ def test_a_monitor_reads_its_metrics(container):
     assert refused["token"] >= 1
 
 
+def test_its_log_tells_no_requests(container):
+    ask(container.port, "/api/health?who=203.0.113.7")
+    assert "203.0.113.7" not in container.log.read_text()
+    assert "/api/" not in container.log.read_text()
+
+
 def test_it_ends_with_sigterm_and_has_said_nothing_but_json_without_secrets(container, image):
     started_s = time.monotonic()
     container.process.send_signal(signal.SIGTERM)

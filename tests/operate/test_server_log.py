@@ -168,6 +168,17 @@ def test_streamlits_own_loggers_write_our_lines_too(written, monkeypatch):
     assert [line["event"] for line in written.lines] == ["one", "two"]
 
 
+def test_requests_of_visitors_are_not_kept(written):
+    """Not by the web server either, whatever levels it sets itself."""
+    access = logging.getLogger("uvicorn.access")
+    access.setLevel(logging.INFO)
+    log.configure_server("text")
+    access.info("203.0.113.7 GET /")
+    access.warning("bad")
+    assert "203.0.113.7" not in written.getvalue()
+    assert "bad" in written.getvalue()
+
+
 def test_settings_that_cannot_be_used_are_told_as_text(written, home):
     (home / "settings.toml").write_text("allow_capture = perhaps")
     server_log.configure()

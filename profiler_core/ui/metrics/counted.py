@@ -17,7 +17,7 @@ PAGE_RUN = Metric(
     "fusionscope_page_run_seconds",
     "histogram",
     "a page, each time that its script runs: how long it took",
-    (("page", "its name"), ("outcome", "`ok`; `problem`, which the page explains; `failed`")),
+    (("page", "its title"), ("outcome", "`ok`; `problem`, which the page explains; `failed`")),
 )
 RECEIVED = Metric(
     "fusionscope_received_bytes", "counter", "files that were received whole as uploads"
