@@ -17,10 +17,10 @@ from profiler_core.resources import entry_script
 from profiler_core.ui.ahead import AHEAD
 from profiler_core.ui.client_files import CLIENT_FILES
 from profiler_core.ui.early_answers import EARLY_ANSWERS
-from profiler_core.ui.figure_library import HINT
 from profiler_core.ui.own_machine.gate import MIDDLEWARE
 from profiler_core.ui.problem_card import show_script_error
 from profiler_core.ui.routes import all_routes
+from profiler_core.ui.script_hints import HINTS
 from profiler_core.ui.server import keep_files_private, refuse_public_address
 from profiler_core.ui.server_log import REQUEST_IDS, configure
 from profiler_core.ui.startup import lifespan
@@ -28,7 +28,7 @@ from profiler_core.ui.startup import lifespan
 app = st.App(
     entry_script(),
     routes=all_routes(),
-    middleware=[REQUEST_IDS, EARLY_ANSWERS, *MIDDLEWARE, CLIENT_FILES, HINT, AHEAD],
+    middleware=[REQUEST_IDS, EARLY_ANSWERS, *MIDDLEWARE, CLIENT_FILES, HINTS, AHEAD],
     lifespan=lifespan,
     on_script_error=show_script_error,
 )

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.charts import let_browser_draw
 from profiler_core.ui.fusion.coverage import show_coverage, show_left
 from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.detail import show_group
@@ -44,6 +45,7 @@ with page(SPEC):
         show_left(fused_pairs[listed], shown[listed])
     if any(shown.values()):
         show_map(fused_pairs, shown, listed, program_order=order == PROGRAM)
+        let_browser_draw()
     choose_listed(fused_pairs, listed)
     if shown[listed]:
         measured = fused_pairs[listed].measured

@@ -21,10 +21,10 @@ def show_figure(figure: Figure, *, key: str, alt: str) -> None:
 
 
 def let_browser_draw() -> None:
-    """Wait a moment, once a session, for the browser to draw what stands above the first figure.
+    """Wait a moment, once a session, for the browser to draw what has been sent.
 
-    Before its first figure a browser reads and runs Plotly, which keeps it from drawing anything
-    for a second.
+    Before its first figure of Plotly or its first table a browser reads and runs one or five MB of
+    script, which keeps it from drawing anything for up to a second.
     """
     if _HAS_DRAWN not in st.session_state:
         st.session_state[_HAS_DRAWN] = True
