@@ -1,7 +1,9 @@
 """Another user of the machine at the port of a dashboard on which nobody signs in."""
 
+import os
 import re
 import shutil
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -227,6 +229,42 @@ def test_a_cookie_outlives_the_server_and_holds_below_a_base_path(
         entered = again.ask(path_of(again.link))
         assert entered.headers["location"] == "/tools/scope/"
         assert "path=/tools/scope/" in entered.headers["set-cookie"].lower()
+
+
+# --- the cookie in the hands of another user's program, which got it at another port ---
+
+
+def sent_as(uid: int, port: int, cookie: str, *, closes: bool = False) -> bytes:
+    """A request from a socket of that user; `closes`: it ends before the answer can come."""
+    real = os.geteuid()
+    os.seteuid(uid)
+    try:
+        thief = socket.socket()
+    finally:
+        os.seteuid(real)
+    with thief:
+        thief.connect(("127.0.0.1", port))
+        request = f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n"
+        thief.sendall(f"{request}Connection: close\r\n\r\n".encode())
+        return b"" if closes else b"".join(iter(lambda: thief.recv(65536), b""))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can open a socket as another user")
+def test_a_stolen_cookie_opens_nothing_to_another_users_program(
+    server: Dashboard, owner: str
+) -> None:
+    answer = sent_as(65534, server.port, owner)
+    assert answer.startswith(b"HTTP/1.1 403")
+    assert b"by a program of another user" in answer
+    assert b"title" not in answer
+    assert sent_as(os.getuid(), server.port, owner).startswith(b"HTTP/1.1 200")
+
+
+def test_a_request_that_says_it_was_passed_on_is_nobodys(server: Dashboard, owner: str) -> None:
+    """uvicorn believes X-Forwarded-For of this machine, and anybody here can send one."""
+    for forwarded in ("127.0.0.1", "127.0.0.1:80", "::1", "203.0.113.9", "unknown"):
+        answer = server.ask("/", cookie=owner, x_forwarded_for=forwarded)
+        assert answer.status == 403, forwarded
 
 
 # --- what lies on the disk and in logs ---

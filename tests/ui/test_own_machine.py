@@ -1,7 +1,9 @@
 """What of the gate needs no server: the terminal's links, and how a request reached the machine."""
 
 import asyncio
+import os
 import re
+import socket
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from starlette.responses import PlainTextResponse
 
 from profiler_core.operate.addresses import is_loopback
 from profiler_core.store import browser_links
-from profiler_core.ui.own_machine import announcing
+from profiler_core.ui.own_machine import announcing, peer
 from profiler_core.ui.own_machine.cookie import cookie_name, new_cookie
 from profiler_core.ui.own_machine.gate import OwnMachineGate
 
@@ -83,3 +85,51 @@ def test_a_terminal_gets_a_fresh_link_when_one_was_used_and_a_log_does_not(
 
 def printed_tokens(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return re.findall(r"enter=(\S+)", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_the_user_of_a_socket_is_told_until_it_is_closed(family: int) -> None:
+    address = "127.0.0.1" if family == socket.AF_INET else "::1"
+    with socket.create_server((address, 0), family=family) as listening:
+        where = listening.getsockname()[:2]
+        client = socket.create_connection(where)
+        accepted, _ = listening.accept()
+        here = client.getsockname()[:2]
+        assert peer.user_of(here, where) == os.getuid()
+        client.close()  # Linux now says that it is root's
+        assert peer.user_of(here, where) is None
+        accepted.close()
+
+
+def test_an_address_of_ipv4_is_the_same_among_those_of_ipv6() -> None:
+    with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as listening:
+        port = listening.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            here = client.getsockname()
+            assert peer.user_of(here, ("::ffff:127.0.0.1", port)) == os.getuid()
+            assert peer.user_of((f"::ffff:{here[0]}", here[1]), ("127.0.0.1", port)) == os.getuid()
+        with socket.socket(socket.AF_INET6) as client:
+            client.connect(("::ffff:127.0.0.1", port))
+            here = client.getsockname()[:2]
+            assert peer.user_of(here, ("127.0.0.1", port)) == os.getuid()
+
+
+def test_where_the_system_says_nothing_the_cookie_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope = {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2), "headers": []}
+    assert not peer.is_of_owner(scope)
+    monkeypatch.setattr(peer, "_TABLES", (tmp_path / "none",))
+    peer._is_told.cache_clear()
+    assert peer.is_of_owner(scope)
+    peer._is_told.cache_clear()
+
+
+def test_a_server_that_was_started_by_sudo_belongs_to_who_typed_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SUDO_UID", "1000")
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    assert peer._owners() == {0, 1000}
+    monkeypatch.setattr(os, "getuid", lambda: 1001)
+    assert peer._owners() == {0, 1001}

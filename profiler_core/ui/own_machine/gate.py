@@ -1,5 +1,7 @@
 """In front of every request, websockets and assets included: only browsers that were let in.
 
+And only from processes of the owner (`peer.py`): the cookie alone may have been stolen.
+
 A request of any page with `?enter=TOKEN` exchanges the token for the cookie and goes on to the
 same page without it. On a server where people sign in the gate lets everything through: the sign-in
 decides there.
@@ -21,6 +23,7 @@ from profiler_core.store import browser_links
 from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.own_machine.announcing import show_next_link
 from profiler_core.ui.own_machine.cookie import admit, is_admitted
+from profiler_core.ui.own_machine.peer import is_of_owner
 from profiler_core.ui.own_machine.refused import refused
 from profiler_core.ui.routes.guard import problem
 from profiler_core.ui.routes.origin import foreign, refusal
@@ -70,6 +73,9 @@ class OwnMachineGate:
         if not (is_admitted(connection) and _came_over_loopback(scope)):
             count_refused("settings" if error else "token")
             return refused(connection, error)
+        if not await anyio.to_thread.run_sync(is_of_owner, scope):
+            count_refused("user")
+            return refused(connection, is_of_another=True)
         is_socket = scope["type"] == "websocket"
         elsewhere = foreign(connection) if is_socket else refusal(Request(scope, receive))
         if elsewhere is None:

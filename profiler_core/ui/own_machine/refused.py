@@ -14,6 +14,12 @@ _REMEDY = (
     "as the user who started the dashboard."
 )
 _USED = "A link lets in one browser, once, within a day; this one was used or is too old."
+_OF_ANOTHER = "This request was sent by a program of another user of the machine."
+_AS_OWNER = (
+    "Use a browser that runs as the user who started the dashboard, or forward the port by "
+    "`ssh -L` as that user. What passes requests on must run as that user, or as root, and send "
+    "no X-Forwarded-For."
+)
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; "
@@ -29,7 +35,11 @@ _STYLE = (
 
 
 def refused(
-    request: HTTPConnection, error: FusionscopeError | None = None, *, is_used_link: bool = False
+    request: HTTPConnection,
+    error: FusionscopeError | None = None,
+    *,
+    is_used_link: bool = False,
+    is_of_another: bool = False,
 ) -> Response:
     """The page, or the same in JSON for a request that asks for no page.
 
@@ -37,10 +47,12 @@ def refused(
         request: it is refused.
         error: why it cannot even be told who may come in.
         is_used_link: it came with a link's token that is good no more.
+        is_of_another: it has the owner's cookie, and comes from another user's process.
     """
     status = 403 if error is None else 503
-    title = _TITLE if error is None else error.problem
-    remedy = _REMEDY if error is None else error.remedy
+    title, remedy = (_OF_ANOTHER, _AS_OWNER) if is_of_another else (_TITLE, _REMEDY)
+    if error is not None:
+        title, remedy = error.problem, error.remedy
     if "text/html" not in request.headers.get("accept", ""):
         response: Response = problem(status, title, remedy)
     else:
