@@ -11,7 +11,7 @@ SPEC = PageSpec(
     section="Runs",
     order=250,
     needs="nothing",
-    parameters=("person", "deed"),
+    parameters=("person", "deed", "page"),
     for_admins=True,
 )
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
+from streamlit.testing.v1 import AppTest
 
 from profiler_core.store import history
-from profiler_core.store.history import database, waiting_deeds
+from profiler_core.store.history import audit, database, waiting_deeds
 from profiler_core.store.history.waiting_deeds import note_or_keep, record_kept
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -170,3 +171,22 @@ def test_a_deed_that_is_written_while_the_file_is_taken_is_not_lost(
     note_or_keep("ada", "look", "b")
     record_kept()
     assert deeds() == [("look", "first"), ("look", "b")]
+
+
+def test_the_page_of_deeds_is_cut_in_sql(home: Path) -> None:
+    for number in range(120):
+        audit.note_alone(f"person{number % 2}", "look", f"run/{number}")
+    app = AppTest.from_function(activity, default_timeout=60).run()
+    assert not app.exception
+    subjects = list(app.dataframe[0].value["What"])
+    assert subjects == [f"run/{number}" for number in range(119, 69, -1)]
+    app.session_state["page"] = 3
+    assert list(app.run().dataframe[0].value["What"])[-1] == "run/0"
+    app.selectbox[0].set_value("person1").run()  # 60 of them: there is no third page
+    assert list(app.dataframe[0].value["What"])[-1] == "run/1"
+
+
+def activity() -> None:
+    from profiler_core.ui.activity.entries import show_entries
+
+    show_entries()

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Select, func, insert, select
 
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.moments import now
@@ -93,24 +93,19 @@ def entries(
     subject: str | None = None,
     person: str | None = None,
     action: str | None = None,
+    offset: int = 0,
 ) -> tuple[AuditEntry, ...]:
     """The newest first; each word given narrows them down.
 
     Args:
         limit: how many at most.
+        offset: so many of the newest are left out.
         subject: what it was done to.
         person: an account, or the address or name by which a person is shown.
         action: what was done.
     """
-    query = select(audit).order_by(audit.c.entry_id.desc()).limit(limit)
-    for column, word in (
-        (audit.c.subject, subject),
-        (audit.c.action, action),
-    ):
-        if word is not None:
-            query = query.where(column == word)
-    if person is not None:
-        query = query.where(audit.c.person.in_(persons_called(person)))
+    query = _narrowed(select(audit), subject, person, action)
+    query = query.order_by(audit.c.entry_id.desc()).limit(limit).offset(offset)
     with reading() as connection:
         rows = connection.execute(query).all()
     names = names_of(row.person for row in rows)
@@ -118,6 +113,25 @@ def entries(
         AuditEntry(row.at, row.person, row.action, row.subject, row.detail, names[row.person])
         for row in rows
     )
+
+
+def n_entries(*, person: str | None = None, action: str | None = None) -> int:
+    """How many there are; each word given narrows them down, as for `entries`."""
+    query = _narrowed(select(func.count()).select_from(audit), None, person, action)
+    with reading() as connection:
+        return int(connection.execute(query).scalar_one())
+
+
+def _narrowed(
+    query: Select[Any], subject: str | None, person: str | None, action: str | None
+) -> Select[Any]:
+    if subject is not None:
+        query = query.where(audit.c.subject == subject)
+    if action is not None:
+        query = query.where(audit.c.action == action)
+    if person is not None:
+        query = query.where(audit.c.person.in_(persons_called(person)))
+    return query
 
 
 def words_of() -> tuple[tuple[str, ...], tuple[str, ...]]:

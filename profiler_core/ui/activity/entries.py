@@ -3,11 +3,11 @@
 import streamlit as st
 
 from profiler_core.store import history
-from profiler_core.store.history.audit import words_of
+from profiler_core.store.history.audit import n_entries, words_of
 from profiler_core.ui.address import in_address
+from profiler_core.ui.paging import choose_page
 
-_MOST = 500
-_FIT = 17  # rows that need no scrolling of their own
+_PAGE = 50
 
 
 def show_entries() -> None:
@@ -23,23 +23,31 @@ def show_entries() -> None:
         action = st.selectbox(
             "Deed", actions, index=None, placeholder="Any", width=220, **in_address("deed"),
         )  # fmt: skip
-    entries = history.entries(_MOST, person=person, action=action)
-    if not entries:
+    n_all = n_entries(person=person, action=action)
+    if not n_all:
         st.html("<p class=fs-note>Nothing yet.</p>")
         return
-    st.dataframe(
-        {
-            "When (UTC)": [entry.at.replace("T", " ").removesuffix("Z") for entry in entries],
-            "Who": [entry.name for entry in entries],
-            "Did": [entry.action for entry in entries],
-            "What": [entry.subject for entry in entries],
-            "More": [entry.detail_text for entry in entries],
-        },
-        hide_index=True,
-        height=640 if len(entries) > _FIT else "content",
-    )
-    if len(entries) == _MOST:
+    table = st.container()
+    number = choose_page("page", -(-n_all // _PAGE))
+    offset = (number - 1) * _PAGE
+    entries = history.entries(_PAGE, person=person, action=action, offset=offset)
+    with table:
+        if n_all > _PAGE:
+            last = offset + len(entries)
+            st.html(f"<p class=fs-note>{offset + 1:,} to {last:,} of {n_all:,}.</p>")
+        st.dataframe(
+            {
+                "When (UTC)": [entry.at.replace("T", " ").removesuffix("Z") for entry in entries],
+                "Who": [entry.name for entry in entries],
+                "Did": [entry.action for entry in entries],
+                "What": [entry.subject for entry in entries],
+                "More": [entry.detail_text for entry in entries],
+            },
+            hide_index=True,
+            height="content",
+        )
+    if n_all > _PAGE:
         st.html(
-            f"<p class=fs-note>The newest {_MOST}. All of them: <span class=fs-mono>python -m "
-            "profiler_core audit --json --limit 100000</span></p>"
+            "<p class=fs-note>All of them: <span class=fs-mono>python -m profiler_core audit "
+            f"--json --limit {n_all}</span></p>"
         )

@@ -7,7 +7,9 @@ import streamlit as st
 
 from profiler_core.dates import minute
 from profiler_core.errors import FusionscopeError
+from profiler_core.home import home_directory
 from profiler_core.model.history import RecordedRun
+from profiler_core.session.cache import SHARED
 from profiler_core.settings import settings
 from profiler_core.store import history
 from profiler_core.store.library import key_of_recorded
@@ -26,7 +28,9 @@ def show_captures_elsewhere() -> None:
     if server_settings.database_url is None and server_settings.artifacts_url is None:
         return
     try:
-        captures = _captures()
+        # Five hundred records are read, and folders looked for, once after each change.
+        key = ("elsewhere", *history.version(), home_directory(), server_settings.artifacts_url)
+        captures = SHARED.get(key, _captures)
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
         return
@@ -52,12 +56,12 @@ def show_captures_elsewhere() -> None:
 
 
 def _captures() -> list[tuple[RecordedRun, ...]]:
-    """Those none of whose runs lies here, newest first; in each the baseline first."""
+    """The newest few, those none of whose runs lies here; in each the baseline first."""
     groups: dict[str, list[RecordedRun]] = defaultdict(list)
     for run in history.runs(limit=_LATEST_RUNS):
         if key_of_recorded(run) != run.key and history.has_files(run):
             groups[run.capture_id].append(run)
     return [
         tuple(sorted(members, key=lambda run: (run.role != "baseline", run.variant)))
-        for members in groups.values()
+        for members in list(groups.values())[: _MOST + 1]
     ]
