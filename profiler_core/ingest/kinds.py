@@ -8,7 +8,7 @@ from pathlib import Path
 
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest import formats
-from profiler_core.ingest.file_kind import FileKind, Role, TraceFormat
+from profiler_core.ingest.file_kind import FileKind, RankHeader, Role, TraceFormat
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.sniff import PACKED_ENDINGS
 from profiler_core.ingest.stream import Stream
@@ -45,7 +45,7 @@ def unpacked_head(path: Path) -> bytes:
         BadInput: it cannot be unpacked, or is an archive without exactly one trace.
         OSError: it cannot be read.
     """
-    stream = Stream(path, configured())
+    stream = Stream(path, configured(), block_bytes=_LOOK_AT_BYTES)
     head = b""
     for block in stream:
         head += block
@@ -74,9 +74,21 @@ def cached_kind(path: Path) -> FileKind | None:
     """
     try:
         status = path.stat()
-        return _looked_at(path, status.st_mtime_ns, status.st_size)
+        return _looked_at(path, status.st_mtime_ns, status.st_size)[0]
     except (BadInput, OSError):
         return None
+
+
+def rank_header(path: Path) -> RankHeader:
+    """Rank and world size in the head of a trace, read once for each state of the file.
+
+    None of either where it is no trace, or its format does not tell them there.
+    """
+    try:
+        status = path.stat()
+        return _looked_at(path, status.st_mtime_ns, status.st_size)[1]
+    except (BadInput, OSError):
+        return RankHeader()  # whoever reads the trace says what is wrong with it
 
 
 def is_empty(path: Path) -> bool:
@@ -92,9 +104,12 @@ def is_empty(path: Path) -> bool:
 
 # mtime_ns and size only retire the entry of a changed file.
 @lru_cache(maxsize=32_768)
-def _looked_at(path: Path, mtime_ns: int, size: int) -> FileKind | None:
+def _looked_at(path: Path, mtime_ns: int, size: int) -> tuple[FileKind | None, RankHeader]:
+    """What one look at a file's head tells."""
     del mtime_ns, size
-    return formats.kind_with_head(unpacked_head(path))
+    head = unpacked_head(path)
+    kind = formats.kind_with_head(head)
+    return kind, kind.rank_header(head) if isinstance(kind, TraceFormat) else RankHeader()
 
 
 def forget() -> None:

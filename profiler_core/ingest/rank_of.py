@@ -1,25 +1,10 @@
-"""Which rank a trace is of: what the file says in its head, else its name."""
+"""Which rank a trace is of by its name, where its head does not say it (`kinds.rank_header`)."""
 
 import re
-from pathlib import Path, PurePosixPath
-
-from profiler_core.errors import BadInput
-from profiler_core.ingest.file_kind import RankHeader
-from profiler_core.ingest.kinds import kind_of_trace, unpacked_head
+from pathlib import PurePosixPath
 
 # rank0, rank_3, rank-12, r7, or a folder 3 below "ranks"; the last one in a path holds.
 _IN_NAME = re.compile(r"(?:^|[^a-z])(?:rank|worker)[ _.=-]*(\d+)|(?:^|/)ranks?/(\d+)(?=/|$)", re.I)
-
-
-def rank_header(path: Path) -> RankHeader:
-    """Rank and world size in the head of a trace, as its format tells them."""
-    kind = kind_of_trace(path)
-    if kind is None:
-        return RankHeader()
-    try:
-        return kind.rank_header(unpacked_head(path))
-    except (BadInput, OSError):
-        return RankHeader()  # whoever reads the trace says what is wrong with it
 
 
 def rank_in_name(name: str) -> int | None:

@@ -5,14 +5,13 @@ Only heads of files are read, each once per version.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from profiler_core import run_directory as names
-from profiler_core.ingest.file_kind import RankHeader, TraceFormat
+from profiler_core.ingest.file_kind import TraceFormat
 from profiler_core.ingest.formats import trace_endings
-from profiler_core.ingest.kinds import cached_kind
-from profiler_core.ingest.rank_of import rank_header, rank_in_name
+from profiler_core.ingest.kinds import cached_kind, rank_header
+from profiler_core.ingest.rank_of import rank_in_name
 
 _OF_NO_INTEREST = (".", "__MACOSX", names.TRACE_STACKS.split(".")[0])
 
@@ -31,17 +30,13 @@ class RankTrace:
 
 def rank_trace(path: Path, name: str) -> RankTrace | None:
     """The file as a rank trace; None if it is not one."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
     kind = cached_kind(path)
     is_trace = isinstance(kind, TraceFormat)
     named = rank_in_name(name)
     is_broken = kind is None and named is not None and name.lower().endswith(trace_endings())
     if not is_trace and not is_broken:
         return None
-    header = _rank_header(path, status.st_mtime_ns, status.st_size) if is_trace else RankHeader()
+    header = rank_header(path)
     rank = named if header.rank is None else header.rank
     return RankTrace(path, name, not is_broken, rank, header.rank, header.world_size)
 
@@ -84,9 +79,3 @@ def _candidates(folder: Path) -> Iterator[tuple[Path, str]]:
             for inner in sorted(path.iterdir()):
                 if inner.is_file() and not inner.name.startswith(_OF_NO_INTEREST):
                     yield inner, f"{path.name}/{inner.name}"
-
-
-@lru_cache(maxsize=32_768)
-def _rank_header(path: Path, mtime_ns: int, size: int) -> RankHeader:
-    del mtime_ns, size  # they only retire the entry of a changed file
-    return rank_header(path)

@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.file_kind import Role
-from profiler_core.ingest.kinds import is_archive
-from profiler_core.ingest.rank_of import rank_header, rank_in_name
+from profiler_core.ingest.kinds import is_archive, rank_header
+from profiler_core.ingest.rank_of import rank_in_name
 from profiler_core.ingest.rank_traces import RankTrace, rank_trace, ranks_in, usable
 from profiler_core.ingest.run import unpacked
 from profiler_core.ingest.run_files import file_in

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from profiler_core.ingest.rank_of import rank_header, rank_in_name
+from profiler_core.ingest.kinds import rank_header
+from profiler_core.ingest.rank_of import rank_in_name
 from profiler_core.model.run import RunRecord
 from profiler_core.ranks.find import RANKS
 from profiler_core.ranks.rank_sets import rank_sets, record_at

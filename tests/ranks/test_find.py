@@ -6,7 +6,8 @@ import fsspec
 import pytest
 
 from profiler_core.errors import BadInput, NotARun
-from profiler_core.ingest.rank_of import rank_header, rank_in_name
+from profiler_core.ingest.kinds import rank_header
+from profiler_core.ingest.rank_of import rank_in_name
 from profiler_core.ranks.find import find_ranks
 
 
