@@ -13,6 +13,7 @@ import sys
 
 import streamlit as st
 
+from profiler_core.agents.over_http import http_application
 from profiler_core.resources import entry_script
 from profiler_core.ui.ahead import AHEAD
 from profiler_core.ui.client_files import CLIENT_FILES
@@ -27,7 +28,7 @@ from profiler_core.ui.startup import lifespan
 
 app = st.App(
     entry_script(),
-    routes=all_routes(),
+    routes=all_routes(http_application),
     middleware=[REQUEST_IDS, EARLY_ANSWERS, *MIDDLEWARE, CLIENT_FILES, HINTS, AHEAD],
     lifespan=lifespan,
     on_script_error=show_script_error,

@@ -12,7 +12,7 @@ from profiler_core.capture.option import Declared, declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.points import points_of
 from profiler_core.door import deeds
-from profiler_core.door.asker import Asker
+from profiler_core.door.asker import Asker, current_asker
 from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
 from profiler_core.person import system_user
@@ -81,7 +81,13 @@ def start_capture(*ordered: Any, **options: Any) -> Started:
 
 
 def _agent() -> Asker:
-    """The user who started this server with captures allowed; on a team's machine not its owner."""
+    """Whose token asks; else the user who started this server with captures allowed.
+
+    That user is on a team's machine not its owner.
+    """
+    by_token = current_asker()
+    if by_token is not None:
+        return by_token
     is_team = settings().team is not None
     rights = ("look", "capture") if settings().allow_capture or not is_team else ("look",)
     return Asker(system_user(), rights, is_own_machine=not is_team, signed_in=True, is_agent=True)
@@ -98,6 +104,9 @@ def capture_progress(job: str, wait_seconds: float = 0) -> Progress:
         )
     deadline = time.monotonic() + wait_seconds
     capture_job = jobs.job(job)
+    asker = _agent()
+    if not (asker.is_agent or deeds.may_see(asker, capture_job)):
+        raise BadInput(f"There is no capture {job[:60]} of yours.", remedy="Start one.")
     while capture_job.is_live and time.monotonic() < deadline:
         time.sleep(min(_POLL_S, max(0.0, deadline - time.monotonic())))
         capture_job = jobs.job(job)

@@ -4,6 +4,9 @@ An id is a key of the library ("sample/customcnn/eager", as in the dashboard's a
 on this machine.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from profiler_core.analysis.compilation.report import CompilationReport
@@ -18,6 +21,18 @@ from profiler_core.store import catalogue, library
 Candidate = str | list[str]
 _FROM_LIST = "Take an id from list_runs, or pass a path."
 
+_library_alone: ContextVar[bool] = ContextVar("library_alone", default=False)
+
+
+@contextmanager
+def library_alone() -> Iterator[None]:
+    """In the block no path is followed: who asks is not the user of this machine."""
+    before = _library_alone.set(True)
+    try:
+        yield
+    finally:
+        _library_alone.reset(before)
+
 
 def path_of(run: str) -> Path:
     """The path of the run with this id.
@@ -31,8 +46,9 @@ def path_of(run: str) -> Path:
     if prefix in ("sample", "run", "upload", "history"):
         return library.entry(run, allowed=()).path
     path = Path(run).expanduser()
-    if not path.exists():
-        raise BadInput(f"There is no run {run[:200]}.", remedy=_FROM_LIST)
+    if _library_alone.get() or not path.exists():
+        remedy = "Take an id from list_runs." if _library_alone.get() else _FROM_LIST
+        raise BadInput(f"There is no run {run[:200]}.", remedy=remedy)
     return path
 
 

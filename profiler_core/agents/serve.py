@@ -1,5 +1,7 @@
 """`mcp`: the analyses as tools of a Model Context Protocol server, over stdin and stdout.
 
+A team's server offers the same over HTTP (`over_http.py`).
+
 It reads what this user can read, sends nothing anywhere, and changes nothing unless capturing was
 switched on.
 """
@@ -7,7 +9,7 @@ switched on.
 import argparse
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from profiler_core import __version__
@@ -28,6 +30,7 @@ _INSTRUCTIONS = (
 )
 
 Tool = Callable[..., Answer]
+Apart = Callable[[Tool, Mapping[str, Any]], Awaitable[str]]
 # What an argument was called before; such names are still taken (docs/json.md, "Renames").
 RENAMED = {"candidates": "candidate", "place": "run", "name": "kernel"}
 
@@ -52,8 +55,16 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def server(*, allow_capture: bool = False) -> Any:
-    """The server with its tools; read-only unless captures are allowed."""
+def server(*, allow_capture: bool = False, apart: Apart | None = None) -> Any:
+    """The server with its tools.
+
+    Args:
+        allow_capture: with those that start captures; else all of them only read.
+        apart: answers in place of a tool; None: the tools themselves, in this process.
+
+    Raises:
+        BadInput: the SDK is not installed.
+    """
     try:
         from mcp.server import MCPServer
         from mcp.types import ToolAnnotations
@@ -63,11 +74,12 @@ def server(*, allow_capture: bool = False) -> Any:
             remedy="Install it again: pip install 'mcp>=2'.",
         ) from error
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    tools = [_declared(tool, reads) for tool in TOOLS]
+    tools = [_declared(tool, reads, apart) for tool in TOOLS]
     if allow_capture:
         runs_code = ToolAnnotations(read_only_hint=False, destructive_hint=False)
         tools += [
-            _declared(tool, reads if tool is capture_progress else runs_code) for tool in CAPTURING
+            _declared(tool, reads if tool is capture_progress else runs_code, apart)
+            for tool in CAPTURING
         ]
     return MCPServer(
         "fusionscope",
@@ -78,7 +90,21 @@ def server(*, allow_capture: bool = False) -> Any:
     )
 
 
-def _declared(tool: Tool, annotations: Any) -> Any:
+def http_application(*, allow_capture: bool, apart: Apart) -> Any:
+    """The same server over streamable HTTP, as an ASGI application that answers at /mcp.
+
+    Each request stands alone, so that any of several processes may answer it. Who may ask, by which
+    name of the server, is for whoever mounts it.
+    """
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    return server(allow_capture=allow_capture, apart=apart).streamable_http_app(
+        json_response=True, stateless_http=True, transport_security=unchecked
+    )
+
+
+def _declared(tool: Tool, annotations: Any, apart: Apart | None) -> Any:
     """The tool as the SDK holds it; what does not fit its arguments is refused in a sentence."""
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool as SdkTool
@@ -95,7 +121,7 @@ def _declared(tool: Tool, annotations: Any) -> Any:
             return await super().run(named, *more, **options)
 
     sdk_tool = CheckedTool.from_function(
-        _answered(tool), annotations=annotations, structured_output=False
+        _answered(tool, apart), annotations=annotations, structured_output=False
     )
     sdk_tool.parameters["additionalProperties"] = False
     return sdk_tool
@@ -134,17 +160,25 @@ def _misfit(tool: str, wrong: list[tuple[Any, ...]], parameters: Mapping[str, An
     )
 
 
-def _answered(tool: Tool) -> Callable[..., str]:
+def _answered(tool: Tool, apart: Apart | None) -> Callable[..., Any]:
     """The tool with its answer as bounded text, and FusionscopeErrors as the SDK's ToolError."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @functools.wraps(tool)
-    def answer(**arguments: Any) -> str:
+    def answer_here(**arguments: Any) -> str:
         try:
             return written(tool(**arguments))
         except FusionscopeError as error:
             raise ToolError(f"{error.problem} {error.remedy}") from error
 
+    @functools.wraps(tool)
+    async def answer_apart(**arguments: Any) -> str:
+        try:
+            return await apart(tool, arguments)  # type: ignore[misc]  # only where there is one
+        except FusionscopeError as error:
+            raise ToolError(f"{error.problem} {error.remedy}") from error
+
+    answer: Callable[..., Any] = answer_here if apart is None else answer_apart
     signature = inspect.signature(tool)
     parameters = [_described(parameter) for parameter in signature.parameters.values()]
     answer.__signature__ = signature.replace(  # type: ignore[attr-defined]

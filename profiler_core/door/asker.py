@@ -1,6 +1,8 @@
 """Who asks for a process, and why that person may not start a capture."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from profiler_core.errors import FusionscopeError
@@ -28,6 +30,24 @@ class Asker:
     is_own_machine: bool = False
     signed_in: bool = False
     is_agent: bool = False
+
+
+_current: ContextVar[Asker | None] = ContextVar("asker", default=None)
+
+
+@contextmanager
+def asking(asker: Asker) -> Iterator[None]:
+    """In the block, and in what it waits for, this person asks."""
+    before = _current.set(asker)
+    try:
+        yield
+    finally:
+        _current.reset(before)
+
+
+def current_asker() -> Asker | None:
+    """Who asks, where `asking` says so."""
+    return _current.get()
 
 
 def why_no_capture(asker: Asker | None) -> str | None:

@@ -67,12 +67,14 @@ def cancel_capture(asker: Asker | None, job_id: str) -> None:
     """Ask a capture to stop.
 
     Raises:
-        Refused: this person may not, or an agent did not start it.
+        Refused: this person may not, an agent did not start it, or it is somebody else's.
         HistoryUnavailable: the audit cannot be written.
         BadInput: there is no such capture, or it has ended.
     """
     asker = check_may_capture(asker)
     job = jobs.job(job_id)
+    if not asker.is_agent and not may_see(asker, job):
+        raise Refused("This job is somebody else's.", remedy="Ask whoever started it.")
     if asker.is_agent and job.spec.owner != AGENT:
         raise Refused(
             f"The capture {job_id} was not started by an agent.",
@@ -281,6 +283,11 @@ def start_judging(
 
 def start_answering(asker: Asker | None, tool: str, arguments: Mapping[str, object]) -> Worker:
     """Start the process in which one question of an agent is answered.
+
+    Args:
+        asker: whose agent it is.
+        tool: its name.
+        arguments: of the tool.
 
     Raises:
         Refused: this person may not look at runs.

@@ -5,16 +5,28 @@ import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
+import anyio
+import httpx2
 import pytest
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
 
+from profiler_core.agents import capturing
+from profiler_core.agents.capturing import CAPTURING
+from profiler_core.agents.tools import TOOLS
 from profiler_core.answers.history import BaselinesAnswer
 from profiler_core.cli.main import main
 from profiler_core.cli.team_server import SERVER, TOKEN, TeamServer
-from profiler_core.errors import BadInput
+from profiler_core.door import deeds
+from profiler_core.door.asker import Asker, asking
+from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.person import account
+from profiler_core.settings import Settings
 from profiler_core.store import history
 from profiler_core.store.history import api_tokens, database
 from tests.attack.api import token_of
@@ -261,3 +273,132 @@ def test_a_run_that_lies_here_is_judged_here(client, tmp_path, capsys):
     assert main(["gate", str(run), str(run), "--server", "https://x.example"]) == 2
     assert "would be the name of a baseline" in said(capsys)
     shutil.rmtree(run)
+
+
+# --- agents ---
+
+
+def asked_over_http(api_server: Dashboard, token: str, *calls: tuple[str, dict[str, object]]):
+    """(names of tools, (is error, text) of each call) by the SDK's own client."""
+
+    async def talk():
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=120) as http_client:
+            url = f"http://localhost:{api_server.port}/api/mcp"
+            async with Client(streamable_http_client(url, http_client=http_client)) as client:
+                tools = await client.list_tools()
+                answers = [await client.call_tool(name, arguments) for name, arguments in calls]
+        return {tool.name for tool in tools.tools}, [
+            (bool(answer.is_error), answer.content[0].text) for answer in answers
+        ]
+
+    return anyio.run(talk)
+
+
+def test_agents_ask_by_a_token_and_see_the_library_alone(api_server, client, use_token):
+    token = use_token(VIEWER, "read")
+    hidden = api_server.home / "settings.toml"
+    names, answers = asked_over_http(
+        api_server,
+        token,
+        ("list_runs", {"contains": "customcnn"}),
+        ("kernels", {"run": "sample/customcnn/eager", "limit": 1}),
+        ("summary", {"run": str(hidden)}),
+        ("summary", {"run": "/no/such/file"}),
+        ("ranks", {"run": str(api_server.home)}),
+        ("compare", {"baseline": str(api_server.home)}),
+        ("kernels", {"run": "upload/../../settings.toml"}),
+        ("start_capture", {"workload": "simplecnn"}),
+    )
+    assert names == {tool.__name__ for tool in TOOLS}
+    listed, kernels, *refused = answers
+    assert not listed[0] and "sample/customcnn/eager" in listed[1]
+    assert not kernels[0] and json.loads(kernels[1])["n"] > 1
+    assert all(is_error for is_error, _ in refused)
+    there, nowhere = (text.replace(str(hidden), "X") for _, text in refused[:2])
+    assert there.replace("/no/such/file", "X") == nowhere.replace("/no/such/file", "X")
+    entries = _entries(api_server, action="ask")
+    assert {entry.detail["via"] for entry in entries} == {"token CI"}
+    assert {entry.person for entry in entries} == {account(ISSUER, VIEWER)}
+    assert "kernels" in {entry.subject for entry in entries}
+
+
+def test_two_agents_at_once_are_two_persons(api_server, client, use_token):
+    tokens = {email: use_token(email, "read") for email in (VIEWER, RUNNER)}
+    before = len(_entries(api_server, action="ask"))
+    wanted = {VIEWER: "sample/bert", RUNNER: "sample/ddp"}
+
+    def ask(email: str) -> None:
+        call = ("compare", {"baseline": wanted[email], "candidate": "no such run"})
+        asked_over_http(api_server, tokens[email], call, call)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(ask, tokens))
+    entries = _entries(api_server, action="ask")[: -before or None]
+    by_person = {(entry.person, entry.detail["baseline"]) for entry in entries}
+    assert by_person == {(account(ISSUER, email), run) for email, run in wanted.items()}
+    assert len(entries) == 4
+
+
+def test_captures_need_the_scope_the_role_and_the_setting(api_server, client, use_token):
+    settings = api_server.home / "settings.toml"
+    before = settings.read_text()
+    everything = {tool.__name__ for tool in (*TOOLS, *CAPTURING)}
+    forbidden = ("start_capture", {"workload": "simplecnn", "python": "/bin/sh"})
+    stranger = ("capture_progress", {"job": "20260101-000000-00000000"})
+    settings.write_text(f"allow_capture = true\n{before}")
+    try:
+        for email, scopes, offers in (
+            (RUNNER, ("read", "capture"), True),
+            (RUNNER, ("read",), False),
+            (VIEWER, ("read", "capture"), False),
+        ):
+            names, answers = asked_over_http(
+                api_server, use_token(email, *scopes), forbidden, stranger
+            )
+            assert (names == everything) is offers
+            assert all(is_error for is_error, _ in answers)
+            assert ("may not be started here" in answers[0][1]) is offers
+        settings.write_text(before)
+        names, _ = asked_over_http(api_server, use_token(RUNNER, "read", "capture"))
+        assert names == everything - {tool.__name__ for tool in CAPTURING}
+    finally:
+        settings.write_text(before)
+
+
+@pytest.mark.parametrize(
+    ("method", "scopes", "headers", "status"),
+    [
+        ("POST", None, {}, 401),
+        ("POST", ("upload", "gate", "capture"), {}, 403),
+        ("POST", ("read",), {"Host": "evil.example"}, 403),
+        ("POST", ("read",), {"Origin": "https://evil.example"}, 403),
+        ("GET", ("read",), {}, 405),
+        ("DELETE", ("read",), {}, 405),
+    ],
+)
+def test_nothing_else_gets_to_the_tools(api_server, use_token, method, scopes, headers, status):
+    sent = {**headers, "Cookie": "_streamlit_user=x", "Mcp-Session-Id": "1"}
+    if scopes is not None:
+        sent["Authorization"] = f"Bearer {use_token(RUNNER, *scopes)}"
+    assert api_server.ask("/api/mcp", method=method, **sent).status == status
+
+
+def test_a_token_stops_and_follows_no_capture_of_another(monkeypatch):
+    theirs = SimpleNamespace(
+        spec=SimpleNamespace(owner="somebody else", kind="capture", title="x"), is_live=True
+    )
+    monkeypatch.setattr(deeds.jobs, "job", lambda _: theirs)
+    monkeypatch.setattr(deeds.jobs, "cancel", lambda _: pytest.fail("it was cancelled"))
+    monkeypatch.setattr("profiler_core.door.asker.settings", lambda: Settings(allow_capture=True))
+    asker = Asker(account(ISSUER, RUNNER), ("look", "capture"), role="runner", signed_in=True)
+    with asking(asker):
+        for tool in (capturing.cancel_capture, capturing.capture_progress):
+            with pytest.raises(FusionscopeError, match=r"somebody else's|of yours"):
+                tool("20260101-000000-00000000")
+
+
+def _entries(api_server: Dashboard, **which: str) -> tuple[history.AuditEntry, ...]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUSIONSCOPE_HOME", str(api_server.home))
+        return history.entries(**which)

@@ -7,6 +7,7 @@ with `ROUTES`, listed here; nothing else.
 
 from starlette.routing import BaseRoute, Mount, Route
 
+from profiler_core.ui.routes.agents import Protocol, agents_routes
 from profiler_core.ui.routes.api_runs import ROUTES as API_RUNS
 from profiler_core.ui.routes.baselines import ROUTES as BASELINES
 from profiler_core.ui.routes.files import ROUTES as FILES
@@ -25,10 +26,17 @@ OF_BROWSERS = (*TIMELINE, *MERGED, *UPLOAD, *RUN_ZIP, *FILES)
 OF_PROGRAMS = (*API_RUNS, *BASELINES, *GATE)  # which send an API token (`bearer.py`)
 
 
-def all_routes() -> list[BaseRoute]:
-    """Every route of ours, below `server.baseUrlPath` as Streamlit's own are."""
+def all_routes(agents: Protocol | None = None) -> list[BaseRoute]:
+    """Every route of ours, below `server.baseUrlPath` as Streamlit's own are.
+
+    Args:
+        agents: makes the application of the agents' protocol; without it there is no /api/mcp.
+    """
     prefix = base_path()
-    return [_below(prefix, route) for route in (*OF_MONITORS, *OF_BROWSERS, *OF_PROGRAMS)]
+    of_agents = agents_routes(agents) if agents is not None else ()
+    return [
+        _below(prefix, route) for route in (*OF_MONITORS, *OF_BROWSERS, *OF_PROGRAMS, *of_agents)
+    ]
 
 
 def _below(prefix: str, route: Route | Mount) -> BaseRoute:
