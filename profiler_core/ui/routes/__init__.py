@@ -33,10 +33,10 @@ def all_routes(agents: Protocol | None = None) -> list[BaseRoute]:
         agents: makes the application of the agents' protocol; without it there is no /api/mcp.
     """
     prefix = base_path()
-    of_agents = agents_routes(agents) if agents is not None else ()
-    return [
-        _below(prefix, route) for route in (*OF_MONITORS, *OF_BROWSERS, *OF_PROGRAMS, *of_agents)
-    ]
+    routes: list[Route | Mount] = [*OF_MONITORS, *OF_BROWSERS, *OF_PROGRAMS]
+    if agents is not None:
+        routes += agents_routes(agents)
+    return [_below(prefix, route) for route in routes]
 
 
 def _below(prefix: str, route: Route | Mount) -> BaseRoute:
