@@ -2,6 +2,7 @@
 
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.activity.entries import show_entries
+from profiler_core.ui.activity.retention import show_retention
 from profiler_core.ui.page import page
 
 SPEC = PageSpec(
@@ -17,3 +18,4 @@ SPEC = PageSpec(
 
 with page(SPEC):
     show_entries()
+    show_retention()

@@ -135,6 +135,16 @@ class RulesAnswer(Answer, frozen=True):
     keep_uploads_days: int | None
 
 
+class RuleTotalAnswer(Answer, frozen=True, kw_only=True):
+    """What one rule would take, or took."""
+
+    origin: Annotated[str, means("`capture` or `upload`")]
+    rule: str
+    n_captures: int
+    n_runs: int
+    n_bytes: Annotated[int, means("of the files on this machine", "bytes")]
+
+
 class RetentionAnswer(Answer, frozen=True):
     """`runs retention`."""
 
@@ -143,6 +153,10 @@ class RetentionAnswer(Answer, frozen=True):
         tuple[LeavingRun, ...], means("whose files may go or went, each with its `reason`")
     ]
     notes: Annotated[tuple[str, ...], means("what stays because of a clock")]
+    totals: Annotated[tuple[RuleTotalAnswer, ...], means("{keys}")]
+    n_marked: Annotated[
+        int, means("captures and uploads that stay: a run is tagged, a baseline or reviewed")
+    ]
     n_deleted: int
 
 

@@ -16,6 +16,7 @@ from profiler_core.answers.history import (
     ReconcileAnswer,
     RetentionAnswer,
     RulesAnswer,
+    RuleTotalAnswer,
     RunsAnswer,
     TrashAnswer,
     VerifiedRun,
@@ -256,6 +257,7 @@ def _retention(arguments: argparse.Namespace) -> tuple[Answer, str]:
         raise BadInput("No rule says what may go.", remedy="Pass --keep-captures or --keep-days.")
     plan = history.planned(rules)
     outdated = [removal.run for removal in plan.removals]
+    totals = history.totals(plan)  # before they go
     n_deleted = history.apply(rules) if arguments.apply else 0
     outcome = (
         f"The files of {n_deleted} runs were deleted; their numbers are kept. "
@@ -272,8 +274,16 @@ def _retention(arguments: argparse.Namespace) -> tuple[Answer, str]:
             for removal in plan.removals
         ),
         plan.notes,
+        tuple(map(RuleTotalAnswer.of, totals)),
+        plan.n_marked,
         n_deleted,
     )
+    kinds = {"capture": "captures", "upload": "uploads"}
+    listed += [
+        f"{total.rule}: {total.n_captures} {kinds[total.origin]}, {total.n_runs} runs, "
+        f"{format_bytes(total.n_bytes)}."
+        for total in totals
+    ]
     return answer, "\n".join([*listed, *plan.notes, outcome])
 
 

@@ -11,6 +11,7 @@ import pytest
 from profiler_core.cli.main import main
 from profiler_core.store import history
 from profiler_core.store.history import Rules
+from tests.apps import checked, opened, text_of
 from tests.store.history.samples import redated_copy
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -146,11 +147,72 @@ def test_the_preview_says_what_would_go_and_why_and_removes_nothing(weekly, caps
     assert f"c7.default: 7 captures of “{workload}” are newer (keep_captures = 6)." in out
     assert "c6.default: 6 captures" in out
     assert "c5.default" not in out
+    assert "keep_captures = 6: 2 captures, 2 runs, " in out
     assert (weekly / "runs" / "c7" / "default" / "run.json").is_file()
     assert main([*asked, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [run["run_id"] for run in answer["runs"]] == ["c7.default", "c6.default"]
     assert "keep_captures = 6" in answer["runs"][0]["reason"]
     assert answer["n_deleted"] == 0
+    assert [total["n_runs"] for total in answer["totals"]] == [2]
     with pytest.raises(SystemExit):
         main([*asked, "--apply"])
+
+
+@pytest.mark.parametrize(
+    "jump", [timedelta(days=366), timedelta(days=-366), timedelta(days=-20000)]
+)
+@pytest.mark.parametrize("origin", ["capture", "upload"])
+def test_what_is_recorded_by_a_clock_that_jumped_stays(weekly, set_clock, jump, origin):
+    """While the clock is wrong, and when it is right again."""
+    rules = Rules(keep_captures=8, keep_days=8, keep_uploads_days=8)
+    wrong = NOW + jump
+    set_clock(written(wrong))
+    if origin == "capture":
+        history.record(redated_copy(weekly, "new", created_at=written(wrong)))
+    else:
+        upload(weekly, "new", created_at=written(wrong))
+    history.reconcile()
+    for at in (wrong + timedelta(hours=1), NOW + timedelta(hours=2)):
+        set_clock(written(at))
+        assert leaving(rules, at) == []
+        assert leaving(Rules(keep_days=8), at) == []
+    # It takes the place of none of the eight that were there before.
+    assert leaving(Rules(keep_captures=8), NOW + timedelta(hours=2)) == []
+    if jump < timedelta():
+        (note,) = history.planned(rules, at=NOW + timedelta(hours=2)).notes[-1:]
+        assert "recorded while the clock was set back" in note or "before 2017" in note
+
+
+def test_the_plan_says_what_each_rule_takes(weekly):
+    upload(weekly, "u1")
+    history.reconcile()
+    history.tag("c6.default", "release")
+    later = NOW + timedelta(days=20)
+    plan = history.planned(Rules(keep_captures=5, keep_days=3, keep_uploads_days=10), at=later)
+    captures, uploads = history.totals(plan)
+    n_bytes = sum(
+        (weekly / "runs" / name / "default" / "run.json").stat().st_size for name in ("c7", "c5")
+    )
+    assert (captures.origin, captures.rule) == ("capture", "keep_captures = 5 and keep_days = 3")
+    assert (captures.n_captures, captures.n_runs, captures.n_bytes) == (2, 2, n_bytes)
+    assert (uploads.origin, uploads.rule, uploads.n_runs) == ("upload", "keep_uploads_days = 10", 1)
+    assert plan.n_marked == 1
+
+
+def test_an_admin_sees_the_plan_on_a_page_and_nothing_is_deleted(weekly):
+    (weekly / "settings.toml").write_text("")
+    app = opened("activity")
+    assert "No rule is set, so nothing is deleted" in text_of(app)
+    (weekly / "settings.toml").write_text("keep_captures = 6\nkeep_uploads_days = 5\n")
+    history.tag("c6.default", "release")
+    app = opened("activity")
+    checked(app.button(key="fs_retention").click().run())
+    by_rule, runs = (table.value for table in app.dataframe[1:])
+    assert by_rule["Rule"].tolist() == ["keep_captures = 6"]
+    assert by_rule["Captures or uploads"].tolist() == ["1"]
+    assert runs["Run"].tolist() == ["c7.default"]
+    text = text_of(app)
+    assert "1 capture or upload stays all the same: a run is tagged" in text
+    assert "can be put back for 30 days" in text
+    assert (weekly / "runs" / "c7" / "default" / "run.json").is_file()

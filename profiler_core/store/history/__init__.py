@@ -57,12 +57,15 @@ from profiler_core.store.history.receiving import receive
 from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile, waiting
 from profiler_core.store.history.recording import record
 from profiler_core.store.history.retention import (
+    Plan,
     Rules,
+    RuleTotal,
     apply,
     configured_rules,
     delete_files,
     outdated,
     planned,
+    totals,
 )
 from profiler_core.store.history.review_query import (
     ReviewFilter,
@@ -115,10 +118,12 @@ __all__ = [
     "HeadlineMetrics",
     "HistoryUnavailable",
     "NotRecorded",
+    "Plan",
     "Reconciled",
     "RecordedRun",
     "ReviewChanged",
     "ReviewFilter",
+    "RuleTotal",
     "Rules",
     "RunFilter",
     "TrendRow",
@@ -173,6 +178,7 @@ __all__ = [
     "set_baseline",
     "sign_off",
     "tag",
+    "totals",
     "trash_contents",
     "trend_rows",
     "untag",

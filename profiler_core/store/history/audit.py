@@ -134,6 +134,18 @@ def _narrowed(
     return query
 
 
+def days_of_audit(connection: Connection, since: int = 0) -> list[tuple[int, str]]:
+    """(number of its first entry, date) of each day, in the order in which the days appeared.
+
+    Args:
+        connection: of a transaction.
+        since: the number from which entries are looked at.
+    """
+    first, day = func.min(audit.c.entry_id), func.substr(audit.c.at, 1, 10).label("day")
+    query = select(first, day).where(audit.c.entry_id >= since).group_by("day").order_by(first)
+    return [(int(number), str(text)) for number, text in connection.execute(query)]
+
+
 def words_of() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(people, actions) that occur, for the lists of a page."""
     with reading() as connection:

@@ -5,7 +5,8 @@ as a long time in which it saw nothing; such a silence does not count towards an
 of a team look the same, and then files are kept longer than the rule says, never shorter.
 """
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -45,8 +46,13 @@ class Clock:
         )
         return self._now - since - silent
 
-    def notes(self, *, n_undated: int) -> tuple[str, ...]:
-        """Sentences on what a wrong clock keeps; `n_undated` captures have no plausible date."""
+    def notes(self, *, n_undated: int, n_set_back: int) -> tuple[str, ...]:
+        """Sentences on what a wrong clock keeps.
+
+        Args:
+            n_undated: captures that have no plausible date.
+            n_set_back: captures and uploads that were recorded while the clock was set back.
+        """
         notes = [
             f"From {start:%Y-%m-%d} to {end:%Y-%m-%d} nothing was recorded: these "
             f"{(end - start).days} days count towards no age, since the clock may have jumped."
@@ -58,9 +64,40 @@ class Clock:
                 f"{n_undated} {verb} dated in the future or before 2017: such captures stay, and "
                 "take no other's place."
             )
+        if n_set_back:
+            was = "capture or upload was" if n_set_back == 1 else "captures and uploads were"
+            notes.append(
+                f"{n_set_back} {was} recorded while the clock was set back: such stay, and take "
+                "no other's place."
+            )
         if self._n_ahead:
             notes.append("The history saw moments that are still to come: is the clock right?")
         return tuple(notes)
+
+
+def noted_set_back(
+    now: datetime, noted: Mapping[str, tuple[int, str]], days: Sequence[tuple[int, str]]
+) -> frozenset[str]:
+    """What was noted while the clock was behind what it had shown before: its dates are too old.
+
+    Args:
+        now: what the clock says; days that are still to come were shown by one that was ahead.
+        noted: name -> number and moment of its entry in the audit.
+        days: of the audit, in the order in which they appeared, each with its first entry.
+    """
+    numbers: list[int] = []
+    latest: list[datetime] = []
+    for number, day in days:
+        moment = _moment(day)
+        if moment <= now + _MAY_BE_AHEAD:
+            numbers.append(number)
+            latest.append(max(moment, latest[-1]) if latest else moment)
+
+    def is_set_back(number: int, text: str) -> bool:
+        n_before = bisect_left(numbers, number)
+        return n_before > 0 and latest[n_before - 1] - _moment(text) > _MAY_BE_AHEAD
+
+    return frozenset(name for name, entry in noted.items() if is_set_back(*entry))
 
 
 def elapsed(moments: Sequence[str]) -> timedelta:

@@ -10,17 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, select
 
 from profiler_core.model.history import RecordedRun
 from profiler_core.settings import settings
-from profiler_core.store.history.clock import Clock
+from profiler_core.store.history.audit import days_of_audit
+from profiler_core.store.history.clock import Clock, noted_set_back
 from profiler_core.store.history.database import reading
 from profiler_core.store.history.files import has_files
 from profiler_core.store.history.marks import marked_captures
 from profiler_core.store.history.query import n_runs, runs
 from profiler_core.store.history.tables import audit
 from profiler_core.store.history.trash import delete_files_of
+from profiler_core.store.history.trash_files import size_at
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Removal:
 
     run: RecordedRun
     reason: str
+    rule: str  # as it stands in settings.toml; several where none of them keeps it
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,18 @@ class Plan:
 
     removals: tuple[Removal, ...]  # oldest first
     notes: tuple[str, ...]
+    n_marked: int = 0  # captures that stay because a run is tagged, a baseline or reviewed
+
+
+@dataclass(frozen=True)
+class RuleTotal:
+    """What one rule would take now. n_bytes: of the files on this machine."""
+
+    origin: str  # "capture" or "upload"
+    rule: str
+    n_captures: int
+    n_runs: int
+    n_bytes: int
 
 
 def configured_rules() -> Rules:
@@ -71,24 +86,55 @@ def planned(rules: Rules, *, at: datetime | None = None) -> Plan:
     """
     if rules == Rules():
         return Plan((), ())
+    moment = at or datetime.now(UTC)
     every = runs(limit=max(1, n_runs()))
     with reading() as connection:
         marked = marked_captures(connection)
-        deeds = connection.scalars(select(func.substr(audit.c.at, 1, 10)).distinct()).all()
-    clock = Clock(at or datetime.now(UTC), [*(run.recorded_at for run in every), *deeds])
+        days = days_of_audit(connection)
+        set_back = noted_set_back(moment, _records(connection), days)
+    clock = Clock(moment, [*(run.recorded_at for run in every), *(day for _, day in days)])
     captures = _by_capture(run for run in every if run.origin == "capture")
     uploads = _by_capture(run for run in every if run.origin == "upload")
+
+    def is_trusted(members: list[RecordedRun]) -> bool:
+        return set_back.isdisjoint(run.run_id for run in members)
+
     dated = [c for c in captures if clock.is_plausible(c[0].created_at)]
-    leaving = _leaving_captures(dated, rules, clock) + _leaving_uploads(uploads, rules, clock)
+    leaving = _leaving_captures(list(filter(is_trusted, dated)), rules, clock)
+    leaving += _leaving_uploads(list(filter(is_trusted, uploads)), rules, clock)
+    with_files = [
+        (capture, reason, rule)
+        for members, reason, rule in leaving
+        if (capture := [run for run in members if has_files(run)])
+    ]
     removals = [
-        Removal(run, reason)
-        for members, reason in leaving
+        Removal(run, reason, rule)
+        for members, reason, rule in with_files
         if members[0].capture_id not in marked
         for run in members
-        if has_files(run)
     ]
     removals.sort(key=lambda removal: (removal.run.created_at, removal.run.run_id))
-    return Plan(tuple(removals), clock.notes(n_undated=len(captures) - len(dated)))
+    n_set_back = sum(not is_trusted(members) for members in (*captures, *uploads))
+    notes = clock.notes(n_undated=len(captures) - len(dated), n_set_back=n_set_back)
+    n_marked = sum(members[0].capture_id in marked for members, _, _ in with_files)
+    return Plan(tuple(removals), notes, n_marked)
+
+
+def totals(plan: Plan) -> tuple[RuleTotal, ...]:
+    """What each rule would take, captures before uploads; looks at the files."""
+    by_rule: dict[tuple[str, str], list[RecordedRun]] = defaultdict(list)
+    for removal in plan.removals:
+        by_rule[removal.run.origin, removal.rule].append(removal.run)
+    return tuple(
+        RuleTotal(
+            origin=origin,
+            rule=rule,
+            n_captures=len({run.capture_id for run in members}),
+            n_runs=len(members),
+            n_bytes=size_at([run.key for run in members]),
+        )
+        for (origin, rule), members in sorted(by_rule.items())
+    )
 
 
 def delete_files(
@@ -127,7 +173,15 @@ def _by_capture(newest_first: Iterable[RecordedRun]) -> list[list[RecordedRun]]:
     return list(members.values())
 
 
-_Leaving = list[tuple[list[RecordedRun], str]]  # the runs of a capture, and why they may go
+def _records(connection: Connection) -> dict[str, tuple[int, str]]:
+    """run_id -> number and moment of the entry that says that it was recorded."""
+    query = select(audit.c.subject, audit.c.entry_id, audit.c.at).where(audit.c.action == "record")
+    rows = connection.execute(query.order_by(audit.c.entry_id.desc()))  # the first one wins
+    return {row.subject: (row.entry_id, row.at) for row in rows}
+
+
+# The runs of a capture, why they may go, and by which rule.
+_Leaving = list[tuple[list[RecordedRun], str, str]]
 
 
 def _leaving_captures(
@@ -144,15 +198,17 @@ def _leaving_captures(
         is_new = rules.keep_captures is not None and rank < rules.keep_captures
         is_young = rules.keep_days is not None and age <= timedelta(days=rules.keep_days)
         if not (is_new or is_young):
-            reasons = []
+            reasons, by_rules = [], []
             if rules.keep_captures is not None:
                 reasons.append(
                     f"{rank} captures of “{workload}” are newer "
                     f"(keep_captures = {rules.keep_captures})"
                 )
+                by_rules.append(f"keep_captures = {rules.keep_captures}")
             if rules.keep_days is not None:
                 reasons.append(f"it is {age.days} days old (keep_days = {rules.keep_days})")
-            leaving.append((members, " and ".join(reasons)))
+                by_rules.append(f"keep_days = {rules.keep_days}")
+            leaving.append((members, " and ".join(reasons), " and ".join(by_rules)))
     return leaving
 
 
@@ -165,5 +221,5 @@ def _leaving_uploads(uploads: Sequence[list[RecordedRun]], rules: Rules, clock: 
         age = clock.age(max(run.recorded_at for run in members))
         if age > timedelta(days=rules.keep_uploads_days):
             rule = f"keep_uploads_days = {rules.keep_uploads_days}"
-            leaving.append((members, f"it was uploaded {age.days} days ago ({rule})"))
+            leaving.append((members, f"it was uploaded {age.days} days ago ({rule})", rule))
     return leaving

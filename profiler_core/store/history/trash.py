@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Connection, Row, Select, delete, func, insert, or_, select, true, update
+from sqlalchemy import Connection, Row, Select, delete, insert, or_, select, true, update
 
 from profiler_core.errors import BadInput
 from profiler_core.model.history import RecordedRun
 from profiler_core.settings import settings
 from profiler_core.store.history import trash_files
 from profiler_core.store.history.artifacts import artifacts
-from profiler_core.store.history.audit import note
+from profiler_core.store.history.audit import days_of_audit, note
 from profiler_core.store.history.clock import elapsed
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.marks import marked_captures
@@ -26,7 +26,6 @@ from profiler_core.store.history.moments import person as this_person
 from profiler_core.store.history.query import run
 from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import (
-    audit,
     baselines,
     deleted_runs,
     deletions,
@@ -344,11 +343,7 @@ def _deletions(
     if not rows:
         return ()
     oldest = min(row.audit_entry for row in rows)
-    first = func.min(audit.c.entry_id)
-    day = func.substr(audit.c.at, 1, 10).label("day")
-    days = connection.execute(
-        select(first, day).where(audit.c.entry_id >= oldest).group_by("day").order_by(first)
-    ).all()
+    days = days_of_audit(connection, oldest)
     moment = at or now()
     keep = timedelta(days=settings().keep_trash_days)
 

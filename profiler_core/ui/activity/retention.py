@@ -1,0 +1,80 @@
+"""What retention would delete now, rule by rule: a preview that deletes nothing."""
+
+import streamlit as st
+
+from profiler_core.dates import minute
+from profiler_core.store import history
+from profiler_core.store.history import Plan, Rules
+from profiler_core.ui.page import section
+from profiler_core.ui.runs.trash import days_in_trash
+from profiler_core.units import format_bytes, format_count
+
+_MOST = 200
+_KINDS = {"capture": "Captures", "upload": "Uploads"}
+
+
+def show_retention() -> None:
+    """A button, and the preview below it; made only when asked for, since it looks at every run."""
+    section(
+        "Retention", "Which files the rules of settings.toml would move to the trash if run now."
+    )
+    rules = history.configured_rules()
+    if rules == Rules():
+        st.html(
+            "<p class=fs-note>No rule is set, so nothing is deleted: keep_captures, keep_days and "
+            "keep_uploads_days in settings.toml.</p>"
+        )
+        return
+    if st.button("Preview", key="fs_retention", help="Deletes nothing."):
+        _show(history.planned(rules))
+
+
+def _show(plan: Plan) -> None:
+    totals = history.totals(plan)
+    if totals:
+        st.dataframe(
+            {
+                "Of": [_KINDS[total.origin] for total in totals],
+                "Rule": [total.rule for total in totals],
+                "Captures or uploads": [format_count(total.n_captures) for total in totals],
+                "Runs": [format_count(total.n_runs) for total in totals],
+                "Files here": [format_bytes(total.n_bytes) for total in totals],
+            },
+            hide_index=True,
+            height="content",
+        )
+    else:
+        st.html("<p class=fs-note>Nothing would be deleted now.</p>")
+    marked = "capture or upload stays" if plan.n_marked == 1 else "captures and uploads stay"
+    sentences = [
+        *plan.notes,
+        *(
+            [
+                f"{plan.n_marked} {marked} all the same: a run is tagged, a baseline, or part of "
+                "a review."
+            ]
+            if plan.n_marked
+            else []
+        ),
+        "It happens when the history is brought up to date. Numbers stay, and the files can be "
+        f"put back for {days_in_trash()}.",
+    ]
+    st.html("".join(f"<p class=fs-note>{sentence}</p>" for sentence in sentences))
+    if not plan.removals:
+        return
+    removals = plan.removals[:_MOST]
+    with st.expander(f"The {len(plan.removals)} runs, oldest first", type="compact"):
+        st.dataframe(
+            {
+                "Run": [removal.run.run_id for removal in removals],
+                "Workload": [removal.run.workload for removal in removals],
+                "Made": [minute(removal.run.created_at) for removal in removals],
+                "Why": [removal.reason for removal in removals],
+            },
+            hide_index=True,
+        )
+        if len(plan.removals) > _MOST:
+            st.html(
+                f"<p class=fs-note>The first {_MOST}. All of them: <span class=fs-mono>python -m "
+                "profiler_core runs retention --dry-run</span></p>"
+            )
