@@ -29,8 +29,8 @@ REFUSED = Metric(
     (
         (
             "reason",
-            "`origin`: from another site; `sign_in`: nobody is signed in; `role`; `token`: none, "
-            "or a wrong one; `settings`: they cannot be read",
+            "`origin`: from another site; `user`: by another user's program; `sign_in`: nobody is "
+            "signed in; `role`; `token`: none, or a wrong one; `settings`: they cannot be read",
         ),
     ),
 )
