@@ -2,12 +2,12 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from profiler_core.ingest.run import open_run
+from tests.quick_python import ENVIRONMENT
 
 from .conftest import SCRIPTS, environment
 
@@ -26,10 +26,10 @@ ENDINGS = {
 
 
 @pytest.fixture(scope="module")
-def endings(tmp_path_factory):
+def endings(tmp_path_factory, quick_python):
     done = subprocess.run(
-        [sys.executable, str(SCRIPTS / "endings.py"), str(tmp_path_factory.mktemp("runs"))],
-        env=environment(),
+        [quick_python, str(SCRIPTS / "endings.py"), str(tmp_path_factory.mktemp("runs"))],
+        env=environment(**ENVIRONMENT),
         capture_output=True,
         text=True,
         check=True,

@@ -14,7 +14,7 @@ from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.session.run import Run
 from profiler_core.store.records import read_record
-from tests.quick_python import QUICK_COMPILER
+from tests.quick_python import ENVIRONMENT, QUICK_COMPILER
 
 from .conftest import SCRIPTS, environment
 
@@ -24,10 +24,10 @@ pytestmark = [pytest.mark.torch, pytest.mark.timeout(900)]
 TRAIN = str(SCRIPTS / "train.py")
 
 
-def record(out, *words, before=(), status=0, **variables):
+def record(out, *words, python=sys.executable, before=(), status=0, **variables):
     done = subprocess.run(
-        [sys.executable, *before, TRAIN, str(out), *words],
-        env=environment(**variables),
+        [python, *before, TRAIN, str(out), *words],
+        env=environment(**(ENVIRONMENT if python != sys.executable else {}), **variables),
         capture_output=True,
         text=True,
     )
@@ -36,17 +36,18 @@ def record(out, *words, before=(), status=0, **variables):
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory):
+def pair(tmp_path_factory, quick_python):
     """Run directories of eager and of compiled, the second alone with little to import."""
     out = tmp_path_factory.mktemp("runs")
-    record(out, "eager")
+    record(out, "eager", python=quick_python)
     isolated = record(out, "default", before=[str(SCRIPTS / "isolated.py")], **QUICK_COMPILER)
     eager, compiled = (next(out.glob(f"*-tiny-{variant}-*")) for variant in ("eager", "default"))
     return eager, compiled, isolated.stdout
 
 
-def test_a_recording_that_is_called_eager_and_compiles_says_so(tmp_path):
-    record(tmp_path, "eager-they-say", "--backend", "aot_eager")  # no kernel need be made
+def test_a_recording_that_is_called_eager_and_compiles_says_so(tmp_path, quick_python):
+    words = ("eager-they-say", "--backend", "aot_eager")  # no kernel need be made
+    record(tmp_path, *words, python=quick_python)
     (folder,) = tmp_path.glob("*-tiny-eager-they-say-*")
     measurement = open_run(folder).record.measurement
     assert measurement.compiled_by_script.n_frames == 1
@@ -120,8 +121,9 @@ def test_the_recorder_needs_nothing_but_torch(pair):
     }  # fmt: skip
 
 
-def test_killed_in_the_middle_it_is_readable_and_lost(tmp_path):
-    record(tmp_path, "eager", "--die-at", "30", "--die", "kill", status=-signal.SIGKILL)
+def test_killed_in_the_middle_it_is_readable_and_lost(tmp_path, quick_python):
+    words = ("eager", "--die-at", "30", "--die", "kill")
+    record(tmp_path, *words, python=quick_python, status=-signal.SIGKILL)
     (folder,) = tmp_path.iterdir()
     run = open_run(folder)
     assert run.record.status == "lost"
