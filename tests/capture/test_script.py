@@ -14,7 +14,7 @@ from profiler_core.capture.script.interpreter import python_of
 from profiler_core.capture.script.launch import script_environment
 from profiler_core.cli.main import main
 from profiler_core.ingest.run import open_run
-from tests.quick_python import QUICK_COMPILER
+from tests.quick_python import ENVIRONMENT
 
 TRAIN = str(Path(__file__).resolve().parents[1] / "record" / "scripts" / "train.py")
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,9 +97,9 @@ def test_a_script_without_a_recorder_hears_what_to_add(tmp_path):
 
 @pytest.mark.torch
 @pytest.mark.timeout(900)  # compiles with an empty cache
-def test_the_kept_stderr_and_the_structured_log_are_in_the_run(tmp_path):
-    command = (sys.executable, TRAIN, "ignored", "default")
-    process = start(tmp_path, *command, options=["--json", "--cold"], **QUICK_COMPILER)
+def test_the_kept_stderr_and_the_structured_log_are_in_the_run(tmp_path, quick_python):
+    command = (quick_python, TRAIN, "ignored", "default")
+    process = start(tmp_path, *command, options=["--json", "--cold"], **ENVIRONMENT)
     stdout, stderr = process.communicate()
     assert process.returncode == 0, stderr
     (said,) = json.loads(stdout)["runs"]
@@ -117,9 +117,9 @@ def test_the_kept_stderr_and_the_structured_log_are_in_the_run(tmp_path):
 
 
 @pytest.mark.torch
-def test_a_killed_script_leaves_a_failed_run(tmp_path):
+def test_a_killed_script_leaves_a_failed_run(tmp_path, quick_python):
     words = ("ignored", "eager", "--die-at", "30", "--die", "kill")
-    process = start(tmp_path, sys.executable, TRAIN, *words, options=["--json"])
+    process = start(tmp_path, quick_python, TRAIN, *words, options=["--json"], **ENVIRONMENT)
     stdout, _ = process.communicate()
     assert process.returncode == 128 + signal.SIGKILL
     (said,) = json.loads(stdout)["runs"]
