@@ -11,14 +11,16 @@ OWNER = "<owner>"  # the process of the tests
 SERVER, FOLDER, ENVIRONMENT = "<server>", "<folder>", "<environment>"
 SCRIPTS = ("/capture/child/main.py", "/capture/child/probe.py", "/record/scripts/train.py",
            "/record/scripts/endings.py")  # fmt: skip
-OURS = ("profiler_core", "streamlit")
+# Not what leaves a process behind: a fork's whole group ends with it.
+OURS = ("profiler_core", "profiler_core.ingest", "profiler_core.ingest.memory_snapshot",
+        "profiler_core.ranks", "profiler_core.store.history", "streamlit")  # fmt: skip
 
 
 def server_module(words):
     """What the server of these words has imported; None: a new interpreter runs them."""
     if words and words[0].endswith(SCRIPTS):
         return "with_torch"
-    if len(words) > 1 and words[0] == "-m" and words[1].split(".")[0] in OURS:
+    if len(words) > 1 and words[0] == "-m" and words[1] in OURS:
         return "with_ours"
     return None
 
