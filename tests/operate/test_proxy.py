@@ -242,6 +242,12 @@ def test_what_a_browser_says_of_itself_is_not_believed(proxy):
     assert not {"6.6.6.6", "evil", "admin"} & set(headers.values())
 
 
+def test_a_name_that_is_not_the_servers_is_not_answered(proxy):
+    _, secure, base = proxy
+    assert _ask(secure, f"{base}fusion", Host="evil.example.net")[0] == 421
+    assert _ask(secure, f"{base}fusion", Host=f"{NAME}:{secure}")[0] == 200
+
+
 def test_a_refusal_of_a_large_upload_arrives(proxy):
     """It was a 502: the application closed the connection with the rest of the body unread."""
     _, secure, base = proxy

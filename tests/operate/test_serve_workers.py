@@ -1,5 +1,6 @@
 """The processes of a server: ended together by a signal, started again where one ends by itself."""
 
+import configparser
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from profiler_core.operate import workers
 from tests.attack.servers import ROOT
 
 # A worker that writes its process id, and ends well when it is asked to.
@@ -62,16 +64,16 @@ def ended(process, number: int) -> int:
 
 def test_a_signal_ends_all_of_them(tmp_path):
     process = supervisor(WELL, tmp_path, "a", "b")
-    workers = pids(tmp_path, 2)
+    begun = pids(tmp_path, 2)
     assert ended(process, signal.SIGTERM) == 0
-    assert not any(is_alive(pid) for pid in workers.values())
+    assert not any(is_alive(pid) for pid in begun.values())
 
 
 def test_who_does_not_listen_is_killed_after_a_while(tmp_path):
     process = supervisor(DEAF, tmp_path, "a")
-    workers = pids(tmp_path, 1)
+    begun = pids(tmp_path, 1)
     assert ended(process, signal.SIGINT) == 0
-    assert not is_alive(workers["a"])
+    assert not is_alive(begun["a"])
 
 
 def test_one_that_ends_is_started_again_and_the_other_goes_on(tmp_path):
@@ -90,3 +92,35 @@ def test_one_that_cannot_start_ends_the_server_with_its_status(tmp_path):
     _, said = process.communicate(timeout=60)
     assert process.returncode == 7
     assert "Worker a ended at once, with status 7." in said
+
+
+# A worker that has started a job, which belongs to a session of its own.
+WITH_JOB = """
+import subprocess
+job = subprocess.Popen(["sleep", "300"], start_new_session=True, stderr=subprocess.DEVNULL)
+"""
+WITH_JOB += WELL.replace("os.getpid()", "job.pid")
+
+
+def test_jobs_that_a_worker_has_started_go_on(tmp_path):
+    process = supervisor(WITH_JOB, tmp_path, "job")
+    job = pids(tmp_path, 1)["job"]
+    try:
+        assert ended(process, signal.SIGTERM) == 0
+        assert is_alive(job)
+    finally:
+        os.kill(job, signal.SIGKILL)
+
+
+def test_the_unit_of_systemd_leaves_jobs_alone_and_repeats_no_refusal():
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str
+    unit.read(ROOT / "deploy" / "fusionscope.service")
+    service = unit["Service"]
+    assert service["ExecStart"].endswith("/bin/fusionscope serve")
+    assert service["KillMode"] == "process"
+    assert service["RestartPreventExitStatus"] == "1"  # what `serve` says where settings are wrong
+    assert float(service["TimeoutStopSec"]) > workers._GRACE_S
+    home = dict([service["Environment"].split("=", 1)])["FUSIONSCOPE_HOME"]
+    assert Path(home).is_relative_to(service["ReadWritePaths"])
+    assert service["User"] != "root"
