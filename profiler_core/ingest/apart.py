@@ -15,9 +15,9 @@ from profiler_core.worker.process import DidNotRun
 from profiler_core.worker.protocol import answer
 from profiler_core.worker.worker import ask
 
-# Starting a process takes half a second; this much is read in 50 ms. Packed logs are 10 to 20
-# times larger inside.
-LARGE_BYTES = 2 << 20
+# Starting a process takes 0.3 s of processor time; the logs of a run as large as this are read in
+# 0.2 s, most of it graphs and generated code. Packed logs are 10 to 20 times larger inside.
+LARGE_BYTES = 8 << 20
 PACKED = 16
 
 _T = TypeVar("_T")

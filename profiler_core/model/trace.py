@@ -8,7 +8,7 @@ nothing is ever joined on them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 import polars as pl
 
@@ -164,6 +164,16 @@ RECORDED_BY, RECORDING = "fusionscopeRecordedBy", "fusionscopeRecording"
 COLLECTIVE_NAME = "record_param_comms"
 
 
+class Derived(Protocol):
+    """A table that is made of a trace: a data frame, or arrays that know their size."""
+
+    def estimated_size(self) -> int | float:
+        """About how many bytes it holds."""
+
+
+Table = TypeVar("Table", bound=Derived)
+
+
 @dataclass(frozen=True)
 class Trace:
     """One trace, from any tool.
@@ -186,22 +196,22 @@ class Trace:
     metadata: Mapping[str, Any] = field(default_factory=dict)  # top-level keys but traceEvents
     tally: Tally = field(default_factory=Tally)
     # Of this object alone: `replace` makes a trace that has derived nothing yet.
-    _derived: dict[str, pl.DataFrame] = field(
+    _derived: dict[str, "Derived"] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def derived(self, name: str, make: Callable[["Trace"], pl.DataFrame]) -> pl.DataFrame:
+    def derived(self, name: str, make: Callable[["Trace"], Table]) -> Table:
         """A table that several analyses need, made once and kept until `forget_derived`.
 
         Args:
             name: of the table.
-            make: computes it from the trace alone.
+            make: computes it from the trace alone; what it gives does not hold the trace.
         """
         table = self._derived.get(name)
         if table is None:
             # Two threads may both make it: the tables are equal.
             table = self._derived[name] = make(self)
-        return table
+        return cast("Table", table)
 
     def forget_derived(self) -> None:
         """Give the derived tables back: who asks again has them made again."""

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable
 from threading import Thread
 
+from profiler_core.analysis.ledger.host_rows import host_rows
 from profiler_core.ingest import open as traces
 from profiler_core.ranks.job_cache import cached_job
 from profiler_core.session.comparison import Comparison
@@ -30,7 +31,7 @@ def make_ahead(comparison: Comparison, *, explanation: bool) -> None:
         return
     pair = comparison.leading if comparison.leading in pairs else pairs[0]
     if pair is not None and not pair.is_explained:
-        _at_once(pair.runs, lambda run: run.material)
+        _at_once(pair.runs, _lay_out)
     if pair is not None:
         _ = pair.explanation
 
@@ -41,6 +42,13 @@ def _was_read(run: Run) -> bool:
     if not all(traces.is_cached(path) for path in files if path is not None):
         return False
     return run.rank_files is None or cached_job(run.rank_files) is not None
+
+
+def _lay_out(run: Run) -> None:
+    """What the ledger of a pair takes longest for, of one run."""
+    trace = run.material.trace
+    if trace is not None:
+        host_rows(trace)
 
 
 def _at_once(runs: Iterable[Run], question: Callable[[Run], object]) -> None:

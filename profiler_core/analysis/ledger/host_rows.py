@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from profiler_core.analysis.per_name import per_name
+from profiler_core.analysis.work import device_work, host_steps
 from profiler_core.model.trace import Trace
 
 Ints = npt.NDArray[np.int64]
@@ -55,24 +56,38 @@ class Form:
 class HostRows:
     """Operators, annotations and launches in order of time, outer ranges first."""
 
-    trace: Trace
-    work: pl.DataFrame  # of device_work, with the row number as `event`
     kind: npt.NDArray[np.int8]
     source: Ints  # row in the table of its kind
     thread: Ints  # place in `threads`
     threads: list[tuple[int, int]]
     event: Ints  # row of `work` that it started, -1: none
     borders: Ints  # rows of step k are borders[k] : borders[k + 1]
+    forms: tuple[Form, ...]  # of its steps, in the order in which they come up
 
-    def step(self, number: int) -> Iterator[tuple[tuple[int, int], list[Row]]]:
-        """The rows of one step, thread by thread; events without a launch are in no thread."""
+    def estimated_size(self) -> int:
+        """Bytes of the arrays."""
+        places = self.source, self.thread, self.event, self.borders
+        events = sum(form.events.nbytes for form in self.forms)
+        return self.kind.nbytes + sum(column.nbytes for column in places) + events
+
+    def step(
+        self, number: int, trace: Trace, work: pl.DataFrame
+    ) -> Iterator[tuple[tuple[int, int], list[Row]]]:
+        """The rows of one step, thread by thread; events without a launch are in no thread.
+
+        Args:
+            number: of the step.
+            trace: that these are the rows of.
+            work: its `device_work`, with the column `event`, its row number.
+        """
         own = slice(int(self.borders[number]), int(self.borders[number + 1]))
         kind, source, event = self.kind[own], self.source[own], self.event[own]
         threads = self.thread[own]
         for place in range(len(self.threads)):
             mine = (threads == place) & (kind != _UNLINKED)
             if mine.any():
-                yield self.threads[place], self._objects(kind[mine], source[mine], event[mine])
+                mine_alone = kind[mine], source[mine], event[mine]
+                yield self.threads[place], _objects(*mine_alone, trace, work)
 
     def unlinked(self, number: int) -> list[int]:
         """The events of a step whose launch is not in the trace."""
@@ -80,48 +95,51 @@ class HostRows:
         lone: list[int] = self.event[own][self.kind[own] == _UNLINKED].tolist()
         return lone
 
-    def _objects(self, kind: npt.NDArray[np.int8], source: Ints, event: Ints) -> list[Row]:
-        rows: list[Row | None] = [None] * kind.size
-        places = np.flatnonzero(kind == _OPERATOR)
-        ops = self.trace.ops[source[places]].select(
-            "ts_ns", "dur_ns", pl.col("name").cast(pl.String),
-            "sequence_number", "input_dims", "input_types",
-        )  # fmt: skip
-        for place, (ts, dur, name, seq, dims, types) in zip(
-            places.tolist(), ops.iter_rows(), strict=True
-        ):
-            own = int(event[place])
-            rows[place] = Row(ts, dur, name, None if own < 0 else own, seq, dims, types, False)
-        places = np.flatnonzero(kind == _ANNOTATION)
-        notes = self.trace.annotations[source[places]].select(
-            "ts_ns", "dur_ns", pl.col("name").cast(pl.String)
-        )
-        for place, (ts, dur, name) in zip(places.tolist(), notes.iter_rows(), strict=True):
-            rows[place] = Row(ts, dur, name, None, None, None, None, True)
-        places = np.flatnonzero(kind == _LAUNCH)
-        calls = self.work[source[places]].select(
-            "launch_ts_ns",
-            pl.col("launch_name").cast(pl.String),
-            pl.col("name").cast(pl.String),
-            "event",
-        )
-        for place, (ts, launch, kernel, number) in zip(
-            places.tolist(), calls.iter_rows(), strict=True
-        ):
-            name = launch if "GraphLaunch" in launch else kernel
-            rows[place] = Row(ts, 0, name, number, None, None, None, False)
-        return [row for row in rows if row is not None]
+
+def _objects(
+    kind: npt.NDArray[np.int8], source: Ints, event: Ints, trace: Trace, work: pl.DataFrame
+) -> list[Row]:
+    rows: list[Row | None] = [None] * kind.size
+    places = np.flatnonzero(kind == _OPERATOR)
+    ops = trace.ops[source[places]].select(
+        "ts_ns", "dur_ns", pl.col("name").cast(pl.String),
+        "sequence_number", "input_dims", "input_types",
+    )  # fmt: skip
+    for place, (ts, dur, name, seq, dims, types) in zip(
+        places.tolist(), ops.iter_rows(), strict=True
+    ):
+        own = int(event[place])
+        rows[place] = Row(ts, dur, name, None if own < 0 else own, seq, dims, types, False)
+    places = np.flatnonzero(kind == _ANNOTATION)
+    notes = trace.annotations[source[places]].select(
+        "ts_ns", "dur_ns", pl.col("name").cast(pl.String)
+    )
+    for place, (ts, dur, name) in zip(places.tolist(), notes.iter_rows(), strict=True):
+        rows[place] = Row(ts, dur, name, None, None, None, None, True)
+    places = np.flatnonzero(kind == _LAUNCH)
+    calls = work[source[places]].select(
+        "launch_ts_ns",
+        pl.col("launch_name").cast(pl.String),
+        pl.col("name").cast(pl.String),
+        "event",
+    )
+    for place, (ts, launch, kernel, number) in zip(places.tolist(), calls.iter_rows(), strict=True):
+        name = launch if "GraphLaunch" in launch else kernel
+        rows[place] = Row(ts, 0, name, number, None, None, None, False)
+    return [row for row in rows if row is not None]
 
 
-def host_rows(trace: Trace, work: pl.DataFrame, steps: pl.DataFrame) -> tuple[HostRows, list[Form]]:
+def host_rows(trace: Trace) -> HostRows:
     """Lay the host's side of a trace out, and find the forms of its steps in order.
 
-    Args:
-        trace: its operators and annotations.
-        work: of `device_work`, with the column `event`, its row number.
-        steps: of `host_steps`; without any the whole trace is one step.
+    A trace without ProfilerStep ranges is one step.
     """
-    columns = _columns(trace, work)
+    return trace.derived("host rows", _host_rows)
+
+
+def _host_rows(trace: Trace) -> HostRows:
+    columns = _columns(trace, device_work(trace).with_row_index("event"))
+    steps = host_steps(trace)
     threads, thread = _threads(columns)
     starts = steps["ts_ns"].to_numpy() if steps.height else np.array([-(1 << 62)])
     last = int(steps["end_ns"].max()) if steps.height else 1 << 62  # type: ignore[arg-type]
@@ -134,11 +152,12 @@ def host_rows(trace: Trace, work: pl.DataFrame, steps: pl.DataFrame) -> tuple[Ho
     order = _in_order(columns, thread, step)
     order = order[step[order] >= 0]
     borders = np.searchsorted(step[order], np.arange(starts.size + 1), side="left")
-    rows = HostRows(
-        trace, work, columns.kind[order], columns.source[order], thread[order], threads,
-        columns.event[order], borders,
+    own, event = thread[order], columns.event[order]
+    signatures = _signatures(columns, order, own, borders)
+    return HostRows(
+        columns.kind[order], columns.source[order], own, threads, event, borders,
+        tuple(_forms(event, borders, signatures)),
     )  # fmt: skip
-    return rows, _forms(rows, _signatures(columns, order, rows.thread, borders))
 
 
 @dataclass(frozen=True)
@@ -304,8 +323,7 @@ def _mix(values: Hashes) -> Hashes:
     return values ^ (values >> np.uint64(31))
 
 
-def _forms(rows: HostRows, signatures: Hashes) -> list[Form]:
-    borders = rows.borders
+def _forms(event: Ints, borders: Ints, signatures: Hashes) -> list[Form]:
     n_steps = borders.size - 1
     length = np.diff(borders)
     place = np.arange(signatures.size) - np.repeat(borders[:-1], length)
@@ -315,9 +333,9 @@ def _forms(rows: HostRows, signatures: Hashes) -> list[Form]:
     same: dict[tuple[int, int], list[int]] = {}
     for number in range(n_steps):
         same.setdefault((int(of_step[number]), int(length[number])), []).append(number)
-    has_event = rows.event >= 0
+    has_event = event >= 0
     upto = np.concatenate([[0], np.cumsum(has_event)])
-    events = rows.event[has_event]
+    events = event[has_event]
     forms = []
     for numbers in same.values():
         steps = np.array(numbers, dtype=np.int64)

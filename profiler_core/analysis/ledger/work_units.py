@@ -14,7 +14,7 @@ import polars as pl
 from profiler_core.analysis.ledger.host_rows import Form, Row, host_rows
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.operator_arguments import json_list
-from profiler_core.analysis.work import device_work, host_steps, is_wrapper
+from profiler_core.analysis.work import device_work, is_wrapper
 from profiler_core.model.trace import Trace
 
 Shapes = tuple[tuple[int, ...] | None, ...]
@@ -102,26 +102,28 @@ def host_work(trace: Trace) -> HostWork:
     Every device event with a step is in exactly one unit of it.
     """
     work = device_work(trace).with_row_index("event")
-    rows, forms = host_rows(trace, work, host_steps(trace))
+    rows = host_rows(trace)
     main = _main_thread(trace)
     result = []
     forward_ids: dict[int, str] = {}
-    for index, form in enumerate(forms):
+    for index, form in enumerate(rows.forms):
         number = int(form.steps[0])
         units: list[Unit] = []
         runs: list[GraphRun] = []
-        for thread, every in rows.step(number):
+        for thread, every in rows.step(number, trace, work):
             _sweep(every, thread, units, runs, forward_ids)
         units.extend(_unlinked(work, rows.unlinked(number)))
         units.sort(key=lambda unit: unit.ts_ns)
         unknown = [run for run in runs if run.compile_id.startswith(_BY_NUMBER)]
         if number and any(_number_of(run) not in forward_ids for run in unknown):
-            for thread, every in rows.step(number - 1):  # its forward began in the step before
+            for thread, every in rows.step(
+                number - 1, trace, work
+            ):  # its forward began in the step before
                 _sweep(every, thread, [], [], forward_ids)
         for run in unknown:  # a compiled backward has the sequence number of its forward
             run.compile_id = forward_ids.get(_number_of(run), "")
         result.append(HostStep(index, units, runs, main, form))
-    return HostWork(result, work, sum(form.steps.size for form in forms))
+    return HostWork(result, work, sum(form.steps.size for form in rows.forms))
 
 
 def _number_of(run: GraphRun) -> int:
