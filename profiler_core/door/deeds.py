@@ -327,6 +327,24 @@ def cancel_job(asker: Asker | None, job_id: str) -> None:
         jobs.cancel(job_id)
 
 
+def read_again(asker: Asker | None, job_id: str) -> str:
+    """Submit once more the reading of an upload that was given up; returns the new job's id.
+
+    Raises:
+        Refused: it is somebody else's.
+        HistoryUnavailable: the audit cannot be written; nothing is read then.
+        BadInput: there is no such job, or its files are gone.
+    """
+    job = jobs.job(job_id)
+    if asker is None or not may_see(asker, job):
+        raise Refused("This job is somebody else's.", remedy="Ask whoever started it.")
+    upload_id = job.spec.subject
+    numbers = incoming.kept(upload_id)
+    if not numbers:
+        raise BadInput(f"The files of {job.spec.title} are gone.", remedy="Drop them again.")
+    return start_reading_upload(asker, upload_id, numbers)
+
+
 def may_cancel(asker: Asker, job: jobs.Job) -> bool:
     """Whether this person may stop the job."""
     if job.spec.kind == "capture" and why_no_capture(asker) is not None:

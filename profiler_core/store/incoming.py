@@ -88,6 +88,12 @@ def received(upload_id: str, positions: tuple[int, ...]) -> tuple[IncomingFile, 
     return tuple(sorted(files, key=lambda file: file.name))
 
 
+def kept(upload_id: str) -> tuple[int, ...]:
+    """The numbers of the files that arrived whole and are still there."""
+    directory = incoming_directory(upload_id)
+    return tuple(sorted(int(path.stem) for path in directory.glob("*.data")))
+
+
 def forget(upload_id: str) -> None:
     """Delete what was received, whole or not."""
     shutil.rmtree(incoming_directory(upload_id), ignore_errors=True)

@@ -5,16 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from profiler_core import home
 from profiler_core.jobs import directory as files
 from profiler_core.jobs import service as jobs
-from profiler_core.store import history
+from profiler_core.store import history, incoming
 from profiler_core.store.uploads import Accepted
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.worker.protocol import Progress, Result
 from tests.attack.conftest import RUNNER, TEAM, Server
+from tests.uploading import drop
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +26,13 @@ def a_job(n: int, state: files.JobState, *, record: object = None, **more: Any) 
     directory = home.jobs_directory() / f"20260102-030405-{n:06x}"
     directory.mkdir(parents=True)
     status = {key: more.pop(key) for key in ("error", "waiting_for", "n_ahead") if key in more}
-    spec = {"kind": "ingest", "title": f"<b>trace</b> {n}", "answers": True, **more}
+    spec = {
+        "kind": "ingest",
+        "subject": incoming.new_upload_id(),
+        "title": f"<b>trace</b> {n}",
+        "answers": True,
+        **more,
+    }
     files.write(
         directory,
         files.JobSpec(
@@ -82,6 +90,20 @@ def test_a_click_cancels_and_the_audit_has_it(server: Server) -> None:
     assert (directory / files.CANCEL).exists()
 
     assert history.entries()[0].action == "cancel"
+
+
+def test_an_upload_that_was_given_up_can_be_read_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.is_at("localhost")
+    upload_id, _ = drop({"a.json": b"{}", "b.json": b"{}"})
+    a_job(1, "failed", error="It was killed.", subject=upload_id)
+    a_job(2, "failed", error="It was no trace.", subject=incoming.new_upload_id())
+    started: list[object] = []
+    monkeypatch.setattr(jobs, "submit", lambda words, **more: started.append(words))
+    (button,) = [button for button in opened().button if button.label == "Read again"]
+    button.click().run()
+    assert [words[-4:-1] for words in started] == [[upload_id, "0", "1"]]  # type: ignore[index]
 
 
 def test_a_runner_sees_own_jobs_and_an_admin_all(server: Server) -> None:

@@ -9,7 +9,7 @@ from profiler_core.door.asker import Asker
 from profiler_core.errors import FusionscopeError
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.service import Job
-from profiler_core.store import history
+from profiler_core.store import history, incoming
 from profiler_core.ui.address import in_address
 from profiler_core.ui.capture.list import when
 from profiler_core.ui.capture.progress import elapsed, state_chip
@@ -119,7 +119,11 @@ def _result(job: Job) -> None:
     if job.spec.kind == "capture":
         page_link("capture", "Open the capture", {"job": job.job_id})
     elif job.state != "finished":
-        return
+        # What was killed too often keeps what was received, for a day.
+        if job.spec.kind == "ingest" and incoming.kept(job.spec.subject):
+            st.button(
+                "Read again", key=f"fs_again_{job.job_id}", on_click=_again, args=(job.job_id,)
+            )
     elif job.spec.kind == "ingest":
         try:
             page_link("overview", "Open the runs", query_of(accepted(job.job_id).keys))
@@ -140,6 +144,13 @@ def _cancel(job_id: str) -> None:
     # Asks again for the right: the role may have changed since it was drawn.
     try:
         deeds.cancel_job(asker(), job_id)
+    except FusionscopeError as error:
+        st.toast(error.problem)
+
+
+def _again(job_id: str) -> None:
+    try:
+        deeds.read_again(asker(), job_id)
     except FusionscopeError as error:
         st.toast(error.problem)
 

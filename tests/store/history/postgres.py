@@ -7,6 +7,7 @@ first if it must. A missing PostgreSQL is a failure, never a skip: teams keep th
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -64,32 +65,65 @@ def install() -> Path:
     return find()
 
 
+class Postgres:
+    """A server in a folder of its own, which may be killed and started again.
+
+    url: of its database `postgres`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._programs = find()
+        self._user = _user()
+        self._folder = folder
+        if self._user is not None:
+            shutil.chown(folder, self._user)
+        self._data = folder / "data"
+        words = ["-U", "postgres", "-A", "trust", "-N", "-E", "UTF8"]
+        _run([self._programs / "initdb", "-D", self._data, *words], self._user, folder)
+        self._port = _free_port()
+        self.url = f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers; after a kill it recovers first."""
+        options = [f"-p {self._port}", f"-k {self._folder}", "-h 127.0.0.1"]
+        options += [f"-c {option}" for option in _FAST]
+        log = self._folder / "log.txt"
+        self._control("-l", log, "-o", " ".join(options), "start")
+
+    def kill(self) -> None:
+        """As kill -9 does: its other processes end when they notice."""
+        os.kill(int((self._data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it at once."""
+        self._control("-m", "immediate", "stop")
+
+    def _control(self, *words: object) -> None:
+        control = [self._programs / "pg_ctl", "-D", self._data, "-w", "-t", str(_START_TIMEOUT_S)]
+        _run([*control, *words], self._user, self._folder)
+
+
 @contextmanager
-def running_postgres() -> Iterator[str]:
-    """The URL of a fresh server's database `postgres`; the server ends with the block."""
-    programs = find()
-    user = _user()
+def own_postgres() -> Iterator[Postgres]:
+    """A fresh server that runs; it ends with the block."""
     # Not below pytest's folder: root's is closed to the user that the server runs as.
     folder = Path(tempfile.mkdtemp(prefix="fusionscope-postgres-"))
     try:
-        if user is not None:
-            shutil.chown(folder, user)
-        data, log = folder / "data", folder / "log.txt"
-        _run(
-            [programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8"],
-            user,
-            folder,
-        )
-        port = _free_port()
-        options = [f"-p {port}", f"-k {folder}", "-h 127.0.0.1", *(f"-c {o}" for o in _FAST)]
-        control = [programs / "pg_ctl", "-D", data, "-w", "-t", str(_START_TIMEOUT_S)]
-        _run([*control, "-l", log, "-o", " ".join(options), "start"], user, folder)
+        server = Postgres(folder)
+        server.start()
         try:
-            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+            yield server
         finally:
-            _run([*control, "-m", "immediate", "stop"], user, folder)
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """The URL of a fresh server's database `postgres`; the server ends with the block."""
+    with own_postgres() as server:
+        yield server.url
 
 
 def _user() -> str | None:
