@@ -32,6 +32,7 @@ HEAVY = ("browser", "torch")
 
 # What takes more than 20 seconds of a core, the longest first: none of it is left for last.
 LONGEST = (
+    "analysis/ledger/test_accuracy.py",
     "browser/test_pages.py",
     "browser/test_capture_page.py",
     "browser/test_sign_in.py",

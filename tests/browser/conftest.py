@@ -13,7 +13,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -334,19 +334,32 @@ def ready(page: Page) -> None:
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
+# Asked within the page: from here, each look is a message through three processes.
+_QUIET_FOR_A_SECOND = """(within_s) => new Promise((resolve) => {
+    const begin = performance.now();
+    let quietSince = begin;
+    const timer = setInterval(() => {
+        const app = document.querySelector("[data-testid=stApp]");
+        const now = performance.now();
+        if (app?.dataset.testScriptState !== "notRunning") quietSince = now;
+        if (now - quietSince < 1000 && now - begin < within_s * 1000) return;
+        clearInterval(timer);
+        resolve();
+    }, 50);
+})"""
+
+
 def at_rest(page: Page) -> None:
     """Wait until no script has run for a second: a run begins a moment after what caused it.
 
     To be used where the next step is to open a list: one that is open is drawn anew by a run, and
     a click on its old options is lost.
     """
-    quiet_since = time.monotonic()
-    deadline = quiet_since + PAGE_TIMEOUT_MS / 1000
-    while time.monotonic() - quiet_since < 1.0 and time.monotonic() < deadline:
-        state = page.get_by_test_id("stApp").get_attribute("data-test-script-state")
-        if state != "notRunning":
-            quiet_since = time.monotonic()
-        page.wait_for_timeout(50)
+    deadline = time.monotonic() + PAGE_TIMEOUT_MS / 1000
+    while time.monotonic() < deadline:
+        with suppress(Error):  # the page was left meanwhile
+            page.evaluate(_QUIET_FOR_A_SECOND, deadline - time.monotonic())
+            break
     ready(page)
 
 

@@ -95,10 +95,10 @@ def test_why_a_variant_failed_is_not_said_while_it_runs(capsys):
     assert "no such device" not in shown
 
 
-def test_verbose_says_what_is_read_and_where_an_error_came_from(tmp_path):
+def test_verbose_says_what_is_read_and_where_an_error_came_from(tmp_path, quick_python):
     def said(*words):
         done = subprocess.run(
-            [sys.executable, "-m", "profiler_core", *map(str, words)],
+            [quick_python, "-m", "profiler_core", *map(str, words)],
             cwd=ROOT, capture_output=True, text=True, env={"FUSIONSCOPE_HOME": str(tmp_path)},
         )  # fmt: skip
         return done.stderr
