@@ -45,7 +45,7 @@ def configure() -> None:
     # Streamlit gives each logger that it makes later a format of its own.
     streamlit.logger.setup_formatter = log.let_root_write
     if problem is not None:
-        _log.error("The server's log stays text. %s %s", problem.problem, problem.remedy)
+        _log.error("The server's log stays text: %s", problem.problem)
 
 
 def _of_script_run() -> Mapping[str, str]:
