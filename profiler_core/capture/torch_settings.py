@@ -34,6 +34,7 @@ _REMOVED = (
     "TORCH_COMPILE_DEBUG",
     "TORCHINDUCTOR_CACHE_DIR",
     "TRITON_CACHE_DIR",
+    "FUSIONSCOPE_TOKEN",  # of CI, to push what was captured: not for the code that is captured
 )
 
 # Every process of a capture carries this variable: by it the launcher finds whatever a child

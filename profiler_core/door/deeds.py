@@ -228,34 +228,31 @@ def start_reading_upload(asker: Asker | None, upload_id: str, file_numbers: Coll
     _write_down(asker, "upload", f"upload/{upload_id}", n_files=len(file_numbers))
     names = [file.name for file in incoming.received(upload_id, tuple(file_numbers))]
     words = (upload_id, *map(str, file_numbers), f"--owner={asker.person}")
-    return jobs.submit(
-        module_words("profiler_core.store.uploads", *words),
-        kind="ingest",
-        title=", ".join(names)[:_LONGEST_TITLE] or upload_id,
-        subject=upload_id,
-        is_shared=True,
-        owner=_owner(asker),
-        needed_bytes=needed_to_read(incoming.incoming_directory(upload_id)),
-        input_bytes=size_of(incoming.incoming_directory(upload_id)),
+    return _submit_ingest(
+        asker, "profiler_core.store.uploads", words, upload_id, ", ".join(names), ()
     )
 
 
-def start_recording_push(asker: Asker | None, upload_id: str, via: str) -> Worker:
-    """Start the process that records the one file that this person pushed.
+def start_recording_push(asker: Asker | None, upload_id: str, name: str, via: str) -> str:
+    """Submit the job that records the one file that this person pushed; returns its id.
 
     Args:
         asker: who pushed it.
         upload_id: as which it was received.
+        name: of the file, to be shown.
         via: by what means, for the audit.
 
     Raises:
         Refused: this person may not upload.
         HistoryUnavailable: the audit cannot be written; nothing is read then.
+        QueueFull: too many jobs run or wait.
     """
     asker = _check_may_upload(asker)
     _write_down(asker, "upload", f"upload/{upload_id}", n_files=1)
-    push = {"upload_id": upload_id, "person": asker.person, "via": via}
-    return _asked("profiler_core.store.history.pushed", push)
+    words = (upload_id, f"--owner={asker.person}", f"--via={via}")
+    return _submit_ingest(
+        asker, "profiler_core.store.history.pushed", words, upload_id, name, ("database", "remote")
+    )
 
 
 def start_judging(
@@ -297,6 +294,24 @@ def start_answering(asker: Asker | None, tool: str, arguments: Mapping[str, obje
     about = {name: value for name, value in arguments.items() if name in _ABOUT_RUNS}
     _write_down(asker, "ask", tool, **about)
     return _asked(_ANSWERING, {"tool": tool, "arguments": arguments})
+
+
+def _submit_ingest(
+    asker: Asker, module: str, words: tuple[str, ...], upload_id: str, title: str,
+    needs: tuple[Need, ...],
+) -> str:  # fmt: skip
+    received = incoming.incoming_directory(upload_id)
+    return jobs.submit(
+        module_words(module, *words),
+        kind="ingest",
+        title=title[:_LONGEST_TITLE] or upload_id,
+        subject=upload_id,
+        is_shared=True,
+        owner=_owner(asker),
+        needs=needs,
+        needed_bytes=needed_to_read(received),
+        input_bytes=size_of(received),
+    )
 
 
 def _asked(module: str, request: Mapping[str, object]) -> Worker:

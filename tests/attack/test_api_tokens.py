@@ -18,6 +18,7 @@ from profiler_core.ui.routes import OF_PROGRAMS, bearer
 from profiler_core.ui.routes.refused_tokens import RefusedTokens
 from profiler_core.ui.sign_in.by_token import SCOPES, scopes_for
 from profiler_core.ui.sign_in.visitor import visitor
+from tests.apps import checked, opened, text_of
 from tests.attack.api import call, person_of, token_of, zip_of, zipped
 from tests.attack.conftest import ISSUER, RUNNER, TEAM, VIEWER, Server
 from tests.store.history.samples import redated_copy
@@ -336,6 +337,28 @@ def test_a_viewers_token_judges_and_sets_no_baseline(team: Server) -> None:
     answer = call("PUT", "/api/baselines", text, {"name": "main", "run_id": "c1.default"})
     assert answer.status == 403
     assert history.baselines() == ()
+
+
+@pytest.mark.parametrize("key", ["run_id", "name", "note", "baseline", "candidate"])
+def test_half_a_character_is_a_sentence(team: Server, key: str) -> None:
+    text = token_of(RUNNER, "gate")
+    route = ("POST", "/api/gate") if key in ("baseline", "candidate") else ("PUT", "/api/baselines")
+    wish = {"name": "main", "run_id": "c1.default"} if route[0] == "PUT" else {}
+    wish |= {key: "\ud800"} if wish else {"baseline": "x", "candidate": "x", key: "\ud800"}
+    assert call(*route, text, wish).status == 422
+    assert history.baselines() == ()
+
+
+def test_an_admin_sees_and_revokes_the_tokens_of_others_and_nobody_else_does(team: Server) -> None:
+    token_of(RUNNER, "read", name="<i>Nightly</i>")
+    (token,) = api_tokens.tokens()
+    team.is_at("127.0.0.1", SETTINGS, VIEWER)
+    assert "Nightly" not in text_of(opened("api_tokens"))
+    team.is_at("127.0.0.1", SETTINGS, ADMIN)
+    page = opened("api_tokens")
+    assert "<b>&lt;i&gt;Nightly&lt;/i&gt;</b> of ada@example.org" in text_of(page)
+    checked(page.button(f"fs_revoke_{token.token_id}").click().run())
+    assert api_tokens.token(token.token_id).revoked_by == account(ISSUER, ADMIN)
 
 
 # --- pushing ---

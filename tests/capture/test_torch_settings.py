@@ -31,6 +31,7 @@ def test_what_a_shell_holds_does_not_reach_the_logs_or_the_caches():
         "TORCH_LOGS_OUT": "/x",
         "TORCHINDUCTOR_CACHE_DIR": "/warm",
         "PATH": "/bin",
+        "FUSIONSCOPE_TOKEN": "fsc_secret",
     }
     variables = child_environment(KNOWN_BY_2_2, Path("/c"), Path("/t"), shell)
     assert variables["TORCH_LOGS"].startswith("+recompiles")
@@ -40,3 +41,4 @@ def test_what_a_shell_holds_does_not_reach_the_logs_or_the_caches():
     assert variables["TRITON_CACHE_DIR"] == "/c/triton"
     assert variables["TORCH_TRACE"] == "/t"
     assert variables["PATH"] == "/bin"
+    assert "FUSIONSCOPE_TOKEN" not in variables

@@ -1,7 +1,7 @@
 """Runs for CI and agents, by API token: GET and POST /api/runs, GET /api/runs/archive?run=ID.
 
 The answers are those of `runs list --json` and `runs import --json` (docs/json.md). What is pushed
-goes the way of an upload: the same limits, the same quota, the same checks of what is inside.
+goes the way of an upload: the same limits, quota and queue, the same checks of what is inside.
 """
 
 from dataclasses import fields
@@ -14,7 +14,8 @@ from starlette.routing import Route
 
 from profiler_core.answers.history import ImportAnswer, RunsAnswer, run_answer
 from profiler_core.door import deeds
-from profiler_core.errors import BadInput
+from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.jobs import service as jobs
 from profiler_core.store import incoming
 from profiler_core.ui.routes.bearer import answered, by_token, via
 from profiler_core.ui.routes.run_zip import zip_of
@@ -23,7 +24,7 @@ from profiler_core.ui.sign_in.visitor import Visitor
 from profiler_core.ui.upload.route import take_file
 
 _MOST_LISTED, _USUALLY_LISTED = 1000, 50
-_AT_ONCE = anyio.CapacityLimiter(2)  # processes that read what was pushed; others wait
+_AT_ONCE = anyio.CapacityLimiter(40)  # threads that wait for what was pushed to be read
 
 
 @by_token("read", "look")
@@ -68,15 +69,13 @@ async def push(request: Request, who: Visitor) -> Response:
         from profiler_core.store.history.pushed import Pushed
 
         try:
-            worker = deeds.start_recording_push(asker_of(who), upload_id, means)
-        except BaseException:
+            job_id = deeds.start_recording_push(asker_of(who), upload_id, name, means)
+        except FusionscopeError:
             incoming.forget(upload_id)
             raise
-        pushed = worker.result(
-            Pushed,
-            ended="The files could not be read: the reader was ended.",
-            remedy="Push them again; a large trace needs free memory.",
-        )
+        for _ in jobs.follow(job_id):
+            continue  # it goes on where the program that pushes hangs up
+        pushed = jobs.result(job_id, Pushed)
         runs = tuple(run_answer(history.run(run_id)) for run_id in pushed.run_ids)
         return ImportAnswer(runs, pushed.notes)
 

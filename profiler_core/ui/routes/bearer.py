@@ -19,6 +19,7 @@ from starlette.types import Message
 from profiler_core.answers.encoding import document
 from profiler_core.answers.record import Answer
 from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.jobs.queue import QueueFull
 from profiler_core.operate import log
 from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.routes.guard import Endpoint, problem
@@ -68,6 +69,8 @@ def by_token(
             with acting_via(admitted.via):
                 try:
                     return await endpoint(request, admitted.visitor)
+                except QueueFull as error:
+                    return problem(503, error.problem, error.remedy)
                 except FusionscopeError as error:
                     return problem(422, error.problem, error.remedy)
                 except OSError as error:
@@ -210,6 +213,7 @@ async def json_object(request: Request) -> dict[str, Any]:
 
     try:
         value = await Request(request.scope, whole).json()
+        json.dumps(value, ensure_ascii=False).encode()  # half a character is no text anywhere
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
