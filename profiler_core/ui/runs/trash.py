@@ -85,7 +85,7 @@ def may_restore(who: Visitor | None, deletion: Deletion) -> bool:
 def _rows(deletions: Sequence[Deletion], names: Mapping[str, str]) -> None:
     for deletion in deletions:
         facts = [
-            f"{len(deletion.run_ids)} run{'' if len(deletion.run_ids) == 1 else 's'}",
+            _runs_text(len(deletion.run_ids)),
             format_bytes(deletion.n_bytes),
             minute(deletion.deleted_at),
             f"by {names[deletion.person]}",
@@ -117,6 +117,11 @@ def _rows(deletions: Sequence[Deletion], names: Mapping[str, str]) -> None:
                     on_click=_act,
                     args=("empty", deletion.deletion_id),
                 )
+
+
+def _runs_text(n: int) -> str:
+    """Empty for what was deleted before it was recorded."""
+    return f"{n} run{'' if n == 1 else 's'}" if n else ""
 
 
 def _act(deed: str, deletion_id: str) -> None:
