@@ -51,6 +51,12 @@ def _of_command(plan: Plan) -> Iterator[Fault]:
     missing = [module for module in _NEEDS if find_spec(module) is None]
     if missing:
         yield Fault("this Python", "", "", f"It lacks {', '.join(missing)}.", how_to("server"))
+    if getattr(os, "geteuid", lambda: 1)() == 0:
+        yield Fault(
+            "this process", "its user", "root",
+            "Whatever reads traces or captures would be root too.",
+            "Start it as a user of its own, as deploy/fusionscope.service does.", stops=False,
+        )  # fmt: skip
     if not plan.name or any(sign in plan.name for sign in "/ :"):
         yield Fault(
             _COMMAND, "--name", plan.name,

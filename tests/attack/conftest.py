@@ -22,6 +22,7 @@ ISSUER = "https://accounts.example.org"
 SECRETS = {
     "FUSIONSCOPE_DATABASE_URL": "postgresql://fs:s3cret-database@db/fs",
     "FUSIONSCOPE_ARTIFACTS_URL": "s3://key:s3cret-artifacts@bucket/runs",
+    "FUSIONSCOPE_METRICS_TOKEN": "s3cret-metrics",
     "PGPASSWORD": "s3cret-pg",
     "STREAMLIT_SERVER_COOKIE_SECRET": "s3cret-cookie",
     "STREAMLIT_AUTH_CLIENT_SECRET": "s3cret-client",

@@ -1,5 +1,6 @@
 """`serve --check`: everything that is wrong with a server is said at once, and never a secret."""
 
+import os
 import shutil
 import socket
 from pathlib import Path
@@ -57,7 +58,8 @@ class Server:
 
 
 @pytest.fixture
-def server(home: Path) -> Server:
+def server(home: Path, monkeypatch) -> Server:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     return Server(home)
 
 
@@ -284,6 +286,12 @@ def test_what_only_the_owner_can_check_is_said_with_its_number(server):
     (limit, upstream) = server.advice(n_workers=2)
     assert "client_max_body_size 20g in nginx, or max_size 21GB" in limit  # 20 GiB are 21.5 GB
     assert upstream.endswith("server 127.0.0.1:8501; server 127.0.0.1:8502;")
+
+
+def test_root_is_told_to_be_somebody_else(server, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert server.faults() == []
+    assert any("a user of its own" in remedy for remedy in server.advice())
 
 
 def test_the_log_that_there_is_not(server, monkeypatch):
