@@ -145,6 +145,17 @@ def test_coming_looking_and_leaving_are_recorded_once_each(server: Server) -> No
     assert {entry.name for entry in entries} == {RUNNER}
 
 
+def test_a_look_that_can_be_recorded_nowhere_is_refused_each_time(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.is_at("127.0.0.1", TEAM, RUNNER, nonce="audit-nowhere")
+    monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", "sqlite:////nowhere/at/all/history.sqlite3")
+    (server.home / "audit_waiting.jsonl").mkdir()
+    for _ in range(2):
+        with pytest.raises(history.NotRecorded, match="is not done without"):
+            note_look(visitor(), ("run/a/eager",))
+
+
 def test_another_process_does_not_record_the_same_sign_in_again(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,3 +44,11 @@ def test_a_run_that_is_gone_is_a_sentence():
     answer = ask(PATH, {"token": sign(SCOPE, "../../etc/passwd")})
     assert answer.status == 422
     assert "has no run" in answer.problem
+
+
+def test_a_download_that_can_be_recorded_nowhere_is_refused_in_a_sentence(home, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", "sqlite:////nowhere/at/all/history.sqlite3")
+    (home / "audit_waiting.jsonl").mkdir()  # the folder takes nothing
+    answer = ask(PATH, {"token": sign(SCOPE, "c1.default")})
+    assert answer.status == 422
+    assert "cannot be recorded" in answer.problem

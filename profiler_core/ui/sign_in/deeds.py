@@ -66,7 +66,11 @@ def note_look(who: Visitor | None, keys: Sequence[str]) -> None:
         return
     from profiler_core.store import history
 
-    history.note_or_keep(who.person, "look", subject)
+    try:
+        history.note_or_keep(who.person, "look", subject)
+    except history.NotRecorded:
+        _forget("look", who.holder, subject)  # the next time it must be recorded first, too
+        raise
 
 
 def _is_new(*deed: str) -> bool:
