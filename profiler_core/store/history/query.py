@@ -88,6 +88,8 @@ def run(run_id: str) -> RecordedRun:
 
 def run_if_recorded(run_id: str) -> RecordedRun | None:
     """One run; None: the history has none of this id."""
+    if not run_id.isprintable():
+        return None  # none is recorded, and PostgreSQL takes no NUL in a question
     with reading() as connection:
         recorded = _with_tags(
             connection, select(table).where(table.c.run_id == run_id, NOT_DELETED)
@@ -97,9 +99,15 @@ def run_if_recorded(run_id: str) -> RecordedRun | None:
 
 def is_deleted(run_id: str) -> bool:
     """Does the run lie in the trash?"""
+    return _deleted_at(run_id) is not None
+
+
+def _deleted_at(run_id: str) -> str | None:
+    if not run_id.isprintable():
+        return None
     query = select(table.c.deleted_at).where(table.c.run_id == run_id)
     with reading() as connection:
-        return connection.execute(query).scalar() is not None
+        return connection.execute(query).scalar()
 
 
 def refuse_if_deleted(run_id: str) -> None:
@@ -108,9 +116,7 @@ def refuse_if_deleted(run_id: str) -> None:
     Raises:
         BadInput: it does.
     """
-    query = select(table.c.deleted_at).where(table.c.run_id == run_id)
-    with reading() as connection:
-        deleted_at = connection.execute(query).scalar()
+    deleted_at = _deleted_at(run_id)
     if deleted_at is not None:
         raise BadInput(
             f"The run “{run_id[:200]}” was deleted on {deleted_at[:10]}, and lies in the trash.",

@@ -136,8 +136,6 @@ def _same_run(
     Raises:
         BadInput: the history knows the id with other rounds, or with other files.
     """
-    if not run_record.run_id.isprintable():
-        return None  # refused when it is written; PostgreSQL takes no NUL in a question
     recorded = run_if_recorded(run_record.run_id)  # "": it is known by its place alone
     if recorded is None:
         return None
