@@ -1,6 +1,6 @@
-"""What a person waits for in a real browser, and what sessions cost the web process in memory.
+"""What a person waits for in a real browser.
 
-    python -m benchmarks.bench_pages [--mb 1000] [--runs 3] [--sessions 1 20 50]
+    python -m benchmarks.bench_pages [--mb 1000] [--runs 3]
 
 For each page: a server started anew, a browser window without a cache, the address of the page
 opened, until its first figure is drawn and until its script has ended. `wall` is what a person
@@ -9,9 +9,6 @@ time for that visit, its start left out, `browser CPU` that of the browser's pro
 the eager and the compiled shipped ResNet-50, repeated (see make_traces). The columns of all traces
 are in the cache before; seen before are pages whose answers another server has kept beside them,
 for the others these are removed.
-
-Sessions: so many windows on the overview of different samples, the memory of the web process with
-all of them open, and a while after they are closed.
 """
 
 import argparse
@@ -62,7 +59,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mb", type=int, default=1000, help="of each large trace, unpacked")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--sessions", type=int, nargs="*", default=[1, 20, 50])
     parser.add_argument("--home", type=Path, help="keep the large traces here for the next time")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -73,7 +69,6 @@ def main() -> None:
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
         with _browser() as browser:
             _print_visits(browser, home, arguments.runs, large=bool(arguments.mb))
-            _print_sessions(browser, home, arguments.sessions)
 
 
 def make_large_runs(home: Path, mb: int) -> None:
@@ -121,7 +116,8 @@ def _window(browser: Browser, home: Path) -> Iterator[Page]:
 
 
 @contextmanager
-def _server(home: Path) -> Iterator[tuple[Server, psutil.Process]]:
+def web_process(home: Path) -> Iterator[tuple[Server, psutil.Process]]:
+    """A server started anew, and its process."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_server(home, Path(folder) / "log") as server,
@@ -137,8 +133,8 @@ def _server(home: Path) -> Iterator[tuple[Server, psutil.Process]]:
 
 def visit(browser: Browser, home: Path, page: str, runs: dict[str, str]) -> Visit:
     """A first view of a page by the first visitor of a server."""
-    with _server(home) as (server, process), _window(browser, home) as window:
-        _until_quiet(process)
+    with web_process(home) as (server, process), _window(browser, home) as window:
+        until_quiet(process)
         cpu_before, browser_before = _cpu_s(process), _browser_cpu_s()
         begin = time.perf_counter()
         window.goto(server.link(page, **runs))
@@ -156,7 +152,7 @@ def _until_finished(window: Page) -> None:
     window.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
 
 
-def _until_quiet(process: psutil.Process) -> None:
+def until_quiet(process: psutil.Process) -> None:
     """What the server does by itself after its start is not the visitor's."""
     before, deadline = _cpu_s(process), time.monotonic() + _QUIET_S
     while time.monotonic() < deadline:
@@ -229,35 +225,6 @@ def _print_row(named: list[str], visits: list[Visit]) -> None:
 
 def _median(visits: list[Visit], field: str) -> float:
     return statistics.median(getattr(visit, field) for visit in visits)
-
-
-def _print_sessions(browser: Browser, home: Path, counts: list[int]) -> None:
-    samples = sorted(path.name for path in (ROOT / "sample_traces").iterdir() if path.is_dir())
-    print("\n| sessions | MB, all open | MB a session | MB, 30 s after they closed |")
-    print("|---|---|---|---|")
-    for count in counts:
-        with _server(home) as (server, process):
-            _until_quiet(process)
-            idle = process.memory_info().rss
-            contexts = []
-            for number in range(count):
-                context = browser.new_context(storage_state=signed_in_state(home))
-                context.set_default_timeout(_TIMEOUT_MS)
-                contexts.append(context)
-                window = context.new_page()
-                window.goto(server.link(baseline=f"sample/{samples[number % len(samples)]}/eager"))
-                window.get_by_test_id("stElementContainer").first.wait_for(state="attached")
-                _until_finished(window)
-            opened = process.memory_info().rss
-            for context in contexts:
-                context.close()
-            time.sleep(30)
-            closed = process.memory_info().rss
-        print(
-            f"| {count} | {opened / 1e6:.0f} | {(opened - idle) / count / 1e6:.1f} "
-            f"| {closed / 1e6:.0f} |",
-            flush=True,
-        )
 
 
 if __name__ == "__main__":

@@ -126,6 +126,12 @@ class Cache:
             self._entries.clear()
             self._n_bytes = 0
 
+    def drop_unused(self) -> None:
+        """Give back what nobody asked for in `kept_s`, though nothing new is kept."""
+        with self._lock:
+            self._weigh_traces()
+            self._give_back()
+
     def _keep(self, key: Hashable, value: object) -> None:
         n_bytes = approximate_bytes(value)
         with self._lock:

@@ -24,6 +24,7 @@ from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs.resuming import look_after_jobs
 from profiler_core.page_specs import page_specs
 from profiler_core.store import running
+from profiler_core.ui.idle import look_after_memory
 from profiler_core.ui.own_machine.announcing import show_link, withdraw_links
 from profiler_core.ui.server import local_url
 from profiler_core.ui.sign_in.needed import is_needed
@@ -48,6 +49,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         show_link()
     stopped = Event()
     Thread(target=look_after_jobs, args=(stopped,), name="jobs", daemon=True).start()
+    Thread(target=look_after_memory, args=(stopped,), name="memory", daemon=True).start()
     Thread(target=get_ready, name="what the first visit needs", daemon=True).start()
     try:
         yield

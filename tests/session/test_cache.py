@@ -132,3 +132,18 @@ def test_long_collections_count_in_full():
     rows = tuple({"name": f"kernel {n:04}", "time_ns": 10_000 + n} for n in range(10_000))
     each = sum(approximate_bytes(row) for row in rows)
     assert approximate_bytes(rows) == pytest.approx(each, rel=0.2)
+
+
+def test_what_nobody_asked_for_leaves_though_nothing_new_comes(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("profiler_core.session.cache.time.monotonic", lambda: now[0])
+    cache = Cache(kept_s=60)
+    for key in ("first", "second"):
+        cache.get(key, lambda: "answer")
+    cache.drop_unused()
+    assert len(cache) == 2
+    now[0] += 61
+    assert cache.get("second", lambda: "anew") == "answer"
+    cache.drop_unused()
+    assert "first" not in cache
+    assert "second" in cache
