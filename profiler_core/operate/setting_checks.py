@@ -10,6 +10,7 @@ from typing import Any
 
 from profiler_core.capture.python_path import python_at
 from profiler_core.errors import BadInput, CaptureFailed
+from profiler_core.jobs.runner import check_runner
 from profiler_core.operate.fault import Fault
 from profiler_core.person import is_account
 from profiler_core.settings import Jobs, SettingsFile, Team, settings_file, settings_of
@@ -157,6 +158,12 @@ def _of_paths(path: Path, usable: Mapping[str, Any]) -> Iterator[Fault]:
         except CaptureFailed as error:
             yield Fault(str(path), "interpreters", repr(listed), error.problem,
                         "Name an environment that is there, or remove it.")  # fmt: skip
+    if decisions.allow_capture:
+        try:
+            check_runner(decisions.runner_user)
+        except BadInput as error:
+            runner = repr(decisions.runner_user)
+            yield Fault(str(path), "runner_user", runner, error.problem, error.remedy)
     if decisions.allow_capture and not decisions.interpreters and find_spec("torch") is None:
         yield Fault(
             str(path), "allow_capture", "true",

@@ -267,6 +267,13 @@ def test_captures_without_an_interpreter_that_could_run_one(server, monkeypatch)
     assert server.faults() == []
 
 
+def test_captures_as_a_user_who_is_not_there(server):
+    server.write('allow_capture = true\nrunner_user = "nobody-here"\n' + TEAM)
+    assert server.faults() == [("settings.toml", "runner_user", "'nobody-here'")]
+    server.write('runner_user = "nobody-here"\n' + TEAM)  # no capture is ever started
+    assert server.faults() == []
+
+
 def test_a_port_that_is_taken_matters_only_to_a_start(server):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
