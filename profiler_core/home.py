@@ -34,6 +34,11 @@ def uploads_directory() -> Path:
     return home_directory() / "uploads"
 
 
+def history_file() -> Path:
+    """The history's SQLite file, where no other database is configured."""
+    return home_directory() / "history.sqlite3"
+
+
 def cache_directory() -> Path:
     """Columns of traces that were read before; may be deleted at any time."""
     return home_directory() / "cache"

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from profiler_core.analysis.compilation.report import CompilationReport
+from profiler_core.cli.history_module import check_files
 from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.folder import runs_of
@@ -56,16 +57,19 @@ def run_at(run: str) -> Run:
     """The run of an id.
 
     Raises:
-        BadInput: there is none.
+        BadInput: there is none, or its files were changed after it was recorded.
     """
-    return Run.open(path_of(run))
+    path = path_of(run)
+    check_files(path)
+    return Run.open(path)
 
 
 def compared(baseline: str, candidate: Candidate = "") -> Comparison:
     """The runs beside each other; a capture alone stands for all of its runs.
 
     Raises:
-        BadInput: one of them is not there, or there is nothing to compare with.
+        BadInput: one of them is not there or was changed after it was recorded, or there is
+            nothing to compare with.
     """
     candidates = [candidate] if isinstance(candidate, str) else candidate
     candidates = [name for name in candidates if name]
@@ -73,6 +77,8 @@ def compared(baseline: str, candidate: Candidate = "") -> Comparison:
     paths = paths or [path_of(baseline), *map(path_of, candidates)]
     if len(paths) < 2:
         raise BadInput("A comparison needs two runs.", remedy="Name a candidate too.")
+    for path in paths:
+        check_files(path)
     return Comparison.open(paths).check()
 
 

@@ -21,13 +21,12 @@ from profiler_core.analysis.gate.limits import (
 )
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.gate import GateAnswer, gate_answer, gate_of
-from profiler_core.cli.history_module import history_module
+from profiler_core.cli.history_module import check_files, history_module
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import comparison_of
 from profiler_core.cli.table import table
 from profiler_core.cli.team_server import SERVER, TeamServer
 from profiler_core.errors import BadInput, FusionscopeError
-from profiler_core.home import runs_directory, uploads_directory
 from profiler_core.session.folder import versions_in
 from profiler_core.session.run import Run
 
@@ -114,7 +113,7 @@ def _judged_here(
     else:
         before, after = _baseline(arguments.baseline), arguments.candidate
     for path in (before, after, *arguments.same):
-        _check_files(path)
+        check_files(path)
     pair = comparison_of(before, [after]).pairs[0]
     repeats = [Run.open(path).required_measurement() for path in arguments.same]
     gate = pair.gate(limits, repeats)
@@ -154,14 +153,6 @@ def _judged_by(
 
 def _is_default(quantity: object) -> bool:
     return quantity is QUANTITIES[0]
-
-
-def _check_files(path: Path) -> None:
-    """Refuse a run of the library whose files are not those that were recorded."""
-    resolved = path.resolve()
-    if any(resolved.is_relative_to(r.resolve()) for r in (runs_directory(), uploads_directory())):
-        history = history_module(f"What {path} held when it was recorded", "Copy it elsewhere")
-        history.check_directory(path)
 
 
 def _baseline(name: str) -> Path:

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from profiler_core.agents.runs import compared, run_at
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
 from profiler_core.store import history
@@ -70,6 +71,9 @@ def test_a_changed_file_is_named_and_no_baseline(run, directory, candidate, chan
     for baseline, other in (("main", candidate), (directory, candidate), (candidate, directory)):
         assert main(["gate", str(baseline), str(other)]) == 2
         assert "changed after it was recorded" in capsys.readouterr().err
+    for asked in (lambda: run_at(run.key), lambda: compared("run/c2/eager", run.key)):
+        with pytest.raises(FilesChanged, match=words):
+            asked()
     assert history.notice(run.run_id, run.key, directory).startswith("The files of this run were")
     assert main(["runs", "verify", run.run_id]) == 1
     assert "changed after it was recorded" in capsys.readouterr().out
@@ -133,6 +137,12 @@ def test_what_hides_behind_size_and_time_verify_sees(run, directory, capsys):
     (answer,) = json.loads(capsys.readouterr().out)["runs"]
     assert (answer["run_id"], answer["outcome"]) == (run.run_id, "changed")
     assert "torch_logs.txt has the same" in answer["sentence"]
+
+
+def test_without_a_history_nothing_was_recorded_and_none_is_made(home, capsys):
+    paths = [redated_copy(home, "c1", variant=variant) for variant in ("eager", "default")]
+    assert main(["gate", *map(str, paths)]) in (0, 1, 3)
+    assert not (home / "history.sqlite3").exists()
 
 
 def test_counters_may_come_later(run, directory):

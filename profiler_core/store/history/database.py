@@ -18,7 +18,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 
 from profiler_core.errors import BadInput
-from profiler_core.home import home_directory
+from profiler_core.home import history_file, home_directory
 from profiler_core.settings import settings
 from profiler_core.store.history.migrate import check_schema, migrate
 
@@ -40,7 +40,7 @@ def database_url() -> URL:
     """
     configured = settings().database_url
     if configured is None:
-        return URL.create("sqlite", database=str(home_directory() / "history.sqlite3"))
+        return URL.create("sqlite", database=str(history_file()))
     try:
         url = make_url(configured)
     except ArgumentError as error:

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import secrets
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,9 @@ def record_kept() -> int:
     waiting = folder / _FILE
     if waiting.is_file():
         with contextlib.suppress(FileNotFoundError):  # another process took it meanwhile
-            waiting.rename(folder / f"{_FILE}.{secrets.token_hex(16)}.taken")
+            # By the time first, so that several are recorded in the order of their deeds.
+            taken_name = f"{_FILE}.{time.time_ns():020}-{secrets.token_hex(16)}.taken"
+            waiting.rename(folder / taken_name)
     n_recorded = 0
     for taken in sorted(folder.glob(f"{_FILE}.*.taken")):
         entries = _entries(taken)
