@@ -1,87 +1,113 @@
-"""What a page costs where ten thousand runs lie: CPU of listing them and of whole page scripts.
+"""What lists cost where ten thousand runs lie: the web process's CPU for each click, its memory.
 
-    python -m benchmarks.bench_library [--captures 2000] [--variants 5]
+    python -m benchmarks.bench_library [--captures 2000] [--variants 5] [--sessions 1 20] [--home H]
 
-Makes a home of so many captures, each of the shipped sample's records under other names and days,
-without traces but for the newest one; then lists them cold and again, and runs the scripts of
-*Overview* and *Runs* in AppTest. `CPU` is the process's own time, each figure the median of
-five, the first run of a page left out. Memory is the process's peak.
+Makes a home of so many captures (large_library.py), starts the dashboard over it, and opens
+sessions that speak Streamlit's protocol (sessions.py). Each opens *Overview*, *Runs* and *Trends*
+and runs their scripts again as clicks do, all sessions at once. `CPU` is the web process's own
+processor time over the number of clicks, `first` that of a page nobody has seen since the start.
 """
 
 import argparse
-import json
 import os
-import resource
-import shutil
-import statistics
 import tempfile
 import time
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from streamlit.testing.v1 import AppTest
+import psutil
 
-from profiler_core.store import library
+from benchmarks.large_library import make_library
+from benchmarks.sessions import Session
+from profiler_core.store.history import database
+from tests.browser.conftest import running_server, signed_in_state
 
-ROOT = Path(__file__).resolve().parents[1]
-SAMPLE = ROOT / "sample_traces" / "breaky"
-_RUNS = 5
-
-
-def make_library(home: Path, n_captures: int, n_variants: int) -> None:
-    """Captures of the sample's records, the newest with its traces."""
-    records = [
-        json.loads((SAMPLE / name / "run.json").read_bytes()) for name in ("eager", "default")
-    ]
-    for index in range(n_captures):
-        day, minute = divmod(index, 400)
-        moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day, minutes=minute)
-        name = f"{moment:%Y%m%d-%H%M%S}-{index:05}"
-        folder = home / "runs" / name
-        for number in range(n_variants):
-            record = dict(records[min(number, 1)])
-            record["run_id"] = f"{name}-{number}"
-            record["capture_id"] = name
-            record["created_at"] = moment.isoformat()
-            record["workload"] = f"model {index % 40}"
-            variant = folder / ("eager" if number == 0 else f"default-{number}")
-            variant.mkdir(parents=True)
-            (variant / "run.json").write_text(json.dumps(record))
-    for variant, origin in (("eager", "eager"), ("default-1", "default")):
-        trace = SAMPLE / origin / "trace.json.gz"
-        shutil.copy(trace, home / "runs" / name / variant / trace.name)
-
-
-def cpu_s(work: Callable[[], object], n_runs: int = _RUNS) -> float:
-    """Median CPU seconds of this process."""
-    seconds = []
-    for _ in range(n_runs):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds)
+PAGES = {
+    "Overview": ("", ""),
+    "Runs": ("runs", ""),
+    "Runs, a search": ("runs", "find=model+7+h200"),
+    "Runs, page 60": ("runs", "captures=60"),
+    "Trends": ("runs", "view=Trends"),
+    "Sweeps": ("sweep", ""),
+    "Review": ("review", ""),
+}
+_CLICKS = 5
+_QUIET_S = 5.0
 
 
 def main() -> None:
-    """Make the library, and print the table."""
+    """Make the library, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--captures", type=int, default=2000)
     parser.add_argument("--variants", type=int, default=5)
+    parser.add_argument("--sessions", type=int, nargs="*", default=[1, 20])
+    parser.add_argument("--home", type=Path, help="keep the library here for the next time")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["FUSIONSCOPE_HOME"] = folder
-        make_library(Path(folder), arguments.captures, arguments.variants)
-        n_runs = arguments.captures * arguments.variants
-        print(f"{n_runs} runs in {arguments.captures} captures")
-        print(f"list, cold: {cpu_s(library.comparisons, 1):.3f} s CPU")
-        print(f"list, again: {cpu_s(library.comparisons):.3f} s CPU")
-        for page in ("overview", "runs"):
-            app = AppTest.from_file(str(ROOT / "pages" / f"{page}.py"), default_timeout=300)
-            print(f"{page}, first script: {cpu_s(app.run, 1):.3f} s CPU")
-            print(f"{page}, a click: {cpu_s(app.run):.3f} s CPU")
-        peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(f"peak memory: {peak_kb / 1e3:.0f} MB")
+    with tempfile.TemporaryDirectory() as scratch:
+        home = (arguments.home or Path(scratch) / "home").resolve()
+        os.environ["FUSIONSCOPE_HOME"] = str(home)
+        if not home.exists():
+            make_library(home, arguments.captures, arguments.variants)
+            database.close_all()
+        print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
+        for n_sessions in arguments.sessions:
+            _print_sessions(home, Path(scratch) / "log.txt", n_sessions)
+
+
+def _print_sessions(home: Path, log: Path, n_sessions: int) -> None:
+    print(f"\n| {n_sessions} sessions | first, CPU s | a click, CPU s | kB sent | peak MB |")
+    print("|---|---|---|---|---|")
+    with _server(home, log) as (url, process), ExitStack() as tabs:
+        cookie = _cookie(home)
+        for title, (page, query) in PAGES.items():
+            tabs.close()  # a widget has its value from the address in a session's first run alone
+            sessions = [tabs.enter_context(Session(url, cookie)) for _ in range(n_sessions)]
+            before = _cpu_s(process)
+            n_bytes = sessions[0].show(page, query)
+            first_s = _cpu_s(process) - before
+            _each(sessions, page, query)  # a page that this session has not seen
+            before = _cpu_s(process)
+            for _ in range(_CLICKS):
+                _each(sessions, page, query)
+            click_s = (_cpu_s(process) - before) / (_CLICKS * n_sessions)
+            megabytes = process.memory_info().rss / 1e6
+            print(
+                f"| {title} | {first_s:.2f} | {click_s:.3f} | {n_bytes / 1e3:.0f} "
+                f"| {megabytes:.0f} |",
+                flush=True,
+            )
+
+
+def _each(sessions: Sequence[Session], page: str, query: str) -> None:
+    with ThreadPoolExecutor(len(sessions)) as pool:
+        list(pool.map(lambda session: session.show(page, query), sessions))
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _cookie(home: Path) -> str:
+    (cookie,) = signed_in_state(home)["cookies"]
+    return f"{cookie['name']}={cookie['value']}"
+
+
+@contextmanager
+def _server(home: Path, log: Path) -> Iterator[tuple[str, psutil.Process]]:
+    """The dashboard, once it has done what it does at its start."""
+    children_before = set(psutil.Process().children())
+    with running_server(home, log) as server:
+        (process,) = set(psutil.Process().children()) - children_before
+        quiet_since, last = time.monotonic(), _cpu_s(process)
+        while time.monotonic() - quiet_since < _QUIET_S:
+            time.sleep(0.5)
+            if _cpu_s(process) - last > 0.05:
+                quiet_since = time.monotonic()
+            last = _cpu_s(process)
+        yield server.url, process
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ def make_library(home: Path, n_captures: int, n_variants: int, *, n_deeds: int =
                 "run_id": f"{name}-{number}", "capture_id": name, "variant": variant,
                 "created_at": moment.isoformat(), "workload": f"model {index % _WORKLOADS}",
                 "baseline_run_id": f"{name}-0" if number else None,
+                "spec": {**record["spec"], "name": ""},
             }  # fmt: skip
             folder = home / "runs" / name / variant
             folder.mkdir(parents=True)

@@ -8,6 +8,7 @@ they show the jitter and are no repeats.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 import numpy as np
@@ -52,7 +53,7 @@ class Jitter:
 def step_time_ns(measurement: Measurement | None) -> float | None:
     """Median over the rounds of wall time per step, unprofiled; None without rounds."""
     times = [per_step(r) for r in rounds_of(measurement)]
-    return float(np.median(times)) if times else None
+    return float(median(times)) if times else None
 
 
 def jitter(measurement: Measurement | None) -> Jitter | None:

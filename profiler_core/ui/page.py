@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.page_specs import PageSpec
+from profiler_core.store.catalogue import one_look
 from profiler_core.ui.metrics.counted import PageRun, counted_page_run
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import let_in
@@ -37,7 +38,7 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator[None]:
     if spec.for_admins and not who.may("audit"):
         st.html("<p class=fs-note>Only an admin of this server sees this page.</p>")
         st.stop()
-    with counted_page_run(spec.title) as run, _problems_as_card(spec, run):
+    with counted_page_run(spec.title) as run, _problems_as_card(spec, run), one_look():
         yield
 
 

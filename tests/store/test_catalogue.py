@@ -208,3 +208,12 @@ def test_what_the_history_has_is_asked_once(home, settled):
     catalogue.note_recorded(["run/c000/eager"], "here")
     assert [run.key for run in catalogue.not_noted("here")] == ["run/c001/eager"]
     assert len(catalogue.not_noted("elsewhere")) == 2
+
+
+def test_a_page_looks_once(home, monkeypatch):
+    put_several(home, 2)
+    with catalogue.one_look():
+        assert len(catalogue.comparisons()) == 2
+        put(home / "runs", "new", "eager")
+        assert len(catalogue.comparisons()) == 2
+    assert len(catalogue.comparisons()) == 3

@@ -12,7 +12,7 @@ that the folders do not say, and is made again where it is missing or damaged. `
 when a folder is looked at again.
 """
 
-from profiler_core.store.catalogue.keeping import refresh
+from profiler_core.store.catalogue.keeping import one_look, refresh
 from profiler_core.store.catalogue.query import (
     Line,
     Page,
@@ -49,6 +49,7 @@ __all__ = [
     "newest",
     "not_noted",
     "note_recorded",
+    "one_look",
     "refresh",
     "sweep_groups",
 ]

@@ -40,7 +40,18 @@ _LONGEST_WAIT_S = 5.0  # for a thread that makes the list for the first time
 
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
+_look_of_thread = threading.local()
 _checked_at: dict[Path, float] = {}  # home -> when all captures' folders were looked at last
+
+
+@contextmanager
+def one_look() -> Iterator[None]:
+    """Inside of it this thread looks at the folders once, however much it asks: one page's run."""
+    _look_of_thread.state = "due"
+    try:
+        yield
+    finally:
+        _look_of_thread.state = ""
 
 
 def refresh(*, everything: bool = False) -> None:
@@ -49,6 +60,10 @@ def refresh(*, everything: bool = False) -> None:
     Args:
         everything: look at each run.json too, whatever the folders say.
     """
+    if not everything and getattr(_look_of_thread, "state", "") == "done":
+        return
+    if getattr(_look_of_thread, "state", ""):
+        _look_of_thread.state = "done"
     if not _lock.acquire(timeout=-1 if everything else _LONGEST_WAIT_S):
         return  # a long list is being made: there is what was read so far
     try:

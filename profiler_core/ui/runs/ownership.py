@@ -4,12 +4,11 @@ from profiler_core.jobs import service as jobs
 from profiler_core.owner_file import owner_of
 from profiler_core.store.deletion import can_be_deleted
 from profiler_core.store.library import Comparable
-from profiler_core.ui.sign_in.visitor import visitor
+from profiler_core.ui.sign_in.visitor import Visitor
 
 
-def may_delete(group: Comparable) -> bool:
+def may_delete(group: Comparable, who: Visitor | None) -> bool:
     """Everything of one's own; what others made only as an admin. Samples never."""
-    who = visitor()
     if who is None or not can_be_deleted(group):
         return False
     if who.may("delete"):

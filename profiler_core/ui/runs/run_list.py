@@ -18,7 +18,7 @@ from profiler_core.ui.page import section
 from profiler_core.ui.paging import choose_page
 from profiler_core.ui.runs.ownership import may_delete
 from profiler_core.ui.runs.trash import days_in_trash, offer_undo, report, show_last_deletion
-from profiler_core.ui.sign_in.visitor import visitor
+from profiler_core.ui.sign_in.visitor import Visitor, visitor
 from profiler_core.ui.states import state_badge, what_happened
 from profiler_core.units import format_change, format_duration
 
@@ -61,12 +61,13 @@ def _show_section(origin: Origin, title: str, words: str) -> bool:
         many = f"{first + 1:,} to {first + len(shown):,} of {n_all:,}, the newest first"
         section(title, many if n_all > _PAGE else "")
     with rows:
+        who = visitor()
         for group in shown:
-            _row(group)
+            _row(group, who)
     return True
 
 
-def _row(group: Comparable) -> None:
+def _row(group: Comparable, who: Visitor | None) -> None:
     with st.container(key=f"fs_row_{group.key}", horizontal=True, gap="medium"):
         with st.container(width=280, gap="xxsmall"):
             keys = tuple(entry.key for entry in group.entries)
@@ -74,7 +75,7 @@ def _row(group: Comparable) -> None:
             st.html(f"<p class=fs-note>{_facts(group)}</p>")
         with st.container(width="stretch"):
             st.html(_variants(group))
-        if may_delete(group):
+        if may_delete(group, who):
             with st.container(width=90), st.popover("Delete", type="tertiary"):
                 _confirm(group)
     st.html("<hr class=fs-line>")
@@ -130,9 +131,9 @@ def _confirm(group: Comparable) -> None:
 
 def _delete(group: Comparable) -> None:
     try:
-        if not may_delete(group):  # the role may have changed since the page was drawn
-            return
         who = visitor()
+        if not may_delete(group, who):  # the role may have changed since the page was drawn
+            return
         offer_undo(delete(group, person=who.person if who else None), group.title)
     except FusionscopeError as error:
         report(f"{error.problem} {error.remedy}")

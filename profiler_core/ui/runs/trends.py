@@ -27,13 +27,14 @@ _TABLE_ROWS = 50  # of a page
 def show_trends() -> None:
     """Draw all of it."""
     problems = bring_up_to_date()
-    if history.n_runs() == 0:
+    now = history.version()
+    if SHARED.get(("n_runs", *now), history.n_runs) == 0:
         _nothing_recorded()
         return
     filters = choose_filters()
     metric, order, since = choose_metric()
     filters = replace(filters, since=since)
-    asked = ("charts", *history.version(), filters, metric)
+    asked = ("charts", *now, filters, metric)
     charts = SHARED.get(asked, lambda: history.charts(filters, metric))
     if not charts.questions:
         st.html("<p class=fs-note>No finished run fits these filters and has this number.</p>")
@@ -42,18 +43,23 @@ def show_trends() -> None:
     first = (choose_page("charts", n_pages) - 1) * _CHARTS
     with below:
         reduced = [
-            _show_chart(question.digest, filters, metric, order, number)
+            _show_chart(question.digest, filters, metric, order, number, now)
             for number, question in enumerate(charts.questions[first : first + _CHARTS])
         ]
     show_notes(_sentences(charts, metric, any(reduced), problems))
 
 
 def _show_chart(
-    question: str, filters: history.RunFilter, metric: str, order: Order, number: int
+    question: str,
+    filters: history.RunFilter,
+    metric: str,
+    order: Order,
+    number: int,
+    now: tuple[object, ...],
 ) -> bool:
     """Draw one; True: not every run of it is a point."""
     chosen = st.query_params.get(CHOSEN)
-    asked = ("points", *history.version(), filters, metric, question, chosen)
+    asked = ("points", *now, filters, metric, question, chosen)
     points = SHARED.get(asked, lambda: history.drawn(filters, metric, question, also=chosen))
     chart = SHARED.get(("trend", *points.version), lambda: _chart(points, metric))
     if chart is None:  # deleted since
@@ -64,7 +70,10 @@ def _show_chart(
     show_legend(trend_legend(chart, palette))
     key = f"fs_trend_{number}"
     st.plotly_chart(
-        trend_figure(chart, metric, palette, order=order, chosen=chosen),
+        SHARED.get(
+            ("trend figure", *points.version, str(palette), order, chosen),
+            lambda: trend_figure(chart, metric, palette, order=order, chosen=chosen),
+        ),
         theme=None,
         config=CONFIG,
         key=key,
