@@ -4,16 +4,32 @@ Every function takes {rank: {"traceEvents": […]}} and answers in µs, the unit
 """
 
 import bisect
+import functools
 import itertools
 import statistics
 
 
+def once_per_trace(compute):
+    """A function of a trace as it was read, which nobody changes: its answer is kept in it."""
+
+    @functools.wraps(compute)
+    def answer(trace, *more):
+        kept = trace.setdefault("kept answers", {})
+        if (compute, more) not in kept:
+            kept[compute, more] = compute(trace, *more)
+        return kept[compute, more]
+
+    return answer
+
+
+@once_per_trace
 def complete(trace, *categories):
     """The complete events of some categories, by their start."""
     events = [e for e in trace["traceEvents"] if e.get("ph") == "X" and e.get("cat") in categories]
     return sorted(events, key=lambda event: event["ts"])
 
 
+@once_per_trace
 def steps(trace):
     """(start, end) of the profiled steps."""
     ranges = [
@@ -28,6 +44,7 @@ def is_collective(event):
     return event["name"].startswith("nccl")
 
 
+@once_per_trace
 def with_launches(trace):
     """The device's events, each with the time at which the host launched it, or None."""
     launches = {
@@ -39,6 +56,7 @@ def with_launches(trace):
     return [(event, launches.get(event["args"].get("correlation"))) for event in device]
 
 
+@once_per_trace
 def launched_in_steps(trace):
     """The device's events with the number of the step in which the host launched them."""
     ranges = steps(trace)
