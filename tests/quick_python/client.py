@@ -13,7 +13,8 @@ SCRIPTS = ("/capture/child/main.py", "/capture/child/probe.py", "/record/scripts
            "/record/scripts/endings.py")  # fmt: skip
 # Not what leaves a process behind: a fork's whole group ends with it.
 OURS = ("profiler_core", "profiler_core.ingest", "profiler_core.ingest.memory_snapshot",
-        "profiler_core.ranks", "profiler_core.store.history", "streamlit")  # fmt: skip
+        "profiler_core.ranks", "profiler_core.store.history", "profiler_core.store.history.pushed",
+        "profiler_core.store.judging", "profiler_core.store.uploads", "streamlit")  # fmt: skip
 
 
 def server_module(words):
@@ -21,6 +22,8 @@ def server_module(words):
     if words and words[0].endswith(SCRIPTS):
         return "with_torch"
     if len(words) > 1 and words[0] == "-m" and words[1] in OURS:
+        return "with_ours"
+    if len(words) > 1 and words[0] == "-c" and "from profiler_core." in words[1]:
         return "with_ours"
     return None
 

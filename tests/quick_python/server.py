@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 import traceback
+import types
 from pathlib import Path
 
 HOOK = str(Path(__file__).resolve().parent / "hook")
@@ -69,7 +70,7 @@ class Request:
 
 
 def run():
-    """Run `sys.argv` as `python SCRIPT` and `python -m MODULE` do; returns the exit status."""
+    """Run `sys.argv` as `python SCRIPT`, `-m MODULE` and `-c CODE` do; returns the exit status."""
     status = 0
     try:
         if sys.argv[0] == "-m":
@@ -78,6 +79,10 @@ def run():
             if not hasattr(sys.modules.get(module), "__path__"):
                 sys.modules.pop(module, None)
             runpy.run_module(module, run_name="__main__", alter_sys=True)
+        elif sys.argv[0] == "-c":
+            code = compile(sys.argv.pop(1), "<string>", "exec")
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            exec(code, sys.modules["__main__"].__dict__)
         else:
             runpy.run_path(sys.argv[0], run_name="__main__")
     except SystemExit as end:

@@ -13,6 +13,14 @@ from tests.store.history import postgres
 _NUMBERS = itertools.count()
 
 
+@pytest.fixture(scope="package", autouse=True)
+def _quick(quick_python: Path) -> Iterator[None]:
+    """Where `killed_in_the_middle` forks what it kills: each has imported the same before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QUICK_PYTHON", str(quick_python))
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """A server for the whole session. None on this machine is a failure, never a skip."""

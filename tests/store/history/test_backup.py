@@ -308,13 +308,13 @@ def test_a_manifest_of_somebody_else_leads_nowhere(home, tmp_path, move_to):
 
 
 STOP = """
-import sys, signal
+import os, sys, signal
 from pathlib import Path
 ready, target = Path(sys.argv[1]), sys.argv[2]
 from profiler_core.cli.main import main
 from profiler_core.store.backup import vaults, restoring
 def stop_here(*_, **__):
-    ready.touch()
+    ready.write_text(str(os.getpid()))
     signal.pause()
 """
 HALF_OBJECT = """

@@ -24,27 +24,30 @@ START_TIMEOUT_S = 60.0
 
 
 def killed_in_the_middle(script: str, ready: Path, *arguments: object) -> None:
-    """Run `script` until it has made the file `ready` (its first argument), then kill -9 it."""
+    """Run `script` until `ready` (its first argument) holds its process id, then kill -9 it."""
+    python = os.environ.get("QUICK_PYTHON", sys.executable)
     process = subprocess.Popen(
-        [sys.executable, "-c", script, str(ready), *map(str, arguments)], cwd=ROOT, env=os.environ
+        [python, "-c", script, str(ready), *map(str, arguments)], cwd=ROOT, env=os.environ
     )
     deadline = time.monotonic() + START_TIMEOUT_S
     try:
-        while not ready.exists():
+        while not ready.exists() or not ready.read_text():
             assert process.poll() is None, "it ended before it could be killed"
             assert time.monotonic() < deadline
             time.sleep(0.02)
+        os.kill(int(ready.read_text()), signal.SIGKILL)
+        assert process.wait(10) == -signal.SIGKILL
     finally:
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait(10)
 
 
 STOP = """
-import sys, signal
+import os, sys, signal
 from pathlib import Path
 ready, directory = Path(sys.argv[1]), Path(sys.argv[2])
 def stop_here(*_, **__):
-    ready.touch()
+    ready.write_text(str(os.getpid()))
     signal.pause()
 from profiler_core.store import history
 from profiler_core.store.history import artifacts, migrate, recording
@@ -130,7 +133,7 @@ history.record(directory)"""
 def test_a_capture_that_is_killed_is_found_as_lost(home, tmp_path):
     # The capture's own writer and heartbeat, in a process of their own.
     script = """
-import sys
+import os, sys
 from pathlib import Path
 from profiler_core.capture.run_writer import Heartbeat, RunWriter
 run = RunWriter(Path(sys.argv[2]), {"run_id": "c.default", "capture_id": "c", "variant": "default",
@@ -138,7 +141,7 @@ run = RunWriter(Path(sys.argv[2]), {"run_id": "c.default", "capture_id": "c", "v
 with Heartbeat([run]):
     while not (run.directory / "heartbeat").exists():
         pass
-    Path(sys.argv[1]).touch()
+    Path(sys.argv[1]).write_text(str(os.getpid()))
     import signal
     signal.pause()
 """

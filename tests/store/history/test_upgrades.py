@@ -90,14 +90,14 @@ def test_a_newer_database_is_refused_in_a_sentence_and_left_alone(home):
 
 
 UPGRADE = """
-import sys, signal
+import os, sys, signal
 from pathlib import Path
 from profiler_core.store import history
 from profiler_core.store.history import migrate
 upgrade = migrate._upgrade
 def half(connection, target):
     upgrade(connection, sys.argv[2])
-    Path(sys.argv[1]).touch()
+    Path(sys.argv[1]).write_text(str(os.getpid()))
     signal.pause()
 migrate._upgrade = half
 history.runs()
