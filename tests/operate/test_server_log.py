@@ -183,7 +183,7 @@ def test_settings_that_cannot_be_used_are_told_as_text(written, home):
     (home / "settings.toml").write_text("allow_capture = perhaps")
     server_log.configure()
     (line,) = written.getvalue().splitlines()
-    assert "The server's log stays text." in line
+    assert "The server's log stays text" in line
     assert "settings.toml cannot be used" in line
 
 
