@@ -15,6 +15,7 @@ from profiler_core.person import account
 from profiler_core.store.history.api_tokens import make_token
 from profiler_core.store.history.people import remember_person
 from profiler_core.ui.routes import all_routes
+from profiler_core.ui.routes.agents import Protocol
 from tests.attack.conftest import ISSUER
 
 
@@ -52,6 +53,7 @@ def call(
     token_text: str | None = None,
     body: bytes | Mapping[str, object] = b"",
     headers: "list[tuple[str, str]] | None" = None,
+    agents: Protocol | None = None,
     **query: str,
 ) -> Answer:
     """One request straight to the application, without a server."""
@@ -79,7 +81,8 @@ def call(
     async def send(message: Any) -> None:
         messages.append(message)
 
-    asyncio.run(Starlette(routes=all_routes())(scope, receive, send))
+    application = Starlette(routes=all_routes(agents))
+    asyncio.run(asyncio.wait_for(application(scope, receive, send), 120))
     start = messages[0]
     named = {name.decode(): text.decode("latin-1") for name, text in start["headers"]}
     return Answer(start["status"], named, b"".join(m.get("body", b"") for m in messages[1:]))

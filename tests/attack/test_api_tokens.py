@@ -2,13 +2,16 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select
+from starlette.applications import Starlette
 from starlette.routing import Route
 
+from profiler_core.errors import BadInput
 from profiler_core.person import account
 from profiler_core.store import history
 from profiler_core.store.history import api_tokens, database
@@ -359,6 +362,22 @@ def test_an_admin_sees_and_revokes_the_tokens_of_others_and_nobody_else_does(tea
     assert "<b>&lt;i&gt;Nightly&lt;/i&gt;</b> of ada@example.org" in text_of(page)
     checked(page.button(f"fs_revoke_{token.token_id}").click().run())
     assert api_tokens.token(token.token_id).revoked_by == account(ISSUER, ADMIN)
+
+
+def test_agents_of_a_protocol_that_does_not_start_do_not_wait_for_it(team: Server) -> None:
+    @asynccontextmanager
+    async def broken(_app: Starlette) -> AsyncIterator[None]:
+        raise BadInput("The SDK cannot be used.", remedy="Install it again.")
+        yield
+
+    text = token_of(RUNNER, "read")
+    for protocol in (lambda **_: Starlette(lifespan=broken), lambda **_: _raise_bad_input()):
+        answer = call("POST", "/api/mcp", text, {}, agents=protocol)
+        assert (answer.status, answer.problem) == (503, "The SDK cannot be used.")
+
+
+def _raise_bad_input() -> Starlette:
+    raise BadInput("The SDK cannot be used.", remedy="Install it again.")
 
 
 # --- pushing ---

@@ -72,14 +72,19 @@ class Agents:
                 task = asyncio.create_task(_live(made, is_ready))
                 self._tasks.add(task)  # until the server ends, which cancels it
                 await is_ready.wait()
+                if task.done():
+                    task.result()  # raises what kept it from starting
                 self._running[allow_capture] = made
         return self._running[allow_capture]
 
 
 async def _live(application: Starlette, is_ready: asyncio.Event) -> None:
-    async with application.router.lifespan_context(application):
-        is_ready.set()
-        await anyio.sleep_forever()
+    try:
+        async with application.router.lifespan_context(application):
+            is_ready.set()
+            await anyio.sleep_forever()
+    finally:
+        is_ready.set()  # nobody waits for what did not start
 
 
 def agents_routes(protocol: Protocol) -> tuple[Route, ...]:
