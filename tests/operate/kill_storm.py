@@ -172,14 +172,13 @@ class Storm:
 
     def calm_down(self) -> bool:
         """Start the server a last time and wait until no job is left; False: some stayed."""
-        if self._server is not None:
-            self._end_server()
+        self.end_server()
         self._serve(has_visitor=False)
         until = time.monotonic() + _LONGEST_PEACE_S
         while files.live_directories(home.jobs_directory()) and time.monotonic() < until:
             time.sleep(0.2)
         time.sleep(1.0)  # the deletions of before
-        self._end_server()
+        self.end_server()
         return not files.live_directories(home.jobs_directory())
 
     def told(self) -> Told:
@@ -212,10 +211,11 @@ class Storm:
     def _n_told(self) -> int:
         return self._told.stat().st_size if self._told.exists() else 0
 
-    def _end_server(self) -> None:
-        assert self._server is not None
-        self._server.kill()
-        self._server.wait()
+    def end_server(self) -> None:
+        """Kill it, where there is one."""
+        if self._server is not None:
+            self._server.kill()
+            self._server.wait()
 
     def _kill(self, victim: str) -> int:
         """Returns how many were killed: there may be none of that kind at this moment."""
@@ -223,7 +223,7 @@ class Storm:
             # A server that does nothing but start would be killed most of the time.
             if self._n_told() == self._told_before and self._chance.random() < _AT_WORK:
                 return 0
-            self._end_server()
+            self.end_server()
             return 1
         if victim == "database":
             self._postgres.kill()  # type: ignore[attr-defined]
@@ -298,7 +298,8 @@ def faults_of(told: Told) -> tuple[list[str], int, int]:
     if not len(told.deleted) <= n_in_trash or n_deleted > n_in_trash:
         faults.append(f"{n_deleted} are deleted, {n_in_trash} can be put back: {sorted(in_trash)}")
     work = [p for p in home.uploads_directory().glob(".incoming/*/*") if p.is_dir()]
-    faults += [f"{path} is left over" for path in work if path.parent.name not in given_up]
+    # Work that was given up lies beside what was received, which can be read again.
+    faults += [f"{p} is left over" for p in work if not incoming.kept(p.parent.name)]
     return faults, sum(listed.values()), len(given_up)
 
 
@@ -312,6 +313,7 @@ def storm(place: Path, times: int, seed: int, *, on_postgres: bool = False) -> O
         if postgres is not None:
             os.environ["FUSIONSCOPE_DATABASE_URL"] = postgres.url
         raging = Storm(place, seed, postgres)
+        stack.callback(raging.end_server)
         raging.rage(times)
         is_calm = raging.calm_down()
         told = raging.told()
