@@ -61,7 +61,9 @@ class Progress(Answer, frozen=True):
     """How far a capture is."""
 
     job: str
-    state: Annotated[str, means("`queued`, `running`, `finished`, `failed`, `cancelled`, `interrupted`")]
+    state: Annotated[
+        str, means("`queued`, `running`, `finished`, `failed`, `cancelled`, `interrupted`")
+    ]
     cancel_requested: Annotated[bool, means("it stops within seconds")]
     phase: str | None
     text: Annotated[str | None, means("what it does now")]
