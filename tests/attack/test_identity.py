@@ -55,7 +55,7 @@ def test_a_name_or_an_unverified_address_opens_nothing_of_anothers(
     server.is_at("127.0.0.1", TEAM, subject, **more)
     who = visitor()
     assert who is not None and who.may("upload")
-    assert not may_delete(group)
+    assert not may_delete(group, visitor())
     assert not may_delete_review(ADA)
     assert writer() != ADA
     assert not who.is_person("ada@example.org")  # of a version that recorded addresses
@@ -69,7 +69,7 @@ def test_ones_own_stays_ones_own_under_another_name_and_address(server: Server, 
         {"email": None, **MEMBER},
     ):
         server.is_at("127.0.0.1", TEAM, "ada", **more)
-        assert may_delete(group)
+        assert may_delete(group, visitor())
         assert writer() == ADA
 
 
@@ -78,9 +78,9 @@ def test_what_older_versions_recorded_by_address_belongs_to_who_holds_it(
 ) -> None:
     group = upload_of(home, "ada@example.org")
     server.is_at("127.0.0.1", TEAM, "1234", email="Ada@Example.org")
-    assert may_delete(group)
+    assert may_delete(group, visitor())
     server.is_at("127.0.0.1", TEAM, "5678", email="bob@example.org", name="ada@example.org")
-    assert not may_delete(group)
+    assert not may_delete(group, visitor())
 
 
 def test_no_typed_name_passes_for_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_a_captures_owner_survives_the_list_of_jobs(
     assert owner(group) == ADA
     assert history.record(directory).person == ADA
     server.is_at("127.0.0.1", TEAM, "ada", **MEMBER)
-    assert may_delete(group)
+    assert may_delete(group, visitor())
 
 
 # --- the audit ---
