@@ -6,6 +6,7 @@ makes them follow later. Baselines and reviewed runs are never deleted.
 """
 
 import secrets
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -344,19 +345,23 @@ def _deletions(
         return ()
     oldest = min(row.audit_entry for row in rows)
     days = days_of_audit(connection, oldest)
+    run_ids: dict[str, list[str]] = defaultdict(list)
+    these = query.with_only_columns(deletions.c.deletion_id)
+    links = select(deleted_runs).where(deleted_runs.c.deletion_id.in_(these))
+    for deletion_id, run_id in connection.execute(links.order_by(deleted_runs.c.run_id)):
+        run_ids[deletion_id].append(run_id)
     moment = at or now()
     keep = timedelta(days=settings().keep_trash_days)
 
     def deletion_of(row: Row[tuple[object, ...]]) -> Deletion:
         later = [text for entry, text in days if entry > row.audit_entry]
         age = elapsed([row.deleted_at, *later, moment])
-        links = select(deleted_runs.c.run_id).where(deleted_runs.c.deletion_id == row.deletion_id)
         return Deletion(
             deletion_id=row.deletion_id,
             kind=row.kind,
             title=row.title,
             reason=row.reason,
-            run_ids=tuple(connection.scalars(links.order_by(deleted_runs.c.run_id))),
+            run_ids=tuple(run_ids[row.deletion_id]),
             n_bytes=row.n_bytes,
             deleted_at=row.deleted_at,
             person=row.person,
