@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit import config
 
 from tests.attack.servers import Dashboard, dashboard
+from tests.quick_python import variables
 
 TEAM = """
 [team]
@@ -146,9 +147,10 @@ def watch_starts(tell: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture(scope="session")
-def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+def api_server(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> Iterator[Dashboard]:
     """A running team's server for programs; nobody can sign in, tokens lie in its database."""
     home = tmp_path_factory.mktemp("api-home")
     (home / "settings.toml").write_text(TEAM)
-    with dashboard(tmp_path_factory.mktemp("api-server"), home) as running:
+    folder = tmp_path_factory.mktemp("api-server")
+    with dashboard(folder, home, **variables(quick_python)) as running:
         yield running

@@ -67,12 +67,13 @@ def dashboard(
     command: Sequence[str] = STREAMLIT,
     base: str = "",
     cwd: Path | None = None,
+    **environment: str,
 ) -> Iterator[Dashboard]:
     """It runs until the end of the block; `command` lacks only its port."""
     folder.mkdir(exist_ok=True)
     port = free_port()
     option = "--port" if "uvicorn" in command else "--server.port"
-    process, log = started([*command, f"{option}={port}"], folder, home, cwd)
+    process, log = started([*command, f"{option}={port}"], folder, home, cwd, **environment)
     try:
         wait_for(port, f"{base}/api/health", process, log)
         yield Dashboard(port, home, log, base)
@@ -88,7 +89,7 @@ def started(
     log = folder / "log.txt"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, *command],
+            [environment.get("QUICK_PYTHON", sys.executable), *command],
             cwd=cwd or folder,
             env={**os.environ, "FUSIONSCOPE_HOME": str(home), **environment},
             stdin=subprocess.DEVNULL,

@@ -12,9 +12,12 @@ SERVER, FOLDER, ENVIRONMENT = "<server>", "<folder>", "<environment>"
 SCRIPTS = ("/capture/child/main.py", "/capture/child/probe.py", "/record/scripts/train.py",
            "/record/scripts/endings.py")  # fmt: skip
 # Not what leaves a process behind: a fork's whole group ends with it.
-OURS = ("profiler_core", "profiler_core.ingest", "profiler_core.ingest.memory_snapshot",
-        "profiler_core.ranks", "profiler_core.store.history", "profiler_core.store.history.pushed",
-        "profiler_core.store.judging", "profiler_core.store.uploads", "streamlit")  # fmt: skip
+OURS = (
+    "profiler_core", "profiler_core.agents.answering", "profiler_core.ingest",
+    "profiler_core.ingest.memory_snapshot", "profiler_core.ranks", "profiler_core.store.history",
+    "profiler_core.store.history.pushed", "profiler_core.store.judging",
+    "profiler_core.store.uploads", "streamlit",
+)  # fmt: skip
 
 
 def server_module(words):
