@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _print_sessions(home: Path, log: Path, n_sessions: int) -> None:
-    print(f"\n| {n_sessions} sessions | first, CPU s | a click, CPU s | kB sent | peak MB |")
+    print(f"\n| {n_sessions} sessions | first, CPU s | a click, CPU s | kB sent | memory, MB |")
     print("|---|---|---|---|---|")
     with _server(home, log) as (url, process), ExitStack() as tabs:
         cookie = _cookie(home)
