@@ -82,9 +82,10 @@ def test_leaving_the_page_while_an_upload_is_read_loses_nothing(
     expect(page.get_by_text("Reading what arrived")).to_be_visible()
     page.get_by_role("link", name="Timeline").click()  # before a process has even started
     ready(page)
-    live = own_server.home / "jobs" / "live"
+    # Received files are there before their job is, and go shortly before it ends.
+    left = (own_server.home / "uploads" / ".incoming", own_server.home / "jobs" / "live")
     deadline = time.monotonic() + READING_TIMEOUT_MS / 1000
-    while list(live.glob("*")) and time.monotonic() < deadline:
+    while any(list(folder.glob("*")) for folder in left) and time.monotonic() < deadline:
         page.wait_for_timeout(200)
     page.get_by_role("link", name="Runs").click()
     expect(page.get_by_text("Read while you were away")).to_be_visible()

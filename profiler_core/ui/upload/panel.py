@@ -61,12 +61,13 @@ def upload_panel(page: str = "overview") -> None:
                 bar.progress(min(1.0, share))
 
         follow(job_id, show)
+        # Where something else was clicked this run ends here, and the job is shown on return.
+        status.update(label="Read while you were away" if was_left else "Opening", state="complete")
         del st.session_state[_READING]
         try:
             received = accepted(job_id)
         except FusionscopeError as problem:
             _fail(problem)
-        status.update(label="Read while you were away" if was_left else "Opening", state="complete")
     _keep_notes(received)
     if was_left:
         with below:

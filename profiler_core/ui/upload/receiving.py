@@ -11,8 +11,8 @@ Show = Callable[[str, float | None], None]  # a sentence, and how much is done (
 def follow(job_id: str, show: Show) -> None:
     """Show what the job says, until it has ended or the page is left."""
     for progress in jobs.follow(job_id):
-        if progress.text:
-            show(progress.text, progress.share if progress.total else None)
+        # Always something: only while it draws does a run end because of a click elsewhere.
+        show(progress.text or "Starting", progress.share if progress.total else None)
 
 
 def accepted(job_id: str) -> Accepted:
