@@ -70,3 +70,23 @@ WORDS = st.one_of(
 def test_any_words_say_what_reading_all_as_text_says(decoder, rows):
     events = _text([EVENT | {"name": name, "pid": pid, "tid": tid} for name, pid, tid in rows])
     assert_frame_equal(decoder.decode(events), _as_text_says(decoder, events))
+
+
+@pytest.mark.parametrize(
+    ("text", "n_looks"),
+    [(b'{"pid": 1, "tid": 2}', 1), (b'{"pid":1,"tid":2}', 1), (b'{"pid":1,"tid": 2}', 2),
+     (b'{"ts": 1}', 2)],
+)  # fmt: skip
+def test_the_text_is_searched_for_the_spacing_of_its_writer(text, n_looks):
+    assert len(decode._text_marks(bytearray(text))) == n_looks
+
+
+def test_words_after_another_spacing_are_none_too(decoder):
+    spaced = _text([EVENT | {"pid": 7, "tid": 8}] * 60)
+    close = _text([EVENT | {"pid": "Spans", "tid": "PyTorch Profiler"}], (",", ":"))
+    events = spaced + b"," + close
+    assert len(spaced) > decode._STYLE_BYTES
+    wide = decoder.decode(events)
+    assert wide["pid"].to_list() == [7] * 60 + [None]
+    assert wide["tid"].to_list() == [8] * 60 + [None]
+    assert_frame_equal(wide, _as_text_says(decoder, events))

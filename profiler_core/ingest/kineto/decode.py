@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -36,7 +36,11 @@ _NUMBER = re.compile(rb'(?<!\\)"(ts|dur)"(\s*:\s*)(-?\d[\d.eE+-]*)')
 # allocation): the rarer of the two is renamed in the text, by one character.
 _BYTES, _BYTES_RENAMED = b'"bytes":', "byte$"
 
-_WORDY_KEYS = (b'"pid": "', b'"tid": "', b'"pid":"', b'"tid":"')
+# The ends of "pid" and "tid" before a text, as a writer with a blank after the colon has them and
+# as one without: each look at all of a piece takes a twentieth of the time that reading it does.
+_BEFORE_TEXT = (b'id": "', b'id":"')
+_SPACED, _CLOSE = re.compile(rb'"[pt]id": '), re.compile(rb'"[pt]id":[^ ]')
+_STYLE_BYTES = 4096  # at a piece's begin, which show how its writer spaces
 _WORD = re.compile(rb'[^"\\0-9]*"')
 _MOST_WORDS = 64  # each moves what follows it in the text
 
@@ -123,6 +127,9 @@ class DuckDbDecoder:
         self._error = duckdb.Error
         self._connection = duckdb.connect(config={"threads": 1})
         self._connection.execute("SET enable_progress_bar = false")
+        with suppress(duckdb.Error):  # an older one copies each text once more
+            self._connection.execute("SET arrow_output_version = '1.4'")
+            self._connection.execute("SET produce_arrow_string_view = true")
         self._thread = threading.local()
         self._quote_times = False
 
@@ -187,16 +194,26 @@ def _drop_words(text: bytearray) -> None:
     JSON the bytes `"pid": "` are always a key with its text: inside a text quotes are escaped.
     """
     dropped = 0
-    for key in _WORDY_KEYS:
-        position = text.find(key)
+    for before in _text_marks(text):
+        position = text.find(before)
         while position >= 0:
-            begin = position + len(key)
-            word = _WORD.match(text, begin)
-            if word is None or dropped == _MOST_WORDS:  # a text that may be a number, or many
-                return
-            text[begin - 1 : word.end()] = b"null"
-            dropped += 1
-            position = text.find(key, begin)
+            begin = position + len(before)
+            if bytes(text[position - 2 : position]) in (b'"p', b'"t'):
+                word = _WORD.match(text, begin)
+                if word is None or dropped == _MOST_WORDS:  # a text that may be a number, or many
+                    return
+                text[begin - 1 : word.end()] = b"null"
+                dropped += 1
+            position = text.find(before, begin)
+
+
+def _text_marks(text: bytearray) -> tuple[bytes, ...]:
+    """What to look for; a piece that spaces otherwise further down is only read twice."""
+    is_spaced = _SPACED.search(text, 0, _STYLE_BYTES) is not None
+    is_close = _CLOSE.search(text, 0, _STYLE_BYTES) is not None
+    if is_spaced == is_close:
+        return _BEFORE_TEXT
+    return _BEFORE_TEXT[:1] if is_spaced else _BEFORE_TEXT[1:]
 
 
 @contextmanager
