@@ -151,8 +151,10 @@ def _run_versions(
     with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
         try:
             progress.say("starting", f"Checks the torch of {spec.python or default_python()}")
-            known = {} if interpreters is None else interpreters
-            of_version = [_usable_interpreter(version.spec, look, known) for version in versions]
+            known_interpreters = {} if interpreters is None else interpreters
+            of_version = [
+                _usable_interpreter(version.spec, look, known_interpreters) for version in versions
+            ]
             interpreter = of_version[-1]
             device = _device(spec, interpreter)
             of_ranks = _devices(spec, device, interpreter)

@@ -41,9 +41,9 @@ def pull(arguments: argparse.Namespace) -> tuple[PulledAnswer, str]:
             packed = Path(folder) / "run.zip"
             with packed.open("wb") as sink:
                 server.fetch("/api/runs/archive", {"run": run_id}, sink)
-            received, said = history.receive(packed)
+            received, remarks = history.receive(packed)
         runs += map(run_answer, received)
-        notes += said
+        notes += remarks
     return PulledAnswer(tuple(runs), tuple(notes), None), "\n".join([runs_table(runs), *notes])
 
 

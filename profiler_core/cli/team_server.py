@@ -153,9 +153,9 @@ class TeamServer:
             403: "the token may not do this",
             413: "the file is larger than what the server or its proxy takes",
         }
-        said = problem or f"{own.get(error.code, 'no answer of ours')}."
+        problem_text = problem or f"{own.get(error.code, 'no answer of ours')}."
         return ServerRefused(
-            f"{self.url} refuses ({error.code}): {said}",
+            f"{self.url} refuses ({error.code}): {problem_text}",
             remedy=remedy or usual.get(error.code, "Check the address, and the server's log."),
         )
 
@@ -255,8 +255,8 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
 def _sentences(error: urllib.error.HTTPError) -> tuple[str, str]:
     """Problem and remedy as our routes say them; empty where somebody else answers."""
     try:
-        said = json.loads(error.read(64_000))
-        return _shown(said["problem"]), _shown(said["remedy"])
+        answer = json.loads(error.read(64_000))
+        return _shown(answer["problem"]), _shown(answer["remedy"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError, http.client.HTTPException):
         return "", ""
 

@@ -135,8 +135,9 @@ class OthersCommand:
         if status is None or self._hears.is_alive():
             return None
         if _OF_SIGNALS < status <= _OF_SIGNALS + signal.SIGRTMAX:
-            known = _OF_SIGNALS - status
-            return status if known == -signal.SIGINT else known  # 130: cancelled, see `capture`
+            of_signal = _OF_SIGNALS - status
+            # 130: cancelled, see `capture`
+            return status if of_signal == -signal.SIGINT else of_signal
         return status
 
     def signal(self, number: signal.Signals) -> None:

@@ -60,8 +60,8 @@ class SecurityHeaders:
 
 
 def _is_over_tls(scope: Scope) -> bool:
-    said = Headers(scope=scope).get("x-forwarded-proto", "")
-    return scope.get("scheme") == "https" or said.split(",")[0].strip().lower() == "https"
+    protocol = Headers(scope=scope).get("x-forwarded-proto", "")
+    return scope.get("scheme") == "https" or protocol.split(",")[0].strip().lower() == "https"
 
 
 def _secure(name: bytes, value: bytes) -> tuple[bytes, bytes]:

@@ -26,6 +26,6 @@ def place_of_the_same(group: FoldedGroup, groups: Sequence[FoldedGroup]) -> int 
 
 
 def _work(group: FoldedGroup) -> object:
-    one = group.first
-    operators = tuple(sorted(each.op for each in one.baseline.operators))
-    return operators, one.phase, tuple(label for label, _ in one.sources)
+    first = group.first
+    operators = tuple(sorted(each.op for each in first.baseline.operators))
+    return operators, first.phase, tuple(label for label, _ in first.sources)

@@ -66,10 +66,10 @@ def _of_kernel(unit: Unit, call: GeneratedCall, graph: CompiledGraph | None) -> 
     sizes: list[tuple[Shape, int]] = []
     given = _tensors(unit)
     if given is None or len(given) < len(roles):
-        known = [graph.buffers.get(name) for name in call.arguments]
+        buffers = [graph.buffers.get(name) for name in call.arguments]
         given = [
             (entry[0], ITEM_BYTES[entry[1]])
-            for entry in known
+            for entry in buffers
             if entry is not None and entry[1] in ITEM_BYTES
         ]
     sizes = given[: len(roles)]

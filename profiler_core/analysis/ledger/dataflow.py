@@ -123,12 +123,12 @@ def _follow_kernel(flow: _Flow, call: GeneratedCall, buffers: Sequence[str]) -> 
         memory.held[buffer] = memory.content(buffer) | stored
 
 
-def _by_shape(returned: Iterable[str], known: Collection[str], nodes: GraphNodes) -> set[str]:
+def _by_shape(returned: Iterable[str], candidates: Collection[str], nodes: GraphNodes) -> set[str]:
     """Those of the nodes that a kernel returns that follow from some of what they are given.
 
     Of the rest it needs the shape alone, as a pooling's backward does of the pooling's input.
     """
-    return {name for name in returned if any(given in known for given in nodes.given[name])}
+    return {name for name in returned if any(given in candidates for given in nodes.given[name])}
 
 
 def _added_to(

@@ -27,8 +27,8 @@ def exchange_of(name: str) -> tuple[str, str] | None:
     """
     if name.startswith(_BUCKETS):
         return "buckets", _COPYING
-    known = (category_of_operator(name), category_of_kernel(name))
-    if name.startswith(_FUNCTIONAL) or "communication" in known:
+    categories = (category_of_operator(name), category_of_kernel(name))
+    if name.startswith(_FUNCTIONAL) or "communication" in categories:
         kind = kind_of(name)
         return kind, f"{LABELS[kind]} between the ranks: {_WAITING}"
     return None

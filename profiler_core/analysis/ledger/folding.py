@@ -86,8 +86,8 @@ class FoldedGroup:
         """Ns per step by the category of the kernels; 0 the baseline's side, 1 the candidate's."""
         sums: dict[str, float] = {}
         for group in self.groups:
-            one: GroupSide = (group.baseline, group.candidate)[side]
-            for kernel in one.kernels:
+            group_side: GroupSide = (group.baseline, group.candidate)[side]
+            for kernel in group_side.kernels:
                 share = group.per_step(kernel.time_ns, side)
                 sums[kernel.category] = sums.get(kernel.category, 0.0) + share
         return sums
@@ -132,5 +132,7 @@ def _likeness(group: FusionGroup) -> object:
     if group.baseline.operators:
         times = sorted((o.op, round(group.per_own_step(o.n, 0))) for o in group.baseline.operators)
         return group.kind, group.phase, lines, tuple(times)
-    names = tuple(sorted(one.op.rstrip("0123456789") for one in group.candidate.operators))
+    names = tuple(
+        sorted(operator.op.rstrip("0123456789") for operator in group.candidate.operators)
+    )
     return group.kind, group.phase, lines, names

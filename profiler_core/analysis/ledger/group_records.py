@@ -90,10 +90,10 @@ def share(
                 kernel = kernels.setdefault((side.names[event], side.categories[event]), [0, 0])
                 kernel[0] += n
                 kernel[1] += duration
-            one = operators.setdefault(unit.name, [0, 0, 0])
-            one[0] += n
-            one[1] += len(unit.events) * n
-            one[2] += time
+            record = operators.setdefault(unit.name, [0, 0, 0])
+            record[0] += n
+            record[1] += len(unit.events) * n
+            record[2] += time
             total += time
             undecidable += time if number in undecided else 0
             n_events += len(unit.events) * n
@@ -108,15 +108,15 @@ def share(
         n_kernels=n_events,
         time_ns=total,
         calls=tuple(calls),
-        bytes_read=_total([None if one is None else one[0] for one in moved]),
-        bytes_written=_total([None if one is None else one[1] for one in moved]),
+        bytes_read=_total([None if record is None else record[0] for record in moved]),
+        bytes_written=_total([None if record is None else record[1] for record in moved]),
         undecidable_ns=undecidable,
     )
 
 
 def _total(parts: Sequence[int | None]) -> int | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if known and len(known) == len(parts) else None
+    numbers = [part for part in parts if part is not None]
+    return sum(numbers) if numbers and len(numbers) == len(parts) else None
 
 
 def group_record(

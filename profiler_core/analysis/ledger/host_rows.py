@@ -246,14 +246,14 @@ def _own_events(ops: pl.DataFrame, counted: pl.DataFrame) -> Ints:
     """The row of the work table that each operator of a trace without a GPU is, -1: none."""
     keys = ["ts_ns", "dur_ns", "stream", "name"]
     asked = ops.select("ts_ns", "dur_ns", pl.col("tid").alias("stream"), "name")
-    found = asked.join(
+    joined = asked.join(
         counted.select(*keys, "event").unique(keys, keep="last", maintain_order=True),
         on=keys, how="left", maintain_order="left",
     )  # fmt: skip
     # Of operators that are alike in all of this the first one is the work.
-    first = found["event"].is_first_distinct()
+    first = joined["event"].is_first_distinct()
     return (
-        found.select(pl.when(first).then(pl.col("event").cast(pl.Int64)).fill_null(-1))
+        joined.select(pl.when(first).then(pl.col("event").cast(pl.Int64)).fill_null(-1))
         .to_series()
         .to_numpy()
     )
@@ -303,13 +303,13 @@ def _signatures(columns: _Columns, order: Ints, own: Ints, borders: Ints) -> Has
         inside[mine] = 2 * (following - np.arange(mine.size))
         inside[mine[1:]] += begins[1:] == begins[:-1]
     sequence = columns.sequence[order]
-    known = (sequence >= 0) & (sequence < _LARGEST_SEQUENCE)
+    is_numbered = (sequence >= 0) & (sequence < _LARGEST_SEQUENCE)
     lowest = np.zeros(length.size, dtype=np.int64)
     there = length > 0
     if there.any():
-        bounded = np.where(known, sequence, _LARGEST_SEQUENCE)
+        bounded = np.where(is_numbered, sequence, _LARGEST_SEQUENCE)
         lowest[there] = np.minimum.reduceat(bounded, borders[:-1][there])
-    relative = np.where(known, sequence - np.repeat(lowest, length), np.minimum(sequence, -1))
+    relative = np.where(is_numbered, sequence - np.repeat(lowest, length), np.minimum(sequence, -1))
     mixed = _mix(columns.hashes[order] + kind.astype(np.uint64))
     for part in (own, inside, relative):
         mixed = _mix(mixed ^ part.astype(np.uint64))

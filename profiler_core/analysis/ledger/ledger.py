@@ -60,8 +60,8 @@ def fusion_ledger(
     groups: list[FusionGroup] = []
     rows = (_Rows.of(sides[0]), _Rows.of(sides[1]))
     operators: dict[str, int] = {}
-    for number, one in enumerate(classes):
-        groups.extend(_class_groups(sides, one, number, rows, operators, len(groups)))
+    for number, step_class in enumerate(classes):
+        groups.extend(_class_groups(sides, step_class, number, rows, operators, len(groups)))
     return FusionLedger(
         groups=tuple(groups),
         baseline_ns=sides[0].total_ns,
@@ -148,13 +148,13 @@ def _class_groups(
 def _alike(side: ReadSide, numbers: Sequence[int]) -> list[Alike]:
     """Steps of a class, form by form, in the order in which the forms come up."""
     wanted = np.array(numbers, dtype=np.int64)
-    found = []
+    alike = []
     for step in side.steps:
         chosen = np.flatnonzero(np.isin(step.form.steps, wanted))
         if chosen.size:
             events = step.form.events[chosen]
             times = side.durations[events].sum(axis=0, dtype=np.int64)
-            found.append(
+            alike.append(
                 Alike(
                     step=step,
                     first=int(step.form.steps[chosen[0]]),
@@ -165,7 +165,7 @@ def _alike(side: ReadSide, numbers: Sequence[int]) -> list[Alike]:
                     time_ns=times.tolist(),
                 )
             )
-    return sorted(found, key=lambda same: same.first)
+    return sorted(alike, key=lambda same: same.first)
 
 
 def _program(side: ReadSide, index: int, with_views: bool) -> Program:

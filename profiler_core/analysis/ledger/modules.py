@@ -116,10 +116,10 @@ def backward_modules(graph: CompiledGraph, forward: Mapping[str, str]) -> dict[s
 def _own_module(node: GraphNode, spelled: Mapping[str, str]) -> tuple[Path, str] | None:
     """The module whose parameter the node is handed, and the parameter's name."""
     for argument in node.arguments:
-        found = _PARAMETER.match(spelled.get(_key(argument), argument))
-        if found is not None:
-            path = found["path"]
-            return tuple(path.split("_modules_")) if path else (), found["leaf"]
+        parameter = _PARAMETER.match(spelled.get(_key(argument), argument))
+        if parameter is not None:
+            path = parameter["path"]
+            return tuple(path.split("_modules_")) if path else (), parameter["leaf"]
     return None
 
 
@@ -302,10 +302,10 @@ def unit_modules(trace: Trace, steps: Sequence[HostStep]) -> list[dict[int, str]
     if trace.python.height == 0:
         return [{} for _ in steps]
     ranges: dict[tuple[int, int], list[tuple[int, int, str]]] = {}
-    found = trace.python.with_columns(pl.col("name").cast(pl.String)).filter(
+    calls = trace.python.with_columns(pl.col("name").cast(pl.String)).filter(
         pl.col("name").str.starts_with(_MODULE_RANGE)
     )
-    for pid, tid, ts, dur, name in found.select(
+    for pid, tid, ts, dur, name in calls.select(
         "pid", "tid", "ts_ns", "dur_ns", "name"
     ).iter_rows():
         every = ranges.setdefault((pid or 0, tid or 0), [])
@@ -319,11 +319,11 @@ def unit_modules(trace: Trace, steps: Sequence[HostStep]) -> list[dict[int, str]
             place = 0
             for ts, number in sorted(mine):
                 while place < len(every) and every[place][0] <= ts:
-                    open_ = [one for one in open_ if one[1] > every[place][0]]
+                    open_ = [call for call in open_ if call[1] > every[place][0]]
                     open_.append(every[place])
                     place += 1
-                open_ = [one for one in open_ if one[1] > ts]
+                open_ = [call for call in open_ if call[1] > ts]
                 if open_:
-                    modules[number] = ".".join(one[2] for one in open_)
+                    modules[number] = ".".join(call[2] for call in open_)
         result.append(modules)
     return result

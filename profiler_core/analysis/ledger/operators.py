@@ -122,8 +122,8 @@ def operator(name: str) -> str:
     if name.startswith("torch.ops."):
         parts = name.split(".")
         bare = parts[3] if len(parts) > 3 else parts[-1]
-    elif (found := _OVERLOADED.match(name)) is not None:
-        bare = found["name"]
+    elif (match := _OVERLOADED.match(name)) is not None:
+        bare = match["name"]
     else:
         bare = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
     if bare.endswith("_") and not bare.endswith("__"):
@@ -149,16 +149,16 @@ def operators_of_kernel(name: str) -> frozenset[str]:
 
     Empty for a name that is not Inductor's.
     """
-    found = _NAME_PARTS.match(name)
-    if found is None:
+    match = _NAME_PARTS.match(name)
+    if match is None:
         return frozenset()
-    words = re.sub(r"_\d+$", "", name[found.end() :])
+    words = re.sub(r"_\d+$", "", name[match.end() :])
     return frozenset(_split(words))
 
 
 def _split(words: str) -> list[str]:
     parts = words.split("_")
-    known = _known()
+    operators = _known()
     result: list[str] = []
     start = 0
     while start < len(parts):
@@ -168,7 +168,7 @@ def _split(words: str) -> list[str]:
         for end in range(len(parts), start, -1):
             candidate = "_".join(parts[start:end])
             spelled = next(
-                (c for c in (candidate, "_" + candidate, "__" + candidate) if c in known), None
+                (c for c in (candidate, "_" + candidate, "__" + candidate) if c in operators), None
             )
             if spelled is not None:
                 result.append(operator(spelled))

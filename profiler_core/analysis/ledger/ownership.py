@@ -141,14 +141,14 @@ def _own_nodes(graph: CompiledGraph) -> dict[int, str]:
             continue
         name = operator(call.name)
         wanted = ANCHORS if call.kind == "template" else (name,)
-        found = next(
+        named = next(
             (n for n in call.post_nodes if targets.get(n) in wanted and n not in taken), None
         )
-        if found is None:
+        if named is None:
             nameless.append(call)
         else:
-            own[call.index] = found
-            taken.add(found)
+            own[call.index] = named
+            taken.add(named)
     for call in nameless:
         other = _node_by_arguments(graph, call, targets, taken)
         if other is None and call.post_nodes:
@@ -259,8 +259,8 @@ def _served(
 def _origins_of(graph: CompiledGraph) -> OriginsOf:
     """Origins of a post-grad node: dynamo nodes, or in a backward the node itself."""
     nodes = {node.name for node in graph.post_nodes}
-    known = {node.name for node in graph.dynamo_nodes}
-    if graph.direction == "backward" or not known:
+    dynamo_names = {node.name for node in graph.dynamo_nodes}
+    if graph.direction == "backward" or not dynamo_names:
         return lambda node: (node,) if node in nodes else ()
     mapping = graph.post_to_pre
-    return lambda node: tuple(name for name in mapping.get(node, ()) if name in known)
+    return lambda node: tuple(name for name in mapping.get(node, ()) if name in dynamo_names)

@@ -137,14 +137,16 @@ class FusionGroup:
         which = 0 if self.baseline.operators else 1
         side = (self.baseline, self.candidate)[which]
         operators = list(side.operators)
-        for place, one in enumerate(operators[_NAMED_IN_ORDER:], _NAMED_IN_ORDER):
-            if 2 * one.time_ns > side.time_ns:
+        for place, operator in enumerate(operators[_NAMED_IN_ORDER:], _NAMED_IN_ORDER):
+            if 2 * operator.time_ns > side.time_ns:
                 operators.insert(0, operators.pop(place))
                 break
         names = []
-        for one in operators[:6]:
-            times = round(self.per_own_step(one.n, which))
-            names.append(f"{short_name(one.op)} ×{times}" if times > 1 else short_name(one.op))
+        for operator in operators[:6]:
+            times = round(self.per_own_step(operator.n, which))
+            names.append(
+                f"{short_name(operator.op)} ×{times}" if times > 1 else short_name(operator.op)
+            )
         return " + ".join(names) + (" + …" if len(operators) > 6 else "")
 
 

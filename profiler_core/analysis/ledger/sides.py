@@ -180,11 +180,11 @@ def step_classes(sides: tuple[ReadSide, ReadSide]) -> list[StepClass]:
         right.append(index)
     for side in (0, 1):
         for index in range(paired, len(kinds[side])):
-            known = next((c for c in classes if c[side] == kinds[side][index]), None)
-            if known is None:
-                known = (kinds[0][index], 0) if side == 0 else (0, kinds[1][index])
-                classes.setdefault(known, ([], []))
-            classes[known][side].append(index)
+            step_class = next((c for c in classes if c[side] == kinds[side][index]), None)
+            if step_class is None:
+                step_class = (kinds[0][index], 0) if side == 0 else (0, kinds[1][index])
+                classes.setdefault(step_class, ([], []))
+            classes[step_class][side].append(index)
     return [StepClass(tuple(a), tuple(b)) for a, b in classes.values()]
 
 

@@ -37,11 +37,11 @@ def stretches(signatures: Sequence[Hashable]) -> list[Stretch]:
     numbers: dict[Hashable, int] = {}
     codes = np.array([numbers.setdefault(s, len(numbers)) for s in signatures], dtype=np.int64)
     taken = np.zeros(codes.size, dtype=np.bool_)
-    found: list[Stretch] = []
+    closed: list[Stretch] = []
     while (best := _longest(codes, taken)) is not None:
         taken[best.start : best.start + best.length * best.copies] = True
-        found.append(best)
-    return found
+        closed.append(best)
+    return closed
 
 
 def _longest(codes: npt.NDArray[np.int64], taken: npt.NDArray[np.bool_]) -> Stretch | None:

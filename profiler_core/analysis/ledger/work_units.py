@@ -235,8 +235,8 @@ def _unit(row: Row, thread: tuple[int, int], wrappers: list[tuple[Row, int | Non
 
 def _open_run(row: Row, wrappers: list[tuple[Row, int | None]], runs: list[GraphRun]) -> int | None:
     """A graph call opens a run. Regions nest: it is the innermost one's."""
-    found = _GRAPH_CALL.match(row.name)
-    if found is None:
+    call = _GRAPH_CALL.match(row.name)
+    if call is None:
         return None
     number = next(
         (
@@ -248,9 +248,9 @@ def _open_run(row: Row, wrappers: list[tuple[Row, int | None]], runs: list[Graph
     )
     if any(wrapper.name.endswith("CompiledFunctionBackward") for wrapper, _ in wrappers):
         compile_id = f"{_BY_NUMBER}{number}" if number is not None else ""
-        runs.append(GraphRun(compile_id, "backward", found["key"], row.ts))
+        runs.append(GraphRun(compile_id, "backward", call["key"], row.ts))
     else:
-        runs.append(GraphRun(_region_id(wrappers), "forward", found["key"], row.ts))
+        runs.append(GraphRun(_region_id(wrappers), "forward", call["key"], row.ts))
     return len(runs) - 1
 
 

@@ -66,11 +66,11 @@ def passed_between_graphs(read: ReadSide) -> Counter[Pair]:
 
 def _backwards(graphs: Iterable[CompiledGraph | None]) -> dict[str, CompiledGraph]:
     """Compile id -> the one backward of it; parts that DDP cut have several of one id."""
-    found: dict[str, list[CompiledGraph]] = {}
+    backwards: dict[str, list[CompiledGraph]] = {}
     for graph in graphs:
         if graph is not None and graph.direction == "backward":
-            found.setdefault(graph.compile_id, []).append(graph)
-    return {key: same[0] for key, same in found.items() if len({id(g) for g in same}) == 1}
+            backwards.setdefault(graph.compile_id, []).append(graph)
+    return {key: same[0] for key, same in backwards.items() if len({id(g) for g in same}) == 1}
 
 
 def _passed(

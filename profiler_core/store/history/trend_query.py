@@ -163,7 +163,7 @@ def baselines_with_newest(baselines: Sequence[Baseline]) -> tuple[RecordedRun, .
     """The runs of these baselines, and of each the newest finished run on its line."""
     fill_lines()
     ids = [baseline.run_id for baseline in baselines]
-    found = list(ids)
+    run_ids = list(ids)
     with reading() as connection:
         lines = connection.execute(
             select(table.c.question, table.c.line).where(table.c.run_id.in_(ids)).distinct()
@@ -181,8 +181,8 @@ def baselines_with_newest(baselines: Sequence[Baseline]) -> tuple[RecordedRun, .
                 .order_by(table.c.created_at.desc(), table.c.run_id.desc())
                 .limit(1)
             ).scalar()
-            found += [] if newest is None else [newest]
-    return runs_of(list(dict.fromkeys(found)))
+            run_ids += [] if newest is None else [newest]
+    return runs_of(list(dict.fromkeys(run_ids)))
 
 
 def _reduced(run_filter: RunFilter, metric: str, question: str, also: str) -> Select[Any]:

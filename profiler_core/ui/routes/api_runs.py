@@ -34,8 +34,8 @@ async def listed(request: Request, who: Visitor) -> Response:
     def rows() -> RunsAnswer:
         from profiler_core.store import history  # late: it brings the database along
 
-        known = {field.name for field in fields(history.RunFilter)}
-        limit, chosen = _question(request.query_params, known, history.FILTERS)
+        filters = {field.name for field in fields(history.RunFilter)}
+        limit, chosen = _question(request.query_params, filters, history.FILTERS)
         history.note_or_keep(who.person, "look", "runs", **chosen)
         recorded = history.runs(history.RunFilter(**chosen), limit=limit)  # type: ignore[arg-type]
         return RunsAnswer(tuple(map(run_answer, recorded)))

@@ -30,10 +30,10 @@ async def metrics(request: Request) -> Response:
         return problem(503, error.problem, error.remedy)
     if token is None:
         return PlainTextResponse("Not Found", status_code=404)
-    said = request.headers.get("Authorization", "")
+    authorization = request.headers.get("Authorization", "")
     # Of bytes: a header may hold what compare_digest refuses as text.
-    if not said.startswith(_SCHEME) or not hmac.compare_digest(
-        said.removeprefix(_SCHEME).strip().encode(), token.encode()
+    if not authorization.startswith(_SCHEME) or not hmac.compare_digest(
+        authorization.removeprefix(_SCHEME).strip().encode(), token.encode()
     ):
         count_refused("token")
         response = problem(

@@ -47,18 +47,18 @@ def visitor_by_token(token: ApiToken) -> Visitor | None:
         BadInput: settings.toml cannot be used.
         HistoryUnavailable: the database cannot be read.
     """
-    known = known_person(token.person)
-    if known is None:
+    person = known_person(token.person)
+    if person is None:
         return None
-    role = role_of(_claims(known), known.person, settings().team)
+    role = role_of(_claims(person), person.person, settings().team)
     of_scopes = {deed for name in token.scopes if name in SCOPES for deed in SCOPES[name].deeds}
     return Visitor(
-        known.person,
-        known.name,
+        person.person,
+        person.name,
         role,
         frozenset(ALLOWED[role] & of_scopes if role else ()),
         token.subject,
-        Account(known.issuer, known.subject, known.address, known.name, known.groups),
+        Account(person.issuer, person.subject, person.address, person.name, person.groups),
     )
 
 
