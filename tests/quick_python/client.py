@@ -49,7 +49,8 @@ def start():
             mine = ("FUSIONSCOPE", "TORCH", "PYTHONPATH")
             keys = {k: v for k, v in os.environ.items() if not k.startswith(mine)}
             subprocess.run(
-                [REAL, SERVER, ADDRESS, OWNER, MODULE],
+                [REAL, SERVER, ADDRESS, OWNER, MODULE, str(lock.fileno())],
+                pass_fds=(lock.fileno(),),  # held until it listens, even if this is killed before
                 env={**keys, **ENVIRONMENT},
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -1,4 +1,4 @@
-"""`python server.py ADDRESS OWNER MODULE`: import MODULE, then fork for each client.
+"""`python server.py ADDRESS OWNER MODULE LOCK`: import MODULE, then fork for each client.
 
 It has one thread, and the libraries' have not begun. It ends with the process OWNER.
 """
@@ -178,6 +178,7 @@ def main():
         gc.collect()
         gc.freeze()
         listener.listen(64)
+        os.close(int(sys.argv[4]))  # the lock: others may connect
         if os.fork() > 0:
             os._exit(0)  # who waited for this can connect now
         request = serve(listener, owner, imported.is_served)
