@@ -121,5 +121,7 @@ def _capture(capture: str) -> list[Path]:
     group = catalogue.group(capture)
     if group is not None and group.key == capture:
         return [entry.path for entry in group.entries]
+    if _library_alone.get():
+        return []
     folder = Path(capture).expanduser()
     return runs_of(folder) if folder.is_dir() and not (folder / "run.json").is_file() else []

@@ -16,11 +16,16 @@ from typing import IO, Protocol
 
 from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.jobs.runner import why_not_as
+from profiler_core.owner_file import FILE as OWNER_FILE
+from profiler_core.owner_file import write_owner
 
 RUNNER_SIDE = Path(__file__).with_name("runner_side.py")
 # It needs nothing of ours, and the server's own interpreter may lie where only its user looks.
 _PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
+# A capture that is told to stop frees the device and writes its runs; that takes seconds.
+GRACE_S = float(os.environ.get("FUSIONSCOPE_CANCEL_GRACE_S", "10"))
 _MOST_PROGRESS_BYTES = 50_000_000
+_BLOCK_BYTES = 1 << 20
 _LONGEST_LINE = 64_000
 _OF_SIGNALS = 128  # added to the number of a signal in the exit status of another's command
 
@@ -92,7 +97,8 @@ class OthersCommand:
     """A command of another user: `runner_side` starts it, and sends what it made.
 
     What comes from there is that user's: progress is bounded, and of the archive only plain files
-    and folders are taken, never over what is there.
+    and folders are taken, never over what is there. The process there is that user's too, and may
+    obey nobody: some seconds after it was told to kill the command it counts as ended.
     """
 
     def __init__(
@@ -116,6 +122,7 @@ class OthersCommand:
             extra_groups=groups,
         )
         self.pid = self._process.pid
+        self._given_up_at: float | None = None
         order = {
             "command": list(words),
             "environment": {**environment, "PYTHONUNBUFFERED": "1", "USER": user, "LOGNAME": user},
@@ -133,7 +140,7 @@ class OthersCommand:
         """The exit status, minus the number of a signal; None while it runs or its runs come."""
         status = self._process.poll()
         if status is None or self._hears.is_alive():
-            return None
+            return self._given_up()
         if _OF_SIGNALS < status <= _OF_SIGNALS + signal.SIGRTMAX:
             of_signal = _OF_SIGNALS - status
             # 130: cancelled, see `capture`
@@ -143,9 +150,19 @@ class OthersCommand:
     def signal(self, number: signal.Signals) -> None:
         """Have it sent by the process that runs as that user."""
         self._say(str(int(number)))
+        if number is signal.SIGKILL and self._given_up_at is None:
+            self._given_up_at = time.monotonic() + GRACE_S
 
     def end(self, grace_s: float) -> None:
         """It has ended what the command left behind."""
+
+    def _given_up(self) -> int | None:
+        """SIGKILL as an exit status, once the other process had its time to send it."""
+        if self._given_up_at is None or time.monotonic() < self._given_up_at:
+            return None
+        with contextlib.suppress(OSError):  # what `sudo` started, only root may end
+            os.killpg(self.pid, signal.SIGKILL)
+        return -signal.SIGKILL
 
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
@@ -182,20 +199,41 @@ def _receive(pipe: IO[bytes], progress: Path, made: Path) -> None:
 
     made.mkdir(exist_ok=True)
     # A hostile archive ends here; what came before is kept.
-    with (
-        contextlib.suppress(tarfile.TarError, OSError),
-        tarfile.open(fileobj=pipe, mode="r|") as archive,
-    ):
-        for member in archive:
-            is_plain = member.isreg() or member.isdir()
-            if is_plain and shutil.disk_usage(made).free - member.size > KEEP_FREE_BYTES:
-                archive.extract(member, made, filter="data")
+    try:
+        with (
+            contextlib.suppress(tarfile.TarError, OSError, ValueError, OverflowError),
+            tarfile.open(fileobj=pipe, mode="r|") as archive,
+        ):
+            for member in archive:
+                is_plain = member.isreg() or member.isdir()
+                if is_plain and shutil.disk_usage(made).free - member.size > KEEP_FREE_BYTES:
+                    archive.extract(member, made, filter="data")
+    finally:
+        while pipe.read(_BLOCK_BYTES):  # whoever sends it would wait for ever, and the job with it
+            pass
 
 
-def take_in(made: Path, out: Path) -> None:
-    """Move the folders that another's command made beside the other captures, over none of them."""
+def take_in(made: Path, out: Path, owner: str | None) -> None:
+    """Move the folders that another's command made beside the other captures, over none of them.
+
+    Args:
+        made: holds these folders.
+        out: of all captures.
+        owner: whose they are, whatever they say themselves; None: nobody's.
+    """
     for folder in sorted(made.iterdir()) if made.is_dir() else ():
         out.mkdir(parents=True, exist_ok=True)
         if folder.is_dir() and not folder.name.startswith(".") and not (out / folder.name).exists():
+            _write_owner(folder, owner)
             folder.replace(out / folder.name)
     shutil.rmtree(made, ignore_errors=True)
+
+
+def _write_owner(folder: Path, owner: str | None) -> None:
+    claim = folder / OWNER_FILE
+    if claim.is_dir():
+        shutil.rmtree(claim)
+    claim.unlink(missing_ok=True)
+    if owner is not None:
+        with contextlib.suppress(OSError):  # a full disk costs the name, not the runs
+            write_owner(folder, owner)

@@ -23,7 +23,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.jobs import directory as files
 from profiler_core.jobs.capture_progress import read_progress
 from profiler_core.jobs.capture_result import result_of
-from profiler_core.jobs.command import Command, OthersCommand, OwnCommand, take_in
+from profiler_core.jobs.command import GRACE_S, Command, OthersCommand, OwnCommand, take_in
 from profiler_core.jobs.directory import JobStatus
 from profiler_core.jobs.queue import Waiting, take_turn
 from profiler_core.owner_file import write_owner
@@ -32,8 +32,6 @@ from profiler_core.worker.protocol import Failure, last_record
 
 _LOOK_EVERY_S = 0.2
 _BEAT_EVERY_S = 1.0
-# A capture that is told to stop frees the device and writes its runs; that takes seconds.
-_GRACE_S = float(os.environ.get("FUSIONSCOPE_CANCEL_GRACE_S", "10"))
 _CANCELLED_STATUS = 130  # 128 + SIGINT, what `capture` answers when it was cancelled
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 _LINES_OF_THE_END = 5
@@ -83,9 +81,9 @@ class Supervisor:
                 )
             os.pwrite(lock, f"{process.pid}\n".encode(), 0)
             exit_status, was_stopped = self._follow(process)
-            process.end(_GRACE_S)
+            process.end(GRACE_S)
         if self._spec.runner and self._spec.out:
-            take_in(self._directory / _MADE, Path(self._spec.out))
+            take_in(self._directory / _MADE, Path(self._spec.out), self._spec.owner)
         self._write_owner()
         was_killed = exit_status == -signal.SIGKILL and not was_stopped
         if was_killed and self._spec.starts_again and self._n_starts < files.MOST_STARTS:
@@ -189,7 +187,7 @@ class Supervisor:
         while (exit_status := process.poll()) is None:
             if sent is None:
                 following = self._first_signal() if self._should_stop() else None
-            elif sent is not signal.SIGKILL and time.monotonic() - sent_at > _GRACE_S:
+            elif sent is not signal.SIGKILL and time.monotonic() - sent_at > GRACE_S:
                 following = signal.SIGTERM if sent is signal.SIGINT else signal.SIGKILL
             else:
                 following = None

@@ -14,7 +14,9 @@ from starlette.routing import Route
 from profiler_core.errors import BadInput
 from profiler_core.person import account
 from profiler_core.store import history
-from profiler_core.store.history import api_tokens, database
+from profiler_core.store.history import api_tokens, database, receiving, recording
+from profiler_core.store.history.database import HistoryUnavailable
+from profiler_core.store.history.receiving import receive
 from profiler_core.store.history.tables import api_tokens as table
 from profiler_core.ui.api_tokens.list import may_revoke
 from profiler_core.ui.routes import OF_PROGRAMS, bearer
@@ -312,6 +314,8 @@ def test_runs_are_listed_and_filtered_as_on_the_command_line(team: Server) -> No
     (run,) = call("GET", "/api/runs", text).json["runs"]
     assert run["run_id"] == "c1.default"
     assert call("GET", "/api/runs", text, workload="none such").json["runs"] == []
+    assert call("GET", "/api/runs", text, person=ISSUER).json["runs"] == []
+    assert history.entries(action="look")[0].detail["person"] == [ISSUER]
     for query in ({"limit": "0"}, {"limit": "9" * 5000}, {"limit": "²"}, {"where": "1=1"}):
         assert call("GET", "/api/runs", text, **query).status == 422
 
@@ -445,3 +449,34 @@ def test_the_gate_over_http_answers_as_the_command_line(team: Server, home: Path
     wrong = call("POST", "/api/gate", text, {**asked, "limits": {"step_time": "soon"}})
     assert wrong.status == 422
     assert call("POST", "/api/gate", text, {**asked, "baseline": "/etc/passwd"}).status == 422
+
+
+def test_a_run_stays_whose_recording_ended_in_an_error_after_all(
+    team: Server, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_run_id: str) -> None:
+        raise HistoryUnavailable("The database is away.", remedy="Try again.")
+
+    packed = home.parent / "c5.zip"
+    packed.write_bytes(zipped(redated_copy(home.parent / "elsewhere", "c5")))
+    with monkeypatch.context() as patch:
+        patch.setattr(recording, "recorded_run", away)  # right after the row was written
+        with pytest.raises(HistoryUnavailable):
+            receive(packed)
+    assert history.directory_of(history.run("c5.default")).is_dir()
+
+
+def test_nothing_is_deleted_that_nobody_can_be_asked_about(
+    team: Server, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise HistoryUnavailable("The database is away.", remedy="Try again.")
+
+    packed = home.parent / "c6.zip"
+    packed.write_bytes(zipped(redated_copy(home.parent / "elsewhere", "c6")))
+    with monkeypatch.context() as patch:
+        patch.setattr(receiving, "record", away)
+        patch.setattr(receiving, "recorded_keys", away)
+        with pytest.raises(HistoryUnavailable):
+            receive(packed)
+    assert history.reconcile().recorded == ("c6.default",)

@@ -1,18 +1,24 @@
 """Captures as another user of the system: what that user gets, and what the server takes back."""
 
+import contextlib
+import errno
+import io
 import json
 import os
 import pwd
 import shutil
+import signal
 import stat
 import sys
 import tarfile
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from profiler_core import owner_file
 from profiler_core.errors import BadInput
 from profiler_core.jobs import command, runner
 from profiler_core.jobs import directory as files
@@ -150,3 +156,87 @@ def test_an_archive_that_leads_out_of_its_folder_is_not_followed(tmp_path: Path)
     assert (made / "cap" / "ok").read_text() == "x"
     assert not (tmp_path / "escaped").exists()
     assert (tmp_path / "progress.jsonl").read_text() == '{"t": 1}\n'
+
+
+def test_nobody_makes_runs_in_anothers_name(tmp_path: Path) -> None:
+    made, out = tmp_path / "made", tmp_path / "runs"
+    for name in ("a", "b", "c"):
+        (made / name).mkdir(parents=True)
+    owner_file.write_owner(made / "a", "oidc:issuer#eve")
+    (made / "b" / owner_file.FILE).mkdir()
+    command.take_in(made, out, "oidc:issuer#ada")
+    assert {owner_file.owner_of(out / name) for name in ("a", "b", "c")} == {"oidc:issuer#ada"}
+    (made / "d").mkdir(parents=True)
+    owner_file.write_owner(made / "d", "oidc:issuer#eve")
+    command.take_in(made, out, None)
+    assert owner_file.owner_of(out / "d") is None
+
+
+@pytest.mark.parametrize("damage", [b"no archive", b"\0" * 512, None])
+def test_what_follows_a_hostile_archive_is_read_so_that_its_sender_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes | None
+) -> None:
+    if damage is None:  # the disk is full in the middle of it
+        damage = _archive(tmp_path)
+        monkeypatch.setattr(tarfile.TarFile, "extract", _full_disk)
+    reading, writing = os.pipe()
+    sender = threading.Thread(target=_send, args=(writing, b"R\n" + damage + b"x" * 1_000_000))
+    sender.start()
+    with os.fdopen(reading, "rb") as pipe:
+        command._receive(pipe, tmp_path / "progress.jsonl", tmp_path / "made")
+        sender.join(10)
+        assert not sender.is_alive()
+
+
+def _archive(folder: Path) -> bytes:
+    (folder / "x").write_bytes(b"x" * 100_000)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w|") as archive:
+        archive.add(folder / "x", arcname="cap/x")
+    return buffer.getvalue()
+
+
+def _full_disk(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def _send(descriptor: int, content: bytes) -> None:
+    with os.fdopen(descriptor, "wb") as pipe, contextlib.suppress(BrokenPipeError):
+        pipe.write(content)
+
+
+def test_who_obeys_no_signal_is_given_up(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if refused(own_home):
+        return
+    monkeypatch.setattr(command, "GRACE_S", 0.2)
+    # The code holds up the process that stands between, which is of the same user.
+    holds_up = (
+        "import os, signal, time; above = os.getppid(); os.kill(above, signal.SIGSTOP)\n"
+        "while os.getppid() == above: time.sleep(0.05)"
+    )
+    with (tmp_path / "log").open("wb") as log:
+        started = command.OthersCommand(
+            [PYTHON, "-c", holds_up], user=OTHER, log=log.fileno(), progress=tmp_path / "p",
+            made=tmp_path / "made", scratch=Path(tempfile.gettempdir()),
+            environment={"PATH": os.environ["PATH"]},
+        )  # fmt: skip
+    try:
+        wait_for(lambda: _is_stopped(started.pid))
+        started.signal(signal.SIGINT)
+        assert started.poll() is None
+        started.signal(signal.SIGKILL)
+        wait_for(lambda: started.poll() is not None)
+        assert started.poll() == -signal.SIGKILL
+        wait_for(lambda: started._process.poll() is not None)
+    finally:
+        started._process.kill()
+        started._hears.join()
+        for pipe in (started._process.stdin, started._process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+def _is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"

@@ -16,8 +16,9 @@ from profiler_core.store.backup.selection import RUN_ROOTS, Choice, Unit, units
 from profiler_core.store.backup.settings_text import without_secrets
 from profiler_core.store.backup.vaults import Vault, blocks_of
 from profiler_core.store.history import places
-from profiler_core.store.history.dump import Dump, recorded_keys
+from profiler_core.store.history.dump import Dump
 from profiler_core.store.history.moments import now
+from profiler_core.store.history.query import recorded_keys
 from profiler_core.store.history.waiting_deeds import record_kept
 from profiler_core.store.owners import TRASH
 

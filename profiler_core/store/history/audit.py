@@ -61,7 +61,7 @@ class AuditEntry:
         )
 
 
-def note(connection: Connection, person: str, action: str, subject: str, **detail: Any) -> int:
+def note(connection: Connection, person: str, action: str, subject: str, /, **detail: Any) -> int:
     """Add an entry to the transaction; its number grows with each entry."""
     inserted = connection.execute(
         insert(audit).values(
@@ -77,7 +77,7 @@ def note(connection: Connection, person: str, action: str, subject: str, **detai
     return int(key[0])
 
 
-def note_alone(person: str, action: str, subject: str, **detail: Any) -> None:
+def note_alone(person: str, action: str, subject: str, /, **detail: Any) -> None:
     """Add an entry about a deed that changed nothing in the database itself.
 
     Raises:

@@ -60,12 +60,6 @@ class Dump:
             yield _line({"n_rows": self.n_rows})
 
 
-def recorded_keys() -> frozenset[str]:
-    """The key of every run that is recorded by now."""
-    with reading() as connection:
-        return frozenset(connection.scalars(select(runs_table.c.key)))
-
-
 def refuse_used_database(schema: str) -> None:
     """Before rows of this schema are restored: the database holds none yet.
 

@@ -140,6 +140,19 @@ def known_runs(run_ids: Sequence[str] | None = None) -> Mapping[str, int]:
     return versions
 
 
+def recorded_keys(among: Sequence[str] | None = None) -> frozenset[str]:
+    """The keys of the runs that are recorded by now, those of deleted ones too.
+
+    Args:
+        among: these keys, some hundreds at most; None: every key.
+    """
+    query = select(table.c.key)
+    with reading() as connection:
+        return frozenset(
+            connection.scalars(query if among is None else query.where(table.c.key.in_(among)))
+        )
+
+
 def known_artifacts() -> frozenset[str]:
     """Names of all artifacts that the history knows, those of deleted runs too."""
     query = select(table.c.artifact).where(table.c.artifact.is_not(None))

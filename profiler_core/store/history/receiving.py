@@ -8,6 +8,8 @@ from profiler_core.errors import BadInput, NotARun
 from profiler_core.model.history import RecordedRun
 from profiler_core.store import incoming, uploads
 from profiler_core.store.history import places
+from profiler_core.store.history.database import HistoryUnavailable
+from profiler_core.store.history.query import recorded_keys
 from profiler_core.store.history.recording import record
 from profiler_core.store.history.trash_files import remove_directory
 
@@ -45,21 +47,27 @@ def record_upload(
     accepted = uploads.accept(upload_id, (0,), _ignore_progress, person or "")
     keyed = [places.directory_of_key(key) for key in accepted.keys]
     directories = [directory for directory in keyed if directory is not None]
-    recorded: list[RecordedRun] = []
     try:
-        for directory in directories:
-            # One by one: those before an error count.
-            recorded.append(record(directory, person=person, tags=tags))  # noqa: PERF401
+        # One by one: those before an error count.
+        recorded = [record(directory, person=person, tags=tags) for directory in directories]
     finally:
-        _forget_unused(directories, recorded)
+        _forget_unused(directories)
     return tuple(recorded), accepted.notes
 
 
-def _forget_unused(unpacked: list[Path], recorded: list[RecordedRun]) -> None:
-    """Delete what was unpacked for runs that were refused, or that lie here already."""
-    used = {run.key for run in recorded}
-    for directory in unpacked:
-        if places.key_of(directory) not in used:
+def _forget_unused(unpacked: list[Path]) -> None:
+    """Delete what was unpacked for runs that were refused, or that lie here already.
+
+    The database says which: a run whose recording ended in an error may stand there all the same.
+    Where it is away nothing is deleted, and what lies there is recorded later.
+    """
+    keys = {places.key_of(directory): directory for directory in unpacked}
+    try:
+        used = recorded_keys([key for key in keys if key is not None])
+    except HistoryUnavailable:
+        return
+    for key, directory in keys.items():
+        if key not in used:
             remove_directory(directory)
 
 

@@ -38,7 +38,7 @@ class NotRecorded(BadInput):
     """Neither the database nor the home takes a deed, which must not happen then."""
 
 
-def note_or_keep(person: str, action: str, subject: str, **detail: Any) -> None:
+def note_or_keep(person: str, action: str, subject: str, /, **detail: Any) -> None:
     """Record a deed now, or keep it for when the database is back.
 
     Raises:
