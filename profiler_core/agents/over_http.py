@@ -4,18 +4,17 @@ What reads runs is answered by a process of its own (`answering.py`): a trace th
 would freeze every other session. Captures are jobs, which the door submits.
 """
 
-import asyncio
-import contextvars
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from profiler_core.answers.record import Answer
 from profiler_core.door import deeds
 from profiler_core.door.asker import current_asker
+from profiler_core.door.turns import Turns
 
-_READING = ThreadPoolExecutor(4, thread_name_prefix="an agent's question")
-_CAPTURING = ThreadPoolExecutor(32, thread_name_prefix="an agent's capture")  # most of them wait
+_READING = Turns(4, 2, "an agent's question")
+_CAPTURING = Turns(32, 8, "an agent's capture")  # most of them wait
 
 
 def http_application(*, allow_capture: bool) -> Any:
@@ -30,11 +29,9 @@ async def _answered(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -
 
     is_capturing = tool in CAPTURING
     answer = _here if is_capturing else _in_a_process
+    turns, asker = _CAPTURING if is_capturing else _READING, current_asker()
     # The context says who asks, and by which token.
-    return await asyncio.get_running_loop().run_in_executor(
-        _CAPTURING if is_capturing else _READING,
-        contextvars.copy_context().run, answer, tool, arguments,
-    )  # fmt: skip
+    return await turns.run(asker.person if asker else "", partial(answer, tool, arguments))
 
 
 def _here(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -> str:

@@ -480,3 +480,14 @@ def test_nothing_is_deleted_that_nobody_can_be_asked_about(
         with pytest.raises(HistoryUnavailable):
             receive(packed)
     assert history.reconcile().recorded == ("c6.default",)
+
+
+def test_no_id_stands_for_what_lies_at_anothers_place(team: Server, home: Path) -> None:
+    """A run.json without an id is known by its key, which anybody can read in an address."""
+    for run_id in ("upload/20260101-000000-00000000/1", "run/c7/default"):
+        forged = redated_copy(home.parent / run_id.replace("/", "-"), "c7", run_id=run_id)
+        answer = call("POST", "/api/runs", token_of(RUNNER, "upload"), zipped(forged))
+        assert (answer.status, "no usable run_id" in answer.problem) == (422, True)
+    redated_copy(home, "c7", run_id="")
+    assert history.reconcile().recorded == ("run/c7/default",)
+    assert history.run("run/c7/default").key == "run/c7/default"

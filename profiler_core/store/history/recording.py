@@ -178,7 +178,9 @@ def _write(
     marks: Sequence[FileMark],
 ) -> RecordedRun:
     run_id = run_id_of(run_record, key)
-    if not 0 < len(run_id) <= _LONGEST_ID or not run_id.isprintable():
+    # An id that is another place's key would stand for the run that lies there, if it has no id.
+    is_taken = run_id != key and places.directory_of_key(run_id) is not None
+    if not 0 < len(run_id) <= _LONGEST_ID or not run_id.isprintable() or is_taken:
         raise NotARun(f"{directory} has no usable run_id.", remedy="Capture it again.")
     described = msgspec.structs.replace(run_record, run_id=run_id)
     recorded = _described(described, key, artifact, now(), person)

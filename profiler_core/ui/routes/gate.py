@@ -6,18 +6,18 @@
 
 from typing import Any
 
-import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from profiler_core.door import deeds
+from profiler_core.door.turns import Turns
 from profiler_core.errors import BadInput
 from profiler_core.ui.routes.bearer import answered_json, by_token, json_object
 from profiler_core.ui.sign_in.asker import asker_of
 from profiler_core.ui.sign_in.visitor import Visitor
 
-_AT_ONCE = anyio.CapacityLimiter(2)  # processes that judge; others wait
+_JUDGING = Turns(2, 1, "judges runs")  # each a process; others wait
 _MOST_REPEATS = 20
 
 
@@ -37,7 +37,7 @@ async def judge(request: Request, who: Visitor) -> Response:
         status = {"X-Fusionscope-Exit-Status": str(answer.exit_status)}
         return answered_json(answer.json, **status)
 
-    return await anyio.to_thread.run_sync(judged, limiter=_AT_ONCE)
+    return await _JUDGING.run(who.person, judged)
 
 
 def _question(wish: dict[str, Any]) -> tuple[str, str, dict[str, str], tuple[str, ...]]:
