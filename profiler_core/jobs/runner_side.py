@@ -44,7 +44,8 @@ def main() -> int:
         stdin=subprocess.DEVNULL,
         stdout=2,
         env={**order["environment"], **own},
-        cwd=order["directory"],
+        # The server's own folder may be closed to this user.
+        cwd=order["directory"] if os.access(order["directory"], os.X_OK) else str(scratch),
         start_new_session=True,
     )
     is_awaited = _follow(child, scratch / _PROGRESS)

@@ -108,6 +108,27 @@ def test_it_gets_its_variables_and_not_the_servers_home(own_home: Path, scratch:
     assert environment["FUSIONSCOPE_HOME"].startswith(str(scratch))
 
 
+def test_it_starts_where_the_servers_folder_is_closed_to_it(
+    own_home: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if refused(own_home):
+        return
+    closed = own_home / "closed"
+    closed.mkdir(mode=0o700)
+    monkeypatch.chdir(closed)
+    with (own_home / "log").open("w+b") as log:
+        started = command.OthersCommand(
+            [PYTHON, "-c", "import os; print(os.getcwd())"], user=OTHER, log=log.fileno(),
+            progress=own_home / "p", made=own_home / "made", scratch=scratch,
+            environment={"PATH": os.environ["PATH"]},
+        )  # fmt: skip
+        wait_for(lambda: started.poll() is not None)
+        _close(started)
+        log.seek(0)
+        assert log.read().decode().startswith(str(scratch))
+    assert started.poll() == 0
+
+
 def test_it_is_cancelled_and_ends_with_its_supervisor(own_home: Path, scratch: Path) -> None:
     if refused(own_home):
         return
@@ -232,10 +253,14 @@ def test_who_obeys_no_signal_is_given_up(
         wait_for(lambda: started._process.poll() is not None)
     finally:
         started._process.kill()
-        started._hears.join()
-        for pipe in (started._process.stdin, started._process.stdout):
-            assert pipe is not None
-            pipe.close()
+        _close(started)
+
+
+def _close(started: command.OthersCommand) -> None:
+    started._hears.join()
+    for pipe in (started._process.stdin, started._process.stdout):
+        assert pipe is not None
+        pipe.close()
 
 
 def _is_stopped(pid: int) -> bool:

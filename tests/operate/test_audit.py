@@ -60,6 +60,21 @@ def test_a_process_that_died_while_recording_loses_nothing(home: Path) -> None:
     assert deeds() == [("look", "x")]
 
 
+def test_what_no_database_takes_is_not_kept_for_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One deed that PostgreSQL refuses, with a NUL in it, would hold up all that come after."""
+    with monkeypatch.context() as patch:
+        patch.setenv("FUSIONSCOPE_DATABASE_URL", AWAY)
+        with audit.acting_via("token CI"):
+            note_or_keep("ada\0", "look", "run/a\0b", name="half \ud800")
+        database.close_all()
+    assert record_kept() == 1
+    (entry,) = history.entries()
+    assert (entry.person, entry.subject) == ("ada", "run/ab")
+    assert entry.detail == {"name": "half ?", "via": "token CI"}
+
+
 def test_neither_database_nor_disk_is_an_error(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", AWAY)
     (home / "audit_waiting.jsonl").mkdir()

@@ -19,9 +19,10 @@ from sqlalchemy.exc import IntegrityError
 
 from profiler_core.errors import BadInput
 from profiler_core.home import home_directory
-from profiler_core.store.history.audit import note
+from profiler_core.store.history.audit import note, with_means
 from profiler_core.store.history.database import HistoryUnavailable, writing
 from profiler_core.store.history.moments import now
+from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import audit, recorded_deeds
 
 try:
@@ -51,7 +52,7 @@ def note_or_keep(person: str, action: str, subject: str, /, **detail: Any) -> No
     except HistoryUnavailable:
         entry = {"at": now(), "person": person, "action": action, "subject": subject}
         try:
-            _append(json.dumps({**entry, "detail": detail}))
+            _append(json.dumps(stored({**entry, "detail": with_means(detail)})))
         except OSError as error:
             raise NotRecorded(
                 f"This cannot be recorded, and is not done without: the database is away, and "
