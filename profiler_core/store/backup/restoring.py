@@ -122,6 +122,8 @@ def _put(source: Source, file: BackupFile) -> None:
             sink.writelines(verified(source, file))
         os.utime(aside, ns=(file.mtime_ns, file.mtime_ns))
         aside.replace(target)
+    except OverflowError as error:  # a time that no file can have
+        raise damaged(file) from error
     finally:
         aside.unlink(missing_ok=True)
 
@@ -158,7 +160,7 @@ def _schema_of(source: Source, rows: BackupFile) -> str:
     first = next(_lines(source.blocks(rows)), b"{}")
     try:
         return str(msgspec.json.decode(first)["schema"])
-    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+    except (msgspec.MsgspecError, KeyError, TypeError, RecursionError) as error:
         raise damaged(rows) from error
 
 
