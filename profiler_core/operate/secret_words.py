@@ -28,6 +28,10 @@ _FORMS = (
     (re.compile(r"([?&][\w.%\[\]-]+=)[^&\s\"'<>]+"), rf"\1{HIDDEN}"),
     (re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
     (re.compile(r"\beyJ[\w-]+\.[\w-]+(\.[\w-]*)?"), HIDDEN),  # JSON Web Tokens
+    (
+        re.compile(r"\b(fsc_[0-9a-f]{12})_[0-9a-f]+"),
+        rf"\1_{HIDDEN}",
+    ),  # API tokens; the id may be told
     (re.compile(r"((?:set-)?cookie['\"]?\s*[:=]\s*)[^\r\n]+", re.IGNORECASE), rf"\1{HIDDEN}"),
 )
 _SECRET_KEYS = re.compile(r"secret|password|token|_url$|key", re.IGNORECASE)

@@ -135,13 +135,21 @@ def test_no_planted_secret_reaches_the_log(written, log_format):
         "Cookie: _streamlit_user=s3cret-cookie; a=s3cret",
         "postgresql://u:s3cret-other@elsewhere/db",
         "eyJhbGciOiJIUzI1NiJ9.eyJzM2NyZXQiOjF9.s3cret-jwt",
+        f"no run fsc_0123456789ab_{'5ec0de' * 10}5ec0",
     ):
         ours.error(line)
         logging.getLogger("uvicorn.error").error("%s", line)
     text = written.getvalue()
     assert text.count("\n") >= 3 * len(planted)
     assert "s3cret" not in text
-    for word in ("met ***", "bucket/x?X-Amz-Signature=***", "/?enter=***", "://***@elsewhere/db"):
+    assert "5ec0" not in text
+    for word in (
+        "fsc_0123456789ab_***",
+        "met ***",
+        "bucket/x?X-Amz-Signature=***",
+        "/?enter=***",
+        "://***@elsewhere/db",
+    ):
         assert word in text
 
 
