@@ -82,13 +82,14 @@ class Job:
     skew_ns: float | None  # median over collectives: between the first and the last arrival
     straggler: Straggler | None
     critical: CriticalPath | None  # None: a single rank, or ranks without a common step
-    by_work: CriticalPath | None  # along a rank that works more; None: the same, or none does
     costs: tuple[RankCost, ...]  # of the rank that is shown, then of ranks beside it
     notes: tuple[str, ...]
     on_gpu: bool = True
     mesh: tuple[Dimension, ...] = ()  # of the process groups
     alike: tuple[AlikeRanks, ...] = ()
     links: tuple[Link, ...] = ()  # groups of ranks that do the same, the slowest first
+    # Along a rank that works more than the critical one; None: no rank does.
+    by_work: CriticalPath | None = None
 
     def unprofiled(self, step_ns: float | None) -> "Job":
         """The job along the rank that is awaited without the profiler (`awaited_without_profiler`).
