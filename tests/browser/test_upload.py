@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from profiler_core.jobs.directory import queue_lock
 from tests.browser.conftest import CAPTURES, Server, ready, without_uploads
 
 pytestmark = pytest.mark.browser
@@ -78,12 +79,17 @@ def test_leaving_the_page_while_an_upload_is_read_loses_nothing(
 ) -> None:
     open_runs(page, own_server)
     choose(page, COMPILED)
-    page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_text("Reading what arrived")).to_be_visible()
-    page.get_by_role("link", name="Timeline").click()  # before a process has even started
-    ready(page)
+    jobs = own_server.home / "jobs"
+    before = set((jobs / "live").glob("*"))
+    page.get_by_role("button", name="Open", exact=True).click(no_wait_after=True)
+    while set((jobs / "live").glob("*")) <= before:
+        time.sleep(0.001)
+    with queue_lock(jobs):  # its process waits for its turn: two small traces take no time
+        expect(page.get_by_text("Reading what arrived")).to_be_visible()
+        page.get_by_role("link", name="Timeline").click()
+        ready(page)
     # Received files are there before their job is, and go shortly before it ends.
-    left = (own_server.home / "uploads" / ".incoming", own_server.home / "jobs" / "live")
+    left = (own_server.home / "uploads" / ".incoming", jobs / "live")
     deadline = time.monotonic() + READING_TIMEOUT_MS / 1000
     while any(list(folder.glob("*")) for folder in left) and time.monotonic() < deadline:
         page.wait_for_timeout(200)
