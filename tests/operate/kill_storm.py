@@ -30,6 +30,7 @@ from profiler_core import home
 from profiler_core.jobs import directory as files
 
 ROOT = Path(__file__).resolve().parents[2]
+_KEEPS = "synchronous_commit=on"  # without it a killed database forgets what it has confirmed
 _LONGEST_PEACE_S = 240.0
 _MOST_JOBS = 4  # at once: what cannot be read before the end only makes the end longer
 _DELETES = 0.25  # of all deeds
@@ -309,7 +310,7 @@ def storm(place: Path, times: int, seed: int, *, on_postgres: bool = False) -> O
 
     before = _cpu_s()
     with ExitStack() as stack:
-        postgres = stack.enter_context(own_postgres()) if on_postgres else None
+        postgres = stack.enter_context(own_postgres(_KEEPS)) if on_postgres else None
         if postgres is not None:
             os.environ["FUSIONSCOPE_DATABASE_URL"] = postgres.url
         raging = Storm(place, seed, postgres)

@@ -107,6 +107,13 @@ def test_what_another_process_captures_or_deletes_is_there_at_the_next_click(
     assert looked_at == ["new"]
 
 
+def test_the_comparison_of_a_run_that_came_this_moment_has_its_name(home, settled):
+    put_several(home, 1)
+    catalogue.refresh()
+    put(home / "runs", "new", "eager", created_at="2027")
+    assert catalogue.line_of(("run/new/eager",)).key == "run/new"
+
+
 def test_a_run_that_comes_late_into_an_old_capture_is_found_by_the_check(
     home, settled, monkeypatch
 ):

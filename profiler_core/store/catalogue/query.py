@@ -119,6 +119,7 @@ def line_of(keys: Sequence[str]) -> Line | None:
     """The comparison that holds all of these runs; None: none does."""
     if not keys:
         return None
+    refresh()
     with transaction() as connection:
         rows = connection.execute(
             f"{_LINE}WHERE is_listed AND key IN (?, ?)", _keys_around(keys[0])

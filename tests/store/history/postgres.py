@@ -72,7 +72,8 @@ class Postgres:
     url: of its database `postgres`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._options = (*_FAST, *options)
         self._programs = find()
         self._user = _user()
         self._folder = folder
@@ -91,7 +92,7 @@ class Postgres:
             NoPostgresError: it does not start.
         """
         words = ["-p", self._port, "-k", self._folder, "-h", "127.0.0.1"]
-        words += [word for option in _FAST for word in ("-c", option)]
+        words += [word for option in self._options for word in ("-c", option)]
         until = time.monotonic() + _START_TIMEOUT_S
         while time.monotonic() < until:
             # A child of ours, whom `kill` can wait for: what stays of it would keep its files.
@@ -126,12 +127,16 @@ class Postgres:
 
 
 @contextmanager
-def own_postgres() -> Iterator[Postgres]:
-    """A fresh server that runs; it ends with the block."""
+def own_postgres(*options: str) -> Iterator[Postgres]:
+    """A fresh server that runs; it ends with the block.
+
+    Args:
+        options: beside the usual ones, "name=value".
+    """
     # Not below pytest's folder: root's is closed to the user that the server runs as.
     folder = Path(tempfile.mkdtemp(prefix="fusionscope-postgres-"))
     try:
-        server = Postgres(folder)
+        server = Postgres(folder, *options)
         server.start()
         try:
             yield server
