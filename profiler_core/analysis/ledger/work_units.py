@@ -116,9 +116,8 @@ def host_work(trace: Trace) -> HostWork:
         units.sort(key=lambda unit: unit.ts_ns)
         unknown = [run for run in runs if run.compile_id.startswith(_BY_NUMBER)]
         if number and any(_number_of(run) not in forward_ids for run in unknown):
-            for thread, every in rows.step(
-                number - 1, trace, work
-            ):  # its forward began in the step before
+            # Its forward began in the step before.
+            for thread, every in rows.step(number - 1, trace, work):
                 _sweep(every, thread, [], [], forward_ids)
         for run in unknown:  # a compiled backward has the sequence number of its forward
             run.compile_id = forward_ids.get(_number_of(run), "")

@@ -109,10 +109,9 @@ class CriticalPath:
 
         Its work with what transfers slow, and the idle time that no host causes.
         """
-        of_hosts = sum(ns for cause, ns in self.idle_ns.items() if cause.startswith("host_"))
         waiting = sum(self.waited_ns.values()) + self.slowed_by_waiting_ns
         late_idle = self.late.total_idle_ns if self.late is not None else 0.0
-        return self.step_ns - of_hosts - waiting - late_idle
+        return self.step_ns - _of_hosts_ns(self.idle_ns) - waiting - late_idle
 
 
 def critical_path(
@@ -134,8 +133,7 @@ def critical_path(
     """
     if len(ranks) < 2 or not names or not all(rank.on_gpu for rank in ranks):
         return None, None
-    others = len(ranks) - 1
-    awaited = max(steps, key=lambda row: (row.made_wait_ns / others - row.waited_ns, -row.rank))
+    awaited = max(steps, key=lambda row: (_awaited_ns(row, len(ranks)), -row.rank))
     work = _work(ranks, names)
     busiest = max(steps, key=lambda row: (work[row.rank].total_ns, -row.rank))
     path = _path_along(awaited, ranks, steps, calls, names, work)
@@ -176,12 +174,11 @@ def _path_along(
 ) -> CriticalPath:
     """Divide the job's step along one rank."""
     by_rank = {summary.rank: summary for summary in ranks}
-    others = len(ranks) - 1
     own = by_rank[chosen.rank]
     n = len(names)
 
     slowed_ns = work[chosen.rank].slowed_ns
-    is_awaited = chosen.made_wait_ns / others - chosen.waited_ns >= LATE_SHARE * chosen.step_ns
+    is_awaited = _awaited_ns(chosen, len(ranks)) >= LATE_SHARE * chosen.step_ns
     shown, late_work = _more_work(work, chosen, is_awaited=is_awaited)
     work_ns = dict(work[shown].by_category)
     idle_ns = _idle_by_cause(own, chosen.idle_ns)
@@ -231,6 +228,11 @@ def _path_along(
     )
 
 
+def _awaited_ns(row: RankSteps, n_ranks: int) -> float:
+    """For how long another rank waits for this one, beyond what it waits itself; per step."""
+    return row.made_wait_ns / (n_ranks - 1) - row.waited_ns
+
+
 def _others_host_ns(by_rank: Mapping[int, RankSummary], rank: int) -> float:
     return median(other.host_busy_ns for number, other in by_rank.items() if number != rank)
 
@@ -245,8 +247,16 @@ def _waited_for_hosts_ns(
 
 
 def _host_idle_ns(rank: RankSummary, idle_ns: float) -> float:
-    causes = _idle_by_cause(rank, idle_ns)
-    return sum(ns for cause, ns in causes.items() if cause.startswith("host_"))
+    return _of_hosts_ns(_idle_by_cause(rank, idle_ns))
+
+
+def _of_hosts_ns(idle_ns: Mapping[str, float]) -> float:
+    """The idle time that a host causes.
+
+    Args:
+        idle_ns: by cause.
+    """
+    return sum(ns for cause, ns in idle_ns.items() if cause.startswith("host_"))
 
 
 def _more_idle_ns(
