@@ -11,8 +11,6 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.fusion_drawing import (
-    FOOT_PX,
-    HEAD_PX,
     Anchor,
     Axis,
     Drawing,
@@ -43,10 +41,10 @@ def fusion_layout(
         for panel in panels
     ]
     tall = max((side for pair in totals for side in pair), default=0.0) or 1.0
-    per_px = tall / max(1, height_px - HEAD_PX - FOOT_PX)
     unit, ticks, tick_texts = time_axis(tall)
     axis = Axis(f"{time} of a step, {unit}", tuple(zip(ticks, tick_texts, strict=True)))
     drawing = Drawing(height_px, tall, palette, axis)
+    per_px = tall / drawing.plot_px
     for index, (panel, total) in enumerate(zip(panels, totals, strict=True)):
         frame = frame_of(index, len(panels), per_px)
         parts = drawn_parts(panel.groups, per_px * _LEAST_PX, program_order=program_order)

@@ -68,12 +68,12 @@ class _Entry:
     last_used: float
 
 
-def limit_bytes() -> int:
-    """`largest_cache_gb` of the settings; else 20 GB, or half of what the disk has room for."""
-    return _limit_bytes(cache_bytes())
+def limit_bytes(used_bytes: int) -> int:
+    """`largest_cache_gb` of the settings; else 20 GB, or half of what the disk has room for.
 
-
-def _limit_bytes(used_bytes: int) -> int:
+    Args:
+        used_bytes: what lies in the cache, which has room, too.
+    """
     chosen = settings().largest_cache_bytes
     if chosen is not None:
         return chosen
@@ -98,7 +98,7 @@ def keep_within_limit() -> int:
     entries = sorted(_entries(root), key=lambda entry: entry.last_used)
     used_bytes = sum(entry.n_bytes for entry in entries)
     try:
-        excess = used_bytes - _limit_bytes(used_bytes)
+        excess = used_bytes - limit_bytes(used_bytes)
     except BadInput:  # settings that cannot be read are told where somebody looks at them
         return 0
     freed = 0

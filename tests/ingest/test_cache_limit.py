@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.ingest import open as door
-from profiler_core.ingest.cache_limit import Hold, keep_within_limit, limit_bytes
+from profiler_core.ingest.cache_limit import Hold, cache_bytes, keep_within_limit, limit_bytes
 from profiler_core.settings import FILE
 from tests.ingest.test_quirks import FIXTURES
 
@@ -162,7 +162,7 @@ def test_without_a_setting_the_disk_decides(home, monkeypatch):
         monkeypatch.setattr(
             shutil, "disk_usage", lambda _path, free=free: shutil._ntuple_diskusage(0, 0, free)
         )
-        assert limit_bytes() == limit
+        assert limit_bytes(cache_bytes()) == limit
     assert keep_within_limit() == 0
 
 

@@ -16,7 +16,7 @@ def test_columns_in_use_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
     snapshot = open_snapshot(SAMPLE)
     folder = columns.folder_of(SAMPLE)
-    monkeypatch.setattr(cache_limit, "_limit_bytes", lambda _used_bytes: 0)
+    monkeypatch.setattr(cache_limit, "limit_bytes", lambda _used_bytes: 0)
     assert cache_limit.keep_within_limit() == 0
     assert folder.is_dir()
     assert load_cached(SAMPLE) is not None
