@@ -8,6 +8,7 @@ from profiler_core.errors import BadInput
 _MODULES = {
     "dashboard": ("streamlit", "pandas"),
     "ranks": ("hta", "pandas"),
+    "server": ("streamlit", "pandas", "authlib", "httpx"),
 }
 
 

@@ -5,10 +5,9 @@ import math
 import os
 import socket
 from collections.abc import Iterator
-from importlib.util import find_spec
 
+from profiler_core import extras
 from profiler_core.errors import FusionscopeError
-from profiler_core.extras import how_to
 from profiler_core.home import cache_directory, home_directory
 from profiler_core.operate import parts
 from profiler_core.operate.addresses import is_loopback
@@ -19,7 +18,6 @@ from profiler_core.operate.setting_checks import setting_faults
 from profiler_core.settings import settings, settings_file
 
 _COMMAND = "command line"
-_NEEDS = ("streamlit", "pandas", "authlib", "httpx")
 _DATABASE, _ARTIFACTS = "FUSIONSCOPE_DATABASE_URL", "FUSIONSCOPE_ARTIFACTS_URL"
 
 
@@ -48,9 +46,10 @@ def _are_settings_usable() -> bool:
 
 
 def _of_command(plan: Plan) -> Iterator[Fault]:
-    missing = [module for module in _NEEDS if find_spec(module) is None]
-    if missing:
-        yield Fault("this Python", "", "", f"It lacks {', '.join(missing)}.", how_to("server"))
+    lacking = extras.missing("server")
+    if lacking:
+        text = f"It lacks {', '.join(lacking)}."
+        yield Fault("this Python", "", "", text, extras.how_to("server"))
     if getattr(os, "geteuid", lambda: 1)() == 0:
         yield Fault(
             "this process", "its user", "root",

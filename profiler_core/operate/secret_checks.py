@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from profiler_core.operate.addresses import is_loopback
 from profiler_core.operate.fault import Fault
 from profiler_core.operate.plan import Plan
 
@@ -15,7 +16,6 @@ _OF_PROVIDER = ("client_id", "client_secret", "server_metadata_url")
 _CALLBACK = "/oauth2callback"
 # What stands in deploy/secrets.toml for the values that only the owner knows.
 _EXAMPLE_WORDS = ("64 random characters", "of the application", "of it, too", "accounts.example.")
-_ON_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def secret_faults(plan: Plan) -> Iterator[Fault]:
@@ -121,7 +121,13 @@ def _of_redirect(plan: Plan, auth: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _is_secure(url: str) -> bool:
-    return url.startswith("https:") or urlsplit(url).hostname in _ON_THIS_MACHINE
+    """Can nobody on the way read what is sent there? False too where it is no address."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    return parts.scheme == "https" or is_loopback(host)
 
 
 def _missing(path: Path, key: str) -> Fault:

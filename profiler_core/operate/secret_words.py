@@ -39,13 +39,13 @@ _SECRET_KEYS = re.compile(r"secret|password|token|_url$|key", re.IGNORECASE)
 _lock = threading.Lock()
 _values: tuple[str, ...] = ()
 _asked_s = float("-inf")
-_secrets_file = SECRETS
+_secrets_files: tuple[Path, ...] = (SECRETS,)
 
 
-def watch(path: Path) -> None:
-    """The file by which people sign in here."""
-    global _secrets_file  # noqa: PLW0603 - of this process
-    _secrets_file = path
+def watch(*paths: Path) -> None:
+    """The files by which people sign in here; Streamlit reads all of them, one over the other."""
+    global _secrets_files  # noqa: PLW0603 - of this process
+    _secrets_files = paths
     forget()
 
 
@@ -86,7 +86,7 @@ def _in_environment() -> Iterator[str]:
 
 
 def _in_files() -> Iterator[str]:
-    for path in (settings_file(), _secrets_file):
+    for path in (settings_file(), *_secrets_files):
         try:
             document = tomllib.loads(path.read_text("utf-8"))
         except (OSError, ValueError):

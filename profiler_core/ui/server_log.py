@@ -31,10 +31,10 @@ _log = logging.getLogger(__name__)
 
 def configure() -> None:
     """As the settings say; text where they cannot be used."""
-    # The file that Streamlit was told to read, for what must not reach the log.
+    # The files that Streamlit was told to read, for what must not reach the log.
     paths = [path for path in config.get_option("secrets.files") if os.path.isfile(path)]  # noqa: PTH113
     if paths:
-        secret_words.watch(Path(paths[-1]))
+        secret_words.watch(*map(Path, paths))
     problem = None
     try:
         log_format: str = settings().log_format

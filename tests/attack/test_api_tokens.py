@@ -157,6 +157,20 @@ def test_a_revoked_token_opens_nothing_from_that_moment(team: Server) -> None:
     )  # fmt: skip
 
 
+def test_a_refusal_that_cannot_be_recorded_is_a_sentence(
+    team: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nowhere(*_: object, **__: object) -> None:
+        raise history.NotRecorded("Nothing can be recorded.", remedy="Ask who runs the server.")
+
+    text = token_of(RUNNER, "read")
+    api_tokens.revoke_token(text.split("_")[1], person=account(ISSUER, ADMIN))
+    monkeypatch.setattr(history, "note_or_keep", nowhere)
+    answer = call("GET", "/api/runs", text)
+    assert answer.status == 503
+    assert "cannot check tokens" in answer.problem
+
+
 def test_an_expired_token_opens_nothing(team: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     text = token_of(RUNNER, "read", days=7)
     (made,) = api_tokens.tokens()

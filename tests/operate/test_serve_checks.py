@@ -43,9 +43,9 @@ class Server:
 
     def faults(self, is_to_start: bool = False, **plan: object) -> list[tuple[str, str, str]]:
         """(the file's name, key, value) of what stops it."""
-        found = faults_of(self.plan(**plan), is_to_start=is_to_start)
-        assert all(fault.problem and fault.remedy for fault in found)
-        return [(Path(f.file).name, f.key, f.value) for f in found if f.stops]
+        faults = faults_of(self.plan(**plan), is_to_start=is_to_start)
+        assert all(fault.problem and fault.remedy for fault in faults)
+        return [(Path(f.file).name, f.key, f.value) for f in faults if f.stops]
 
     def advice(self, **plan: object) -> list[str]:
         return [f.remedy for f in faults_of(self.plan(**plan), is_to_start=False) if not f.stops]
@@ -99,6 +99,13 @@ def test_all_that_is_wrong_is_said_at_once(server):
         ("secrets.toml", "auth.client_secret", ""),
         ("secrets.toml", "auth.server_metadata_url", ""),
     }
+
+
+def test_a_provider_without_a_readable_address_is_a_fault_and_no_traceback(server):
+    server.write(TEAM)
+    server.write_secrets(SECRETS.replace("https://login.example.net", "http://[login"))
+    ((file, key, _),) = server.faults()
+    assert (file, key) == ("secrets.toml", "auth.server_metadata_url")
 
 
 def test_a_key_that_is_almost_right_is_told_the_right_one(server):

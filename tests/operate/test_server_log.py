@@ -65,6 +65,18 @@ def written(monkeypatch, home, tmp_path, capsys):
     secret_words.watch(secret_words.SECRETS)
 
 
+def test_secrets_of_each_file_that_streamlit_reads_are_hidden(written, tmp_path, monkeypatch):
+    first, last = tmp_path / "first.toml", tmp_path / "last.toml"
+    first.write_text('[auth]\ncookie_secret = "of-the-first-file-0123456789"\n')
+    last.write_text('[auth]\nclient_secret = "of-the-last-file-0123456789"\n')
+    files = [str(first), str(last)]
+    monkeypatch.setattr(server_log.config, "get_option", lambda _name: files)
+    server_log.configure()
+    line = "of-the-first-file-0123456789 of-the-last-file-0123456789"
+    logging.getLogger("profiler_core.x").error(line)
+    assert "0123456789" not in written.getvalue()
+
+
 def test_a_line_is_one_object_with_its_moment(written):
     log.configure_server("json")
     with log.about(request="r-1", person="oidc:https://x#1"):

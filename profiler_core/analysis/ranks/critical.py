@@ -251,11 +251,7 @@ def _host_idle_ns(rank: RankSummary, idle_ns: float) -> float:
 
 
 def _of_hosts_ns(idle_ns: Mapping[str, float]) -> float:
-    """The idle time that a host causes.
-
-    Args:
-        idle_ns: by cause.
-    """
+    """The idle time that a host causes, of idle times by cause."""
     return sum(ns for cause, ns in idle_ns.items() if cause.startswith("host_"))
 
 

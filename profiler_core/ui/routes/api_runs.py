@@ -17,7 +17,7 @@ from profiler_core.door import deeds
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs import service as jobs
 from profiler_core.store import incoming
-from profiler_core.ui.routes.bearer import answered, by_token, via
+from profiler_core.ui.routes.bearer import answered, by_token
 from profiler_core.ui.routes.run_zip import zip_of
 from profiler_core.ui.sign_in.asker import asker_of
 from profiler_core.ui.sign_in.visitor import Visitor
@@ -62,14 +62,14 @@ async def push(request: Request, who: Visitor) -> Response:
     if isinstance(taken, Response):
         incoming.forget(upload_id)
         return taken
-    means = via()
 
     def recorded() -> ImportAnswer:
         from profiler_core.store import history
+        from profiler_core.store.history.audit import means
         from profiler_core.store.history.pushed import Pushed
 
         try:
-            job_id = deeds.start_recording_push(asker_of(who), upload_id, name, means)
+            job_id = deeds.start_recording_push(asker_of(who), upload_id, name, means())
         except FusionscopeError:
             incoming.forget(upload_id)
             raise

@@ -44,7 +44,6 @@ class Admitted(NamedTuple):
 
     visitor: Visitor
     via: str
-    scopes: tuple[str, ...]
 
 
 def by_token(
@@ -65,7 +64,6 @@ def by_token(
                 return admitted
             from profiler_core.store.history.audit import acting_via
 
-            log.tell(person=admitted.visitor.person)
             with acting_via(admitted.via):
                 try:
                     return await endpoint(request, admitted.visitor)
@@ -97,6 +95,8 @@ async def admission(connection: HTTPConnection, scope: str, deed: Deed) -> Admit
     )
     if isinstance(admitted, Response):
         count_refused(_REASONS.get(admitted.status_code, "token"))
+    else:
+        log.tell(person=admitted.visitor.person)
     return admitted
 
 
@@ -122,13 +122,12 @@ def _admitted(text: str, client: str, scope: str, deed: Deed) -> Admitted | Resp
     from profiler_core.store.history import api_tokens
     from profiler_core.ui.sign_in.by_token import visitor_by_token
 
-    def refuse(status: int, why: str, remedy: str) -> Response:
+    def note_refusal(token: api_tokens.ApiToken, why: str) -> None:
         if _refused.is_news(token.token_id, why):
             history.note_or_keep(
                 token.person, "refuse token", token.subject,
                 name=token.name, needs=scope, why=why, client=client,
             )  # fmt: skip
-        return problem(status, why, remedy)
 
     try:
         if not is_needed():
@@ -137,49 +136,41 @@ def _admitted(text: str, client: str, scope: str, deed: Deed) -> Admitted | Resp
                 "API tokens are for servers where people sign in.",
                 "Use the command line on this machine.",
             )
-        token = api_tokens.checked_token(text)
+        try:
+            token = api_tokens.checked_token(text)
+        except api_tokens.BadToken as error:
+            if _refused.are_too_many(client):
+                wait = problem(429, "Too many tokens were refused.", "Wait a minute.")
+                wait.headers["Retry-After"] = "60"
+                return wait
+            if error.token is not None:
+                note_refusal(error.token, error.problem)
+            return _unauthorized(error.problem, error.remedy)
         who = visitor_by_token(token)
+        remedy = "Ask who runs the server."
         if who is None or who.role is None:
-            return refuse(403, "The token's person has no role here.", "Ask who runs the server.")
-        if scope not in token.scopes:
-            return refuse(
-                403,
-                f"The API token “{token.name}” has no scope {scope}.",
-                "Make one that has it on the page API tokens.",
-            )
-        if not who.may(deed):
-            return refuse(
-                403, f"The role {who.role} does not allow this.", "Ask who runs the server."
-            )
-        api_tokens.note_use(token)
-    except api_tokens.BadToken as error:
-        if _refused.are_too_many(client):
-            wait = problem(429, "Too many tokens were refused.", "Wait a minute.")
-            wait.headers["Retry-After"] = "60"
-            return wait
-        if error.token is not None:
-            token = error.token
-            refuse(401, error.problem, error.remedy)
-        return _unauthorized(error.problem, error.remedy)
+            why = "The token's person has no role here."
+        elif scope not in token.scopes:
+            why = f"The API token “{token.name}” has no scope {scope}."
+            remedy = "Make one that has it on the page API tokens."
+        elif not who.may(deed):
+            why = f"The role {who.role} does not allow this."
+        else:
+            api_tokens.note_use(token)
+            return Admitted(who, f"token {token.name}")
+        note_refusal(token, why)
+        return problem(403, why, remedy)
     except (FusionscopeError, OSError) as error:  # nobody is let in; a stranger learns no more
         _log.warning("API tokens cannot be checked: %s", error)
         return problem(
             503, "The server cannot check tokens now.", "Try again, or ask who runs the server."
         )
-    return Admitted(who, f"token {token.name}", token.scopes)
 
 
 def _unauthorized(text: str, remedy: str) -> JSONResponse:
     answer = problem(401, text, remedy)
     answer.headers["WWW-Authenticate"] = "Bearer"
     return answer
-
-
-def via() -> str:
-    """By what means the audit says that this request does what it does."""
-    from profiler_core.store.history.audit import means
-
-    return means()
 
 
 def answered(answer: Answer) -> Response:

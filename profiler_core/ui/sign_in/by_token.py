@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from profiler_core.settings import settings
+from profiler_core.settings import Team, settings
 from profiler_core.store.history.api_tokens import ApiToken
 from profiler_core.store.history.people import KnownPerson, known_person
 from profiler_core.ui.sign_in.roles import ALLOWED, Deed, role_of
@@ -50,7 +50,8 @@ def visitor_by_token(token: ApiToken) -> Visitor | None:
     person = known_person(token.person)
     if person is None:
         return None
-    role = role_of(_claims(person), person.person, settings().team)
+    team = settings().team
+    role = role_of(_claims(person, team), person.person, team)
     of_scopes = {deed for name in token.scopes if name in SCOPES for deed in SCOPES[name].deeds}
     return Visitor(
         person.person,
@@ -62,10 +63,9 @@ def visitor_by_token(token: ApiToken) -> Visitor | None:
     )
 
 
-def _claims(known: KnownPerson) -> Mapping[str, Any]:
-    """As the provider would say it now, as far as it is known."""
-    team = settings().team
-    claims: dict[str, Any] = {"email": known.address, "email_verified": bool(known.address)}
+def _claims(person: KnownPerson, team: Team | None) -> Mapping[str, Any]:
+    """As the provider would say it now, as far as the last sign-in told it."""
+    claims: dict[str, Any] = {"email": person.address, "email_verified": bool(person.address)}
     if team is not None:
-        claims[team.groups_claim] = known.groups
+        claims[team.groups_claim] = person.groups
     return claims
