@@ -14,6 +14,7 @@ from profiler_core.errors import BadInput
 from profiler_core.resources import pages_directory
 
 RUN_PARAMETERS = ("baseline", "candidate")  # of every page that needs something
+ITEM_PARAMETER = "item"  # of every page that shows runs: whose dossier is open
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,14 @@ class PageSpec:
     @property
     def address_parameters(self) -> tuple[str, ...]:
         """All that its address may say."""
-        return (*(RUN_PARAMETERS if self.needs != "nothing" else ()), *self.parameters)
+        runs = RUN_PARAMETERS if self.needs != "nothing" else ()
+        item = (ITEM_PARAMETER,) if self.has_dossier else ()
+        return (*runs, *self.parameters, *item)
+
+    @property
+    def has_dossier(self) -> bool:
+        """Does it show runs, of whose parts a dossier can be opened beside it?"""
+        return self.needs in ("runs", "traces")
 
 
 def page_specs() -> tuple[PageSpec, ...]:

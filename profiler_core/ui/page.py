@@ -7,10 +7,12 @@ from html import escape
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import StopException
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.page_specs import PageSpec
 from profiler_core.store.catalogue import one_look
+from profiler_core.ui.dossier.panel import dossier_beside
 from profiler_core.ui.metrics.counted import PageRun, counted_page_run
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import let_in
@@ -39,7 +41,15 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator[None]:
         st.html("<p class=fs-note>Only an admin of this server sees this page.</p>")
         st.stop()
     with counted_page_run(spec.title) as run, _problems_as_card(spec, run), one_look():
-        yield
+        if not spec.has_dossier:
+            yield
+            return
+        try:
+            yield
+        except (StopException, FusionscopeError):
+            dossier_beside()
+            raise
+        dossier_beside()
 
 
 @contextmanager

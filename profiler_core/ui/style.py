@@ -154,7 +154,23 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
 .fs-variant { font-size:14px; font-variant-numeric:tabular-nums; color:var(--fs-ink); }
 .fs-variant small { display:block; color:var(--fs-muted); font-size:12px; }
 .fs-note.fs-w { color:var(--fs-worse); font-weight:400; }
+:root { --fs-dossier:clamp(400px,31vw,600px); }
+.st-key-fs_dossier { position:fixed; visibility:hidden; width:0; height:0; overflow:hidden; }
+.st-key-fs_dossier:has(.fs-dossier) { visibility:visible; z-index:90; top:3.75rem; right:0;
+  bottom:0; height:auto; width:min(var(--fs-dossier),100vw); overflow:hidden auto;
+  padding:.9rem 1.1rem 2rem; background:var(--fs-surface); border-left:1px solid var(--fs-line);
+  overscroll-behavior:contain; }
+@media (min-width:1280px) {
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) {
+    padding-right:calc(var(--fs-dossier) + 2rem); }
+}
+@media (max-width:1279px) {
+  .st-key-fs_dossier:has(.fs-dossier) { box-shadow:-6px 0 24px rgba(0,0,0,.18); }
+}
 @media (max-width:640px) {
+  .st-key-fs_dossier:has(.fs-dossier) { top:28vh; left:0; width:100vw; border:0;
+    border-top:1px solid var(--fs-line); border-radius:14px 14px 0 0;
+    box-shadow:0 -6px 24px rgba(0,0,0,.22); }
   [data-testid=stMainBlockContainer] { padding-left:1rem; padding-right:1rem; }
   .fs-verdict { font-size:22px; }
   .fs-t td, .fs-t th { padding:6px; }

@@ -6,6 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.rows.table import Table
 from profiler_core.markup import Markup, render
+from profiler_core.ui.dossier.address import item_link
 
 
 def show_table(
@@ -29,5 +30,6 @@ def show_table(
         render(
             "page/table.html",
             table=table, kind=kind, named=named, width_px=width_px, badges=list(badges),
+            item_link=item_link,
         )
     )  # fmt: skip

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from profiler_core.analysis.item import Item
+
 Tone = Literal["", "better", "worse", "muted"]
 
 
@@ -28,6 +30,7 @@ class Cell:
     note: str = ""  # what it means, for whoever points at it
     hint: str = ""  # the whole of a name that is cut
     href: str = ""  # a page that it leads to
+    item: Item | None = None  # whose dossier it opens, on a page
     url: str = ""  # where there is more about it
 
 

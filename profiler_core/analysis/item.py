@@ -1,0 +1,103 @@
+"""What a dossier can be about, named in one text that addresses, links and searches share.
+
+    kernel:triton_poi_fused_add_relu_0     a kernel, by its name
+    operator:aten::addmm                   an operator, by its name
+    group:1.17                             a fusion group: run, place in that run's ledger
+    break:1.0                              a graph break: run, place in that run's log
+    event:1.device.204                     an event: run, table of its trace, row
+    module:encoder.layer.3.attention       an nn.Module, by its path
+    source:modeling_bert.py:84             a line of the user's code, as the ledger labels it
+
+A run is its place in the comparison: 0 is the baseline, 1 the first candidate.
+"""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal, get_args
+
+ItemKind = Literal["kernel", "operator", "group", "break", "event", "module", "source"]
+
+_KINDS = frozenset(get_args(ItemKind))
+_LONGEST_KEY = 120  # characters; a C++ template's name may have thousands
+_LONGEST_TEXT = 600  # of an address
+_LARGEST = 10**9
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing, named. The key's form depends on the kind."""
+
+    kind: ItemKind
+    key: str
+
+    @property
+    def text(self) -> str:
+        """As an address holds it; `read_item` reads it again."""
+        return f"{self.kind}:{self.key}"
+
+    @property
+    def numbers(self) -> tuple[int, int] | None:
+        """(run, place) of a group or a break; None: the key is no such pair."""
+        run, dot, number = self.key.partition(".")
+        if not (dot and _is_number(run) and _is_number(number)):
+            return None
+        return int(run), int(number)
+
+
+def read_item(text: str) -> Item | None:
+    """The item that an address names; None where it names none: links are typed and cut."""
+    kind, colon, key = text.partition(":")
+    if not colon or kind not in _KINDS or not key or len(text) > _LONGEST_TEXT:
+        return None
+    return Item(kind, key)  # type: ignore[arg-type]  # it is one of the kinds
+
+
+def kernel_item(name: str) -> Item:
+    """A kernel; a long name is cut, and told from those alike by a digest."""
+    return Item("kernel", name_key(name))
+
+
+def operator_item(name: str) -> Item:
+    """An operator as the trace names it."""
+    return Item("operator", name_key(name))
+
+
+def group_item(run: int, number: int) -> Item:
+    """A fusion group of a candidate, by its place in the ledger.
+
+    Args:
+        run: place of the candidate in the comparison, from 1.
+        number: place of the group in `FusionLedger.groups`.
+    """
+    return Item("group", f"{run}.{number}")
+
+
+def break_item(run: int, number: int) -> Item:
+    """A graph break of a run, by its place in the log of its compiler (`graph_breaks`)."""
+    return Item("break", f"{run}.{number}")
+
+
+def event_item(run: int, table: str, row: int) -> Item:
+    """An event of a run's trace, as the timeline's address names it."""
+    return Item("event", f"{run}.{table}.{row}")
+
+
+def module_item(path: str) -> Item:
+    """An nn.Module; in a path `*` stands for any number."""
+    return Item("module", name_key(path))
+
+
+def source_item(label: str) -> Item:
+    """A line of code, as groups label it: "modeling_bert.py:84"."""
+    return Item("source", name_key(label))
+
+
+def name_key(name: str) -> str:
+    """What stands for a name in an address; the same for equal names alone."""
+    if len(name) <= _LONGEST_KEY:
+        return name
+    return f"{name[: _LONGEST_KEY - 17]}~{blake2b(name.encode(), digest_size=8).hexdigest()}"
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text[:12]) < _LARGEST

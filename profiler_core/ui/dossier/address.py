@@ -1,0 +1,85 @@
+"""Which dossier is open: `?item=kernel:…` on every page that shows runs.
+
+The address is the only place that says so, so that links, reloads and the back button agree.
+"""
+
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from profiler_core.analysis.item import Item, read_item
+from profiler_core.markup import Markup, render
+from profiler_core.page_specs import ITEM_PARAMETER
+from profiler_core.ui.links import Query
+
+_PICKED = "fs_item_was_picked"  # by a widget, which keeps showing what was picked
+_N_CLOSED = "fs_items_closed"
+
+
+def item_in_url() -> Item | None:
+    """What the open dossier is about; None: none is open."""
+    return read_item(st.query_params.get(ITEM_PARAMETER, ""))
+
+
+def open_item(item: Item | None, *, by_link: bool = False) -> None:
+    """Open a dossier, from the callback of a table, chart or map.
+
+    Args:
+        item: what it is about; None closes what is open.
+        by_link: no widget shows it as picked.
+    """
+    if item is None:
+        st.query_params.pop(ITEM_PARAMETER, None)
+        return
+    st.query_params[ITEM_PARAMETER] = item.text
+    if not by_link:
+        st.session_state[_PICKED] = True
+
+
+def close_item() -> bool:
+    """Close the open dossier.
+
+    Returns:
+        Whether a widget of the page still shows as picked what was closed.
+    """
+    st.query_params.pop(ITEM_PARAMETER, None)
+    was_picked = bool(st.session_state.pop(_PICKED, False))
+    st.session_state[_N_CLOSED] = st.session_state.get(_N_CLOSED, 0) + was_picked
+    return was_picked
+
+
+def picking_key(name: str) -> str:
+    """The key of a widget whose selection opens a dossier: another one after it was closed.
+
+    A table tells nothing when a cell is clicked that is still selected.
+    """
+    return f"{name}_{st.session_state.get(_N_CLOSED, 0)}"
+
+
+def with_item(query: Query, item: Item) -> dict[str, str | list[str]]:
+    """URL parameters of any page, with a dossier open.
+
+    Args:
+        query: of the chosen runs, and whatever else the page keeps in its address.
+        item: what the dossier is about.
+    """
+    return {**query, ITEM_PARAMETER: item.text}
+
+
+def item_href(item: Item) -> str:
+    """The address of this page as it is, with the dossier open."""
+    here = {name: st.query_params.get_all(name) for name in st.query_params}
+    return f"?{urlencode(with_item(here, item), doseq=True)}"
+
+
+def item_link(item: Item, label: str, *, kind: str = "") -> Markup:
+    """A link that opens a dossier beside the page it stands on, without loading it anew.
+
+    Args:
+        item: what the dossier is about.
+        label: its text.
+        kind: further classes of the style sheet.
+    """
+    return render(
+        "page/item_link.html", item=item.text, href=item_href(item), label=label, kind=kind
+    )

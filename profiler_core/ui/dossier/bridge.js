@@ -1,0 +1,61 @@
+// What opens and closes the dossier: links with data-item anywhere on the page, Esc, the button.
+
+const bridges = new WeakMap()
+
+export default function (component) {
+  const root = component.parentElement
+  let bridge = bridges.get(root)
+  if (!bridge) bridges.set(root, (bridge = new Bridge(root)))
+  bridge.show(component)
+  return () => {
+    bridge.close()
+    bridges.delete(root)
+  }
+}
+
+class Bridge {
+  constructor(root) {
+    this.button = root.querySelector(".close")
+    this.listening = new AbortController()
+    const { signal } = this.listening
+    this.button.addEventListener("click", () => this.tell(""), { signal })
+    document.addEventListener("click", (event) => this.follow(event), { signal, capture: true })
+    document.addEventListener("keydown", (event) => this.escape(event), { signal })
+  }
+
+  show({ data, setTriggerValue }) {
+    this.trigger = setTriggerValue
+    this.button.hidden = !data.item
+    const panel = this.button.getRootNode().host?.closest(".st-key-fs_dossier") ?? document.querySelector(".st-key-fs_dossier")
+    panel?.setAttribute("role", "complementary")
+    panel?.setAttribute("aria-label", "Dossier")
+    if (data.item !== this.item) panel?.scrollTo(0, 0)
+    this.item = data.item
+  }
+
+  /** A plain click on a link opens its dossier here; any other one is the browser's. */
+  follow(event) {
+    if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    const link = event.composedPath().find((node) => node.dataset?.item)
+    if (!link) return
+    event.preventDefault()
+    event.stopPropagation()
+    this.tell(link.dataset.item)
+  }
+
+  /** Esc closes it, unless something else is open or being written in. */
+  escape(event) {
+    if (event.key !== "Escape" || event.defaultPrevented || !this.item) return
+    if (event.composedPath()[0].closest?.("input, textarea, [role=dialog], [data-baseweb=popover]")) return
+    if (document.querySelector("[data-baseweb=popover], [role=dialog]")) return
+    this.tell("")
+  }
+
+  tell(item) {
+    this.trigger("told", item || "close")
+  }
+
+  close() {
+    this.listening.abort()
+  }
+}

@@ -1,0 +1,48 @@
+"""What the browser tells of the dossier: a link to one was clicked, or it was closed."""
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from profiler_core.analysis.item import Item, read_item
+from profiler_core.ui.dossier.address import close_item, open_item
+
+_KEY = "fs_dossier_bridge"
+_HERE = Path(__file__).parent
+_BRIDGE = st.components.v2.component(
+    "fusionscope_dossier",
+    html=(_HERE / "bridge.html").read_text("utf-8"),
+    css=(_HERE / "bridge.css").read_text("utf-8"),
+    js=(_HERE / "bridge.js").read_text("utf-8"),
+)
+_STALE = "fs_dossier_stale"  # a widget of the page still shows as picked what was closed
+
+
+def draw_bridge(item: Item | None) -> bool:
+    """Listen to links with `data-item` on the whole page, and draw the button that closes.
+
+    Args:
+        item: what is open.
+
+    Returns:
+        Must the page run again, because it shows as picked what was closed?
+    """
+    _BRIDGE(
+        key=_KEY,
+        data={"item": item.text if item is not None else ""},
+        on_told_change=_told,
+    )
+    return bool(st.session_state.pop(_STALE, False))
+
+
+def _told() -> None:
+    state = st.session_state.get(_KEY)
+    told: Any = state.get("told") if state is not None else None
+    if not isinstance(told, str):
+        return
+    item = read_item(told)
+    if item is not None:
+        open_item(item, by_link=True)
+    elif close_item():
+        st.session_state[_STALE] = True
