@@ -3,6 +3,7 @@
 import polars as pl
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_count, format_duration
 
 # torch 2.6 on: what tunes a kernel at its first call says so in the trace.
@@ -24,6 +25,7 @@ def autotuning_in_steps(facts: Facts) -> Finding | None:
         return None
     return Finding(
         key="autotuning_in_steps",
+        change=Change("no_tuning"),
         title="Kernels were tuned while the profiled steps ran.",
         evidence=f"{format_count(ranges.height)} kernels tried their configurations: "
         f"{format_duration(time)} of a profiled step of {format_duration(profiled)}.",

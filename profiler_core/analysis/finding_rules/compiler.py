@@ -7,6 +7,7 @@ from profiler_core.analysis.compilation.graph_break_cost import BreakCost
 from profiler_core.analysis.compilation.recompiles import RecompileReport
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.op_work import op_work
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.model.compilation import Frame
 from profiler_core.units import format_duration
 
@@ -31,6 +32,7 @@ def frame_skips(facts: Facts) -> Finding | None:
     n = len(report.skips)
     return Finding(
         key="frame_skipped",
+        change=Change("no_skips"),
         title=f"{n} functions run eager: their frames were skipped."
         if n > 1
         else "1 function runs eager: its frame was skipped.",
@@ -54,6 +56,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
     further = f", and {len(report.breaks) - 1} more" if len(report.breaks) > 1 else ""
     return Finding(
         key="graph_breaks",
+        change=Change("no_breaks"),
         title=f"{len(report.breaks)} graph break{'s' if len(report.breaks) > 1 else ''} in a step.",
         evidence=f"{first.place.file.rsplit('/', 1)[-1]}:{first.place.line}: "
         f"{first.event.reason.rstrip('.')}{further}.{basis}",
@@ -135,6 +138,7 @@ def cudagraphs_skipped(facts: Facts) -> Finding | None:
     location = f" ({first.file.rsplit('/', 1)[-1]}:{first.line})" if first.file else ""
     return Finding(
         key="cudagraphs_skipped",
+        change=Change("graph_replay"),
         title="CUDA graphs were skipped."
         if kind == "skip"
         else "Part of the compiled code runs outside CUDA graphs.",
@@ -173,6 +177,7 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
     stake, basis = _one_pass(facts, time)
     return Finding(
         key="unfused_optimizer",
+        change=Change("fused_optimizer"),
         title="The optimizer passes over the parameters many times.",
         evidence=f"{n:.0f} kernels, {format_duration(time)} per step "
         f"({facts.share_text(time)}). {basis}",

@@ -3,6 +3,7 @@
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.exchanges import ExchangeKind, by_kind
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_count, format_duration, format_share
 
 # Of a kind's transfers: from this share on what follows each of them needs its result.
@@ -48,6 +49,7 @@ def exposed_transfer(facts: Facts) -> Finding | None:
     worst = max(kinds, key=lambda row: row.holding_up_ns)
     return Finding(
         key="exposed_transfer",
+        change=Change("hidden_transfers"),
         title="Transfers between ranks are not hidden.",
         evidence=f"{format_duration(at_stake_ns)} per step ({facts.share_text(at_stake_ns)}) are "
         f"transfers on rank {path.rank} beside which nothing is computed; no waiting is in it. "
@@ -91,6 +93,7 @@ def slowed_kernels(facts: Facts) -> Finding | None:
         return None
     return Finding(
         key="slowed_by_transfers",
+        change=Change("narrow_transfers"),
         title="Transfers slow the kernels beside them.",
         evidence=f"{format_duration(slowed_ns)} per step ({facts.share_text(slowed_ns)}) is what "
         f"kernels of rank {path.rank} take longer beside transfers, which hold multiprocessors."

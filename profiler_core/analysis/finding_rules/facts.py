@@ -19,6 +19,8 @@ from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import step_shares
+from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.model.compilation import Frame
 from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import RunRecord
@@ -57,6 +59,8 @@ class Finding:
     draws_on: Literal["", "products"] = ""
     alternatives: tuple["Finding", ...] = ()  # they draw on it too, and are not on top of it
     locations: tuple[Frame, ...] = ()  # lines of code that it names, as logged
+    change: Change | None = None  # what would be different; None: nothing that makes steps faster
+    prediction: Prediction | None = None  # what that saves; None: it cannot be told
 
     @property
     def is_bound(self) -> bool:

@@ -2,6 +2,7 @@
 
 from profiler_core.analysis.finding_rules.facts import PRODUCT_CATEGORIES, Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.products import HALF_NAME, roofline
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 
@@ -26,6 +27,7 @@ def half_precision(facts: Facts) -> Finding | None:
     )
     return Finding(
         key="half_precision",
+        change=Change("half_precision"),
         title="Most of the step is matrix products in 32 bits.",
         evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in "
         f"kernels without a half type in their name. {basis}",

@@ -3,6 +3,7 @@
 import polars as pl
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.model.trace import MEMCPY
 from profiler_core.units import format_bytes, format_duration
 
@@ -20,6 +21,7 @@ def synchronisations(facts: Facts) -> Finding | None:
         return None
     return Finding(
         key="synchronisations",
+        change=Change("no_syncs"),
         title="The host stops to wait for the device.",
         evidence=f"{waits}, {format_duration(idle)} of idle device per step ({facts.clock}), "
         "which is what is at stake.",
@@ -65,6 +67,7 @@ def pageable_copies(facts: Facts) -> Finding | None:
         return None
     return Finding(
         key="pageable_copies",
+        change=Change("pinned_copies"),
         title="Data goes through pageable host memory.",
         evidence=f"{n:.0f} cop{'y' if round(n) == 1 else 'ies'}, "
         f"{format_bytes(size)}, {format_duration(time)} per step. At most that: pinned copies are "
@@ -87,6 +90,7 @@ def small_copies(facts: Facts) -> Finding | None:
         return None
     return Finding(
         key="small_copies",
+        change=Change("joined_copies"),
         title="Many small copies between host and device.",
         evidence=f"{n:.0f} copies of {format_bytes(copies['bytes'].mean())} on average, "  # type: ignore[arg-type]
         f"{format_duration(time)} per step. At most that: together they move the same bytes.",
@@ -122,6 +126,7 @@ def host_threads(facts: Facts) -> Finding | None:
     )
     return Finding(
         key="host_threads",
+        change=Change("fewer_threads"),
         title="More threads than processors.",
         evidence=f"{threads} threads on {cores} processor{'s' if cores > 1 else ''}. {cost}",
         advice=f"Set OMP_NUM_THREADS={cores} or less, and pin processes to processors.",

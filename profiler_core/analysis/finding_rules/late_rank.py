@@ -4,6 +4,7 @@ from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Findi
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS
 from profiler_core.analysis.waterfall import LATE_WORK
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.wording.ranks import lateness
 from profiler_core.units import format_duration
 
@@ -29,6 +30,7 @@ def _of_job(facts: Facts, path: CriticalPath) -> Finding | None:
     work = f"Give rank {path.late.rank} as much as the others: batches, sequence lengths, shards."
     return Finding(
         key="late_rank",
+        change=Change("no_late_rank", rank=path.late.rank),
         title=f"The other ranks wait for rank {path.late.rank}.",
         evidence=f"{format_duration(lost_ns)} per step ({facts.share_text(lost_ns)}) is what rank "
         f"{path.late.rank} needs more than the others: {lateness(path.late, work_ns, idle_ns)}.",
@@ -44,6 +46,7 @@ def _in_turn(facts: Facts, path: CriticalPath) -> Finding | None:
         return None
     return Finding(
         key="late_rank",
+        change=Change("no_late_rank"),
         title="The ranks wait for each other in turn.",
         evidence=f"{format_duration(waited_ns)} per step ({facts.share_text(waited_ns)}) pass in "
         f"collectives on rank {path.rank} before the last rank has come, and nothing is computed "
@@ -63,6 +66,7 @@ def _of_one_rank(facts: Facts) -> Finding | None:
     whole = facts.per_step(facts.kernels("communication"))
     return Finding(
         key="late_rank",
+        change=Change("no_late_rank"),
         title="The device waits for other ranks.",
         evidence=f"{format_duration(exposed)} per step ({facts.share_text(exposed)}) are "
         f"communication beside which nothing is computed, of {format_duration(whole)} in "

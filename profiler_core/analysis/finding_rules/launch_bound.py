@@ -1,6 +1,7 @@
 """The device waits for the host: what the host does meanwhile, and what would help."""
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule, Tried
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration, format_share
 
 _LEAST_IDLE = 0.15  # of the step
@@ -26,6 +27,7 @@ def launch_bound(facts: Facts) -> Finding | None:
     share = format_share(facts.host_idle_ns / facts.step_ns)
     return Finding(
         key="launch_bound",
+        change=Change("graph_replay"),
         title="The device waits for the host.",
         evidence=f"{format_duration(facts.host_idle_ns)} of "
         f"{format_duration(facts.step_ns)} per step ({share}), {n:.0f} launches per step"

@@ -3,6 +3,7 @@
 import re
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 # cuDNN: nchwToNhwcKernel, nhwcToNchwKernel, and tensorTransformGeneric for what these do not fit.
@@ -19,6 +20,7 @@ def layout_copies(facts: Facts) -> Finding | None:
         return None
     return Finding(
         key="layout_copies",
+        change=Change("channels_last"),
         title="Tensors are copied between NCHW and NHWC around convolutions.",
         evidence=f"{sum(kernel.n for kernel in kernels) / facts.n_steps:.0f} layout kernels, "
         f"{format_duration(time)} per step, all of it theirs to lose.",

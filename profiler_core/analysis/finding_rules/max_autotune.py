@@ -5,6 +5,7 @@ import re
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import peak_in_use, plain_fp32, roofline
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 # Inductor has no template for it on NVIDIA's GPUs (torch 2.1 to 2.15; torch/_inductor/kernel/
@@ -39,6 +40,7 @@ def max_autotune(facts: Facts) -> Finding | None:
     )
     return Finding(
         key="max_autotune",
+        change=Change("template_kernels"),
         title="The step is bound by matrix products and convolutions.",
         evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in products that "
         f"Inductor has templates for; fusion has little left to gain. {basis}",

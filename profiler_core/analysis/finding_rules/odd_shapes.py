@@ -5,6 +5,7 @@ from math import prod
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import roofline
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 
@@ -31,6 +32,7 @@ def odd_shapes(facts: Facts) -> Finding | None:
     )
     return Finding(
         key="odd_shapes",
+        change=Change("even_shapes"),
         title="Matrix sizes do not suit the Tensor Cores.",
         evidence=f"Rows of no multiple of 8 values: {shapes}; {format_duration(time)} per step. "
         f"{basis}",

@@ -3,6 +3,7 @@
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.ranks.critical import LATE_SHARE
 from profiler_core.analysis.ranks.job_ledger import SlowerGroups
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 _NAMED = 3
@@ -29,6 +30,7 @@ def slow_on_one_rank(facts: Facts) -> Finding | None:
     further = f" and {len(groups) - _NAMED} more" if len(groups) > _NAMED else ""
     return Finding(
         key="slow_on_one_rank",
+        change=Change("no_late_rank", rank=rank),
         title=f"Rank {rank} alone needs longer for some of its work.",
         evidence=f"{format_duration(more_ns[rank])} per step more than the median of the other "
         f"ranks, with nothing beside it: {named}{further}.",

@@ -2,6 +2,7 @@
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.op_work import op_work
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 # nn.TransformerEncoderLayer and nn.MultiheadAttention call these in inference (their fast path).
@@ -20,6 +21,7 @@ def opaque_operators(facts: Facts) -> Finding | None:
     n = sum(len(op.times_ns) for op in calls) / facts.n_steps
     return Finding(
         key="opaque_operators",
+        change=Change("open_layers"),
         title="Whole layers run as one operator that compiling cannot open.",
         evidence=f"{n:.0f} calls of {names}, {format_duration(time)} per step "
         f"({facts.share_text(time)}): nothing in them is fused.",

@@ -1,6 +1,7 @@
 """Findings about the outcome: wrong results, and a candidate that is slower."""
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_change, format_duration
 
 
@@ -42,6 +43,7 @@ def slower(facts: Facts) -> Finding | None:
     change = format_change(1 / time.ratio)
     return Finding(
         key="slower",
+        change=Change("uncompiled"),
         title=f"{facts.comparison.label} is slower than {facts.comparison.baseline_label}.",
         evidence=f"{format_duration(time.baseline_ns)} → {format_duration(time.candidate_ns)} a "
         f"step ({change}, {time.clock}).",

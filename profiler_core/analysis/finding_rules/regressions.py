@@ -13,6 +13,7 @@ from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.layout_copies import LAYOUT_KERNEL
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_count, format_duration
 
 # What the profiled steps of two runs differ by without a reason: a few per cent of a group.
@@ -136,6 +137,7 @@ def _finding(
     lines.sort(key=lambda line: -line.delta_ns)
     return Finding(
         key=key,
+        change=Change("like_baseline"),
         title=title,
         evidence=f"{_listed(lines)}: {format_duration(lost)} per step more "
         f"({facts.share_text(lost)} of the step). {_kernels(lines[0])}",

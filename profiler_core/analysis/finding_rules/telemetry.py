@@ -3,6 +3,7 @@
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.telemetry.clock_events import ClockEvent
 from profiler_core.analysis.telemetry.fairness import MOST_APART
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_share
 
 _AT_LIMIT = 0.98  # of the power limit: the regulator keeps a little below it
@@ -49,6 +50,7 @@ def throttled(facts: Facts) -> Finding | None:
     )
     return Finding(
         key="throttled",
+        change=Change("full_clocks"),
         title="The GPU was throttled while this run was measured.",
         evidence=f"{_events_text(events)}{_clock(facts)}{temperature}.",
         advice="See to the cooling and to who else uses this machine, then capture again.",

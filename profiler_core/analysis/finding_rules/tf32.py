@@ -7,6 +7,7 @@ from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Findi
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import plain_fp32, roofline
 from profiler_core.analysis.kernels import KernelTotal
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 # Matrix times vector, or a few of them: cuBLAS has these kernels on the CUDA cores alone.
@@ -47,6 +48,7 @@ def tf32_off(facts: Facts) -> Finding | None:
     )
     return Finding(
         key="tf32_off",
+        change=Change("tf32"),
         title="Matrix products run in plain fp32, without Tensor Cores.",
         evidence=f"{format_duration(time)} per step "
         f"({facts.share_text(time)}) in {sum(k.n for k in kernels) // facts.n_steps} "

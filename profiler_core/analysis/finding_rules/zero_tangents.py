@@ -4,6 +4,7 @@ import re
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 _FILL = re.compile(r"FillFunctor|fused_(?:zeros|full|zero|new_zeros)(?:_like)?_\d+$|^Memset")
@@ -21,6 +22,7 @@ def zero_tangents(facts: Facts) -> Finding | None:
     n = sum(group.per_step(group.candidate.n_kernels, 1) for group in groups)
     return Finding(
         key="zero_tangents",
+        change=Change("no_fills"),
         title="Zeros are filled in for gradients of outputs that nobody uses.",
         evidence=f"{n:.0f} fills in the backward, which the baseline does without: "
         f"{format_duration(time)} per step, and the compiled backward computes with them.",

@@ -1,0 +1,51 @@
+"""What would be different: the change that a finding asks for.
+
+A change names its lever, which whoever tries it maps to settings or to a change of code, and holds
+the numbers with which the engine replays a step under it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Lever = Literal[
+    "no_breaks",  # the frames of a step compiled without graph breaks
+    "no_skips",  # frames compiled that Dynamo skipped
+    "graph_replay",  # launches of compiled calls replaced by a CUDA graph's replay
+    "fused_optimizer",  # one pass of the optimizer over its parameters
+    "tf32",  # products in fp32 rounded like TF32
+    "half_precision",  # products in 16 bits
+    "template_kernels",  # products by the fastest of templates and libraries (max-autotune)
+    "even_shapes",  # sizes padded so that rows begin on 16 bytes
+    "channels_last",  # no conversions of layout around convolutions
+    "like_baseline",  # groups of the ledger as fast as in the baseline
+    "uncompiled",  # the step as in the baseline
+    "open_layers",  # layers traced that run as one operator
+    "no_fills",  # no zeros for gradients of outputs that nobody uses
+    "no_tuning",  # kernels tuned before the steps
+    "no_syncs",  # no waiting of the host for the device that data does not force
+    "pinned_copies",  # copies between host and device from and to pinned memory
+    "joined_copies",  # small copies joined into one
+    "fewer_threads",  # no more threads than processors
+    "no_late_rank",  # no rank that the others wait for
+    "hidden_transfers",  # transfers between ranks behind computation
+    "narrow_transfers",  # transfers that hold fewer multiprocessors
+    "full_clocks",  # a GPU that is not throttled
+]
+LEVERS: tuple[Lever, ...] = get_args(Lever)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One lever, and what it changes in the replay of a step.
+
+    kernels: names of kernels that get faster; () where the change is not about kernels.
+    stays: what part of their time stays (expected, least, most); 0 ≤ least ≤ expected ≤ most.
+    compile_ids: of the compiled calls that it is about; () for all of them.
+    rank: of a job, the rank that it is about.
+    """
+
+    lever: Lever
+    kernels: tuple[str, ...] = ()
+    stays: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    compile_ids: tuple[str, ...] = ()
+    rank: int | None = None
