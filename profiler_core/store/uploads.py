@@ -38,6 +38,7 @@ from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 from profiler_core.owner_file import write_owner
 from profiler_core.store import incoming
+from profiler_core.store.owners import TRASH
 from profiler_core.store.upload_groups import Part, RunParts, give, group, not_clear
 from profiler_core.worker.protocol import Progress, Report, answer
 
@@ -81,6 +82,12 @@ def accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str = ""
     if earlier is not None:  # killed after the runs were in their place
         incoming.forget(upload_id)
         return earlier
+    if any((uploads_directory() / TRASH).glob(f"*/{upload_id}")):  # likewise, and deleted since
+        incoming.forget(upload_id)
+        raise BadInput(
+            "This upload was deleted before its job had ended.",
+            remedy="Put it back from the trash, on page Runs.",
+        )
     for left in ("unpacked", "runs"):  # by a process that was killed
         shutil.rmtree(work / left, ignore_errors=True)
     try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.store.history import audit, database, recording, trash
+from profiler_core.store.history import audit, database, recording, trash, trash_list
 
 
 @pytest.fixture
@@ -27,5 +27,6 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         monkeypatch.setattr(recording, "now", lambda: moment)
         monkeypatch.setattr(audit, "now", lambda: moment)
         monkeypatch.setattr(trash, "now", lambda: moment)
+        monkeypatch.setattr(trash_list, "now", lambda: moment)
 
     return set_clock

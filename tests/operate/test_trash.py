@@ -5,6 +5,7 @@ import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import select
 
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
@@ -14,7 +15,9 @@ from profiler_core.store.deletion import delete
 from profiler_core.store.history import Rules, database
 from profiler_core.store.history.artifacts import artifacts
 from profiler_core.store.history.clock import elapsed
+from profiler_core.store.history.tables import deletions
 from profiler_core.store.history.trash import empty_old
+from profiler_core.store.history.trash_list import deletions_of
 from tests.store.history.samples import redated_copy
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -196,10 +199,8 @@ def test_artifacts_go_and_come_along(home, tmp_path, monkeypatch):
 
 
 def days_left(at):
-    from profiler_core.store.history import trash
-
     with history.reading() as connection:
-        (lying,) = trash._deletions(connection, trash.select(trash.deletions), at=written(at))
+        (lying,) = deletions_of(connection, select(deletions), at=written(at))
     return lying.days_left
 
 

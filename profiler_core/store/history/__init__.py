@@ -84,15 +84,8 @@ from profiler_core.store.history.reviews import (
     delete_review,
     sign_off,
 )
-from profiler_core.store.history.trash import (
-    Deletion,
-    delete_at,
-    delete_run,
-    empty,
-    in_trash,
-    restore,
-    trash_contents,
-)
+from profiler_core.store.history.trash import delete_at, delete_run, empty, restore
+from profiler_core.store.history.trash_list import Deletion, in_trash, trash_contents
 from profiler_core.store.history.trend_query import (
     MOST_POINTS,
     Charts,

@@ -18,6 +18,7 @@ from profiler_core.errors import BadInput
 from profiler_core.store.history import places
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.packing import FileMark, file_marks, hash_of, packed_files, sha256
+from profiler_core.store.history.query import NOT_DELETED
 from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import run_files
 from profiler_core.store.history.tables import runs as table
@@ -132,7 +133,7 @@ def check_directory(path: Path) -> None:
         FilesChanged: its files are not those that were recorded.
     """
     key = places.key_of(path)
-    query = select(table.c.run_id).where(table.c.key == key, table.c.deleted_at.is_(None))
+    query = select(table.c.run_id).where(table.c.key == key, NOT_DELETED)
     with reading() as connection:
         run_id = None if key is None else connection.execute(query).scalar()
     if run_id is not None:

@@ -69,12 +69,19 @@ class FileMark(NamedTuple):
     sha256: str
 
 
-def file_marks(directory: Path) -> tuple[FileMark, ...]:
-    """Of all files that `packed` packs; reads each of them once."""
+def file_marks(directory: Path, source: Iterable[FileMark] = ()) -> tuple[FileMark, ...]:
+    """Of all files that `packed` packs; reads each of them once.
+
+    Args:
+        directory: of the run.
+        source: marks of what it was just copied from: these files are not read again.
+    """
+    copied = {mark[:3]: mark.sha256 for mark in source}
     marks = []
     for path in packed_files(directory):
         stat, name = path.stat(), path.relative_to(directory).as_posix()
-        marks.append(FileMark(name, stat.st_size, stat.st_mtime_ns, sha256(path)))
+        seen = name, stat.st_size, stat.st_mtime_ns
+        marks.append(FileMark(*seen, copied.get(seen) or sha256(path)))
     return tuple(marks)
 
 

@@ -34,7 +34,8 @@ from profiler_core.store.history.query import is_deleted, refuse_if_deleted, run
 from profiler_core.store.history.query import run as recorded_run
 from profiler_core.store.history.rows import row_of
 from profiler_core.store.history.tables import runs as table
-from profiler_core.store.history.trash import in_trash, restore
+from profiler_core.store.history.trash import go_along, restore
+from profiler_core.store.history.trash_list import in_trash
 from profiler_core.store.history.upsert import insert_or_update
 from profiler_core.store.records import read_record
 
@@ -73,10 +74,12 @@ def record(
     directory = _stored_directory(run_directory, run_record)
     key = places.key_of(directory)
     assert key is not None  # noqa: S101 - _stored_directory has just put it below a folder of ours
-    artifact = _uploaded(directory, run_record, marks)
     if directory != run_directory:
-        marks = file_marks(directory)
-    return _write(directory, run_record, key, artifact, person, tags, marks)
+        marks = file_marks(directory, marks)
+    artifact = _uploaded(directory, run_record, marks)
+    run_id = _write(directory, run_record, key, artifact, person, tags, marks)
+    go_along(run_id, key)
+    return recorded_run(run_id)
 
 
 def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
@@ -92,7 +95,7 @@ def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
     if same is not None:
         return same
     key = f"run/{name.removesuffix('.zip')}"
-    return _write(directory, run_record, key, name, person, (), marks)
+    return recorded_run(_write(directory, run_record, key, name, person, (), marks))
 
 
 def _put_back_if_deleted(run_id: str, marks: Sequence[FileMark], person: str | None) -> None:
@@ -176,7 +179,8 @@ def _write(
     person: str | None,
     tags: tuple[str, ...],
     marks: Sequence[FileMark],
-) -> RecordedRun:
+) -> str:
+    """Write the row; returns the run's id."""
     run_id = run_id_of(run_record, key)
     # An id that is another place's key would stand for the run that lies there, if it has no id.
     is_taken = run_id != key and places.directory_of_key(run_id) is not None
@@ -198,7 +202,7 @@ def _write(
             keep_marks(connection, run_id, marks)
     if tags:
         tag(run_id, *tags, person=recorded.person)
-    return recorded_run(run_id)
+    return run_id
 
 
 def run_id_of(run_record: RunRecord, key: str) -> str:

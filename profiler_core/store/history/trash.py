@@ -6,58 +6,39 @@ makes them follow later. Baselines and reviewed runs are never deleted.
 """
 
 import secrets
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import timedelta
 
-from sqlalchemy import Connection, Row, Select, delete, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, or_, select, true, update
 
 from profiler_core.errors import BadInput
 from profiler_core.model.history import RecordedRun
-from profiler_core.settings import settings
-from profiler_core.store.history import trash_files
+from profiler_core.store.history import places, trash_files
 from profiler_core.store.history.artifacts import artifacts
-from profiler_core.store.history.audit import days_of_audit, note
-from profiler_core.store.history.clock import elapsed
+from profiler_core.store.history.audit import note
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.marks import marked_captures
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.moments import person as this_person
-from profiler_core.store.history.query import run
+from profiler_core.store.history.query import NOT_DELETED, run
 from profiler_core.store.history.rows import stored
-from profiler_core.store.history.tables import (
-    baselines,
-    deleted_runs,
-    deletions,
-    review_sides,
-)
+from profiler_core.store.history.tables import baselines, deleted_runs, deletions, review_sides
 from profiler_core.store.history.tables import runs as table
-
-RUNS, FILES = "runs", "files"  # what a deletion took: the runs, or their files alone
-# What was decided -> what it is once the files of the machine that decided have followed.
-_DELETING, _RESTORING, _EMPTYING = "deleting", "restoring", "emptying"
-_DONE = {_DELETING: "deleted", _RESTORING: "restored", _EMPTYING: "emptied"}
-_LYING = deletions.c.state.in_((_DELETING, _DONE[_DELETING]))
+from profiler_core.store.history.trash_list import (
+    DELETING,
+    DONE,
+    EMPTYING,
+    FILES,
+    LYING,
+    RESTORING,
+    RUNS,
+    Deletion,
+    deletions_of,
+    in_trash,
+)
 
 
 class _MarkedError(BadInput):
     """A run of the capture is one that retention leaves alone."""
-
-
-@dataclass(frozen=True)
-class Deletion:
-    """What was deleted at once, and can be put back. n_bytes: of the files."""
-
-    deletion_id: str
-    kind: str  # RUNS, or FILES: their numbers stayed
-    title: str
-    reason: str  # the rule of retention; empty where a person did it
-    run_ids: tuple[str, ...]  # empty where nothing of it was recorded
-    n_bytes: int
-    deleted_at: str  # ISO 8601, UTC
-    person: str
-    days_left: float  # until it goes for good, when the history is brought up to date
 
 
 def delete_run(run_id: str, *, person: str | None = None) -> str:
@@ -83,7 +64,7 @@ def delete_at(keys: Sequence[str], folder: str, title: str, *, person: str | Non
         BadInput: one of the runs is a baseline or part of a review, or the disk refuses; nothing
             is deleted then.
     """
-    query = select(table.c.run_id).where(table.c.key.in_(keys), table.c.deleted_at.is_(None))
+    query = select(table.c.run_id).where(table.c.key.in_(keys), NOT_DELETED)
     with reading() as connection:
         run_ids = list(connection.scalars(query))
     return _delete(RUNS, [folder], run_ids, title=title, person=person)
@@ -125,7 +106,7 @@ def restore(word: str, *, person: str | None = None) -> Deletion:
             f"“{deletion.title}” cannot be put back: {taken} lies there again.",
             remedy="Delete or rename that one first.",
         )
-    _decide(deletion, _RESTORING, "restore", person)
+    _decide(deletion, RESTORING, "restore", person)
     _follow(deletion.deletion_id)
     return deletion
 
@@ -136,43 +117,21 @@ def empty(word: str, *, person: str | None = None) -> Deletion:
     Raises:
         BadInput: it is not there any more.
     """
-    deletion = in_trash(word)
-    _decide(deletion, _EMPTYING, "delete for good", person)
+    return _empty(in_trash(word), person)
+
+
+def _empty(deletion: Deletion, person: str | None) -> Deletion:
+    _decide(deletion, EMPTYING, "delete for good", person)
     _follow(deletion.deletion_id)
     return deletion
-
-
-def trash_contents() -> tuple[Deletion, ...]:
-    """What can be put back, the newest first."""
-    with reading() as connection:
-        return _deletions(connection, select(deletions).where(_LYING))
-
-
-def in_trash(word: str) -> Deletion:
-    """The deletion of this id, or the latest of the run of this id.
-
-    Raises:
-        BadInput: no such thing lies in the trash.
-    """
-    with_run = select(deleted_runs.c.deletion_id).where(deleted_runs.c.run_id == word)
-    named = or_(deletions.c.deletion_id == word, deletions.c.deletion_id.in_(with_run))
-    query = select(deletions).where(_LYING, named)
-    with reading() as connection:
-        matching = _deletions(connection, query)
-    if not matching:
-        raise BadInput(
-            f"“{word[:200]}” does not lie in the trash.",
-            remedy="List what does: python -m profiler_core runs trash.",
-        )
-    return matching[0]
 
 
 def empty_old(*, at: str | None = None) -> tuple[Deletion, ...]:
     """Delete for good what has been in the trash for `keep_trash_days`, by whichever clock."""
     with reading() as connection:
-        query = select(deletions).where(_LYING)
-        old = [d for d in _deletions(connection, query, at=at) if d.days_left <= 0]
-    return tuple(empty(deletion.deletion_id) for deletion in old)
+        query = select(deletions).where(LYING)
+        old = [d for d in deletions_of(connection, query, at=at) if d.days_left <= 0]
+    return tuple(_empty(deletion, None) for deletion in old)
 
 
 def settle() -> None:
@@ -184,9 +143,9 @@ def settle() -> None:
     here = trash_files.ids_here()
     with reading() as connection:
         states = {row.deletion_id: row for row in connection.execute(select(deletions))}
-    unfinished = {name for name, row in states.items() if row.state in _DONE}
+    unfinished = {name for name, row in states.items() if row.state in DONE}
     # Decided on another machine, or copied back by hand.
-    lying = {name for name, row in states.items() if row.state == _DONE[_DELETING]}
+    lying = {name for name, row in states.items() if row.state == DONE[DELETING]}
     returned = {name for name in lying if trash_files.is_any_at(states[name].keys)}
     for deletion_id in sorted(unfinished | returned | (here - lying)):
         _follow(deletion_id)
@@ -205,7 +164,7 @@ def _delete(
     moment = now()
     deletion_id = f"{moment[:19].replace(':', '').replace('-', '')}-{secrets.token_hex(4)}"
     values = stored({
-        "deletion_id": deletion_id, "kind": kind, "state": _DELETING, "title": title,
+        "deletion_id": deletion_id, "kind": kind, "state": DELETING, "title": title,
         "reason": reason, "keys": list(keys), "n_bytes": trash_files.size_at(keys),
         "deleted_at": moment, "person": actor,
     })  # fmt: skip
@@ -225,12 +184,11 @@ def _delete(
         connection.execute(insert(deletions).values(**values, audit_entry=max(entries)))
         for run_id in recorded_ids:
             connection.execute(insert(deleted_runs).values(deletion_id=deletion_id, run_id=run_id))
-        column = table.c.deleted_at if kind == RUNS else table.c.files_deleted_at
-        _set(connection, deletion_id, column.name, moment)
+        _set(connection, deletion_id, kind, moment)
     try:
         _follow(deletion_id)
     except BadInput:  # what cannot be moved is not deleted
-        _decide(in_trash(deletion_id), _RESTORING, "restore", actor)
+        _decide(in_trash(deletion_id), RESTORING, "restore", actor)
         _follow(deletion_id)
         raise
     return deletion_id
@@ -242,7 +200,7 @@ def _decide(deletion: Deletion, state: str, action: str, person: str | None) -> 
     ids = deletion.deletion_id
     with writing() as connection:
         changed = connection.execute(
-            update(deletions).where(deletions.c.deletion_id == ids, _LYING).values(state=state)
+            update(deletions).where(deletions.c.deletion_id == ids, LYING).values(state=state)
         )
         if not changed.rowcount:
             raise BadInput(
@@ -250,9 +208,8 @@ def _decide(deletion: Deletion, state: str, action: str, person: str | None) -> 
             )
         for subject in deletion.run_ids or (deletion.title,):
             note(connection, actor, action, subject, deletion=ids, title=deletion.title)
-        if state == _RESTORING:
-            column = table.c.deleted_at if deletion.kind == RUNS else table.c.files_deleted_at
-            _set(connection, ids, column.name, None)
+        if state == RESTORING:
+            _set(connection, ids, deletion.kind, None)
 
 
 def _captures(connection: Connection, run_ids: Sequence[str]) -> frozenset[str]:
@@ -260,9 +217,51 @@ def _captures(connection: Connection, run_ids: Sequence[str]) -> frozenset[str]:
     return frozenset(connection.scalars(query))
 
 
-def _set(connection: Connection, deletion_id: str, column: str, value: str | None) -> None:
+def _set(connection: Connection, deletion_id: str, kind: str, moment: str | None) -> None:
+    column = table.c.deleted_at if kind == RUNS else table.c.files_deleted_at
     ids = select(deleted_runs.c.run_id).where(deleted_runs.c.deletion_id == deletion_id)
-    connection.execute(update(table).where(table.c.run_id.in_(ids)).values({column: value}))
+    connection.execute(update(table).where(table.c.run_id.in_(ids)).values({column: moment}))
+
+
+def go_along(run_id: str, key: str) -> None:
+    """Let a run that was just recorded follow its files, where somebody deleted them meanwhile.
+
+    Args:
+        run_id: of the run.
+        key: of the library, where its files lay when its recording began.
+    """
+    with writing() as connection:
+        # What is being moved is waited for; until then the files seem to stay.
+        moved = select(deletions.c.deletion_id).where(deletions.c.state == DELETING)
+        connection.execute(moved.with_for_update()).all()
+        if places.has_run(places.directory_of_key(key)):
+            return
+        lying = select(deletions).where(LYING, deletions.c.kind == RUNS)
+        for row in connection.execute(lying.order_by(deletions.c.audit_entry.desc())):
+            if any(key == deleted or key.startswith(f"{deleted}/") for deleted in row.keys):
+                _take_along(connection, row, table.c.run_id == run_id)
+                return
+
+
+def _take_along(
+    connection: Connection, deletion: Row[tuple[object, ...]], which: ColumnElement[bool]
+) -> None:
+    """Add runs to a deletion that were recorded after it was decided."""
+    late = select(table.c.run_id).where(which, NOT_DELETED)
+    for run_id in connection.scalars(late).all():
+        detail = {"deletion": deletion.deletion_id, "title": deletion.title}
+        note(connection, deletion.person, "delete", run_id, **detail)
+        values = {"deletion_id": deletion.deletion_id, "run_id": run_id}
+        connection.execute(insert(deleted_runs).values(**values))
+    _set(connection, deletion.deletion_id, RUNS, deletion.deleted_at)
+
+
+def _below(keys: Sequence[str]) -> ColumnElement[bool]:
+    """The runs whose files lie at these keys of the library."""
+    return or_(
+        table.c.key.in_(keys),
+        *(table.c.key.startswith(f"{key}/", autoescape=True) for key in keys),
+    )
 
 
 def _follow(deletion_id: str) -> None:
@@ -272,21 +271,23 @@ def _follow(deletion_id: str) -> None:
         row = connection.execute(select(deletions).where(this).with_for_update()).first()
         if row is None:  # of another history: nobody here deleted it
             return
-        state = _DONE.get(row.state, row.state)
-        names = _own_artifacts(connection, deletion_id, for_good=state == _DONE[_EMPTYING])
+        state = DONE.get(row.state, row.state)
+        if row.state == DELETING and row.kind == RUNS:
+            _take_along(connection, row, _below(row.keys))
+        names = _own_artifacts(connection, deletion_id, for_good=state == DONE[EMPTYING])
         store = artifacts() if names else None
-        if state == _DONE[_DELETING]:
+        if state == DONE[DELETING]:
             trash_files.set_aside(deletion_id, row.keys, counts_for_owner=not row.reason)
             mark = store.hide if store is not None else None
-        elif state == _DONE[_RESTORING]:
+        elif state == DONE[RESTORING]:
             trash_files.put_back(deletion_id)
             mark = store.show if store is not None else None
         else:
             mark = None
-        if mark is not None and row.state in _DONE:
+        if mark is not None and row.state in DONE:
             for name in names:
                 mark(name)
-        if state != _DONE[_EMPTYING]:
+        if state != DONE[EMPTYING]:
             connection.execute(update(deletions).where(this).values(state=state))
             return
     # That it goes is decided for ever, so nobody needs to wait while gigabytes do.
@@ -316,7 +317,7 @@ def _own_artifacts(connection: Connection, deletion_id: str, *, for_good: bool) 
         table.c.artifact.in_(artifact_names),
         table.c.run_id.not_in(ids),
         table.c.files_deleted_at.is_(None),
-        true() if for_good else table.c.deleted_at.is_(None),
+        true() if for_good else NOT_DELETED,
     )
     return tuple(sorted(artifact_names - set(connection.scalars(others))))
 
@@ -335,37 +336,3 @@ def _refuse_if_needed(connection: Connection, run_id: str) -> None:
         raise BadInput(
             f"The run {run_id} is part of the review {review}.", remedy="Delete the review first."
         )
-
-
-def _deletions(
-    connection: Connection, query: Select[tuple[object, ...]], *, at: str | None = None
-) -> tuple[Deletion, ...]:
-    rows = connection.execute(query.order_by(deletions.c.audit_entry.desc())).all()
-    if not rows:
-        return ()
-    oldest = min(row.audit_entry for row in rows)
-    days = days_of_audit(connection, oldest)
-    run_ids: dict[str, list[str]] = defaultdict(list)
-    these = query.with_only_columns(deletions.c.deletion_id)
-    links = select(deleted_runs).where(deleted_runs.c.deletion_id.in_(these))
-    for deletion_id, run_id in connection.execute(links.order_by(deleted_runs.c.run_id)):
-        run_ids[deletion_id].append(run_id)
-    moment = at or now()
-    keep = timedelta(days=settings().keep_trash_days)
-
-    def deletion_of(row: Row[tuple[object, ...]]) -> Deletion:
-        later = [text for entry, text in days if entry > row.audit_entry]
-        age = elapsed([row.deleted_at, *later, moment])
-        return Deletion(
-            deletion_id=row.deletion_id,
-            kind=row.kind,
-            title=row.title,
-            reason=row.reason,
-            run_ids=tuple(run_ids[row.deletion_id]),
-            n_bytes=row.n_bytes,
-            deleted_at=row.deleted_at,
-            person=row.person,
-            days_left=(keep - age) / timedelta(days=1),
-        )
-
-    return tuple(map(deletion_of, rows))

@@ -17,6 +17,8 @@ from profiler_core.errors import BadInput
 from profiler_core.owner_file import FILE as OWNER_FILE
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store.history import places
+from profiler_core.store.history.integrity import difference
+from profiler_core.store.history.packing import file_marks
 from profiler_core.store.owners import TRASH, size_of
 
 DELETED = ".deleted-"  # a folder that is being deleted for good
@@ -95,7 +97,10 @@ def destroy(deletion_id: str) -> None:
 
 
 def occupied(deletion_id: str) -> Path | None:
-    """A run that lies where one of this deletion would be put back to; None: there is room."""
+    """Another run where one of this deletion would be put back to; None: there is room.
+
+    The same run with the very same files, which an import brought again, is in nobody's way.
+    """
     for root in places.roots().values():
         folder = root / TRASH / deletion_id
         for run_file in (
@@ -103,9 +108,13 @@ def occupied(deletion_id: str) -> Path | None:
             *folder.glob(f"*/*/{names.RUN_JSON}"),
         ):
             target = root / run_file.parent.relative_to(folder)
-            if places.has_run(target):
+            if places.has_run(target) and not _are_same(run_file.parent, target):
                 return target
     return None
+
+
+def _are_same(run_directory: Path, other: Path) -> bool:
+    return difference(file_marks(run_directory), file_marks(other)) == (None, None)
 
 
 def ids_here() -> frozenset[str]:
@@ -146,7 +155,7 @@ def _whole(sources: Iterable[tuple[Path, Path]]) -> list[tuple[Path, Path]]:
 
 
 def _merge(source: Path, target: Path) -> None:
-    """Move a folder; where its name is taken, what it holds, as far as no run is in the way."""
+    """Move a folder; where its name is taken, what it holds, as far as no other run is there."""
     if not os.path.lexists(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         source.rename(target)
@@ -155,6 +164,8 @@ def _merge(source: Path, target: Path) -> None:
             _merge(path, target / path.name)
         if not any(source.iterdir()):
             source.rmdir()
+    elif places.has_run(source) and not source.is_symlink() and _are_same(source, target):
+        shutil.rmtree(source)
     elif source.is_file() and target.is_file() and source.read_bytes() == target.read_bytes():
         source.unlink()
 

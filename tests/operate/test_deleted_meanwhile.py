@@ -1,0 +1,130 @@
+"""A capture that is deleted while it is being recorded goes as a whole, and comes back as one."""
+
+import shutil
+import zipfile
+
+import pytest
+
+from profiler_core.errors import BadInput
+from profiler_core.store import catalogue, history, incoming, uploads
+from profiler_core.store.deletion import delete
+from profiler_core.store.history import recording, trash
+from tests.store.history.samples import redated_copy
+
+
+def only_group():
+    (group,) = (g for g in catalogue.comparisons() if g.origin != "sample")
+    return group
+
+
+def deleting(monkeypatch, module, name, *, before):
+    """Let the capture be deleted once, before or after `module.name` is called."""
+    function = getattr(module, name)
+
+    def with_deletion(*arguments, **options):
+        monkeypatch.setattr(module, name, function)
+        if before:
+            delete(only_group(), person="Ada")
+        answer = function(*arguments, **options)
+        if not before:
+            delete(only_group(), person="Ada")
+        return answer
+
+    monkeypatch.setattr(module, name, with_deletion)
+
+
+def recorded_while_deleted(source, monkeypatch, name, *, before):
+    deleting(monkeypatch, recording, name, before=before)
+    with pytest.raises(BadInput):
+        history.record(source)
+
+
+@pytest.mark.parametrize(("name", "before"), [("metrics_of", True), ("metrics_of", False)])
+def test_an_import_that_is_deleted_meanwhile_can_be_put_back(
+    home, tmp_path, monkeypatch, name, before
+):
+    source = redated_copy(tmp_path / "elsewhere", "c1")
+    recorded_while_deleted(source, monkeypatch, name, before=before)
+    target = home / "runs" / "c1"
+    assert not target.exists()
+    assert history.runs() == ()
+    assert not history.reconcile().problems
+    (lying,) = history.trash_contents()
+    history.restore(lying.deletion_id)
+    assert (target / "default" / "run.json").read_bytes() == (source / "run.json").read_bytes()
+    history.reconcile()
+    assert [run.run_id for run in history.runs()] == ["c1.default"]
+    assert not history.changed_files("c1.default", target / "default")
+
+
+def test_a_deletion_that_waits_for_the_recording_takes_the_run_along(home, tmp_path, monkeypatch):
+    """The deletion is decided before the row is there, and its files go after it."""
+    source = redated_copy(tmp_path / "elsewhere", "c1")
+    follow = trash._follow
+
+    def after_the_recording(deletion_id):
+        monkeypatch.setattr(trash, "_follow", follow)
+        history.record(source)
+        follow(deletion_id)
+
+    redated_copy(home, "c1")
+    monkeypatch.setattr(trash, "_follow", after_the_recording)
+    delete(only_group(), person="Ada")
+    assert history.runs() == ()
+    (lying,) = history.trash_contents()
+    assert lying.run_ids == ("c1.default",)
+    assert history.record(source).run_id == "c1.default"  # puts it back
+    assert history.trash_contents() == ()
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_copy_that_was_imported_once_more_is_not_in_the_way(
+    home, tmp_path, monkeypatch, recorded
+):
+    source = redated_copy(tmp_path / "elsewhere", "c1", whole=True)
+    recorded_while_deleted(source, monkeypatch, "metrics_of", before=True)
+    (lying,) = history.trash_contents()
+    target = home / "runs" / "c1" / "default"
+    if recorded:
+        history.record(source)
+    else:
+        shutil.copytree(source, target)
+    before = target.stat().st_ino
+    history.restore(lying.deletion_id)
+    assert history.trash_contents() == ()
+    assert not list((home / "runs" / ".trash").iterdir())
+    assert target.stat().st_ino == before
+    history.reconcile()
+    assert [run.run_id for run in history.runs()] == ["c1.default"]
+
+
+def test_an_upload_that_was_deleted_is_not_read_once_more(home, tmp_path, monkeypatch):
+    """Its job was killed at its very end, and starts again from the received file."""
+    upload_id = incoming.new_upload_id()
+    source = redated_copy(tmp_path / "elsewhere", "c1")
+    partial = incoming.part_path(upload_id, 0)
+    with zipfile.ZipFile(partial, "w") as archive:
+        archive.write(source / "run.json", "run.json")
+    incoming.keep(partial, "run.zip")
+    monkeypatch.setattr(incoming, "forget", lambda _upload_id: None)  # killed before that
+    uploads.accept(upload_id, (0,), lambda *_: None, "Ada")
+    monkeypatch.undo()
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    deletion_id = delete(only_group(), person="Ada")
+    with pytest.raises(BadInput, match="was deleted"):
+        uploads.accept(upload_id, (0,), lambda *_: None, "Ada")
+    assert incoming.kept(upload_id) == ()
+    history.restore(deletion_id)
+    assert (home / "uploads" / upload_id / "1" / "run.json").is_file()
+
+
+def test_a_run_with_a_linked_file_is_stored_by_what_was_copied(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_ARTIFACTS_URL", f"file://{tmp_path}/artifacts")
+    source = redated_copy(tmp_path / "elsewhere", "c1", whole=True)
+    trace = next(source.glob("trace*"))
+    trace.rename(tmp_path / trace.name)
+    trace.symlink_to(tmp_path / trace.name)
+    recorded = history.record(source)
+    assert not history.changed_files("c1.default", home / "runs" / "c1" / "default")
+    shutil.rmtree(home / "runs" / "c1")
+    assert (history.directory_of(recorded) / trace.name).read_bytes() == trace.read_bytes()
