@@ -16,6 +16,7 @@ from profiler_core.ui.compilation.tables import (
     show_regions,
 )
 from profiler_core.ui.compilation.time import show_phases
+from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.empty_state import no_compiling
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
@@ -37,6 +38,7 @@ with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
         runs = compiled_runs(choice)
+    show_cut_traces(choice)
     if not runs:
         no_compiling(choice)
         st.stop()

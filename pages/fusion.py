@@ -4,6 +4,7 @@ import streamlit as st
 
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import let_browser_draw
+from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.fusion.coverage import show_coverage, show_left
 from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.detail import show_group
@@ -34,6 +35,7 @@ with page(SPEC):
         order = choose_order()
     with loading(height_px=640):
         fused_pairs = all_fused(choice, drawn)
+    show_cut_traces(choice)
     if not fused_pairs:
         st.stop()
     listed = listed if listed in fused_pairs else next(iter(fused_pairs))

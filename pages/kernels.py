@@ -3,6 +3,7 @@
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import show_figure
+from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.kernels.data import kernels_of
 from profiler_core.ui.kernels.detail import show_kernel
 from profiler_core.ui.kernels.filter import choose_kernels
@@ -29,6 +30,7 @@ with page(SPEC):
     with loading(height_px=560):
         longest = kernels_of(choice)
         runs = [run_seen.run.measured for run_seen in longest.shown]
+    show_cut_traces(choice)
     measured = [run.kernels for run in runs]
 
     rows = choose_kernels(longest.rows)

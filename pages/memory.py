@@ -3,6 +3,7 @@
 import streamlit as st
 
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.empty_state import no_memory
 from profiler_core.ui.memory.curve import show_curves
 from profiler_core.ui.memory.data import remembered
@@ -33,6 +34,7 @@ with page(SPEC):
     with loading(height_px=640):
         runs = remembered(choice, (0,) if beside is None else (0, beside))
         comparison = None if beside is None else choice.comparison.pairs[beside - 1].memory
+    show_cut_traces(choice)
     for run in runs:
         for problem, remedy in run.problems:
             problem_card(problem, remedy)

@@ -1,6 +1,9 @@
 """Page: when each operator and kernel ran, baseline and candidates on one axis."""
 
+import streamlit as st
+
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.page import page
 from profiler_core.ui.perfetto.menu import offer_perfetto
 from profiler_core.ui.run_picker import choose_runs
@@ -17,4 +20,9 @@ SPEC = PageSpec(
 )
 
 with page(SPEC):
-    offer_perfetto(show_timeline(choose_runs()))
+    choice = choose_runs()
+    notice = st.container()  # above the canvas; asked once the traces are read
+    shown = show_timeline(choice)
+    with notice:
+        show_cut_traces(choice)
+    offer_perfetto(shown)

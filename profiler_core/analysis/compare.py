@@ -107,6 +107,7 @@ class CandidateComparison:
     numerics: Numerics | None
     environment_differs: tuple[Difference, ...]
     workloads_differ: bool  # other models, batches or tasks: a ratio of their times says nothing
+    cut_traces: tuple[str, ...]  # labels of the sides of whose trace an unknown part is missing
     empty_traces: tuple[str, ...]  # labels of the sides whose trace holds neither steps nor work
     interleaved: bool | None  # None: there is nothing that could have been
     n_profiled_steps: tuple[int | None, int | None]
@@ -199,7 +200,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
     if not workloads_differ:
         of_baseline = baseline_cost(baseline.run.record, baseline.compile)
         cost = with_break_even(cost, of_baseline, verdict, step_time)
-    before, after = baseline.per_step, candidate.per_step
+    before, after = _whole(baseline), _whole(candidate)
     categories, refiled = _categories(baseline, candidate, by_name)
 
     def pair(name: str) -> TwoNumbers:
@@ -226,10 +227,11 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         exposed_copy_ns=pair("exposed_copy_ns"),
         by_category=categories,
         compile=cost,
-        memory=_memory(baseline.memory, candidate.memory),
+        memory=_memory(_whole_memory(baseline), _whole_memory(candidate)),
         numerics=record.numerics,
         environment_differs=differs,
         workloads_differ=workloads_differ,
+        cut_traces=tuple(s.label for s in (baseline, candidate) if s.summary and s.summary.is_cut),
         empty_traces=tuple(
             s.label for s in (baseline, candidate) if s.summary and is_empty(s.summary)
         ),
@@ -245,6 +247,17 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         baseline_compiled=None if candidate.compiled_by_script else baseline.compiled_by_script,
         throughput=(baseline.throughput, candidate.throughput),
     )
+
+
+def _whole(side: Side) -> PerStep | None:
+    """Its numbers per step; None of a cut trace too: nobody knows what its steps lack."""
+    return None if side.summary is None or side.summary.is_cut else side.per_step
+
+
+def _whole_memory(side: Side) -> PeakMemory:
+    """Its peaks; none of a cut trace, unless the allocator measured them."""
+    is_cut = side.summary is not None and side.summary.is_cut
+    return PeakMemory() if is_cut and side.memory.source == "trace" else side.memory
 
 
 def _host_load(side: Side) -> HostLoad | None:
@@ -287,7 +300,7 @@ def compared_step_time(
         )
         if unprofiled is not None:
             return unprofiled
-    before_step, after_step = baseline.per_step, candidate.per_step
+    before_step, after_step = _whole(baseline), _whole(candidate)
     if after_step is None and candidate.run.record.status == "failed":
         # Beside nothing the baseline is said on its own clock, and a profiled time is none.
         return only_baseline(before) or compare_profiled(None, None, (0, 0))
@@ -323,7 +336,7 @@ def _categories(
     for side in (baseline, candidate):
         by_category, moved = (
             categories_of_replays(side.summary, category_by_name)
-            if side.summary and not is_empty(side.summary)
+            if side.summary and not is_empty(side.summary) and not side.summary.is_cut
             else (None, 0)
         )
         n_steps = side.per_step.n_steps if side.per_step else 1

@@ -27,6 +27,7 @@ from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.analysis.trace_notes import cut_clause
 from profiler_core.analysis.unfused.report import Unfused, unfused
 from profiler_core.analysis.waterfall import Waterfall, waterfall
 from profiler_core.analysis.work import device_work
@@ -119,18 +120,25 @@ def explain(
         bars = _attempt(
             "The waterfall", notes, lambda: pair_waterfall(comparison, number, ledger=ledger)
         )
-    fired = _attempt(
-        "The findings",
-        notes,
-        lambda: _findings(
-            comparison,
-            number,
-            (baseline.trace, candidate),
-            (ledger, over_ranks),
-            make_report(),
-            measured,
-        ),
+    is_cut = candidate.trace is not None and candidate.trace.tally.is_cut
+    fired = (
+        None
+        if is_cut
+        else _attempt(
+            "The findings",
+            notes,
+            lambda: _findings(
+                comparison,
+                number,
+                (baseline.trace, candidate),
+                (ledger, over_ranks),
+                make_report(),
+                measured,
+            ),
+        )
     )
+    if is_cut:
+        notes.append(f"No findings: {cut_clause([comparison.sides[number].label])}")
     if missing is not None:
         notes.append(f"Neither waterfall nor fusion ledger: {missing}")
     if fired is None and candidate.trace is None:
@@ -170,7 +178,10 @@ def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
     without = [side.label for side in sides if side.summary is None]
     if without:
         return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no trace."
-    baseline_kind, candidate_kind = comparison.candidates[number].device_kinds
+    pair = comparison.candidates[number]
+    if pair.cut_traces:
+        return cut_clause(pair.cut_traces)
+    baseline_kind, candidate_kind = pair.device_kinds
     if baseline_kind != candidate_kind:
         return "one trace has the kernels of a GPU, the other only operators on the host."
     return None
@@ -350,6 +361,8 @@ def explain_run(
     trace = material.trace
     if summary is None or trace is None:
         return None, ("No findings: the run has no trace.",)
+    if summary.is_cut:
+        return None, ("No findings: the trace is cut, and what it lacks is not known.",)
     notes: list[str] = []
     report = _attempt(
         "What the compiler did", notes, make_report or partial(_report, record, material)

@@ -29,7 +29,7 @@ def headline_metrics(
     """
     measurement = record.measurement
     step_ns = step_time_ns(measurement)
-    steps = per_step(summary) if summary is not None else None
+    steps = per_step(summary) if summary is not None and not summary.is_cut else None
     compiling = log if is_compiled(record) is not False else None
     cost = compile_cost(record, compiling=compile_time(log), step_ns=step_ns)
     return HeadlineMetrics(

@@ -60,6 +60,7 @@ class Summary:
     recorded_by: str = TORCH  # or "Nsight Systems"
     n_late_gaps: int = 0  # in which the device waited for a launch
     own_gap_ns: float = 0.0  # from one kernel to the next that waits already
+    is_cut: bool = False  # an unknown part of the file is missing: no number is one of a whole run
     critical: CriticalPath | None = None  # of a job of ranks: whose times these are then
 
     @property
@@ -122,4 +123,5 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         recorded_by=recorded_by(trace),
         n_late_gaps=idle.n_late if idle else 0,
         own_gap_ns=idle.own_gap_ns if idle else 0.0,
+        is_cut=trace.tally.is_cut,
     )

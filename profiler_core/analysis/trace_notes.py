@@ -1,6 +1,6 @@
 """What limits the numbers of one trace, a sentence for each thing; the gravest first."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -9,10 +9,12 @@ from profiler_core.analysis.gpu_time import GpuTime
 from profiler_core.analysis.launches import Launches
 from profiler_core.analysis.recording import recording_notes, recording_of
 from profiler_core.analysis.steps import Window
+from profiler_core.analysis.wording.sentence import listed
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import Trace
 from profiler_core.units import format_count
 
+WHAT_IS_LEFT = "its numbers are of what is left of it, and compare with no other run's."
 MEASURED_ON_THE_CPU = "Measured on the CPU: there are no copies, launches or idle causes to count."
 
 
@@ -78,10 +80,19 @@ def trace_notes(
     return tuple(notes)
 
 
+def cut_clause(labels: Sequence[str]) -> str:
+    """Why runs with these labels are not compared: an unknown part of their traces is missing."""
+    if len(labels) == 1:
+        return f"the trace of {labels[0]} is cut, and what it lacks is not known."
+    return f"the traces of {listed(labels)} are cut, and what they lack is not known."
+
+
 def _damage(tally: Tally) -> list[str]:
     """What the reader had to mend or leave out: whatever it was, numbers may lack it."""
     notes = []
-    if tally.repairs:
+    if tally.is_cut:
+        notes.append(f"The trace is cut ({'; '.join(tally.repairs)}): {WHAT_IS_LEFT}")
+    elif tally.repairs:
         notes.append(f"The file is damaged and was mended: {'; '.join(tally.repairs)}.")
     if tally.n_skipped:
         reasons = "; ".join(tally.skipped)

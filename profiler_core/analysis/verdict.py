@@ -12,7 +12,7 @@ from profiler_core.analysis.verdict_kind import VerdictKind
 
 
 class Claim(StrEnum):
-    """What is said of a candidate. The last seven carry no judgement."""
+    """What is said of a candidate. The last eight carry no judgement."""
 
     WRONG = "gives wrong results"
     SLOWER = "slower"
@@ -22,6 +22,7 @@ class Claim(StrEnum):
     OTHER_WORKLOAD = "another workload"
     NOT_FINISHED = "run not finished"
     TOO_FEW_ROUNDS = "too few rounds"
+    CUT_TRACE = "cut trace"
     EMPTY_TRACE = "empty trace"
     OTHER_DEVICE = "one side without GPU events"
     NO_TRACE = "no trace"
@@ -31,6 +32,7 @@ class Claim(StrEnum):
 class Detail(StrEnum):
     """What is said after the claim."""
 
+    CUT = "a trace is cut"
     NOT_EAGER = "the script compiles in the baseline"
     UNFAIR = "clocks apart, or throttled"
     NUMERICS = "are the results right"
@@ -55,6 +57,7 @@ class Verdict:
 def verdict(comparison: CandidateComparison) -> Verdict:
     """The verdict on one candidate."""
     applies = {
+        Detail.CUT: bool(comparison.cut_traces) and comparison.step_time.ratio is not None,
         Detail.NOT_EAGER: comparison.baseline_compiled is not None
         and comparison.step_time.ratio is not None,
         Detail.UNFAIR: comparison.fairness is not None and comparison.fairness.fair is False,
@@ -99,6 +102,8 @@ def _without_verdict(c: CandidateComparison) -> Claim:
         return Claim.NOT_FINISHED
     if c.step_time.clock == "unprofiled":
         return Claim.TOO_FEW_ROUNDS
+    if c.cut_traces:
+        return Claim.CUT_TRACE
     if c.empty_traces:
         return Claim.EMPTY_TRACE
     if set(c.device_kinds) == {"gpu", "cpu"}:

@@ -174,6 +174,13 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
     workloads_differ: Annotated[
         bool, means("other models, batches or tasks: `verdict` is `no_verdict` then")
     ]
+    cut_traces: Annotated[
+        tuple[str, ...],
+        means(
+            "labels of the sides of whose trace an unknown part is missing: nothing of it is "
+            "compared"
+        ),
+    ]
     empty_traces: Annotated[
         tuple[str, ...],
         means(

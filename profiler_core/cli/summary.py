@@ -5,6 +5,7 @@ from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.summary import Summary
+from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.summary import summary_answer
 from profiler_core.cli.explained import findings_text
@@ -74,6 +75,8 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
         table(["per step", "", ""], rows),
         _categories(summary),
     ]
+    if summary.is_cut:
+        parts.insert(0, f"The trace is cut: {WHAT_IS_LEFT}")
     if summary.idle_by_cause_ns is not None:
         parts.append(_idle(summary))
     if summary.kernels and n_top > 0:

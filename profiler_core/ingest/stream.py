@@ -16,6 +16,12 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest import archive
 from profiler_core.ingest.limits import Limits, Meter
 from profiler_core.ingest.sniff import Packing, packing_of
+from profiler_core.model.tally import (
+    ARCHIVE_DAMAGED,
+    DAMAGED,
+    DAMAGED_OR_ENDS_EARLY,
+    ENDS_EARLY,
+)
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -85,7 +91,7 @@ class Stream:
             self.bytes_read = file.tell()
             if not packed:
                 if not inflater.eof:
-                    self.damage = "the compressed data ends early"
+                    self.damage = ENDS_EARLY
                 return
             if inflater.eof:
                 packed = packed.lstrip(b"\0")  # tape padding between or after members
@@ -96,7 +102,7 @@ class Stream:
                 # Bounded: 256 KiB of a bomb would else become 256 MiB at once.
                 block = inflater.decompress(packed, self.block_bytes)
             except zlib.error:
-                self.damage = "the compressed data is damaged"
+                self.damage = DAMAGED
                 return
             packed = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
             if block:
@@ -108,7 +114,7 @@ class Stream:
                 try:
                     block = unpacked.read(self.block_bytes)
                 except (zstd.ZstdError, EOFError):
-                    self.damage = "the compressed data is damaged or ends early"
+                    self.damage = DAMAGED_OR_ENDS_EARLY
                     return
                 if not block:
                     return
@@ -128,7 +134,7 @@ class Stream:
                     try:
                         block = unpacked.read(self.block_bytes)
                     except (zipfile.BadZipFile, zlib.error, EOFError):
-                        self.damage = "the archive is damaged"
+                        self.damage = ARCHIVE_DAMAGED
                         return
                     if not block:
                         return

@@ -126,7 +126,7 @@ class Pair:
         if why is not None:
             raise NothingToAnalyse(
                 f"There is no fusion ledger: {why}",
-                remedy="Choose two runs with traces of the same kind of device.",
+                remedy="Choose two runs of one workload with whole traces of one kind of device.",
             )
         question = ("ledger", self._number)
         return self._comparison.lasting(question, self.candidate, FusionLedger, self._ledger)

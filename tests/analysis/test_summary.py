@@ -3,7 +3,7 @@ from dataclasses import replace
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.trace_notes import MEASURED_ON_THE_CPU
 from profiler_core.model.run import Measurement
-from profiler_core.model.tally import Tally
+from profiler_core.model.tally import CUT_SHORT, Tally
 from tests.builders import a_trace, kernel, launch, memcpy, memset, op, step
 
 H200 = {
@@ -114,12 +114,13 @@ def test_a_gpu_trace_that_lost_its_kernels_is_no_cpu_run():
             annotations=[step(0, 0, 20)],
             ops=[op(0, 10, "aten::conv2d")],
         ),
-        tally=Tally(n_events=3, skipped={"no name": 1}, repairs={"file cut short": 1}),
+        tally=Tally(n_events=3, skipped={"no name": 1}, repairs={CUT_SHORT: 1}),
     )
     notes = summarise(trace).notes
     assert MEASURED_ON_THE_CPU not in notes
     assert notes[:3] == (
-        "The file is damaged and was mended: file cut short.",
+        "The trace is cut (file cut short, its last event is incomplete): its numbers are of what "
+        "is left of it, and compare with no other run's.",
         "1 event could not be read: no name.",
         "The trace holds no GPU events, although the machine has an NVIDIA H200: the file was cut "
         "short. Kernels here are operators on the host.",

@@ -65,7 +65,7 @@ QUIRKS: dict[str, tuple[dict[str, int], int, dict[str, int], dict[str, int]]] = 
         },
         15,
         {},
-        {"closing bracket missing": 1},
+        {"file cut short between two events": 1},
     ),
     "trailing_comma": (NO, N_PLAIN, {}, {"trailing comma": 1}),
     "trailing_comma_in_event": (NO, N_PLAIN, {}, {}),

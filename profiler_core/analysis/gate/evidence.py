@@ -53,9 +53,15 @@ def evidence(
         "compile_time": _compile_ns(numbers.compile_s, compiled),
         "peak_memory": numbers.peak_reserved_bytes,
         "energy": numbers.energy_per_step_j,
-        "cudagraph_coverage": _coverage(trace, log, step_time_ns(measurement)),
+        "cudagraph_coverage": _coverage(
+            None if summary is not None and summary.is_cut else trace,
+            log,
+            step_time_ns(measurement),
+        ),
     }
-    no_trace = "It has no trace." if summary is None else "Its trace has no GPU events."
+    no_trace = "Its trace has no GPU events."
+    if summary is None or summary.is_cut:
+        no_trace = "It has no trace." if summary is None else "Its trace is cut."
     return Evidence(
         values,
         {

@@ -3,14 +3,22 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
+from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
 from profiler_core.analysis.compilation.cost import CompileCost, NoBreakEven
 from profiler_core.analysis.environment import of_workload
 from profiler_core.analysis.step_time import StepTime
+from profiler_core.analysis.trace_notes import WHAT_IS_LEFT, cut_clause
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
 from profiler_core.analysis.wording.notes import not_in_turns
 from profiler_core.analysis.wording.script_compilation import not_eager
-from profiler_core.analysis.wording.sentence import Phrase, Statement, Strong, ended, listed
+from profiler_core.analysis.wording.sentence import (
+    Phrase,
+    Statement,
+    Strong,
+    capitalised,
+    ended,
+    listed,
+)
 from profiler_core.analysis.wording.telemetry import fairness_statement
 from profiler_core.analysis.wording.throughput import throughput_sentence
 from profiler_core.model.run import HostLoad
@@ -59,7 +67,8 @@ def headline(comparison: ComparedNumbers, *, with_unfinished: bool = True) -> He
         if c is not lead and (with_unfinished or lead is None or c.status == "finished")
     ]
     if lead is None:
-        return Headline(_alone(comparison), tuple(others))
+        is_cut = any(map(_is_cut, (comparison.baseline, *comparison.sides)))
+        return Headline(_alone(comparison), tuple(others), is_bad=is_cut)
     of_lead = verdict(lead)
     claim = statement(of_lead)
     first = " ".join(filter(None, (claim.grounds, *details(of_lead))))
@@ -70,6 +79,11 @@ def headline(comparison: ComparedNumbers, *, with_unfinished: bool = True) -> He
 def _alone(comparison: ComparedNumbers) -> Phrase:
     """What is said of runs of which none can be compared: the baseline's step time."""
     side = comparison.baseline
+    cut = [run.label for run in (side, *comparison.sides) if _is_cut(run)]
+    if cut and not comparison.candidates:
+        return (Strong(f"The trace of {side.label} is cut"), f": {WHAT_IS_LEFT}")
+    if cut:
+        return (Strong("Not compared"), f": {cut_clause(cut)}")
     if side.step_time_ns is None:
         return (side.label,)
     # Without annotations the trace may hold any number of steps.
@@ -78,6 +92,10 @@ def _alone(comparison: ComparedNumbers) -> Phrase:
     per = "in the whole trace" if whole_trace else "per step"
     clock = ", profiled" if profiled else ""
     return (f"{side.label}: {format_duration(side.step_time_ns)} {per}{clock}.",)
+
+
+def _is_cut(side: Side) -> bool:
+    return side.summary is not None and side.summary.is_cut
 
 
 def _wrong(c: CandidateComparison) -> Statement:
@@ -182,6 +200,10 @@ def _incomparable(c: CandidateComparison, reason: str) -> Statement:
     return Statement((f"{c.label} and {c.baseline_label} cannot be compared",), reason)
 
 
+def _cut_trace(c: CandidateComparison) -> Statement:
+    return _incomparable(c, cut_clause(c.cut_traces))
+
+
 def _empty_trace(c: CandidateComparison) -> Statement:
     empty = " and of ".join(c.empty_traces)
     return _incomparable(c, f"the trace of {empty} holds neither steps nor work of a device.")
@@ -220,11 +242,16 @@ _CLAIMS: Mapping[Claim, Callable[[CandidateComparison], Statement]] = {
     Claim.OTHER_WORKLOAD: _other_workload,
     Claim.NOT_FINISHED: _not_finished,
     Claim.TOO_FEW_ROUNDS: _too_few_rounds,
+    Claim.CUT_TRACE: _cut_trace,
     Claim.EMPTY_TRACE: _empty_trace,
     Claim.OTHER_DEVICE: _other_device,
     Claim.NO_TRACE: _no_trace,
     Claim.PROFILED: _profiled,
 }
+
+
+def _cut(c: CandidateComparison) -> str:
+    return f"{capitalised(cut_clause(c.cut_traces))} Only the timed rounds are compared."
 
 
 def _not_eager(c: CandidateComparison) -> str:
@@ -319,6 +346,7 @@ def _environment(c: CandidateComparison) -> str:
 
 
 _DETAILS: Mapping[Detail, Callable[[CandidateComparison], str]] = {
+    Detail.CUT: _cut,
     Detail.NOT_EAGER: _not_eager,
     Detail.UNFAIR: _unfair,
     Detail.NUMERICS: _numerics,

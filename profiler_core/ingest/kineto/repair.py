@@ -18,9 +18,9 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest.kineto import mend_text
 from profiler_core.ingest.kineto.wide_rows import Event, wide_rows
 from profiler_core.ingest.limits import Limits
+from profiler_core.model.tally import CUT_BETWEEN, CUT_SHORT
 
 UNREADABLE = "not readable as JSON"
-CUT_SHORT = "file cut short, its last event is incomplete"
 NOT_CLOSED = "closing bracket missing"
 DUPLICATE_KEY = "duplicate key, the last one holds"
 FURTHER_DOCUMENT = "further document in the same file, left out"
@@ -31,6 +31,8 @@ _EVENT_START = re.compile(r'\{\s*"' + _KEYS + r'"\s*:')
 _BORDER = re.compile(r"\}\s*,\s*(?=" + _EVENT_START.pattern + r")")
 _NEXT_EVENT = re.compile(r",\s*(?=" + _EVENT_START.pattern + r")")
 _ARRAY_END = re.compile(r'\}\s*(?=\]\s*(?:\}|,\s*"|$))')
+# Kineto's last event: a file that holds it lacks brackets, not events.
+_LAST_EVENT = "Record Window End"
 # What `Chunks` leaves out between two pieces.
 SEPARATOR = b","
 
@@ -53,6 +55,7 @@ class Mender:
         self.metadata: dict[str, Any] = {}  # the keys after the array
         self.repairs: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
+        self._has_last_event = False
         self._limits = limits
         self._tail = bytearray()
         self._decoder = json.JSONDecoder(
@@ -91,6 +94,7 @@ class Mender:
         if n_bytes:
             self.repairs[mend_text.NOT_UTF8] += n_bytes
         self.rest = b""
+        self._has_last_event |= _LAST_EVENT in text
         events = list(self._events(text, is_last=is_last))
         if len(self.rest) > self._limits.max_piece_bytes:
             raise BadInput(
@@ -111,9 +115,15 @@ class Mender:
     def close(self) -> None:
         """The file is at its end: read the keys after the array, say what is missing."""
         if not self.ended:
-            self.repairs[CUT_SHORT if self.rest.strip() else NOT_CLOSED] += 1
+            self.repairs[self._what_is_missing()] += 1
         elif self._tail:
             self._read_tail(mend_text.to_text(bytes(self._tail))[0])
+
+    def _what_is_missing(self) -> str:
+        if self.rest.strip():
+            return CUT_SHORT
+        # The array format of Chrome may end without its bracket.
+        return CUT_BETWEEN if self.in_object and not self._has_last_event else NOT_CLOSED
 
     def _events(self, text: str, *, is_last: bool) -> Iterator[Event]:
         position, commas = 0, 0

@@ -1,0 +1,17 @@
+"""A notice above the numbers of a run of whose trace an unknown part is missing."""
+
+from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.problem_card import problem_card
+
+
+def show_cut_traces(choice: Choice) -> None:
+    """Draw it for each such run; call it once the page has read the traces that it shows."""
+    comparison = choice.comparison
+    for label, run in zip(comparison.labels, comparison.runs, strict=True):
+        if run.trace is not None and run.trace.tally.is_cut:
+            problem_card(
+                f"The trace of {label} is cut: {WHAT_IS_LEFT}",
+                "Record it again, or copy it again if the copy ended early: Kineto writes a file "
+                "after the profiled steps, and a process that is killed then leaves a part of it.",
+            )

@@ -1,0 +1,37 @@
+"""Every page that shows a trace says first that it is cut."""
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+
+from profiler_core.store import library
+from tests.apps import opened, text_of
+
+CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory, columns):
+    """A pair without timed rounds, of which the candidate's trace ends in the middle."""
+    folder = tmp_path_factory.mktemp("cut")
+    (folder / "cache").symlink_to(columns)
+    for variant in ("eager", "reduce-overhead"):
+        target = folder / "runs" / "cnn" / variant
+        target.mkdir(parents=True)
+        shutil.copy(CAPTURES / f"customcnn_b1.{variant}" / "trace.json.gz", target)
+    text = gzip.decompress((target / "trace.json.gz").read_bytes())
+    (target / "trace.json.gz").write_bytes(gzip.compress(text[: len(text) * 7 // 10]))
+    return folder
+
+
+@pytest.mark.parametrize("page", ["overview", "timeline", "kernels", "fusion", "memory"])
+def test_a_page_says_first_that_a_trace_is_cut(home, monkeypatch, page):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: home / "samples")
+    keys = {"baseline": "run/cnn/eager", "candidate": ["run/cnn/reduce-overhead"]}
+    text = text_of(opened(page, **keys)).replace("\\", "")
+    assert "reduce-overhead is cut" in text
+    assert "as fast as" not in text
+    assert "What fusion did" not in text
