@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from profiler_core.analysis.noise import Noise, noisy_ratio, per_step, rounds_of
-from profiler_core.model.run import Measurement
+from profiler_core.model.run import Measurement, RunRecord
 
 Clock = Literal["unprofiled", "profiled"]
 
@@ -100,6 +100,23 @@ def compare_unprofiled(
         n_steps=(sum(r.n_steps for r in runs[0]), sum(r.n_steps for r in runs[1])),
         paired=judged is not None and judged.paired,
         noise=judged.noise if judged else None,
+    )
+
+
+def step_time_between(before: RunRecord, after: RunRecord) -> StepTime | None:
+    """Step times of two runs of one workload, by their own records; None where one was not timed.
+
+    Rounds are paired where one capture timed both in turns.
+    """
+    first, second = before.measurement, after.measurement
+    if first is None or second is None:
+        return None
+    same_capture = before.capture_id == after.capture_id != ""
+    return compare_unprofiled(
+        first,
+        second,
+        interleaved=same_capture and bool(first.interleaved and second.interleaved),
+        on_gpu=bool(before.environment.get("gpu") and after.environment.get("gpu")),
     )
 
 

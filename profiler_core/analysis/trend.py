@@ -18,9 +18,8 @@ import numpy as np
 from profiler_core.analysis.environment import QUESTION_KEYS, differences
 from profiler_core.analysis.noise import MIN_ROUNDS
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.step_time import compare_unprofiled
+from profiler_core.analysis.step_time import step_time_between
 from profiler_core.model.history import METRICS, RecordedRun
-from profiler_core.model.run import Measurement
 
 # The middle 90 % of a run's rounds: what it wandered by while nothing was changed.
 _BAND_PERCENTILES = (5.0, 95.0)
@@ -172,7 +171,7 @@ def _points(
         last = before.get(run.run_id, drawn_before)
         last_value = getattr(last.metrics, metric) if last is not None else None
         ratio = value / last_value if last_value else None
-        changes = _changes(last, run) if last is not None else ()
+        changes = changes_between(last, run) if last is not None else ()
         points.append(TrendPoint(run, value, low, high, last, ratio, None, changes))
     return tuple(points)
 
@@ -200,12 +199,7 @@ def _judged(lines: list[TrendLine]) -> list[TrendLine]:
 
 def is_beyond_noise(before: RecordedRun, run: RecordedRun) -> bool | None:
     """Does the step time differ by more than two recordings of one code do? None: few rounds."""
-    time = compare_unprofiled(
-        Measurement(rounds=before.rounds),
-        Measurement(rounds=run.rounds),
-        interleaved=False,
-        on_gpu=bool(before.environment.get("gpu") and run.environment.get("gpu")),
-    )
+    time = step_time_between(before.as_record(), run.as_record())
     return time.significant if time is not None else None
 
 
@@ -217,7 +211,8 @@ def _band(run: RecordedRun) -> tuple[float | None, float | None]:
     return float(low), float(high)
 
 
-def _changes(before: RecordedRun, after: RecordedRun) -> tuple[Change, ...]:
+def changes_between(before: RecordedRun, after: RecordedRun) -> tuple[Change, ...]:
+    """What is not as it was around two runs, in the order of `_ENVIRONMENT`, the clock last."""
     changes = [
         Change(_ENVIRONMENT[d.key], _text(d.baseline), _text(d.candidate))
         for d in differences(before.as_record(), after.as_record())

@@ -6,6 +6,8 @@ from typing import Literal, get_args
 
 ReviewVerdict = Literal["accept", "regression", "needs work", "can't tell"]
 VERDICTS: tuple[ReviewVerdict, ...] = get_args(ReviewVerdict)
+FindingState = Literal["open", "doing", "done", "won't do"]
+STATES: tuple[FindingState, ...] = get_args(FindingState)
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,52 @@ class ReviewFinding:
     unit: str  # "per step", "once"
     page: str  # where it shows
     weight: str
+    at_stake_ns: float | None = None  # per step; None: no number, or kept by an earlier version
+    is_bound: bool | None = None  # at_stake_ns is an upper bound; None as above
+
+    @property
+    def reference(self) -> tuple[int, str]:
+        """What names it within its review."""
+        return self.position, self.key
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The unprofiled step times of two runs of one workload, and what was expected of it."""
+
+    before_run_id: str
+    after_run_id: str
+    before_ns: float  # per step
+    after_ns: float
+    # What a step gained, before - after; the 95 % interval of the noise model. None: few rounds.
+    gained_ns: tuple[float, float] | None = None
+    predicted_ns: float | None = None  # what the finding put at stake per step
+    is_bound: bool = False  # predicted_ns is the most that could be gained
+
+    @property
+    def realised(self) -> float | None:
+        """The share of the prediction that came true; negative where steps became longer."""
+        return (self.before_ns - self.after_ns) / self.predicted_ns if self.predicted_ns else None
+
+    @property
+    def is_beyond_noise(self) -> bool | None:
+        """Does the interval leave 0 out? None: there is no interval."""
+        return None if self.gained_ns is None else not self.gained_ns[0] <= 0 <= self.gained_ns[1]
+
+
+@dataclass(frozen=True)
+class FindingTask:
+    """Who looks after a finding, until when, and what became of it."""
+
+    position: int
+    key: str
+    owner: str  # an account or a name; empty: nobody
+    state: FindingState
+    due: str | None  # "2026-12-01"
+    changed_at: str
+    changed_by: str
+    version: int  # grows with each change
+    difference: Difference | None = None  # with which it was closed
 
 
 @dataclass(frozen=True)
@@ -93,6 +141,7 @@ class Review:
     findings: tuple[ReviewFinding, ...]  # by candidate, most important first
     notes: tuple[ReviewNote, ...]  # oldest first
     sign_offs: tuple[SignOff, ...]  # oldest first
+    tasks: tuple[FindingTask, ...] = ()  # of findings that somebody took up
     names: Mapping[str, str] = field(default_factory=dict)  # person -> what is shown
 
     def name_of(self, person: str) -> str:
@@ -103,6 +152,11 @@ class Review:
         """What was written about one finding of one candidate."""
         about = (finding.key, finding.position)
         return tuple(note for note in self.notes if (note.finding, note.position) == about)
+
+    def task_of(self, finding: ReviewFinding) -> FindingTask | None:
+        """Who looks after a finding; None: nobody took it up yet."""
+        about = finding.reference
+        return next((task for task in self.tasks if (task.position, task.key) == about), None)
 
     @property
     def general_notes(self) -> tuple[ReviewNote, ...]:

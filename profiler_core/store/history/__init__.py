@@ -17,6 +17,8 @@ audit, in its own transaction: `entries(person="ada")`, and `note` for deeds els
 
     begin_review(title, sides, findings, person=…) -> review_id; review, review_heads
     change_review(review_id, version, …), add_note, delete_note, sign_off, delete_review
+    assign_finding(review_id, (position, key), version, owner=…, …), close_finding(…, difference)
+    newest_regressions(), waiting_notices, claim_notice, note_notice: runs that became slower
 
 Every error is a FusionscopeError. The web process may ask (`runs`, `choices`), but `record` and
 `reconcile` read traces: `python -m profiler_core.store.history` does it in a process of its own.
@@ -56,6 +58,13 @@ from profiler_core.store.history.query import (
 from profiler_core.store.history.receiving import receive
 from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile, waiting
 from profiler_core.store.history.recording import record
+from profiler_core.store.history.regressions import (
+    Regression,
+    claim_notice,
+    newest_regressions,
+    note_notice,
+    waiting_notices,
+)
 from profiler_core.store.history.retention import (
     Plan,
     Rules,
@@ -73,6 +82,13 @@ from profiler_core.store.history.review_query import (
     review_heads,
     review_of,
     run_ids_of,
+)
+from profiler_core.store.history.review_tasks import (
+    UNFINISHED,
+    AssignedFinding,
+    assign_finding,
+    assigned_findings,
+    close_finding,
 )
 from profiler_core.store.history.reviews import (
     ReviewChanged,
@@ -102,6 +118,8 @@ from profiler_core.store.history.waiting_deeds import NotRecorded, note_or_keep
 __all__ = [
     "FILTERS",
     "MOST_POINTS",
+    "UNFINISHED",
+    "AssignedFinding",
     "AuditEntry",
     "Baseline",
     "Charts",
@@ -114,6 +132,7 @@ __all__ = [
     "Plan",
     "Reconciled",
     "RecordedRun",
+    "Regression",
     "ReviewChanged",
     "ReviewFilter",
     "RuleTotal",
@@ -123,6 +142,8 @@ __all__ = [
     "add_findings",
     "add_note",
     "apply",
+    "assign_finding",
+    "assigned_findings",
     "baseline",
     "baselines",
     "baselines_with_newest",
@@ -132,6 +153,8 @@ __all__ = [
     "charts",
     "check_directory",
     "choices",
+    "claim_notice",
+    "close_finding",
     "configured_rules",
     "delete_at",
     "delete_files",
@@ -147,7 +170,9 @@ __all__ = [
     "n_runs",
     "name_of",
     "names_of",
+    "newest_regressions",
     "note",
+    "note_notice",
     "note_or_keep",
     "notice",
     "outdated",
@@ -178,6 +203,7 @@ __all__ = [
     "verified",
     "version",
     "waiting",
+    "waiting_notices",
     "where",
     "writing",
 ]

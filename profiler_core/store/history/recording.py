@@ -32,6 +32,7 @@ from profiler_core.store.history.moments import person as this_person
 from profiler_core.store.history.packing import FileMark, file_marks, hash_of
 from profiler_core.store.history.query import is_deleted, refuse_if_deleted, run_if_recorded
 from profiler_core.store.history.query import run as recorded_run
+from profiler_core.store.history.regressions import notice_regression
 from profiler_core.store.history.rows import row_of
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.trash import go_along, restore
@@ -198,6 +199,7 @@ def _write(
         }  # fmt: skip
         insert_or_update(connection, table, values, changed)
         note(connection, recorded.person, "record", run_id, key=key)
+        notice_regression(connection, recorded)
         if described.status == "finished":  # of a lost one the process may yet come back
             keep_marks(connection, run_id, marks)
     if tags:

@@ -18,6 +18,7 @@ from profiler_core.model.review import (
 from profiler_core.store.history.database import reading
 from profiler_core.store.history.people import names_of
 from profiler_core.store.history.query import NOT_DELETED
+from profiler_core.store.history.review_tasks import tasks_of
 from profiler_core.store.history.reviews import no_review
 from profiler_core.store.history.tables import (
     review_findings,
@@ -69,9 +70,11 @@ def review(review_id: str) -> Review:
             ),
             notes=_records(ReviewNote, rows(review_notes, review_notes.c.note_id)),
             sign_offs=_records(SignOff, rows(sign_offs, sign_offs.c.signed_at, sign_offs.c.person)),
+            tasks=tasks_of(connection, review_id),
         )
     people = {review_with_parts.person}
     people.update(note.person for note in review_with_parts.notes)
+    people.update(task.owner for task in review_with_parts.tasks)
     people.update(sign_off.person for sign_off in review_with_parts.sign_offs)
     return replace(review_with_parts, names=names_of(people))
 

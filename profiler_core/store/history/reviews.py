@@ -56,7 +56,7 @@ def begin_review(
     Raises:
         BadInput: no title, no person, or nothing to review.
     """
-    actor, called = _name(person), _title(title)
+    actor, called = signature(person), _title(title)
     if not sides:
         raise BadInput("A review needs at least one run.", remedy="Choose runs first.")
     moment = now()
@@ -88,7 +88,7 @@ def add_findings(review_id: str, findings: Sequence[ReviewFinding], *, person: s
     with writing() as connection:
         _must_exist(connection, review_id)
         _add_findings(connection, review_id, findings)
-        audit_note(connection, _name(person), "look again", review_id)
+        audit_note(connection, signature(person), "look again", review_id)
 
 
 def change_review(
@@ -114,7 +114,7 @@ def change_review(
         ReviewChanged: somebody was faster; nothing is changed then.
         BadInput: there is no such review, or a word is none.
     """
-    actor = _name(person)
+    actor = signature(person)
     values = {
         "title": _title(title),
         "summary": _text(summary, may_be_empty=True),
@@ -150,7 +150,7 @@ def add_note(
     Raises:
         BadInput: there is no such review, or nothing was written.
     """
-    actor, note_text = _name(person), _text(text)
+    actor, note_text = signature(person), _text(text)
     with writing() as connection:
         _must_exist(connection, review_id)
         connection.execute(
@@ -173,7 +173,7 @@ def delete_note(review_id: str, note_id: int, *, person: str) -> None:
             delete(review_notes).where(
                 review_notes.c.review_id == review_id,
                 review_notes.c.note_id == note_id,
-                review_notes.c.person == _name(person),
+                review_notes.c.person == signature(person),
             )
         )
         if not deleted.rowcount:
@@ -181,7 +181,7 @@ def delete_note(review_id: str, note_id: int, *, person: str) -> None:
                 "This note was written by someone else, or it has been deleted.",
                 remedy="Reload the page.",
             )
-        audit_note(connection, _name(person), "delete note", review_id)
+        audit_note(connection, signature(person), "delete note", review_id)
 
 
 def sign_off(review_id: str, decision: ReviewVerdict, *, person: str, note: str = "") -> None:
@@ -192,7 +192,7 @@ def sign_off(review_id: str, decision: ReviewVerdict, *, person: str, note: str 
     """
     values = {
         "review_id": review_id,
-        "person": _name(person),
+        "person": signature(person),
         "decision": _verdict(decision),
         "signed_at": now(),
         "note": _text(note, may_be_empty=True),
@@ -213,7 +213,7 @@ def delete_review(review_id: str, *, person: str) -> None:
         deleted = connection.execute(delete(reviews).where(reviews.c.review_id == review_id))
         if not deleted.rowcount:
             raise no_review(review_id)
-        audit_note(connection, _name(person), "delete review", review_id)
+        audit_note(connection, signature(person), "delete review", review_id)
 
 
 def no_review(review_id: str) -> BadInput:
@@ -268,7 +268,12 @@ def _text(text: str, *, may_be_empty: bool = False) -> str:
     return stripped
 
 
-def _name(person: str) -> str:
+def signature(person: str) -> str:
+    """The name under a deed.
+
+    Raises:
+        BadInput: there is none.
+    """
     name = " ".join(str(stored(person)).split())[:_LONGEST_NAME]
     if not name:
         raise BadInput("A name is required.", remedy="Type your name first.")

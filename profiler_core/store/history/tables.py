@@ -7,6 +7,7 @@ may be missing are nullable doubles, exact for whole numbers up to 2**53.
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Column,
     Double,
     ForeignKey,
@@ -231,6 +232,24 @@ review_findings = Table(
     _text("unit"),
     _text("page"),
     _text("weight"),
+    Column("at_stake_ns", Double),  # per step
+    Column("is_bound", Boolean),
+)
+
+# Findings that somebody took up: no row means open, and nobody's.
+review_tasks = Table(
+    "review_tasks",
+    metadata,
+    Column("review_id", KEY, ForeignKey("reviews.review_id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("key", String(100), primary_key=True),
+    _text("owner"),
+    Column("state", String(20), nullable=False, index=True),
+    Column("due", String(10)),  # 2026-12-01
+    Column("changed_at", MOMENT, nullable=False),
+    _text("changed_by"),
+    Column("version", Integer, nullable=False),
+    Column("difference", JSON(none_as_null=True)),  # model.review.Difference
 )
 
 review_notes = Table(
@@ -259,4 +278,26 @@ sign_offs = Table(
     Column("decision", String(20), nullable=False),
     Column("signed_at", MOMENT, nullable=False),
     _text("note"),
+)
+
+# A run that takes longer than the run before it on its line, by more than noise: kept when the run
+# is recorded. The numbers are those of that moment; the run before may be deleted since.
+regressions = Table(
+    "regressions",
+    metadata,
+    Column("run_id", KEY, ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("noticed_at", MOMENT, nullable=False, index=True),
+    Column("difference", JSON, nullable=False),  # model.review.Difference
+)
+
+# Who was told of a regression, by which channel: one row for each, so that each is told once.
+notices = Table(
+    "notices",
+    metadata,
+    Column("run_id", KEY, ForeignKey("regressions.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("channel", String(20), primary_key=True),  # "webhook", "mail"
+    Column("state", String(20), nullable=False),  # "waiting", "sent", "given up"
+    Column("n_tries", Integer, nullable=False),
+    Column("next_at", MOMENT, nullable=False),  # not tried again before
+    _text("problem"),
 )

@@ -50,7 +50,7 @@ def _findings(position: int, findings: Sequence[Finding]) -> list[ReviewFinding]
     return [
         ReviewFinding(
             position, finding.key, row.title, row.evidence, row.advice, row.amount, row.unit,
-            finding.page, finding.weight,
+            finding.page, finding.weight, finding.at_stake_ns, finding.is_bound,
         )
         for finding, row in zip(findings, finding_rows(findings), strict=True)
     ]  # fmt: skip

@@ -1,0 +1,49 @@
+"""A difference between two runs of a workload in words: before, after, interval, prediction."""
+
+from collections.abc import Iterable
+
+from profiler_core.analysis.trend import Change
+from profiler_core.model.history import RecordedRun
+from profiler_core.model.review import Difference
+from profiler_core.units import format_change, format_difference, format_duration, format_share
+
+
+def difference_sentence(difference: Difference) -> str:
+    """Both step times, the change, and its interval: that of what a step takes now."""
+    before, after = difference.before_ns, difference.after_ns
+    text = (
+        f"A step went from {format_duration(before)} to {format_duration(after)} "
+        f"({format_change(after / before)}): {format_difference(after - before)}"
+    )
+    if difference.gained_ns is None:
+        return f"{text}; there are too few rounds for an interval."
+    least, most = sorted(-gained for gained in difference.gained_ns)
+    interval = f"95 % interval {format_difference(least)} to {format_difference(most)}"
+    if not difference.is_beyond_noise:
+        return f"{text}, {interval}, which is within the noise."
+    return f"{text}, {interval}."
+
+
+def prediction_sentence(difference: Difference) -> str:
+    """What was predicted, and how much of it came true; "" where there was no number."""
+    realised = difference.realised
+    if difference.predicted_ns is None or realised is None:
+        return ""
+    bound = "at most " if difference.is_bound else ""
+    text = f"The finding put {bound}{format_duration(difference.predicted_ns)} per step at stake: "
+    if not difference.is_beyond_noise:
+        return f"{text}whether any of it was gained cannot be told from noise."
+    if realised < 0:
+        return f"{text}none of it was gained."
+    return f"{text}{format_share(realised)} of it was gained."
+
+
+def regression_sentence(
+    run: RecordedRun, difference: Difference, changes: Iterable[Change] = ()
+) -> str:
+    """One run that became slower, with what changed around it."""
+    subject = " · ".join(filter(None, (run.workload, run.variant or run.name, run.gpu)))
+    text = f"{subject} became slower. {difference_sentence(difference)}"
+    commit = f" Commit {run.git_commit[:10]}." if run.git_commit else ""
+    changed = "; ".join(f"{change.what}: {change.before} → {change.after}" for change in changes)
+    return text + commit + (f" Changed since the run before: {changed}." if changed else "")
