@@ -12,6 +12,8 @@ from profiler_core.answers.record import Answer
 from profiler_core.door import deeds
 from profiler_core.door.asker import current_asker
 from profiler_core.door.turns import Turns
+from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.store.shown_paths import without_server_paths
 
 _READING = Turns(4, 2, "an agent's question")
 _CAPTURING = Turns(32, 8, "an agent's capture")  # most of them wait
@@ -31,7 +33,12 @@ async def _answered(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -
     answer = _here if is_capturing else _in_a_process
     turns, asker = _CAPTURING if is_capturing else _READING, current_asker()
     # The context says who asks, and by which token.
-    return await turns.run(asker.person if asker else "", partial(answer, tool, arguments))
+    asked = turns.run(asker.person if asker else "", partial(answer, tool, arguments))
+    try:
+        return without_server_paths(await asked)
+    except FusionscopeError as error:
+        problem = without_server_paths(error.problem, tuple(map(str, arguments.values())))
+        raise BadInput(problem, remedy=without_server_paths(error.remedy)) from error
 
 
 def _here(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -> str:

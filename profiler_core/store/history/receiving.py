@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 from profiler_core import run_directory as names
+from profiler_core.analysis.run_labels import own_name
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.model.history import RecordedRun
 from profiler_core.store import incoming, uploads
@@ -12,6 +13,7 @@ from profiler_core.store.history.database import HistoryUnavailable
 from profiler_core.store.history.query import recorded_keys
 from profiler_core.store.history.recording import record
 from profiler_core.store.history.trash_files import remove_directory
+from profiler_core.store.records import read_record
 
 
 def receive(
@@ -44,12 +46,21 @@ def record_upload(
     upload_id: str, *, person: str | None = None, tags: tuple[str, ...] = ()
 ) -> tuple[tuple[RecordedRun, ...], tuple[str, ...]]:
     """Record the runs in the one file that was received as this upload. As `receive`."""
+    file_name = next((file.name for file in incoming.received(upload_id, (0,))), "")
     accepted = uploads.accept(upload_id, (0,), _ignore_progress, person or "")
     keyed = [places.directory_of_key(key) for key in accepted.keys]
     directories = [directory for directory in keyed if directory is not None]
+
+    def called(directory: Path) -> str:
+        name = own_name(read_record(directory, may_be_alive=False)[0], directory)
+        return f"{name} in {file_name}" if len(directories) > 1 else file_name
+
     try:
         # One by one: those before an error count.
-        recorded = [record(directory, person=person, tags=tags) for directory in directories]
+        recorded = [
+            record(directory, person=person, tags=tags, called=called(directory))
+            for directory in directories
+        ]
     finally:
         _forget_unused(directories)
     return tuple(recorded), accepted.notes

@@ -46,7 +46,11 @@ _FILES = ("key", "artifact", "files_deleted_at")  # what a second recording may 
 
 
 def record(
-    run_directory: Path, *, person: str | None = None, tags: tuple[str, ...] = ()
+    run_directory: Path,
+    *,
+    person: str | None = None,
+    tags: tuple[str, ...] = (),
+    called: str = "",
 ) -> RecordedRun:
     """Put a finished (or failed, cancelled, lost) run into the history, or find it there.
 
@@ -58,16 +62,18 @@ def record(
         run_directory: as a capture makes it.
         person: whose it is; by default FUSIONSCOPE_PERSON, else the system's user.
         tags: put on it at once.
+        called: what errors call it; by default its directory.
 
     Raises:
         NotARun: no run.json lies there, or it cannot be understood.
         BadInput: the run is still running, contradicts a run of the same id, or the history
             cannot be written.
     """
-    run_record = _ended(run_directory)
+    called = called or str(run_directory)
+    run_record = _ended(run_directory, called)
     marks = file_marks(run_directory)
     _put_back_if_deleted(run_id_of(run_record, places.key_of(run_directory) or ""), marks, person)
-    same = _same_run(run_directory, run_record, marks)
+    same = _same_run(run_directory, run_record, marks, called)
     if same is not None:
         if tags:
             tag(same.run_id, *tags, person=this_person() if person is None else person)
@@ -78,7 +84,7 @@ def record(
     if directory != run_directory:
         marks = file_marks(directory, marks)
     artifact = _uploaded(directory, run_record, marks)
-    run_id = _write(directory, run_record, key, artifact, person, tags, marks)
+    run_id = _write(directory, run_record, key, artifact, person, tags, marks, called)
     go_along(run_id, key)
     return recorded_run(run_id)
 
@@ -89,14 +95,14 @@ def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
     if store is None:
         raise BadInput("No artifacts are kept.", remedy="Set FUSIONSCOPE_ARTIFACTS_URL.")
     directory = store.fetch(name)
-    run_record = _ended(directory, is_copy=True)
+    run_record = _ended(directory, name, is_copy=True)
     marks = file_marks(directory)
     _put_back_if_deleted(run_record.run_id, marks, person)
-    same = _same_run(directory, run_record, marks)
+    same = _same_run(directory, run_record, marks, name)
     if same is not None:
         return same
     key = f"run/{name.removesuffix('.zip')}"
-    return recorded_run(_write(directory, run_record, key, name, person, (), marks))
+    return recorded_run(_write(directory, run_record, key, name, person, (), marks, name))
 
 
 def _put_back_if_deleted(run_id: str, marks: Sequence[FileMark], person: str | None) -> None:
@@ -116,24 +122,22 @@ def _put_back_if_deleted(run_id: str, marks: Sequence[FileMark], person: str | N
     restore(deletion.deletion_id, person=person)
 
 
-def _ended(run_directory: Path, *, is_copy: bool = False) -> RunRecord:
+def _ended(run_directory: Path, called: str, *, is_copy: bool = False) -> RunRecord:
     key = places.key_of(run_directory)
     may_be_alive = not is_copy and (key is None or places.origin_of(key) == "capture")
     run_record, problem = read_record(run_directory, may_be_alive=may_be_alive)
     if problem is not None or not places.has_run(run_directory):
         raise NotARun(
-            f"{run_directory} is no run: {problem or 'it has no run.json'}",
+            f"{called} is no run: {problem or 'it has no run.json'}",
             remedy="Pass a run directory.",
         )
     if run_record.status == "running":
-        raise BadInput(
-            f"The run {run_directory} is still running.", remedy="Record it once it has ended."
-        )
+        raise BadInput(f"The run {called} is still running.", remedy="Record it once it has ended.")
     return run_record
 
 
 def _same_run(
-    run_directory: Path, run_record: RunRecord, marks: Sequence[FileMark]
+    run_directory: Path, run_record: RunRecord, marks: Sequence[FileMark], called: str
 ) -> RecordedRun | None:
     """The recorded run of this id if its files are at hand and the same; else None.
 
@@ -145,7 +149,7 @@ def _same_run(
         return None
     rounds = run_record.measurement.rounds if run_record.measurement else ()
     if recorded.status == run_record.status and recorded.rounds != rounds:
-        raise _contradiction(run_directory, recorded, "its rounds were others")
+        raise _contradiction(called, recorded, "its rounds were others")
     try:
         directory = directory_of(recorded)
     except FusionscopeError:  # deleted, on another machine, or damaged: this brings them back
@@ -157,15 +161,15 @@ def _same_run(
     if kept is not None:
         name, lacking = difference(kept, marks)
         if name is not None:
-            raise _contradiction(run_directory, recorded, f"its {name} was another, or not there")
+            raise _contradiction(called, recorded, f"its {name} was another, or not there")
         if lacking is not None and (directory is None or is_itself):
-            raise _contradiction(run_directory, recorded, f"it had {lacking}, too")
+            raise _contradiction(called, recorded, f"it had {lacking}, too")
     return None if directory is None or is_itself else recorded
 
 
-def _contradiction(run_directory: Path, recorded: RecordedRun, difference: str) -> BadInput:
+def _contradiction(called: str, recorded: RecordedRun, difference: str) -> BadInput:
     return BadInput(
-        f"{run_directory} contradicts the run “{recorded.run_id[:200]}”, which the history has "
+        f"{called} contradicts the run “{recorded.run_id[:200]}”, which the history has "
         f"since {recorded.recorded_at[:10]}: {difference}.",
         remedy="Give it a run_id of its own in run.json; or delete the recorded run first, if that "
         "is the wrong one: runs delete RUN_ID.",
@@ -180,13 +184,14 @@ def _write(
     person: str | None,
     tags: tuple[str, ...],
     marks: Sequence[FileMark],
+    called: str,
 ) -> str:
     """Write the row; returns the run's id."""
     run_id = run_id_of(run_record, key)
     # An id that is another place's key would stand for the run that lies there, if it has no id.
     is_taken = run_id != key and places.directory_of_key(run_id) is not None
     if not 0 < len(run_id) <= _LONGEST_ID or not run_id.isprintable() or is_taken:
-        raise NotARun(f"{directory} has no usable run_id.", remedy="Capture it again.")
+        raise NotARun(f"{called} has no usable run_id.", remedy="Capture it again.")
     described = msgspec.structs.replace(run_record, run_id=run_id)
     recorded = _described(described, key, artifact, now(), person)
     changed: tuple[str, ...] = _FILES

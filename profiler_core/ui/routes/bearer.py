@@ -21,6 +21,7 @@ from profiler_core.answers.record import Answer
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs.queue import QueueFull
 from profiler_core.operate import log
+from profiler_core.store.shown_paths import without_server_paths
 from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.routes.guard import Endpoint, problem
 from profiler_core.ui.routes.origin import foreign
@@ -63,14 +64,18 @@ def by_token(
             if isinstance(admitted, Response):
                 return admitted
             from profiler_core.store.history.audit import acting_via
+            from profiler_core.store.history.database import HistoryUnavailable
 
             with acting_via(admitted.via):
                 try:
                     return await endpoint(request, admitted.visitor)
-                except QueueFull as error:
-                    return problem(503, error.problem, error.remedy)
+                except HistoryUnavailable as error:
+                    return _unavailable(error)
                 except FusionscopeError as error:
-                    return problem(422, error.problem, error.remedy)
+                    status = 503 if isinstance(error, QueueFull) else 422
+                    sent = (*request.query_params.values(), getattr(request.state, "body", ""))
+                    text = without_server_paths(error.problem, sent)
+                    return problem(status, text, without_server_paths(error.remedy, sent))
                 except OSError as error:
                     text = f"The server cannot do it: {error.strerror}."
                     return problem(507, text, "Ask whoever runs it to look at its disk.")
@@ -161,10 +166,15 @@ def _admitted(text: str, client: str, scope: str, deed: Deed) -> Admitted | Resp
         note_refusal(token, why)
         return problem(403, why, remedy)
     except (FusionscopeError, OSError) as error:  # nobody is let in; a stranger learns no more
-        _log.warning("API tokens cannot be checked: %s", error)
-        return problem(
-            503, "The server cannot check tokens now.", "Try again, or ask who runs the server."
-        )
+        return _unavailable(error, "The server cannot check tokens now.")
+
+
+def _unavailable(
+    error: Exception, text: str = "The server's history cannot be used now."
+) -> JSONResponse:
+    """What is wrong stands in the log: a program elsewhere learns neither hosts nor folders."""
+    _log.warning("A request by API token cannot be answered: %s", error)
+    return problem(503, text, "Try again, or ask who runs the server.")
 
 
 def _unauthorized(text: str, remedy: str) -> JSONResponse:
@@ -181,7 +191,7 @@ def answered(answer: Answer) -> Response:
 def answered_json(text: str, **headers: str) -> Response:
     """The same, where it is JSON already."""
     return Response(
-        text,
+        without_server_paths(text),
         media_type="application/json",
         headers={"Cache-Control": "private, no-store", **headers},
     )
@@ -207,6 +217,7 @@ async def json_object(request: Request) -> dict[str, Any]:
         json.dumps(value, ensure_ascii=False).encode()  # half a character is no text anywhere
     except (ValueError, RecursionError):
         value = None
+    request.state.body = body.decode("utf-8", "replace")
     if not isinstance(value, dict):
         raise BadInput("The request holds no JSON object.", remedy="See docs/deploy.md.")
     return value
