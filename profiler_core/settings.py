@@ -19,6 +19,14 @@
     keep_trash_days = 30                 # what was deleted can be put back for so long
     metrics_token = "…"                  # whoever sends it may read /api/metrics
     log_format = "json"                  # of the server's log; "text" without it
+    webhook_url = "https://…"            # is sent each regression; see docs/reviews.md
+    mail_server = "smtp.example.org:587" # through which regressions are mailed, by STARTTLS;
+                                         # smtps://HOST for TLS from the start
+    mail_from = "fusionscope@example.org"
+    mail_to = ["team@example.org"]
+    mail_user = "fusionscope"            # where the mail server asks for one
+    mail_password = "…"
+    server_url = "https://fusionscope.example.org"   # for links in what is sent
 
     [jobs]                               # what is read, captured and written: see docs/deploy.md
     at_once = 2                          # beside captures; else half of the cores, 2 to 8
@@ -34,8 +42,9 @@
     groups_claim = "groups"              # the claim in which the provider names groups
     trust_addresses = false              # of a provider that leaves email_verified out
 
-FUSIONSCOPE_DATABASE_URL, FUSIONSCOPE_ARTIFACTS_URL, FUSIONSCOPE_METRICS_TOKEN and FUSIONSCOPE_LOG
-win over the file: a URL may hold a password. A person's choices on a page are kept in the URL,
+FUSIONSCOPE_DATABASE_URL, FUSIONSCOPE_ARTIFACTS_URL, FUSIONSCOPE_METRICS_TOKEN,
+FUSIONSCOPE_WEBHOOK_URL, FUSIONSCOPE_MAIL_PASSWORD and FUSIONSCOPE_LOG win over the file: a URL may
+hold a password. A person's choices on a page are kept in the URL,
 not here.
 """
 
@@ -63,6 +72,7 @@ _AT_LEAST_1 = (
 )
 _DATABASE, _ARTIFACTS = "FUSIONSCOPE_DATABASE_URL", "FUSIONSCOPE_ARTIFACTS_URL"
 _METRICS, _LOG = "FUSIONSCOPE_METRICS_TOKEN", "FUSIONSCOPE_LOG"
+_WEBHOOK, _MAIL = "FUSIONSCOPE_WEBHOOK_URL", "FUSIONSCOPE_MAIL_PASSWORD"
 
 LogFormat = Literal["text", "json"]
 
@@ -116,6 +126,13 @@ class Settings:
     keep_trash_days: int = 30
     metrics_token: str | None = None  # None: there are no metrics
     log_format: LogFormat = "text"
+    webhook_url: str | None = None  # None: none is told
+    mail_server: str | None = None  # None: nothing is mailed
+    mail_from: str = ""
+    mail_to: tuple[str, ...] = ()
+    mail_user: str | None = None
+    mail_password: str | None = None
+    server_url: str | None = None  # None: what is sent has no link
     jobs: Jobs = field(default_factory=Jobs)
     team: Team | None = None  # None: nobody signs in
 
@@ -142,6 +159,13 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keep_trash_days: int = 30
     metrics_token: str | None = None
     log_format: LogFormat = "text"
+    webhook_url: str | None = None
+    mail_server: str | None = None
+    mail_from: str = ""
+    mail_to: tuple[str, ...] = ()
+    mail_user: str | None = None
+    mail_password: str | None = None
+    server_url: str | None = None
     jobs: Jobs = Jobs()
     team: Team | None = None
 
@@ -210,11 +234,23 @@ def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
         ),
         keep_uploads_days=decisions.keep_uploads_days,
         keep_trash_days=decisions.keep_trash_days,
-        metrics_token=os.environ.get(_METRICS) or decisions.metrics_token or None,
+        metrics_token=_over(decisions.metrics_token, _METRICS),
         log_format=_log_format() or decisions.log_format,
+        webhook_url=_over(decisions.webhook_url, _WEBHOOK),
+        mail_server=_over(decisions.mail_server),
+        mail_from=decisions.mail_from,
+        mail_to=decisions.mail_to,
+        mail_user=_over(decisions.mail_user),
+        mail_password=_over(decisions.mail_password, _MAIL),
+        server_url=_over(decisions.server_url),
         jobs=decisions.jobs,
         team=decisions.team,
     )
+
+
+def _over(value: str | None, variable: str = "") -> str | None:
+    """What the variable of the environment says, else the file; None for an empty text."""
+    return os.environ.get(variable) or value or None
 
 
 def _log_format() -> LogFormat | None:

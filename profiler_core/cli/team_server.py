@@ -22,6 +22,7 @@ import msgspec
 from profiler_core.answers.record import Answer
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.operate.addresses import is_loopback
+from profiler_core.operate.channels import NoRedirect
 
 SERVER, TOKEN = "FUSIONSCOPE_SERVER", "FUSIONSCOPE_TOKEN"
 _WITHIN_S = 1800.0  # the server may read a large trace before it answers
@@ -211,11 +212,6 @@ def _checked(url: str) -> str:
     return url.rstrip("/")
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        """Follow none: it becomes an HTTPError."""
-
-
 class _Answering:
     """A server may refuse a large file and hang up before all of it is sent: its answer counts."""
 
@@ -249,7 +245,7 @@ class _TlsHandler(urllib.request.HTTPSHandler):
 def _opener(url: str) -> urllib.request.OpenerDirector:
     # Without TLS nothing in between may see the token, a proxy of the environment included.
     proxies = urllib.request.ProxyHandler({} if url.startswith("http:") else None)
-    return urllib.request.build_opener(proxies, _NoRedirect, _PlainHandler, _TlsHandler)
+    return urllib.request.build_opener(proxies, NoRedirect, _PlainHandler, _TlsHandler)
 
 
 def _sentences(error: urllib.error.HTTPError) -> tuple[str, str]:

@@ -82,7 +82,7 @@ def _is_long(value: str) -> bool:
 def _in_environment() -> Iterator[str]:
     for name, value in os.environ.items():
         if is_secret(name, value):
-            yield from _with_password(value)
+            yield from _parts(name, value)
 
 
 def _in_files() -> Iterator[str]:
@@ -93,7 +93,7 @@ def _in_files() -> Iterator[str]:
             continue
         for key, value in _words(document):
             if _SECRET_KEYS.search(key):
-                yield from _with_password(value)
+                yield from _parts(key, value)
 
 
 def _words(table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
@@ -104,13 +104,19 @@ def _words(table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             yield key, value
 
 
-def _with_password(value: str) -> Iterator[str]:
-    """The value; of a URL its password alone, since the rest may be told."""
+def _parts(name: str, value: str) -> Iterator[str]:
+    """The value; of a URL its password alone, since the rest may be told.
+
+    Whoever has the address of a webhook may send to it: all behind the host is secret.
+    """
     try:
-        password = urlsplit(value).password
+        url = urlsplit(value)
+        password, path = url.password, value.partition(url.netloc)[2] if url.netloc else value
     except ValueError:
-        password = None
+        password, path = None, value
     if password:
         yield from {password, unquote(password)}
+    elif "WEBHOOK" in name.upper():
+        yield path
     elif "://" not in value:
         yield value

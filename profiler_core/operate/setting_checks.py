@@ -11,6 +11,7 @@ from typing import Any
 from profiler_core.capture.python_path import python_at
 from profiler_core.errors import BadInput, CaptureFailed
 from profiler_core.jobs.runner import check_runner
+from profiler_core.operate.channels import channel_faults
 from profiler_core.operate.fault import Fault
 from profiler_core.person import is_account
 from profiler_core.settings import Jobs, SettingsFile, Team, settings_file, settings_of
@@ -22,7 +23,9 @@ _TABLES = {
     "team": tuple(field.name for field in dataclasses.fields(Team)),
     "jobs": Jobs.__struct_fields__,
 }
-_SECRETS = frozenset({"database_url", "artifacts_url", "metrics_token"})
+_SECRETS = frozenset(
+    {"database_url", "artifacts_url", "metrics_token", "webhook_url", "mail_password"}
+)
 # Names that belong to nobody (RFC 2606): they stand in the examples of deploy/.
 _EXAMPLES = ("example.org", "example.com", "example.net")
 
@@ -65,6 +68,7 @@ def setting_faults(name: str) -> Iterator[Fault]:
         where = str(path) if "metrics_token" in usable else "environment"
         yield Fault(where, "metrics_token", f"({len(token)} characters)", "It can be guessed.",
                     f"Write {_SHORTEST_TOKEN} random characters or more.")  # fmt: skip
+    yield from _of_channels(path, usable)
 
 
 def _table_in(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -175,6 +179,11 @@ def _of_paths(path: Path, usable: Mapping[str, Any]) -> Iterator[Fault]:
         if not folder.is_dir():
             yield Fault(str(path), "open_below", str(folder), "There is no such folder.",
                         "Name one that is there, or remove it.")  # fmt: skip
+
+
+def _of_channels(path: Path, usable: Mapping[str, Any]) -> Iterator[Fault]:
+    for key, error in channel_faults(settings_of(usable, path)):
+        yield Fault(str(path), key, "", error.problem, error.remedy)
 
 
 def _shown(key: str, value: object) -> str:

@@ -22,6 +22,7 @@ from streamlit import config
 
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs.resuming import look_after_jobs
+from profiler_core.operate.notices import look_after_notices
 from profiler_core.page_specs import page_specs
 from profiler_core.store import running
 from profiler_core.ui.idle import look_after_memory
@@ -50,6 +51,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     stopped = Event()
     Thread(target=look_after_jobs, args=(stopped,), name="jobs", daemon=True).start()
     Thread(target=look_after_memory, args=(stopped,), name="memory", daemon=True).start()
+    Thread(target=look_after_notices, args=(stopped,), name="notices", daemon=True).start()
     Thread(target=get_ready, name="what the first visit needs", daemon=True).start()
     try:
         yield

@@ -21,10 +21,11 @@ _REMOTE = re.compile(
 _OF_NEED: Mapping[Need, re.Pattern[str]] = {"database": _DATABASE, "remote": _REMOTE}
 # Variables of the server itself, which no child gets, on a person's own machine neither.
 _OF_THE_SERVER = re.compile(
-    r"FUSIONSCOPE_((DATABASE|ARTIFACTS)_URL|(METRICS_)?TOKEN)|PG[A-Z]+|STREAMLIT_.*"
+    r"FUSIONSCOPE_((DATABASE|ARTIFACTS|WEBHOOK)_URL|(METRICS_)?TOKEN|MAIL_PASSWORD)|PG[A-Z]+|"
+    r"STREAMLIT_.*"
 )
 _CREDENTIAL = re.compile(
-    r"SECRET|PASSW(OR)?D|PASSPHRASE|TOKEN|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|_DSN$|"
+    r"SECRET|PASSW(OR)?D|PASSPHRASE|TOKEN|CREDENTIAL|WEBHOOK|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|_DSN$|"
     r"^(AWS|GOOGLE|GCS|GCP|AZURE)_|^SSH_AUTH_SOCK$"
 )
 _URL_WITH_PASSWORD = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
