@@ -17,6 +17,13 @@ def format_duration(ns: float | None) -> str:
     return f"{ns:.0f} ns"
 
 
+def format_durations(shortest_ns: float, longest_ns: float) -> str:
+    """Both ends of a range, the unit once where they share it: "41.0 to 76.0 µs"."""
+    ends = [format_duration(ns) for ns in (shortest_ns, longest_ns)]
+    units = {end.split(" ")[-1] for end in ends}
+    return f"{ends[0].split(' ')[0] if len(units) == 1 else ends[0]} to {ends[1]}"
+
+
 def format_difference(ns: float | None) -> str:
     """A change with its sign: `-1_310_000` -> "−1.31 ms". None is an en dash."""
     if ns is None:

@@ -105,7 +105,7 @@ def bar_lines(row: WaterfallRow, ledger: FusionLedger, *, most: int = 12) -> tup
         first = folded.first
         source = first.sources[0][0] if first.sources else ""
         members = [parts[number] for number in folded.numbers]
-        lines.append(_line(folded.title, source, folded.numbers[0], members))
+        lines.append(_line(folded.label, source, folded.numbers[0], members))
     lines.sort(key=lambda line: -abs(line.delta_ns))
     if len(lines) > most:
         small = lines[most - 1 :]

@@ -81,7 +81,7 @@ def _size(group: FoldedGroup) -> float:
 def _alone(group: FoldedGroup, number: int) -> Part:
     first = group.first
     return Part(
-        title=group.title,
+        title=group.label,
         kind=group.kind,
         sides=(group.by_category(0), group.by_category(1)),
         number=number,

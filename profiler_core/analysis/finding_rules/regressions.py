@@ -14,6 +14,7 @@ from profiler_core.analysis.finding_rules.layout_copies import LAYOUT_KERNEL
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import format_count, format_duration
 
 # What the profiled steps of two runs differ by without a reason: a few per cent of a group.
@@ -149,7 +150,7 @@ def _finding(
 
 def _listed(lines: list[FoldedGroup]) -> str:
     parts = [
-        f"{line.title[:70]}{_place(line)} {format_duration(line.baseline_ns)} → "
+        f"{clipped(line.label, 70)}{_place(line)} {format_duration(line.baseline_ns)} → "
         f"{format_duration(line.candidate_ns)}"
         for line in lines[:_SHOWN]
     ]

@@ -92,7 +92,7 @@ def _groups(groups: tuple[FoldedGroup, ...], labels: tuple[str, str]) -> Table:
     biggest = sorted(groups, key=lambda group: -abs(group.delta_ns))[:_GROUPS]
     rows = tuple(
         (
-            Cell(clipped(group.title, _LONGEST), is_code=True, below=_place(group)),
+            Cell(clipped(group.label, _LONGEST), is_code=True, below=_place(group)),
             Cell(f"{group.n_kernels[0]:.4g} → {group.n_kernels[1]:.4g}"),
             Cell(format_duration(group.baseline_ns)),
             Cell(format_duration(group.candidate_ns)),

@@ -41,7 +41,7 @@ def show_group(pair: Pair, folded: FoldedGroup, measured: MeasuredLedger | None 
         measured: what hardware counters say of the pair's groups; None: nothing.
     """
     group = folded.first
-    section(folded.title, _summary(folded))
+    section(folded.label, _summary(folded))
     st.html(f"<p class=fs-note>{_about(folded)}</p>")
     left, right = st.columns(2, gap="large")
     for column, side in ((left, 0), (right, 1)):
@@ -68,7 +68,8 @@ def _about(folded: FoldedGroup) -> str:
     group = folded.first
     parts = []
     if len(folded.groups) > 1:
-        parts.append(f"Below is the first of {len(folded.groups)} equal groups.")
+        alike = "equal groups" if folded.are_equal else "groups of other shapes each"
+        parts.append(f"Below is the first of {len(folded.groups)} {alike}.")
     modules = list(
         dict.fromkeys(
             group_of_module.module for group_of_module in folded.groups if group_of_module.module

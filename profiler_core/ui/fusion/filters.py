@@ -12,7 +12,7 @@ from profiler_core.analysis.ledger.ledger import FusionLedger
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.ui.address import in_address
 
-FOLDED, PROGRAM = "equal groups together", "in program order"
+FOLDED, PROGRAM = "same operators together", "in program order"
 ALL, SAVED, LOST, ALONE = "all", "time saved", "time lost", "without counterpart"
 _ANY_KIND, _ANY_MODULE = "any kind", "any module"
 _MOST_MODULES = 400

@@ -82,7 +82,7 @@ def _cells(
     rows: Sequence[FoldedGroup], measured: MeasuredLedger | None, job: JobLedger | None
 ) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
-        "group": [group.title for group in rows],
+        "group": [group.label for group in rows],
         "t0": [group.baseline_ns / 1e3 for group in rows],
         "t1": [group.candidate_ns / 1e3 for group in rows],
         "delta": [group.delta_ns / 1e3 for group in rows],

@@ -3,6 +3,7 @@
 import pytest
 
 from profiler_core.analysis.ledger.folding import fold, in_program_order
+from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, OperatorTime
 from tests.analysis.ledger.pairs import SMALL, small
 
 
@@ -24,3 +25,35 @@ def test_twelve_layers_are_one_row():
     assert "12 × scaled_dot_product_attention" in titles
     assert len(shown) < 25
     assert [one.delta_ns for one in shown] == sorted(one.delta_ns for one in shown)
+
+
+def a_group(n_bytes, time_ns):
+    operator = OperatorTime("aten::convolution_backward", 1, 1, time_ns)
+    side = GroupSide((operator,), (), 1, time_ns, bytes_read=n_bytes, bytes_written=n_bytes)
+    return FusionGroup("matched", "backward", side, side)
+
+
+def test_groups_of_one_shape_are_equal():
+    (folded,) = fold([a_group(8, 300_000), a_group(8, 800_000)])
+    assert folded.are_equal
+    assert folded.label == "2 × convolution_backward"
+
+
+def test_groups_of_other_shapes_are_not_equal_and_say_from_where_to_where_they_run():
+    (folded,) = fold([a_group(8, 310_000), a_group(64, 2_550_000), a_group(32, 900_000)])
+    assert not folded.are_equal
+    assert folded.title == "3 convolution_backward"
+    assert folded.label == "3 convolution_backward, 310 µs to 2.55 ms"
+
+
+@pytest.mark.parametrize(("longest_ns", "are_equal"), [(1_400, True), (1_600, False)])
+def test_where_no_shape_is_known_times_tell(longest_ns, are_equal):
+    (folded,) = fold([a_group(None, 1_000), a_group(None, longest_ns)])
+    assert folded.are_equal == are_equal
+
+
+def test_the_stages_of_a_resnet_are_not_called_equal():
+    labels = [folded.label for folded in fold(small("resnet50.eager", "resnet50.default").groups)]
+    (stages,) = [label for label in labels if label.startswith("11 batch_norm + add + relu")]
+    assert stages.endswith(" µs")
+    assert not any(label.startswith("16 ×") for label in labels)
