@@ -4,7 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
+from profiler_core.analysis.compare import (
+    CandidateComparison,
+    ComparedNumbers,
+    Side,
+    replays_graphs,
+)
 from profiler_core.analysis.compilation.cost import CompileCost, baseline_cost
 from profiler_core.analysis.per_step import PerStep
 from profiler_core.analysis.step_parts import StepParts, step_parts
@@ -33,6 +38,7 @@ class Measure:
     unit: Unit
     values: tuple[float | None, ...]
     judgements: tuple[Judgement, ...]  # of the candidates, so one fewer than values
+    comparable: tuple[bool, ...] = ()  # of the runs: with the baseline; empty: all are
     words: tuple[str | None, ...] = ()  # what stands in the place of a value, where no number can
 
     @property
@@ -45,7 +51,9 @@ class Measure:
         return self.words[run] if self.words else None
 
     def change(self, run: int) -> float | None:
-        """values[run] / values[0]; None where one is missing or the baseline is zero."""
+        """values[run] / values[0]; None: one is missing or counts otherwise, or the base is 0."""
+        if self.comparable and not self.comparable[run]:
+            return None
         value, base = self.values[run], self.values[0]
         return None if value is None or not base else value / base
 
@@ -230,7 +238,7 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "bytes",
             "lower",
             tuple(side.memory.peak_allocated_bytes for side in sides),
-            judged_like=tuple(_replays_graphs(side) for side in sides),
+            comparable=tuple(replays_graphs(s) == replays_graphs(baseline) for s in sides),
         ),
         Measure(
             "Compile time",
@@ -262,7 +270,7 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "count",
             tuple(c.break_even_steps for c in costs),
             unjudged,
-            tuple(c.no_break_even for c in costs),
+            words=tuple(c.no_break_even for c in costs),
         ),
     )
 
@@ -290,20 +298,16 @@ def _row(
     unit: Unit,
     better: Literal["lower", "higher"],
     values: tuple[float | None, ...],
-    judged_like: tuple[bool, ...] | None = None,
+    comparable: tuple[bool, ...] = (),
 ) -> Measure:
-    """A measure judged by its size; only between runs that are alike in `judged_like`."""
-    alike = judged_like or (True,) * len(values)
+    """A measure judged by its size, between runs that are comparable in it."""
     judged = tuple(
-        _judge(values[0], value, better) if is_alike == alike[0] else "unjudged"
-        for value, is_alike in zip(values[1:], alike[1:], strict=True)
+        _judge(values[0], value, better) if is_alike else "unjudged"
+        for value, is_alike in zip(
+            values[1:], (comparable or (True,) * len(values))[1:], strict=True
+        )
     )
-    return Measure(label, definition, unit, values, judged)
-
-
-def _replays_graphs(side: Side) -> bool:
-    """Does its step replay CUDA graphs, whose pools no tensor of the allocator shows?"""
-    return side.summary is not None and bool(side.summary.n_graph_launches)
+    return Measure(label, definition, unit, values, judged, comparable)
 
 
 def _judge(

@@ -85,7 +85,12 @@ def _numbers(c: CandidateComparison) -> str:
         _row("launches", c.n_launches, format_count),
         _row("  of graphs", c.n_graph_launches, format_count),
         _row("peak reserved", c.memory.peak_reserved_bytes, format_bytes),
-        _row("peak allocated", c.memory.peak_allocated_bytes, format_bytes),
+        _row(
+            "peak allocated",
+            c.memory.peak_allocated_bytes,
+            format_bytes,
+            compares=c.memory.allocated_compares,
+        ),
         _row("energy", c.energy_per_step_j, format_energy),
     ]
     return table(["per step", c.baseline_label, c.label, "change"], rows)
@@ -116,8 +121,10 @@ def _categories(c: CandidateComparison) -> str:
     return table(head, rows)
 
 
-def _row(name: str, pair: TwoNumbers, form: Callable[[float | None], str]) -> list[str]:
-    return [name, form(pair[0]), form(pair[1]), _change(pair)]
+def _row(
+    name: str, pair: TwoNumbers, form: Callable[[float | None], str], *, compares: bool = True
+) -> list[str]:
+    return [name, form(pair[0]), form(pair[1]), _change(pair) if compares else ""]
 
 
 def _change(pair: TwoNumbers) -> str:

@@ -6,6 +6,7 @@ from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.measures import common_clock, measures, step_ns
 from profiler_core.analysis.step_parts import step_parts
 from profiler_core.analysis.summary import summarise
+from profiler_core.analysis.wording.measures import change_text
 from tests.builders import a_run, a_trace, kernel, launch, step
 
 
@@ -126,3 +127,7 @@ def test_what_tensors_hold_is_not_judged_beside_graphs_that_keep_it_in_pools(rep
         candidate = replace(candidate, summary=replace(candidate.summary, n_graph_launches=1))
     row = by_label(compare(eager, [candidate]))["Peak allocated"]
     assert row.values == (100, 3) and row.judgements == (judgement,)
+    assert row.change(1) == (None if replays else 0.03)
+    assert change_text(row, 1) == ("" if replays else "−97 %")
+    pair = compare(eager, [candidate]).candidates[0]
+    assert pair.memory.allocated_compares is not replays

@@ -8,6 +8,7 @@ import pytest
 from profiler_core.analysis.memory.peak import peak_memory
 from profiler_core.analysis.memory.report import memory_report
 from profiler_core.model.run import Measurement
+from profiler_core.session.comparison import Comparison
 from profiler_core.session.run import Run
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
@@ -36,3 +37,16 @@ def test_what_was_there_before_is_not_told_beside_cuda_graphs(mode):
     else:
         assert report.before_bytes == report.live.before_bytes > 50e6
         assert report.made_by_step_bytes == report.live.peak_bytes - report.live.before_bytes
+
+
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
+def test_what_moved_to_a_private_pool_has_not_vanished(mode):
+    """Of the replaying run's steps, the events hold what lies outside of its graphs alone."""
+    eager = Run.open(SAMPLES / "simplecnn-training" / "eager")
+    pair = Comparison([eager, Run.open(SAMPLES / "simplecnn-training" / mode)]).pairs[0]
+    if mode == "default":
+        assert pair.memory.vanished is not None
+        assert pair.memory.problem is None
+    else:
+        assert pair.memory.vanished is None
+        assert "moved to a graph's private pool" in pair.memory.problem
