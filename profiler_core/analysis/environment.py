@@ -101,6 +101,14 @@ def of_workload(differing: Iterable[Difference]) -> tuple[Difference, ...]:
     return tuple(sorted(making, key=lambda d: _WORKLOAD_KEYS.index(d.key)))
 
 
+def is_another_model(differing: Iterable[Difference]) -> bool:
+    """Do both name a model, and not the same? Two functions of one's own may build the same."""
+    return any(
+        d.key == "workload" and not any(".py:" in str(side) for side in (d.baseline, d.candidate))
+        for d in differing
+    )
+
+
 def _is_default(value: Any) -> bool:
     """Left to the workload: it may be the same as what the other run names."""
     return value is None or (not value and isinstance(value, list | tuple))

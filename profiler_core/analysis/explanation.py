@@ -17,6 +17,7 @@ from profiler_core.analysis.counters.groups import MeasuredLedger, measured_ledg
 from profiler_core.analysis.counters.join import Joined, join
 from profiler_core.analysis.counters.report import joined_notes
 from profiler_core.analysis.device_peaks import peaks_of
+from profiler_core.analysis.explainable import not_explained
 from profiler_core.analysis.finding_rules.facts import Tried
 from profiler_core.analysis.findings import Facts, Finding, findings, run_findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
@@ -170,21 +171,6 @@ def _unfused(comparison: ComparedNumbers, number: int, candidate: Material) -> t
     if side is None or summary is None or summary.device_kind != "gpu":
         return ()
     return unfused(side, candidate.compile_log, peaks_of(summary.device.name))
-
-
-def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
-    """Why the two cannot be put beside each other kernel by kernel; None: they can."""
-    sides = (comparison.baseline, comparison.sides[number])
-    without = [side.label for side in sides if side.summary is None]
-    if without:
-        return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no trace."
-    pair = comparison.candidates[number]
-    if pair.cut_traces:
-        return cut_clause(pair.cut_traces)
-    baseline_kind, candidate_kind = pair.device_kinds
-    if baseline_kind != candidate_kind:
-        return "one trace has the kernels of a GPU, the other only operators on the host."
-    return None
 
 
 def pair_ledger(

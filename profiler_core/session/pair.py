@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 from profiler_core.analysis.compare import CandidateComparison, Side
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.counters.groups import MeasuredLedger
+from profiler_core.analysis.explainable import look_unrelated, not_explained
 from profiler_core.analysis.explanation import (
     Explanation,
     Material,
     explain,
-    not_explained,
     pair_ledger,
     pair_overlap,
     pair_waterfall,
@@ -123,13 +123,17 @@ class Pair:
             NothingToAnalyse: the two cannot be matched, and why.
         """
         why = self.not_explained
-        if why is not None:
-            raise NothingToAnalyse(
-                f"There is no fusion ledger: {why}",
-                remedy="Choose two runs of one workload with whole traces of one kind of device.",
-            )
-        question = ("ledger", self._number)
-        return self._comparison.lasting(question, self.candidate, FusionLedger, self._ledger)
+        if why is None:
+            question = ("ledger", self._number)
+            lasting = self._comparison.lasting
+            ledger = lasting(question, self.candidate, FusionLedger, self._ledger)
+            why = look_unrelated(ledger, self._comparison.numbers, self._number)
+            if why is None:
+                return ledger
+        raise NothingToAnalyse(
+            f"There is no fusion ledger: {why}",
+            remedy="Choose two runs of one workload with whole traces of one kind of device.",
+        )
 
     def _ledger(self) -> FusionLedger:
         baseline, right = self._ledger_material

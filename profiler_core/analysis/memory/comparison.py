@@ -63,8 +63,8 @@ def _vanished(
     if baseline.replays or candidate.replays:
         return None, (
             "What fusion removed cannot be told beside CUDA graphs: a replay allocates nothing, "
-            "and buffers that moved to a graph's private pool would look as if they had vanished. Take "
-            'a run without CUDA graphs (mode "default") to see it.'
+            "and buffers that moved to a graph's private pool would look as if they had vanished. "
+            'Take a run without CUDA graphs (mode "default") to see it.'
         )
     if baseline.made is not None and candidate.made is not None and make_ledger is not None:
         try:

@@ -1,0 +1,49 @@
+"""Can two runs be put beside each other kernel by kernel, and why not."""
+
+from profiler_core.analysis.compare import ComparedNumbers
+from profiler_core.analysis.environment import is_another_model
+from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.trace_notes import cut_clause
+from profiler_core.units import format_share
+
+# Below, of either side's time, two runs are taken for different models.
+_LEAST_COVERAGE = 0.75
+
+
+def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
+    """Why the two cannot be put beside each other kernel by kernel; None: they can."""
+    sides = (comparison.baseline, comparison.sides[number])
+    without = [side.label for side in sides if side.summary is None]
+    if without:
+        return f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no trace."
+    pair = comparison.candidates[number]
+    if pair.cut_traces:
+        return cut_clause(pair.cut_traces)
+    if is_another_model(pair.environment_differs):
+        return f"{pair.baseline_label} and {pair.label} are different models."
+    baseline_kind, candidate_kind = pair.device_kinds
+    if baseline_kind != candidate_kind:
+        return "one trace has the kernels of a GPU, the other only operators on the host."
+    return None
+
+
+def look_unrelated(ledger: FusionLedger, comparison: ComparedNumbers, number: int) -> str | None:
+    """Why a ledger says nothing, a sentence; None: it does, or both name one workload.
+
+    Runs of one program leave a few per cent without a counterpart. Of two unrelated models kernels
+    of the same names still find each other, but a third of one side at least has none.
+    """
+    pair = comparison.candidates[number]
+    records = [side.run.record for side in (comparison.baseline, comparison.sides[number])]
+    shares = (ledger.coverage_baseline, ledger.coverage_candidate)
+    is_known = bool(records[0].workload) and records[0].workload == records[1].workload
+    if (
+        is_known
+        or min((share for share in shares if share is not None), default=1.0) >= _LEAST_COVERAGE
+    ):
+        return None
+    before, after = map(format_share, shares)
+    return (
+        f"{pair.baseline_label} and {pair.label} do not look like one model: only {before} of the "
+        f"one's and {after} of the other's time has a counterpart."
+    )
