@@ -129,7 +129,14 @@ class CandidateNumbers(Answer, frozen=True):
             "compiled",
         ),
     ]
-    memory: Annotated[MemoryPair, means("{keys}; the peaks are pairs", "bytes")]
+    memory: Annotated[
+        MemoryPair,
+        means(
+            "{keys} (false: one side alone replays CUDA graphs, whose private pools no allocated "
+            "byte shows); the peaks are pairs",
+            "bytes",
+        ),
+    ]
     numerics: Annotated[
         Numerics | None,
         means(
