@@ -225,9 +225,19 @@ def cancel(job_id: str) -> None:
 
 
 def log_tail(job_id: str, n_lines: int = 15) -> str:
-    """The last lines that the capture printed, without terminal codes; "" before the first."""
+    """`tail_of` what the job's command printed."""
+    return tail_of(log_path(job_id), n_lines)
+
+
+def log_path(job_id: str) -> Path:
+    """What the job's command printed; there is no file before its first line."""
+    return _directory(job_id) / files.LOG
+
+
+def tail_of(path: Path, n_lines: int) -> str:
+    """The last lines of what a process printed, without terminal codes; "" without a file."""
     try:
-        with (_directory(job_id) / files.LOG).open("rb") as file:
+        with path.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL_BYTES))
             text = file.read().decode("utf-8", "replace")

@@ -18,6 +18,7 @@ from profiler_core.store import history, library
 from profiler_core.store.sweeps import key_of, place_of
 from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.links import go_to
+from profiler_core.ui.printed import show_printed
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.sign_in.guard import let_in
@@ -25,7 +26,6 @@ from profiler_core.ui.sweep.choose import query_of_sweep
 from profiler_core.units import format_duration
 
 _REFRESH_S = 1.0
-_LOG_LINES = 15
 _STATE_CLASS = {
     "running": "fs-live",
     "queued": "fs-live",
@@ -140,7 +140,7 @@ def _sentence(job: Job) -> None:
     else:
         problem_card(
             job.error or "The capture ended without an error message.",
-            "Read the last lines below, correct it in the form, and start it again.",
+            "Read what it printed below, correct it in the form, and start it again.",
         )
         _results(job)
 
@@ -247,16 +247,12 @@ def _count(phase: PhaseProgress, goes_on: bool) -> str:
 
 
 def _log(job: Job) -> None:
-    tail = jobs.log_tail(job.job_id, _LOG_LINES)
-    if not tail:
-        return
-    # Column-reverse keeps the end in sight, however high the box is.
-    box = f"<div class=fs-log><pre>{escape(tail)}</pre></div>"
-    if job.state in ("finished", "cancelled"):
-        with st.expander("What it printed last", type="compact"):
-            st.html(box)
-    else:
-        st.html(box)
+    show_printed(
+        jobs.log_path(job.job_id),
+        title="What it printed last",
+        key=f"fs_log_{job.job_id}",
+        is_open=job.state not in ("finished", "cancelled"),
+    )
 
 
 def _note(text: str, *, before: str = "") -> None:

@@ -17,6 +17,7 @@ from profiler_core.ui.choice import query_of
 from profiler_core.ui.file_from_command import made_file
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
+from profiler_core.ui.printed import show_printed
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.sign_in.guard import let_in
@@ -100,6 +101,11 @@ def _row(job: Job) -> None:
             _progress(job)
         elif job.error:
             problem_card(job.error, job.remedy or "Try it once more.")
+            show_printed(
+                jobs.log_path(job.job_id),
+                title="What it printed last",
+                key=f"fs_log_{job.job_id}",
+            )
 
 
 def _progress(job: Job) -> None:

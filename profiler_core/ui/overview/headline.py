@@ -7,6 +7,7 @@ from profiler_core.dates import day
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.headline import show_claim
+from profiler_core.ui.printed import show_what_failed_printed
 from profiler_core.ui.states import state_sentence
 
 
@@ -21,6 +22,7 @@ def show_headline(choice: Choice, comparison: ComparedNumbers) -> None:
     if not comparison.candidates:
         lines = ("Nothing to compare with is chosen: add a candidate in the sidebar.",)
     show_claim(facts, first.title, lines, bad=first.is_bad, warnings=state_sentences(choice))
+    show_what_failed_printed(choice)
 
 
 def state_sentences(choice: Choice) -> list[str]:

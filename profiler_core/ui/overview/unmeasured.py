@@ -15,6 +15,7 @@ from profiler_core.ui.headline import show_claim
 from profiler_core.ui.links import page_link
 from profiler_core.ui.overview.headline import entry_facts, state_sentences
 from profiler_core.ui.overview.parts import show_what_is_missing
+from profiler_core.ui.printed import show_what_failed_printed
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def show_unmeasured(choice: Choice) -> None:
         ],
         warnings=state_sentences(choice),
     )
+    show_what_failed_printed(choice)
     with st.container(horizontal=True, key="fs_way_on"):
         for source in sources:
             page_link(source.page, source.link, choice.query)

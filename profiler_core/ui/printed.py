@@ -1,0 +1,56 @@
+"""What a process printed: its last lines, and the whole as a file."""
+
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+
+from profiler_core import run_directory as names
+from profiler_core.jobs import service as jobs
+from profiler_core.ui.choice import Choice
+
+_LINES = 15
+_LARGEST = 64 << 20  # of a download, bytes: the end, where an error stands
+
+
+def show_printed(path: Path, *, title: str, key: str, is_open: bool = False) -> None:
+    """The last lines in a box, and a button that downloads all; nothing where nothing was printed.
+
+    Args:
+        path: the file that it was written to.
+        title: of the closed box.
+        key: of the button.
+        is_open: show the lines at once, without a title.
+    """
+    tail = jobs.tail_of(path, _LINES)
+    if not tail:
+        return
+    with st.container() if is_open else st.expander(title, type="compact"):
+        # Column-reverse keeps the end in sight, however high the box is.
+        st.html(f"<div class=fs-log><pre>{escape(tail)}</pre></div>")
+        st.download_button(
+            "Download the whole log",
+            data=lambda: _end_of(path),
+            file_name=f"{path.parent.name}-{path.name}",
+            mime="text/plain",
+            key=key,
+            type="tertiary",
+            on_click="ignore",
+        )
+
+
+def show_what_failed_printed(choice: Choice) -> None:
+    """Of each chosen run that did not finish."""
+    for entry, label in zip(choice.entries, choice.labels, strict=True):
+        if entry.run.status in ("failed", "lost"):
+            show_printed(
+                entry.path / names.STDOUT,
+                title=f"What {label} printed last",
+                key=f"fs_printed_{entry.key}",
+            )
+
+
+def _end_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _LARGEST))
+        return file.read()
