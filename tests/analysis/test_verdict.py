@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -6,9 +7,12 @@ from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.measures import measures
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import Claim
+from profiler_core.analysis.verdict import verdict as judged_of
 from profiler_core.analysis.verdict_kind import judge
 from profiler_core.analysis.wording.notes import pair_notes
-from profiler_core.model.run import Numerics
+from profiler_core.analysis.wording.sentence import Strong
+from profiler_core.analysis.wording.verdict import statement
+from profiler_core.model.run import HostLoad, Numerics
 from tests.analysis.worded import worded
 from tests.builders import a_run, a_step_time, a_trace, kernel, launch, op, step
 
@@ -59,6 +63,33 @@ def test_the_interval_of_a_slowdown_is_of_how_much_longer_a_step_takes():
     ).headline
     low, high = map(float, re.search(r"slowdown ([\d.]+) to ([\d.]+)", headline).groups())
     assert 1.3 < low <= 1.5 <= high < 1.7
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.5])
+def test_a_wide_interval_gives_the_direction_without_a_number_that_stands_out(factor):
+    """1.14 to 3.39 times, on a host that others kept busy, was a verdict in bold."""
+    low, high = sorted((1.14 if factor > 1 else 1 / 1.14, 3.39 if factor > 1 else 1 / 3.39))
+    pair = compare(timed(2_000_000, "eager"), [timed(1_000_000)]).candidates[0]
+    time = replace(pair.step_time, ratio=factor, interval=(low, high), significant=True)
+    wide = replace(
+        pair,
+        step_time=time,
+        verdict=judge(time, None),
+        busy_host=HostLoad(others_cpus=7.5, n_cpus=8),
+    )
+    words = worded(wide)
+    which, of = ("faster", "speed-up") if factor > 1 else ("slower", "slowdown")
+    assert words.heading == (
+        "On a busy host (other processes kept 7.5 of 8 CPUs busy), default is "
+        f"{which} than eager, but by how much cannot be told."
+    )
+    assert f"95 % interval of the {of} 1.14 to 3.39" in words.grounds
+    assert not any(isinstance(part, Strong) for part in statement(judged_of(wide)).claim)
+
+
+def test_a_narrow_interval_has_its_number_stand_out():
+    pair = compare(timed(2_000_000, "eager"), [timed(1_000_000)]).candidates[0]
+    assert Strong("2.00 times") in statement(judged_of(pair)).claim
 
 
 def test_a_ratio_that_rounds_to_one_is_never_a_gain():
@@ -184,7 +215,7 @@ def test_details_name_cost_memory_and_unfair_conditions():
         "The first call costs 5.00 s, 1.00 s with a warm cache; it has paid for itself after "
         "10\u202f000 steps.",
         "Peak memory (reserved) 2.00 MB → 3.00 MB.",
-        "The runs were not timed in turns, so the interval holds what two sessions of one code "
+        "The runs were not timed in turns, so the 95 % interval of the ratio allows for what two "
         "differ by (±4 %).",
         "The runs differ in more than the variant: gpu (H100 against H200).",
     )

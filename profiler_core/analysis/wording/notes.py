@@ -94,7 +94,9 @@ def _step_time(pair: CandidateComparison) -> list[str]:
     if time.candidate_ns is None:  # its run failed, which the verdict says
         return []
     if time.interval is None:
-        return ["There are too few rounds for an interval, so the ratio carries no verdict."]
+        return [
+            "There are too few rounds for a 95 % interval of the ratio, so it carries no verdict."
+        ]
     return [] if pair.interleaved else [not_in_turns("The two runs", time)]
 
 
@@ -114,7 +116,7 @@ def not_in_turns(subject: str, time: StepTime) -> str:
         parts.append(f"the drift within each (±{format_share(noise.drift)})")
     if noise.of_load:
         parts.append(f"steps that other work made longer (up to {format_share(noise.of_load)})")
-    return f"{sentence}, so the interval holds {listed(parts)}."
+    return f"{sentence}, so the 95 % interval of the ratio allows for {listed(parts)}."
 
 
 def _cost(record: RunRecord, pair: CandidateComparison) -> list[str]:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
-from profiler_core.analysis.compilation.cost import CompileCost, NoBreakEven
 from profiler_core.analysis.environment import of_workload
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT, cut_clause
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
+from profiler_core.analysis.wording.compile_cost import compile_cost_sentence
 from profiler_core.analysis.wording.notes import not_in_turns
 from profiler_core.analysis.wording.script_compilation import not_eager
 from profiler_core.analysis.wording.sentence import (
@@ -30,6 +30,9 @@ from profiler_core.units import (
     format_share,
 )
 
+# The upper over the lower end of an interval beyond which its middle is no result: "1.14 to 3.39
+# times" is one sign and no number.
+_WIDE = 1.5
 _ENVIRONMENT = 3  # differences that are named; the report has all
 
 
@@ -112,6 +115,8 @@ def _wrong(c: CandidateComparison) -> Statement:
 
 
 def _slower(c: CandidateComparison) -> Statement:
+    if _is_wide(c.step_time):
+        return _by_how_much(c, "slower", _interval(c.step_time, "slowdown", inverse=True))
     return Statement(
         (*_subject(c), f" is slower than {c.baseline_label}"),
         f"a step takes {1 / (c.step_time.ratio or 1.0):.2f} times as long, {_times(c.step_time)} "
@@ -120,10 +125,29 @@ def _slower(c: CandidateComparison) -> Statement:
 
 
 def _faster(c: CandidateComparison) -> Statement:
+    if _is_wide(c.step_time):
+        return _by_how_much(c, "faster", _interval(c.step_time, "speed-up"))
     factor = Strong(f"{c.step_time.ratio:.2f} times")
     return Statement(
         (*_subject(c), " is ", factor, f" as fast as {c.baseline_label}"),
         f"a step takes {_times(c.step_time)} ({_interval(c.step_time, 'speed-up')}).",
+    )
+
+
+def _is_wide(time: StepTime) -> bool:
+    """Is the interval too wide for one number to stand for it?"""
+    return time.interval is not None and time.interval[1] > _WIDE * time.interval[0]
+
+
+def _by_how_much(c: CandidateComparison, which: str, interval: str) -> Statement:
+    """The direction alone, with nothing in it that stands out."""
+    return Statement(
+        (
+            f"{_on_busy_host(c)}{c.label} is {which} than {c.baseline_label}, but by how much "
+            "cannot be told",
+        ),
+        f"a step takes {_times(c.step_time)}, and the rounds differ too much for one number "
+        f"({interval}).",
     )
 
 
@@ -278,48 +302,6 @@ def _numerics(c: CandidateComparison) -> str:
     return f"Its results could not be checked: {ended(reason)}"
 
 
-def _compile_cost(c: CandidateComparison) -> str:
-    cost = c.compile
-    warm = "" if cost.warm_seconds is None else f"{_seconds(cost.warm_seconds)} with a warm cache"
-    if cost.source == "first call" or cost.first_call_seconds is None:
-        subject = "The first call costs" if cost.source == "first call" else "Compiling takes"
-        sentence = f"{subject} {_seconds(cost.seconds)}{', ' if warm else ''}{warm}"
-    else:
-        calls = f"the first call {_seconds(cost.first_call_seconds)}{', ' if warm else ''}{warm}"
-        sentence = f"Compiling takes {_seconds(cost.seconds)} ({calls})"
-        if cost.autotuning_seconds:
-            sentence += f", autotuning at the first calls {_seconds(cost.autotuning_seconds)}"
-    after = break_even_clause(cost, c.baseline_label)
-    return f"{sentence}{after and '; '}{after}."
-
-
-def break_even_clause(cost: CompileCost, baseline: str) -> str:
-    """When compiling has paid for itself, as a part of a sentence; "" where nothing is known.
-
-    Args:
-        cost: of the candidate beside its baseline.
-        baseline: what that is called.
-    """
-    beyond = cost.beyond_baseline_seconds
-    more = ""
-    if beyond is not None:
-        difference = f"{_seconds(abs(beyond))} {'more' if beyond > 0 else 'less'} than"
-        if not beyond:
-            difference = "as much as"
-        more = f"that is {difference} compiling {baseline} costs, "
-        if cost.no_break_even == NoBreakEven.NOT_DEARER:
-            return f"{more}so there is nothing to earn back"
-    if cost.break_even_steps is not None:
-        return f"{more}it has paid for itself after {format_count(cost.break_even_steps)} steps"
-    return {
-        None: "",
-        NoBreakEven.NEVER: f"{more}it never pays for itself",
-        NoBreakEven.CANNOT_BE_TOLD: f"{more}whether it pays for itself cannot be told",
-        NoBreakEven.BASELINE_UNKNOWN: f"what compiling {baseline} cost is not known, so it cannot "
-        "be told when the difference is earned back",
-    }[cost.no_break_even]
-
-
 def _memory(c: CandidateComparison) -> str:
     change = _change(*map(format_bytes, c.memory.peak_reserved_bytes))
     return f"Peak memory (reserved) {change}."
@@ -351,7 +333,7 @@ _DETAILS: Mapping[Detail, Callable[[CandidateComparison], str]] = {
     Detail.UNFAIR: _unfair,
     Detail.NUMERICS: _numerics,
     Detail.THROUGHPUT: lambda c: throughput_sentence(*c.throughput),
-    Detail.COMPILE_COST: _compile_cost,
+    Detail.COMPILE_COST: lambda c: compile_cost_sentence(c.compile, c.baseline_label),
     Detail.MEMORY: _memory,
     Detail.ENERGY: _energy,
     Detail.NOT_IN_TURNS: _not_in_turns,
@@ -361,10 +343,6 @@ _DETAILS: Mapping[Detail, Callable[[CandidateComparison], str]] = {
 
 def _change(before: str, after: str) -> str:
     return f"stays at {before}" if before == after else f"{before} → {after}"
-
-
-def _seconds(seconds: float | None) -> str:
-    return format_duration(None if seconds is None else seconds * 1e9)
 
 
 def _times(time: StepTime) -> str:
