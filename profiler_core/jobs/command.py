@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
+from profiler_core.jobs import directory as files
 from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.jobs.runner import why_not_as
 from profiler_core.owner_file import FILE as OWNER_FILE
@@ -27,6 +28,7 @@ GRACE_S = float(os.environ.get("FUSIONSCOPE_CANCEL_GRACE_S", "10"))
 _MOST_PROGRESS_BYTES = 50_000_000
 _BLOCK_BYTES = 1 << 20
 _LONGEST_LINE = 64_000
+_TAKEN = "taken"  # all that was sent is here; until then nothing is deleted there
 _OF_SIGNALS = 128  # added to the number of a signal in the exit status of another's command
 
 
@@ -99,11 +101,13 @@ class OthersCommand:
     What comes from there is that user's: progress is bounded, and of the archive only plain files
     and folders are taken, never over what is there. The process there is that user's too, and may
     obey nobody: some seconds after it was told to kill the command it counts as ended.
+
+    With `left`, the folder in which an earlier one worked, it runs no command and sends that.
     """
 
     def __init__(
         self, words: Sequence[str], *, user: str, log: int, progress: Path, made: Path,
-        scratch: Path | None, environment: Mapping[str, str] = os.environ,
+        scratch: Path | None, environment: Mapping[str, str] = os.environ, left: str = "",
     ) -> None:  # fmt: skip
         reason = why_not_as(user)
         if reason is not None:
@@ -128,13 +132,19 @@ class OthersCommand:
             "environment": {**environment, "PYTHONUNBUFFERED": "1", "USER": user, "LOGNAME": user},
             "directory": str(Path.cwd()),
             "scratch": str(scratch) if scratch else "",
+            "left": left,
+            "said": progress.stat().st_size if progress.exists() else 0,
         }
         self._say(json.dumps(order))
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe
         self._hears = threading.Thread(
-            target=_receive, args=(self._process.stdout, progress, made), daemon=True
+            target=self._hear, args=(self._process.stdout, progress, made), daemon=True
         )
         self._hears.start()
+
+    def _hear(self, pipe: IO[bytes], progress: Path, made: Path) -> None:
+        _receive(pipe, progress, made)
+        self._say(_TAKEN)
 
     def poll(self) -> int | None:
         """The exit status, minus the number of a signal; None while it runs or its runs come."""
@@ -186,18 +196,24 @@ def _plain(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _receive(pipe: IO[bytes], progress: Path, made: Path) -> None:
-    """Lines of progress into the file, then the folders that were made into `made`."""
+    """Lines of progress into the file, then the folders that were made into `made`.
+
+    Beside the file, where the command works: that is lost with this process otherwise.
+    """
     n_bytes = 0
     with progress.open("ab", buffering=0) as file:
         while (line := pipe.readline(_LONGEST_LINE)) and line != b"R\n":
             n_bytes += len(line)
-            if line.startswith(b"P") and n_bytes < _MOST_PROGRESS_BYTES:
+            if line.startswith(b"S"):
+                progress.with_name(files.SCRATCH).write_bytes(line[1:].strip())
+            elif line.startswith(b"P") and n_bytes < _MOST_PROGRESS_BYTES:
                 file.write(line[1:])
     if line != b"R\n":
         return
     import tarfile  # every supervisor starts with this module
 
-    made.mkdir(exist_ok=True)
+    shutil.rmtree(made, ignore_errors=True)  # half of it, from one that was killed
+    made.mkdir()
     # A hostile archive ends here; what came before is kept.
     try:
         with (
@@ -213,20 +229,25 @@ def _receive(pipe: IO[bytes], progress: Path, made: Path) -> None:
             pass
 
 
-def take_in(made: Path, out: Path, owner: str | None) -> None:
+def take_in(made: Path, out: Path, owner: str | None) -> int:
     """Move the folders that another's command made beside the other captures, over none of them.
+
+    Returns how many.
 
     Args:
         made: holds these folders.
         out: of all captures.
         owner: whose they are, whatever they say themselves; None: nobody's.
     """
+    n_moved = 0
     for folder in sorted(made.iterdir()) if made.is_dir() else ():
         out.mkdir(parents=True, exist_ok=True)
         if folder.is_dir() and not folder.name.startswith(".") and not (out / folder.name).exists():
             _write_owner(folder, owner)
             folder.replace(out / folder.name)
+            n_moved += 1
     shutil.rmtree(made, ignore_errors=True)
+    return n_moved
 
 
 def _write_owner(folder: Path, owner: str | None) -> None:

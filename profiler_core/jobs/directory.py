@@ -9,7 +9,8 @@
 <home>/jobs/<job_id>/command          locked as long as the command lives; holds its process id
 <home>/jobs/<job_id>/progress.jsonl   appended by a capture, one object a line
 <home>/jobs/<job_id>/answer.jsonl     what a module of ours answers (`worker/protocol.py`)
-<home>/jobs/<job_id>/log.txt          what the command printed beside
+<home>/jobs/<job_id>/log.txt          what the command printed beside; of a lot, both ends
+<home>/jobs/<job_id>/scratch          the folder of another user in which its command works
 <home>/jobs/<job_id>/supervisor.log   errors of the supervisor itself, normally empty
 """
 
@@ -36,6 +37,7 @@ COMMAND = "command"
 ANSWER = "answer.jsonl"
 PROGRESS = "progress.jsonl"
 LOG = "log.txt"
+SCRATCH = "scratch"
 SUPERVISOR_LOG = "supervisor.log"
 
 JobState = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted"]

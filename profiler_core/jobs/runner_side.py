@@ -3,16 +3,19 @@
     python3 -I runner_side.py
 
 Standard input: one JSON line with command, environment and directory, then the number of a signal
-a line; its end means that the supervisor is gone. Standard output: `P` and a line of progress,
-again and again, then `R` and the made folders as a tar archive. What the command prints goes to
-standard error. The exit status is the command's; 128 and the number of a signal that ended it.
+a line, and at last `taken`; its end means that the supervisor is gone. Standard output: `S` and
+this user's own folder in which the command works, `P` and a line of progress, again and again,
+then `R` and the made folders as a tar archive. What the command prints goes to standard error.
+The exit status is the command's; 128 and the number of a signal that ended it.
 
-The command works in a folder of this user's own, which `{out}` and `{progress}` stand for.
+`{out}` and `{progress}` stand for places in that folder. Where the supervisor is gone it stays,
+and another order names it as `left`: then it is sent, and nothing else is done.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -28,15 +31,21 @@ from pathlib import Path
 _LOOK_EVERY_S = 0.2
 _GRACE_S = 10.0
 _PROGRESS = "progress.jsonl"
+_PREFIX = "fusionscope-job-"
 
 
 def main() -> int:
     """Do what standard input asks for; returns the exit status."""
     order = json.loads(_line())
     os.umask(0o077)
-    scratch = Path(tempfile.mkdtemp(prefix="fusionscope-job-", dir=order["scratch"] or None))
+    if order.get("left"):
+        return _send_left(Path(order["left"]), order["said"])
+    scratch = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=order["scratch"] or None))
     out = scratch / "runs"
     out.mkdir()
+    _lock(scratch)
+    sys.stdout.buffer.write(b"S%s\n" % os.fsencode(str(scratch)))
+    sys.stdout.buffer.flush()
     places = {"{out}": str(out), "{progress}": str(scratch / _PROGRESS)}
     own = {"FUSIONSCOPE_HOME": str(scratch / "home"), "HOME": str(Path("~").expanduser())}
     child = subprocess.Popen(
@@ -53,12 +62,41 @@ def main() -> int:
     time.sleep(_LOOK_EVERY_S)
     _signal_group(child.pid, signal.SIGKILL)
     if is_awaited:
-        sys.stdout.buffer.write(b"R\n")
-        with tarfile.open(fileobj=sys.stdout.buffer, mode="w|") as archive:
-            archive.add(str(out), arcname=".")
-        sys.stdout.buffer.flush()
-        shutil.rmtree(str(scratch), ignore_errors=True)
+        _send(scratch)
     return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+def _send(scratch: Path) -> None:
+    sys.stdout.buffer.write(b"R\n")
+    with tarfile.open(fileobj=sys.stdout.buffer, mode="w|") as archive:
+        archive.add(str(scratch / "runs"), arcname=".")
+    sys.stdout.buffer.flush()
+    os.close(1)  # whoever reads sees the end of it
+    line = _line()
+    while line not in (b"", b"taken\n"):  # late signals
+        line = _line()
+    if line:
+        shutil.rmtree(str(scratch), ignore_errors=True)
+
+
+def _send_left(scratch: Path, n_said: int) -> int:
+    """What a command made whose supervisor was killed, once it has ended; 1: nothing is there.
+
+    Of its progress, what lies beyond so many bytes.
+    """
+    is_own = scratch.is_dir() and not scratch.is_symlink() and scratch.stat().st_uid == os.getuid()
+    if not is_own or not scratch.name.startswith(_PREFIX):
+        return 1
+    _lock(scratch)
+    _say_progress(scratch / _PROGRESS, n_said)
+    _send(scratch)
+    return 0
+
+
+def _lock(scratch: Path) -> None:
+    """Held until this process ends; waits for another one that works there."""
+    descriptor = os.open(str(scratch / "lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _line() -> bytes:

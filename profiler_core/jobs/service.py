@@ -6,7 +6,7 @@ The web server only starts a job's supervisor and reads files; it may stop, and 
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -111,13 +111,20 @@ def job(job_id: str) -> Job:
     )
 
 
-def jobs(limit: int = 50, *, kind: str | None = None, owner: str | None = None) -> tuple[Job, ...]:
+def jobs(
+    limit: int = 50,
+    *,
+    kind: str | None = None,
+    owner: str | None = None,
+    which: Callable[[Job], bool] | None = None,
+) -> tuple[Job, ...]:
     """The newest jobs, newest first; a folder that is no job is passed over.
 
     Args:
         limit: at most so many.
         kind: of this kind only.
         owner: of this person only.
+        which: of which this is true only.
     """
     newest: list[Job] = []
     for directory in sorted(job_directories(), reverse=True):
@@ -125,8 +132,11 @@ def jobs(limit: int = 50, *, kind: str | None = None, owner: str | None = None) 
             break
         try:
             spec = files.read_spec(directory)
-            if kind in (None, spec.kind) and owner in (None, spec.owner):
-                newest.append(job(directory.name))
+            if kind not in (None, spec.kind) or owner not in (None, spec.owner):
+                continue
+            candidate = job(directory.name)
+            if which is None or which(candidate):
+                newest.append(candidate)
         except (OSError, msgspec.MsgspecError, BadInput):  # being made just now, or half deleted
             continue
     return tuple(sorted(newest, key=lambda job: job.spec.submitted_at, reverse=True))
@@ -261,6 +271,9 @@ def _directory(job_id: str) -> Path:
 def after_interruption(directory: Path, spec: JobSpec, status: JobStatus) -> JobStatus:
     """What a job is whose supervisor is gone: it waits to be started again, or has ended."""
     change = msgspec.structs.replace
+    if (directory / files.SCRATCH).exists() and status.n_starts < files.MOST_STARTS:
+        text = "Was interrupted; what it had measured is brought home."
+        return change(status, state="queued", waiting_for=text, n_ahead=0)
     if (directory / files.CANCEL).exists():
         return change(status, state="cancelled", ended_at=time.time())
     if spec.starts_again and status.n_starts < files.MOST_STARTS:
@@ -284,7 +297,9 @@ def _why_interrupted(directory: Path) -> str:
         if last
         else "It never gave a sign of life."
     )
+    scratch = directory / files.SCRATCH
+    left = f" What it measured lies in {scratch.read_text()}." if scratch.exists() else ""
     return (
         "The process that supervised this job is gone: it was killed, or the machine "
-        f"restarted. {sign}{last_words(directory)}"
+        f"restarted. {sign}{last_words(directory)}{left}"
     )

@@ -21,6 +21,7 @@ import msgspec
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.jobs import directory as files
+from profiler_core.jobs.bounded_log import trim
 from profiler_core.jobs.capture_progress import read_progress
 from profiler_core.jobs.capture_result import result_of
 from profiler_core.jobs.command import GRACE_S, Command, OthersCommand, OwnCommand, take_in
@@ -49,14 +50,16 @@ class Supervisor:
         self._n_starts = files.read_status(directory).n_starts
         self._told_to_stop = False
         self._last_beat = 0.0
-        self._has_owner = self._spec.owner is None
+        # What another user's command made comes home with its owner.
+        self._has_owner = self._spec.owner is None or self._spec.runner is not None
+        self._log: int | None = None  # while the command runs
 
     def run(self) -> None:
         """Wait for the turn, run the command, write the end."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._stop)
         (self._directory / files.ALIVE).write_text(f"{os.getpid()}\n")  # for people and tests
-        end: JobStatus | None = None
+        end = self._brought_home() if (self._directory / files.SCRATCH).exists() else None
         while end is None:
             if not self._wait_for_turn():
                 end = self._stopped(None)
@@ -82,8 +85,8 @@ class Supervisor:
             os.pwrite(lock, f"{process.pid}\n".encode(), 0)
             exit_status, was_stopped = self._follow(process)
             process.end(GRACE_S)
-        if self._spec.runner and self._spec.out:
-            take_in(self._directory / _MADE, Path(self._spec.out), self._spec.owner)
+        self._take_in()
+        (self._directory / files.SCRATCH).unlink(missing_ok=True)
         self._write_owner()
         was_killed = exit_status == -signal.SIGKILL and not was_stopped
         if was_killed and self._spec.starts_again and self._n_starts < files.MOST_STARTS:
@@ -91,7 +94,38 @@ class Supervisor:
             return None
         return self._end(exit_status, started_at, was_stopped=was_stopped)
 
-    def _started(self, output: int, log: int, lock: int) -> Command:
+    def _brought_home(self) -> JobStatus:
+        """The end of a capture whose supervisor was killed while another user's command worked."""
+        from profiler_core.jobs.service import after_interruption  # no other supervisor needs it
+
+        left = self._directory / files.SCRATCH
+        folder = os.fsdecode(left.read_bytes())
+        self._n_starts += 1
+        running = msgspec.structs.replace(
+            files.read_status(self._directory), state="running", n_starts=self._n_starts
+        )
+        self._write(running)
+        became = ""
+        with self._outputs() as (output, log):
+            try:
+                exit_status, _ = self._follow(self._started(output, log, -1, left=folder))
+                if exit_status:
+                    became = f" What it had measured could not be brought home from {folder}."
+            except (OSError, FusionscopeError) as error:
+                became = f" What it had measured lies in {folder}: {error}."
+        if self._take_in():
+            became = " What it had measured was brought home."
+        left.unlink()
+        end = after_interruption(self._directory, self._spec, running)
+        return msgspec.structs.replace(end, error=end.error and f"{end.error}{became}")
+
+    def _take_in(self) -> int:
+        """Of another user's command, the folders that it made; returns how many."""
+        if not (self._spec.runner and self._spec.out):
+            return 0
+        return take_in(self._directory / _MADE, Path(self._spec.out), self._spec.owner)
+
+    def _started(self, output: int, log: int, lock: int, left: str = "") -> Command:
         """The command, as whoever it runs as; OSError where it cannot be started."""
         progress = self._directory / files.PROGRESS
         places = {"{progress}": str(progress), "{out}": self._spec.out or ""}
@@ -106,6 +140,7 @@ class Supervisor:
             progress=progress,
             made=self._directory / _MADE,
             scratch=settings().runner_directory,
+            left=left,
         )
 
     @contextlib.contextmanager
@@ -121,12 +156,22 @@ class Supervisor:
     @contextlib.contextmanager
     def _outputs(self) -> Iterator[tuple[int, int]]:
         """Descriptors for what the command answers and for what it prints."""
-        with (self._directory / files.LOG).open("ab", buffering=0) as log:
-            if not self._spec.answers:
-                yield log.fileno(), log.fileno()
-                return
-            with (self._directory / files.ANSWER).open("wb", buffering=0) as answer:
-                yield answer.fileno(), log.fileno()
+        with (self._directory / files.LOG).open("a+b", buffering=0) as log:
+            self._log = log.fileno()
+            try:
+                if not self._spec.answers:
+                    yield log.fileno(), log.fileno()
+                    return
+                with (self._directory / files.ANSWER).open("wb", buffering=0) as answer:
+                    yield answer.fileno(), log.fileno()
+            finally:
+                self._trim_log()
+                self._log = None
+
+    def _trim_log(self) -> None:
+        if self._log is not None:
+            with contextlib.suppress(OSError):  # a full disk costs the log, not the work
+                trim(self._log)
 
     def _stopped(self, started_at: float | None) -> JobStatus:
         """What the job is after it was told to stop.
@@ -252,6 +297,7 @@ class Supervisor:
             self._last_beat = now
             (self._directory / files.HEARTBEAT).touch()
             self._write_owner()
+            self._trim_log()
 
     def _write(self, status: JobStatus) -> None:
         files.write(self._directory, status)

@@ -82,6 +82,14 @@ def test_each_job_says_where_it_is_and_leads_to_what_it_made(server: Server) -> 
     assert [button.label for button in app.button] == ["Cancel", "Cancel"]
 
 
+def test_files_that_were_read_push_nothing_out_of_the_list(server: Server) -> None:
+    server.is_at("localhost")
+    a_job(1, "failed", error="trace 1 is no trace.")
+    for n in range(2, 62):
+        a_job(n, "finished", kind="read")
+    assert "trace&lt;/b&gt; 1" in html_of(opened())
+
+
 def test_a_click_cancels_and_the_audit_has_it(server: Server) -> None:
     server.is_at("localhost")
     directory = a_job(1, "running")

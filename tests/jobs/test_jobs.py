@@ -14,6 +14,7 @@ from profiler_core import home
 from profiler_core.errors import BadInput
 from profiler_core.jobs import directory as job_directory
 from profiler_core.jobs import service as jobs
+from profiler_core.jobs.bounded_log import trim
 from profiler_core.jobs.capture_progress import fold
 from tests.jobs.waiting import is_running, wait_for
 
@@ -262,3 +263,32 @@ def test_a_variant_is_stopped_in_its_last_phase() -> None:
     stopped = progress.stopped_in("a")
     assert stopped is not None and stopped.phase == "compiling"
     assert progress.stopped_in("b") is None
+
+
+def test_a_log_keeps_its_beginning_and_its_end() -> None:
+    prints = (
+        "import sys\nfor n in range(120_000): sys.stdout.write(f'line {n:06d} {80 * chr(120)}\\n')"
+    )
+    job_id = jobs.submit([sys.executable, "-c", prints], title="x", device="cpu")
+    wait_for(lambda: not jobs.job(job_id).is_live)
+    log = (jobs.job(job_id).directory / job_directory.LOG).read_bytes()
+    assert len(log) < 1_300_000
+    assert log.startswith(b"line 000000 x")
+    assert log.endswith(b"x\n") and b"\nline 119999 x" in log
+    (left_out,) = re.findall(rb"\n\[(\d+) bytes were left out here\]\n", log)
+    kept = len(log) - len(b"\n[ bytes were left out here]\n") - len(left_out)
+    assert int(left_out) + kept == 120_000 * len(f"line 000000 {80 * 'x'}\n")
+
+
+def test_a_log_that_is_cut_again_counts_what_was_cut_before(tmp_path: Path) -> None:
+    file = tmp_path / "log.txt"
+    with file.open("a+b", buffering=0) as log:
+        for n in range(5):
+            for _ in range(50):
+                log.write(b"%d\n" % n * 30_000)
+            trim(log.fileno())
+    text = file.read_bytes()
+    (left_out,) = re.findall(rb"\n\[(\d+) bytes were left out here\]\n", text)
+    kept = len(text) - len(b"\n[ bytes were left out here]\n") - len(left_out)
+    assert int(left_out) + kept == 5 * 50 * 60_000
+    assert text.startswith(b"0\n") and text.endswith(b"4\n")

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import pwd
 import shutil
 import signal
 import stat
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -16,13 +18,15 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from profiler_core import owner_file
 from profiler_core.errors import BadInput
-from profiler_core.jobs import command, runner
+from profiler_core.jobs import command, runner, supervisor
 from profiler_core.jobs import directory as files
 from profiler_core.jobs import service as jobs
+from profiler_core.jobs.resuming import resume_interrupted
 from tests.jobs.waiting import is_running, wait_for
 
 OTHER = "nobody"
@@ -141,9 +145,123 @@ def test_it_is_cancelled_and_ends_with_its_supervisor(own_home: Path, scratch: P
     job_id = submit(own_home, *words)
     wait_for(lambda: "pid" in jobs.log_tail(job_id))
     pid = int(jobs.log_tail(job_id).split("pid ")[1].split()[0])
-    os.kill(int((jobs.job(job_id).directory / files.ALIVE).read_text()), 9)
-    wait_for(lambda: jobs.job(job_id).state == "interrupted")
+    kill_supervisor(job_id)
     wait_for(lambda: not is_running(pid))
+    resume_interrupted()
+    assert ended(job_id).state == "interrupted"
+
+
+def test_nobody_looks_for_its_capture_in_the_library_before_it_is_there(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ten thousand runs that was a walk through all of them each second."""
+    directory = own_home / "jobs" / "20261123-000000-abcdef"
+    directory.mkdir(parents=True)
+    spec = files.JobSpec(
+        job_id=directory.name, command=("x",), title="x", device="cpu", submitted_at=1.0,
+        owner="ada", out=str(own_home), runner=OTHER,
+    )  # fmt: skip
+    files.write(directory, spec)
+    files.write(directory, files.JobStatus(state="running"))
+    looked: list[object] = []
+    monkeypatch.setattr(supervisor, "result_of", lambda *asked: looked.append(asked))
+    supervisor.Supervisor(directory)._beat()
+    assert looked == []
+    files.write(directory, msgspec.structs.replace(spec, runner=None))
+    supervisor.Supervisor(directory)._beat()
+    assert len(looked) == 1
+
+
+def kill_supervisor(job_id: str) -> None:
+    job = jobs.job(job_id)
+    os.kill(int((job.directory / files.ALIVE).read_text()), signal.SIGKILL)
+    wait_for(lambda: not files.is_supervised(job.directory, job.spec))
+
+
+def test_what_a_killed_supervisor_left_with_the_other_user_comes_home(
+    own_home: Path, scratch: Path
+) -> None:
+    if refused(own_home):
+        return
+    makes = (
+        "import os, sys; fake, progress, out = sys.argv[1:]; here = sys.executable;"
+        "os.execv(here, [here, fake, progress, '--until=/nowhere/x', f'--folder={out}/cap'])"
+    )
+    job_id = submit(own_home, "-c", makes, str(FAKE), "{progress}", "{out}")
+    wait_for(lambda: "step 3" in jobs.log_tail(job_id))
+    kill_supervisor(job_id)
+    assert jobs.job(job_id).is_live  # what it made is still to come
+    assert resume_interrupted() == (job_id,)
+    job = ended(job_id)
+    assert job.state == "interrupted"
+    assert job.error is not None and "was brought home" in job.error
+    assert job.result == own_home / "runs" / "cap"
+    assert job.result.stat().st_uid == os.geteuid()
+    assert list(scratch.iterdir()) == []
+    assert resume_interrupted() == ()
+
+
+def test_where_nothing_is_left_the_job_says_so(own_home: Path, scratch: Path) -> None:
+    if refused(own_home):
+        return
+    job_id = submit(own_home, str(FAKE), "{progress}", "--until", "/nowhere/x")
+    wait_for(lambda: "step 3" in jobs.log_tail(job_id))
+    kill_supervisor(job_id)
+    left = Path((jobs.job(job_id).directory / files.SCRATCH).read_text())
+    wait_for(lambda: not is_locked(left / "lock"))
+    shutil.rmtree(left)
+    resume_interrupted()
+    job = ended(job_id)
+    assert job.state == "interrupted"
+    assert job.error is not None and f"could not be brought home from {left}" in job.error
+
+
+def is_locked(path: Path) -> bool:
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("folder", ["elsewhere", "fusionscope-job-x"])
+def test_only_its_own_folder_is_sent(own_home: Path, scratch: Path, folder: str) -> None:
+    """What is named as left may be a link, or anybody's."""
+    if refused(own_home):
+        return
+    (own_home / "secret" / "runs").mkdir(parents=True)
+    (own_home / "secret" / "runs" / "x").write_text("s3cret")
+    (scratch / folder).symlink_to(own_home / "secret")
+    with (own_home / "log").open("w+b") as log:
+        started = command.OthersCommand(
+            (), user=OTHER, log=log.fileno(), progress=own_home / "p", made=own_home / "made",
+            scratch=scratch, environment={"PATH": os.environ["PATH"]}, left=str(scratch / folder),
+        )  # fmt: skip
+        wait_for(lambda: started.poll() is not None)
+        _close(started)
+    assert started.poll() == 1
+    assert not (own_home / "made").exists()
+    assert (own_home / "secret" / "runs" / "x").exists()
+
+
+def test_the_folder_stays_until_the_other_side_has_it(own_home: Path, scratch: Path) -> None:
+    """Killed while it is sent, the supervisor has not got it all."""
+    order = json.dumps({"command": ["true"], "environment": {}, "directory": "/", "scratch": ""})
+    environment = {"TMPDIR": str(scratch), "PATH": os.environ["PATH"]}
+    for last, stays in (("taken\n", False), ("2\n", True)):
+        with subprocess.Popen(
+            [PYTHON, "-I", str(command.RUNNER_SIDE)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env=environment, text=True, errors="replace",
+        ) as process:  # fmt: skip
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(f"{order}\n")
+            process.stdin.flush()
+            assert process.stdout.read().startswith(f"S{scratch}")
+            assert list(scratch.iterdir())
+            process.stdin.write(last)
+        assert process.returncode == 0
+        assert bool(list(scratch.iterdir())) == stays
 
 
 def test_who_does_not_exist_is_refused_before_anything_starts() -> None:

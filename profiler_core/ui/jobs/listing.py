@@ -54,9 +54,12 @@ def show_jobs() -> None:
 
 
 def _listed(owner: str | None) -> tuple[Job, ...]:
-    """A file that was read with success is in the cache, and no news."""
-    newest = jobs.jobs(_LISTED, owner=owner)
-    return tuple(job for job in newest if (job.spec.kind, job.state) != ("read", "finished"))
+    return jobs.jobs(_LISTED, owner=owner, which=_is_news)
+
+
+def _is_news(job: Job) -> bool:
+    """A file that was read with success is in the cache."""
+    return (job.spec.kind, job.state) != ("read", "finished")
 
 
 def _draw(listed: tuple[Job, ...]) -> None:
