@@ -256,6 +256,7 @@ def _findings(
             read[1].code,
             ledgers[1],
             read[1].rank_compiling,
+            place=number + 1,
         )
     )
 

@@ -84,7 +84,7 @@ def event_item(run: int, table: str, row: int) -> Item:
 
 def module_item(path: str) -> Item:
     """An nn.Module; in a path `*` stands for any number."""
-    return Item("module", name_key(path))
+    return Item("module", path)
 
 
 def source_item(label: str) -> Item:

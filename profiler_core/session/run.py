@@ -7,7 +7,7 @@ Nothing is read before it is asked for. A file that cannot be read is a problem 
 affects only the results that depend on it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from profiler_core.analysis.compilation.report import (
 )
 from profiler_core.analysis.compilation.skipped_frames import Other
 from profiler_core.analysis.counters.report import RunMeasured, run_measured
+from profiler_core.analysis.dossier.roofline import Traffic
+from profiler_core.analysis.dossier.traffic import traffic_by_kernel
 from profiler_core.analysis.explanation import Material, explain_run
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.gate.evidence import Evidence, evidence, no_energy
@@ -281,6 +283,12 @@ class Run(RunParts):
         if table is None or side is None:
             return RunMeasured(notes=counters.problems)
         return self._answer("measured", lambda: run_measured(table, side))
+
+    @property
+    def traffic(self) -> Mapping[str, Traffic]:
+        """Bytes that shapes demand of each kernel's operators, by the kernel's name."""
+        side = self.material.ledger_side
+        return {} if side is None else self._answer("traffic", lambda: traffic_by_kernel(side))
 
     @property
     def headline(self) -> HeadlineMetrics:

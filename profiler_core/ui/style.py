@@ -160,6 +160,25 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
   bottom:0; height:auto; width:min(var(--fs-dossier),100vw); overflow:hidden auto;
   padding:.9rem 1.1rem 2rem; background:var(--fs-surface); border-left:1px solid var(--fs-line);
   overscroll-behavior:contain; }
+.fs-dossier-title { font-size:17px; font-weight:650; line-height:1.35; margin:.1rem 36px .3rem 0;
+  padding:0; color:var(--fs-ink); overflow-wrap:anywhere; max-height:6.8em; overflow-y:auto; }
+.fs-dossier-title.fs-mono { font-size:13.5px; font-weight:600; }
+.fs-dossier-answer { font-size:15px; font-weight:600; color:var(--fs-ink); margin:.2rem 0 .3rem; }
+.fs-dossier .fs-h { margin:1.1rem 0 .2rem; font-size:14px; }
+.fs-dossier .fs-t { font-size:13px; }
+.fs-dossier .fs-t td, .fs-dossier .fs-t th { padding:4px 8px; font-size:12.5px; }
+.fs-dossier .fs-t th:first-child { padding-left:0; white-space:normal; overflow-wrap:anywhere; }
+.fs-dossier .fs-told th:first-child { overflow-wrap:normal; min-width:8ch; }
+.fs-related td { width:1%; white-space:nowrap !important; }
+.fs-related .fs-now th { border-left:3px solid var(--fs-accent); padding-left:6px !important; }
+.fs-more summary { cursor:pointer; font-size:12.5px; color:var(--fs-muted); margin:.3rem 0;
+  overflow-wrap:anywhere; }
+.fs-code.fs-tall { max-height:420px; overflow:auto; }
+.fs-dossier .fs-tall b { background:color-mix(in srgb, var(--fs-accent) 14%, transparent); }
+.fs-facts { padding:0; display:grid; grid-template-columns:max-content 1fr; gap:3px 16px;
+  margin:.3rem 0; font-size:13px; color:var(--fs-ink); }
+.fs-facts dt { color:var(--fs-muted); }
+.fs-facts dd { margin:0; overflow-wrap:anywhere; font-variant-numeric:tabular-nums; }
 @media (min-width:1280px) {
   [data-testid=stMainBlockContainer]:has(.fs-dossier) {
     padding-right:calc(var(--fs-dossier) + 2rem); }

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.analysis.wording.groups import OTHER_WORKLOADS
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
-from profiler_core.ui.fusion.words import OTHER_WORKLOADS
 from tests.apps import opened, text_of
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"

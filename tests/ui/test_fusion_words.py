@@ -9,9 +9,9 @@ from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.ledger.bandwidth import bandwidth
 from profiler_core.analysis.ledger.match import Evidence
 from profiler_core.analysis.ledger.result import Kind
+from profiler_core.analysis.wording.groups import how_known, what_kind
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
 from profiler_core.ui.fusion.code import generated_calls
-from profiler_core.ui.fusion.words import how_known, what_kind
 from tests.figures.many_groups import many_groups
 
 GROUP = many_groups(1).groups[0]

@@ -11,6 +11,7 @@ from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
 from profiler_core.analysis.finding_rules.replayed_products import matched_products
+from profiler_core.analysis.item import Item
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.ranks.job_ledger import JobLedger
@@ -61,6 +62,8 @@ class Finding:
     locations: tuple[Frame, ...] = ()  # lines of code that it names, as logged
     change: Change | None = None  # what would be different; None: nothing that makes steps faster
     prediction: Prediction | None = None  # what that saves; None: it cannot be told
+    items: tuple[Item, ...] = ()  # what it is about, the most telling first: a link opens it
+    filters: tuple[tuple[str, str], ...] = ()  # of the address of `page`, which then shows these
 
     @property
     def is_bound(self) -> bool:
@@ -99,6 +102,7 @@ class Facts:
     code: InductorLog | None = None  # what Inductor generated for this run
     job_ledger: JobLedger | None = None  # the ledger's groups on every rank of a job
     rank_compiling: tuple[RankCompiling, ...] = ()  # of a job of ranks, by their own logs
+    place: int = 0  # of this run in the comparison
 
     @property
     def n_steps(self) -> int:

@@ -8,6 +8,7 @@ and so no shapes.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from math import prod
 
 import numpy as np
@@ -72,6 +73,15 @@ class OpWork:
             if leading > 1 and leading * item % 16:
                 return True
         return False
+
+    @property
+    def arguments(self) -> str:
+        """What a call is handed, as people write it: "8×128 float"; "" without tensors."""
+        kinds = zip_longest(self.dims, self.types[: len(self.dims)], fillvalue="")
+        shapes = (
+            f"{'×'.join(str(n) for n in shape)} {kind}".strip() for shape, kind in kinds if shape
+        )
+        return " · ".join(shapes)
 
     @cached_property
     def flops(self) -> int | None:

@@ -80,3 +80,14 @@ def without_module(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
         f"{missing} of {len(asked)} groups have no module: no node of a graph and no Python call "
         "is theirs.",
     )
+
+
+def is_in_module(module: str | None, chosen: str) -> bool:
+    """Does a module lie in the chosen one?"""
+    if not module:
+        return False
+    parts, chosen_parts = module.split("."), chosen.split(".")
+    return len(parts) >= len(chosen_parts) and all(
+        chosen_part == part or (chosen_part == "*" and part.isdigit())
+        for part, chosen_part in zip(parts, chosen_parts, strict=False)
+    )

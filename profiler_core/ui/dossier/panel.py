@@ -2,12 +2,19 @@
 
 import streamlit as st
 
-from profiler_core.analysis.item import Item
+from profiler_core.analysis.dossier.record import Dossier
 from profiler_core.errors import FusionscopeError
-from profiler_core.ui.choice import Keys, keys_in_url, open_choice
+from profiler_core.figures.duration_histogram import duration_histogram
+from profiler_core.session.dossier.make import dossier
+from profiler_core.ui.charts import show_figure
+from profiler_core.ui.choice import Choice, Keys, keys_in_url, open_choice
 from profiler_core.ui.dossier.address import item_in_url
 from profiler_core.ui.dossier.bridge import draw_bridge
+from profiler_core.ui.dossier.draw import draw_dossier
+from profiler_core.ui.links import page_link
 from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.style import colors
+from profiler_core.ui.timeline.link import link_to_event
 
 
 def dossier_beside() -> None:
@@ -29,12 +36,31 @@ def _panel(keys: Keys) -> None:
         if item is None:
             return
         try:
-            _draw(keys, item)
+            choice = open_choice(keys)
+            _draw(choice, dossier(choice.comparison, item))
         except FusionscopeError as error:
+            st.html("<div class=fs-dossier></div>")
             problem_card(error.problem, error.remedy)
 
 
-def _draw(keys: Keys, item: Item) -> None:
-    open_choice(keys)
-    st.html(f"<p class='fs-dossier fs-eyebrow'>{item.kind}</p>")
-    st.code(item.key, language=None, wrap_lines=True)
+def _draw(choice: Choice, made: Dossier) -> None:
+    draw_dossier(made)
+    _way_on(choice, made)
+    if sum(map(len, made.durations_ns)) > 1:
+        labels = [time.label for time in made.times]
+        show_figure(
+            duration_histogram(
+                labels, [list(durations) for durations in made.durations_ns], colors()
+            ),
+            key="dossier_durations",
+            alt="How long single calls took in each run.",
+        )
+
+
+def _way_on(choice: Choice, made: Dossier) -> None:
+    """Links to its events on the timeline, and to the page that lists things of its kind."""
+    with st.container(horizontal=True, key="fs_way_on_dossier"):
+        for event in made.on_timeline:
+            trace = choice.comparison.runs[event.run].required_trace()
+            place = link_to_event(trace, event.run, event.table, event.row)
+            page_link("timeline", f"On the timeline, {event.label}", {**choice.query, **place})

@@ -6,9 +6,9 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.wording.groups import OTHER_WORKLOADS, how_ledger_knows
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.session.pair import Pair
-from profiler_core.ui.fusion.words import OTHER_WORKLOADS, how_ledger_knows
 from profiler_core.units import format_count, format_duration, format_share
 
 _LONGEST = 40  # characters of a run's name in a sentence

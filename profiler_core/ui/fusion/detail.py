@@ -11,12 +11,12 @@ from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.ledger.bandwidth import Bandwidth, bandwidth
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import FusionGroup, short_name
+from profiler_core.analysis.wording.groups import how_known, what_kind
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.figures.names import plain_kernel_name
 from profiler_core.session.pair import Pair
 from profiler_core.ui.counters.words import traffic_sentence, use_sentence
 from profiler_core.ui.fusion.code import show_generated, show_source
-from profiler_core.ui.fusion.words import how_known, what_kind
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
 from profiler_core.units import (

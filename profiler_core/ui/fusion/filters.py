@@ -8,6 +8,7 @@ import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold, in_program_order
+from profiler_core.analysis.ledger.group_modules import is_in_module
 from profiler_core.analysis.ledger.ledger import FusionLedger
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.ui.address import in_address
@@ -113,17 +114,6 @@ def module_choices(groups: Iterable[FusionGroup]) -> list[str]:
                 members.setdefault(starred, set()).add(path)
     stars = {starred for starred, paths in members.items() if len(paths) > 1}
     return sorted({*module_paths, *stars}, key=_natural)[:_MOST_MODULES]
-
-
-def is_in_module(module: str | None, chosen: str) -> bool:
-    """Does a module lie in the chosen one?"""
-    if not module:
-        return False
-    parts, chosen_parts = module.split("."), chosen.split(".")
-    return len(parts) >= len(chosen_parts) and all(
-        chosen_part == part or (chosen_part == "*" and part.isdigit())
-        for part, chosen_part in zip(parts, chosen_parts, strict=False)
-    )
 
 
 def _natural(path: str) -> list[tuple[bool, int, str]]:

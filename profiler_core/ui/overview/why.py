@@ -7,6 +7,7 @@ from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.wording.comparison import fusion_alt, fusion_note
+from profiler_core.analysis.wording.groups import OTHER_WORKLOADS
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.fusion_layout import fusion_layout, fusion_legend
@@ -14,7 +15,6 @@ from profiler_core.figures.fusion_panel import Panel
 from profiler_core.ui.charts import show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.address import OF
-from profiler_core.ui.fusion.words import OTHER_WORKLOADS
 from profiler_core.ui.fusion_map.show import draw_map
 from profiler_core.ui.links import Query, page_link
 from profiler_core.ui.overview.difference import show_difference_notes, show_opened_bar

@@ -5,8 +5,8 @@ import pytest
 
 from profiler_core.analysis.ledger.alignment import align_codes, alternatives
 from profiler_core.analysis.ledger.anchors import in_doubt, shuffled_runs
+from profiler_core.analysis.wording.groups import how_ledger_knows
 from profiler_core.answers.explanation import fusion_answer
-from profiler_core.ui.fusion.words import how_ledger_knows
 from tests.analysis.ledger.judge.ablation import without
 from tests.analysis.ledger.judge.pairs import ROOT, judged, ledger_of, unpacked
 from tests.analysis.ledger.test_anchors import product

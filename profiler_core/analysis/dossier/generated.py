@@ -1,0 +1,142 @@
+"""Generated kernels as they are shown: the kernel out of its Python string, its stores marked."""
+
+import re
+from collections.abc import Sequence
+
+from profiler_core.analysis.dossier.record import GeneratedCode
+from profiler_core.analysis.ledger.fragments import pointer_roles
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
+
+_QUOTED = re.compile(
+    r"^\w+ = async_compile\.(?P<how>\w+)\(.*?r?'''(?P<code>.*?)(?:'''|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+# A Triton store or atomic; a C++ vector's store, an assignment through a pointer of the signature.
+_STORE = re.compile(
+    r"\btl\.(?:store|atomic_\w+)\(|\.store\((?:in_)?out_ptr"
+    r"|\b(?:in_)?out_ptr\d*\[[^]]*\]\s*=|atomic_add\w*\(&?(?:in_)?out_ptr"
+)
+
+
+def generated_code(graph: CompiledGraph, name: str) -> GeneratedCode:
+    """One kernel of a graph, with the lines that store its results.
+
+    Args:
+        graph: that has it in `kernels`.
+        name: of the kernel.
+    """
+    language, text = readable(whole_source(graph, name, graph.kernels[name].source))
+    stores = (n for n, line in enumerate(text.splitlines(), 1) if _STORE.search(line))
+    return GeneratedCode(
+        name, language, text, frozenset(stores), f"{graph.compile_id} {graph.direction}"
+    )
+
+
+def calls_of_kernel(log: InductorLog, name: str) -> list[tuple[CompiledGraph, GeneratedCall]]:
+    """The calls of a generated kernel, in the order of the log.
+
+    Args:
+        log: of the run.
+        name: of the kernel in the trace.
+    """
+    return [(graph, call) for graph in log.graphs for call in graph.calls if call.name == name]
+
+
+def calls_of_group(
+    log: InductorLog, group: FusionGroup
+) -> list[tuple[CompiledGraph, GeneratedCall]]:
+    """The calls of the generated code that are the candidate's side of a group."""
+    call_numbers = set(group.candidate.calls)
+    calls = [
+        (graph, call)
+        for graph in log.graphs
+        for call in graph.calls
+        if (f"{graph.compile_id} {_half(graph)}", call.index) in call_numbers
+    ]
+    if calls:
+        return calls
+    names = {operator.op for operator in group.candidate.operators}
+    return [(g, call) for g in log.graphs for call in g.calls if call.name in names]
+
+
+def generated_of_calls(
+    calls: Sequence[tuple[CompiledGraph, GeneratedCall]],
+) -> tuple[GeneratedCode, ...]:
+    """Calls of libraries as one piece, then each generated kernel once."""
+    kernels = {
+        call.name: generated_code(graph, call.name)
+        for graph, call in calls
+        if call.name in graph.kernels
+    }
+    library = library_calls(calls)
+    return (*((library,) if library is not None else ()), *kernels.values())
+
+
+def buffers_of_call(graph: CompiledGraph, call: GeneratedCall) -> tuple[str, str]:
+    """(inputs, outputs) of a call by the buffers it is handed: "64×2048 f32 · 2048 f32".
+
+    "" where the log does not say which of them it stores to.
+    """
+    definition = graph.kernels.get(call.name)
+    if definition is None:
+        result = _shape(graph, call.result)
+        given = (_shape(graph, name) for name in call.arguments)
+        return " · ".join(filter(None, given)), result
+    roles = pointer_roles(definition.source)
+    inputs, outputs = [], []
+    for name, role in zip(call.arguments, roles, strict=False):
+        text = _shape(graph, name)
+        if role != "written":
+            inputs.append(text)
+        if role != "read":
+            outputs.append(text)
+    return " · ".join(filter(None, inputs)), " · ".join(filter(None, outputs))
+
+
+def _shape(graph: CompiledGraph, buffer: str) -> str:
+    if buffer not in graph.buffers:
+        return ""
+    shape, dtype = graph.buffers[buffer]
+    return f"{'×'.join(str(n) for n in shape)} {dtype}".strip()
+
+
+def _half(graph: CompiledGraph) -> str:
+    """As the trace's regions say it: they do not tell inference from forward."""
+    return "backward" if graph.direction == "backward" else "forward"
+
+
+def library_calls(
+    calls: Sequence[tuple[CompiledGraph, GeneratedCall]],
+) -> GeneratedCode | None:
+    """The calls that start no generated kernel, as they stand in the module; None: no such."""
+    lines = [_line(graph, call) for graph, call in calls if call.name not in graph.kernels]
+    if not lines:
+        return None
+    return GeneratedCode("Calls of a library", "python", "\n".join(dict.fromkeys(lines)))
+
+
+def readable(source: str) -> tuple[str, str]:
+    """(language, code): the kernel itself, out of the Python string that Inductor keeps it in."""
+    quoted = _QUOTED.search(source)
+    if quoted is None:
+        return "python", source
+    comments = source[: quoted.start()]
+    if quoted["how"].startswith("cpp"):
+        return "cpp", comments.replace("#", "//") + quoted["code"].strip("\n")
+    return "python", comments + quoted["code"].strip("\n")
+
+
+def whole_source(graph: CompiledGraph, name: str, source: str) -> str:
+    """C++ kernels span lines up to their closing quotes; the definition holds their first line."""
+    if not source.rstrip().endswith("("):
+        return source
+    _, start, after = graph.code.partition(f"{name} = async_compile.")
+    body, closing, _ = after.partition("\n''')")
+    return f"{start}{body}{closing}" if start and closing else source
+
+
+def _line(graph: CompiledGraph, call: GeneratedCall) -> str:
+    """The call as it stands in the generated module; its name where that was not logged."""
+    lines = graph.code.splitlines()
+    return lines[call.line - 1].strip() if 0 < call.line <= len(lines) else call.name

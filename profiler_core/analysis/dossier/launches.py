@@ -1,0 +1,108 @@
+"""How a kernel is launched and what its operators are handed, from the trace of one run."""
+
+from math import prod
+from typing import cast
+
+import polars as pl
+
+from profiler_core.analysis.dossier.record import Arguments, Launch
+from profiler_core.analysis.kernel_calls import KernelCalls
+from profiler_core.analysis.operator_arguments import arguments_text, json_list
+from profiler_core.analysis.per_name import per_name
+from profiler_core.analysis.work import device_work
+from profiler_core.model.trace import KERNEL, Trace
+
+_MOST = 4  # kinds of arguments, of grids, of launches
+
+
+def launch_of(
+    label: str, trace: Trace, calls: KernelCalls, n_multiprocessors: int | None = None
+) -> Launch | None:
+    """Grids, occupancy, registers and shared memory; None where the trace has none of them.
+
+    Kineto's estimate of occupancy is weighted by time; a call for which it could make none (it
+    writes 0) does not count.
+    """
+    rows = kernel_rows(trace, calls.name)
+    estimated = rows.filter(pl.col("occupancy_pct") > 0)
+    weights = estimated["dur_ns"].to_numpy()
+    occupancy = (
+        float(estimated["occupancy_pct"].to_numpy() @ weights / weights.sum())
+        if weights.any()
+        else None
+    )
+    grids = rows.filter(pl.col("grid").is_not_null()).group_by("grid").agg(pl.col("dur_ns").sum())
+    longest = (
+        grids.sort("dur_ns", "grid", descending=True)["grid"].first() if grids.height else None
+    )
+    registers = cast("int | None", rows["registers_per_thread"].max())
+    shared = cast("int | None", rows["shared_memory_bytes"].max())
+    if occupancy is None and registers is None and not calls.grids and not calls.by_launch:
+        return None
+    return Launch(
+        label,
+        tuple(calls.grids)[:_MOST],
+        occupancy,
+        registers,
+        shared,
+        tuple(calls.by_launch)[:_MOST],
+        _n_blocks(longest if isinstance(longest, str) else ""),
+        n_multiprocessors,
+    )
+
+
+def _n_blocks(grid: str) -> int | None:
+    """Blocks of a grid as the trace writes it: "[1568,1,1]"."""
+    sizes = [size for size in json_list(grid) if isinstance(size, int)]
+    return prod(sizes) if sizes else None
+
+
+def arguments_of(label: str, trace: Trace, name: str, n_steps: int) -> tuple[Arguments, ...]:
+    """The operators that launch a kernel, by what they are handed, most calls first.
+
+    The operator is the innermost one around the launch that has shapes; empty where the trace has
+    none, as in the replay of a CUDA graph.
+    """
+    rows = kernel_rows(trace, name)
+    external = rows.select("external_id").drop_nulls().group_by("external_id").len("n_kernels")
+    ops = trace.ops.join(external, on="external_id", how="inner").filter(
+        pl.col("input_dims").is_not_null()
+    )
+    kinds = (
+        ops.with_columns(pl.col("name").cast(pl.String))
+        .unique("external_id", keep="last", maintain_order=True)
+        .group_by("name", "input_dims", "input_types", maintain_order=True)
+        .agg(n=pl.len())
+        .sort("n", descending=True, maintain_order=True)
+    )
+    return tuple(
+        Arguments(label, operator, text, n=n / max(1, n_steps))
+        for operator, dims, types, n in kinds.head(_MOST).iter_rows()
+        if (text := arguments_text(dims, types))
+    )
+
+
+def kernel_rows(trace: Trace, name: str) -> pl.DataFrame:
+    """The kernel's rows of `device_work` in profiled steps, with their `row` in it."""
+    work = device_work(trace)
+    return work.with_row_index("row").filter(
+        pl.col("cat") == KERNEL,
+        pl.col("step").is_not_null(),
+        per_name(work["name"], lambda of_row: of_row == name, pl.Boolean),
+    )
+
+
+def event_of_work(trace: Trace, row: int) -> tuple[str, int] | None:
+    """(table, row) in the trace of a row of `device_work`; None: it cannot be told.
+
+    With a device a row of the work is the device's; on the CPU it is an operator.
+    """
+    if trace.has_device_events:
+        return "device", row
+    event = device_work(trace).row(row, named=True)
+    matches = trace.ops.with_row_index("row").filter(
+        pl.col("ts_ns") == event["ts_ns"],
+        pl.col("dur_ns") == event["dur_ns"],
+        pl.col("name").cast(pl.String) == event["name"],
+    )
+    return ("ops", int(matches["row"][0])) if matches.height else None

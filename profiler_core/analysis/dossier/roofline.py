@@ -1,0 +1,153 @@
+"""How near a kernel or a group comes to what the device can do: its bytes and FLOPs over its time.
+
+Bytes are those that shapes demand at least (`ledger/bytes_moved.py`), FLOPs those of matrix
+products and convolutions (`finding_rules/op_work.py`). Both belong to operators: a kernel that
+shares its operator with others is judged together with these, and `n_kernels` says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from profiler_core.analysis.device_peaks import DevicePeaks
+from profiler_core.analysis.finding_rules.op_work import OpWork
+from profiler_core.analysis.ledger.bandwidth import AT_PEAK
+from profiler_core.analysis.tensor_cores import uses_tensor_cores
+
+Limit = Literal["memory", "compute", "neither", "unknown"]
+Units = Literal["fp32", "TF32 on Tensor Cores", "16 bits on Tensor Cores"]
+
+_AT_COMPUTE_PEAK = 0.6  # cuBLAS reaches 60 to 85 % of a data sheet's dense peak with large matrices
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes of the operators that a kernel belongs to, over all profiled steps."""
+
+    n_bytes: int
+    time_ns: int  # of all kernels of these operators
+    n_calls: int
+    n_events: int  # device events of these operators
+
+    @property
+    def kernels_per_call(self) -> float:
+        """1: the kernel is all of its operator."""
+        return self.n_events / self.n_calls if self.n_calls else 1.0
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """One side. None: not known."""
+
+    label: str  # of the run
+    time_ns: float  # per step, of what the rest is of
+    bytes_moved: float | None = None  # per step, at least
+    bytes_per_s: float | None = None
+    memory_share: float | None = None  # of the memory's peak
+    fits_cache: bool | None = None  # is the data of a call smaller than the L2?
+    flops: float | None = None  # per step
+    flops_per_s: float | None = None
+    compute_share: float | None = None  # of the peak of `units`
+    units: Units | None = None
+    device: str = ""  # whose peaks these are; "": not known
+    kernels_per_call: float = 1.0  # above 1: of the operator with all of its kernels
+
+    @property
+    def limit(self) -> Limit:
+        """What it is at the limit of."""
+        if self.compute_share is not None and self.compute_share >= _AT_COMPUTE_PEAK:
+            return "compute"
+        if self.memory_share is None:
+            return "unknown"
+        if self.memory_share >= AT_PEAK and self.fits_cache is False:
+            return "memory"
+        return "neither"
+
+
+def roofline(
+    label: str,
+    peaks: DevicePeaks | None,
+    n_steps: int,
+    traffic: Traffic | None,
+    products: Sequence[OpWork] = (),
+    *,
+    kernel: str = "",
+) -> Roofline | None:
+    """Bytes and FLOPs against the device; None where neither is known.
+
+    Args:
+        label: of the run.
+        peaks: of its device; None: not known.
+        n_steps: profiled steps.
+        traffic: bytes of the operators, where shapes tell them.
+        products: matrix products and convolutions among these operators.
+        kernel: whose name says which units compute; "" where they are several.
+    """
+    flops, product_ns = _flops(products)
+    if traffic is None and not flops:
+        return None
+    time_ns = traffic.time_ns if traffic is not None else product_ns
+    n = max(1, n_steps)
+    bytes_per_s = traffic.n_bytes / (traffic.time_ns * 1e-9) if traffic and time_ns else None
+    flops_per_s = flops / (product_ns * 1e-9) if flops and product_ns else None
+    units = _units(products, kernel) if flops else None
+    compute_peak = _peak(peaks, units)
+    cache = peaks.l2_bytes if peaks is not None else None
+    return Roofline(
+        label=label,
+        time_ns=time_ns / n,
+        bytes_moved=traffic.n_bytes / n if traffic is not None else None,
+        bytes_per_s=bytes_per_s,
+        memory_share=bytes_per_s / peaks.memory_bytes_per_s if bytes_per_s and peaks else None,
+        fits_cache=(
+            traffic.n_bytes / max(1, traffic.n_events) <= cache if traffic and cache else None
+        ),
+        flops=flops / n if flops else None,
+        flops_per_s=flops_per_s,
+        compute_share=flops_per_s / compute_peak if flops_per_s and compute_peak else None,
+        units=units,
+        device=peaks.name if peaks is not None else "",
+        kernels_per_call=traffic.kernels_per_call if traffic is not None else 1.0,
+    )
+
+
+def _flops(products: Sequence[OpWork]) -> tuple[int, int]:
+    """(operations, ns) of the products whose shapes are known."""
+    counted = [(op.flops * len(op.times_ns), op.time_ns) for op in products if op.flops]
+    return sum(flops for flops, _ in counted), sum(ns for _, ns in counted)
+
+
+def _units(products: Sequence[OpWork], kernel: str) -> Units | None:
+    """The units that compute them; None where neither types nor the kernel's name tell."""
+    if all(op.in_halves for op in products):
+        return "16 bits on Tensor Cores"
+    tensor = {uses_tensor_cores(kernel or op.kernel, "") for op in products}
+    if len(tensor) != 1:
+        return None
+    (on_tensor_cores,) = tensor
+    if on_tensor_cores is None:
+        return None
+    return "TF32 on Tensor Cores" if on_tensor_cores else "fp32"
+
+
+def _peak(peaks: DevicePeaks | None, units: Units | None) -> float | None:
+    if peaks is None or units is None:
+        return None
+    if units == "fp32":
+        return peaks.fp32_flops
+    return peaks.tf32_flops if units == "TF32 on Tensor Cores" else peaks.half_flops
+
+
+def what_computes(products: Sequence[OpWork]) -> str:
+    """The longest product in the field's words: "depthwise convolution, backward"; "": none."""
+    if not products:
+        return ""
+    longest = max(products, key=lambda op: op.time_ns)
+    if not longest.name.startswith("aten::convolution"):
+        return "matrix product"
+    backward = longest.name.endswith("_backward")
+    weight = longest.dims[2 if backward else 1] if len(longest.dims) > 2 else ()
+    groups = weight[0] if len(weight) > 2 and weight[1] == 1 and weight[0] > 1 else 0
+    window = "×".join(str(n) for n in weight[2:])
+    words = f"{'depthwise ' if groups else ''}{f'{window} ' if window else ''}convolution"
+    return f"{words}, backward" if backward else words

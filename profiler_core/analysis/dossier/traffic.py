@@ -1,0 +1,39 @@
+"""Bytes of every kernel's operators, from shapes: what a roofline of single kernels rests on."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from profiler_core.analysis.dossier.roofline import Traffic
+from profiler_core.analysis.ledger.bytes_moved import bytes_of
+from profiler_core.analysis.ledger.sides import LedgerSide, read_side
+
+
+def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
+    """Name of a kernel -> bytes of the operators (or generated calls) that it is a part of.
+
+    A kernel of which any operator's shapes are unknown is not in it: the rest would be too few.
+    """
+    run = read_side(side)
+    totals: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+    unknown: set[str] = set()
+    for step, executions in zip(run.steps, run.executions, strict=True):
+        graph_of = {execution.run: execution.graph for execution in executions}
+        for unit in step.units:
+            names = {run.names[row] for row in unit.events if row in run.names}
+            if not names:
+                continue
+            moved = bytes_of(unit, graph_of.get(unit.run) if unit.run is not None else None)
+            if moved is None:
+                unknown |= names
+                continue
+            rows = step.form.like(unit.events)
+            time_ns = int(run.durations[rows].sum())
+            amounts = np.array([sum(moved) * len(rows), time_ns, len(rows), rows.size], np.int64)
+            for name in names:
+                totals[name] = totals.get(name, 0) + amounts
+    return {
+        name: Traffic(*(int(n) for n in amounts))
+        for name, amounts in totals.items()
+        if name not in unknown
+    }

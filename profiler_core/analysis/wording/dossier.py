@@ -1,0 +1,243 @@
+"""What a dossier says in sentences: how near the device's limits, and what cannot be known."""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.compilation.report import BreakReport
+from profiler_core.analysis.dossier.record import Launch, RunTime
+from profiler_core.analysis.dossier.roofline import Roofline
+from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.wording.groups import how_known, what_kind
+from profiler_core.analysis.wording.sentence import capitalised
+from profiler_core.units import (
+    format_bytes,
+    format_change,
+    format_count,
+    format_difference,
+    format_duration,
+    format_share,
+)
+
+NEEDS_LOG = "that takes the compiled run's structured log (TORCH_TRACE)."
+NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
+
+_LIMITS = {
+    "memory": "At the memory's limit: only moving fewer bytes makes it faster.",
+    "compute": "At the limit of the units that compute it: only fewer or smaller products make "
+    "it faster.",
+    "neither": "Neither memory nor arithmetic holds it back: it waits for latency, or has too "
+    "little to do for the whole device.",
+}
+
+
+def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -> str:
+    """Why it takes what it takes, for instance "1 % of the memory's bandwidth: matrix product.".
+
+    Args:
+        rooflines: of the runs that have it, the baseline's first; the last one is told.
+        computes: what product it is; "": none.
+        category: of the kernel, where it is no product.
+    """
+    what = computes or category
+    if not rooflines:
+        return f"{capitalised(what)}."
+    line = rooflines[-1]
+    shares = []
+    if line.memory_share is not None:
+        shares.append(f"{format_share(line.memory_share)} of the memory's bandwidth")
+    if line.compute_share is not None:
+        shares.append(f"{format_share(line.compute_share)} of the {line.units} peak")
+    if not shares:
+        return f"{capitalised(what)}."
+    return f"{' and '.join(shares)}: {what}."
+
+
+def launch_sentences(launches: Sequence[Launch]) -> tuple[str, ...]:
+    """Where a grid is too small for the device: a sentence of the last run that it is true of."""
+    for launch in reversed(launches):
+        blocks, units = launch.n_blocks, launch.n_multiprocessors
+        if blocks is not None and units is not None and blocks < units:
+            return (
+                f"Its grid of {blocks} block{'' if blocks == 1 else 's'} leaves at least "
+                f"{units - blocks} of the device's {units} multiprocessors idle.",
+            )
+    return ()
+
+
+def roofline_sentences(line: Roofline) -> tuple[str, ...]:
+    """Bytes and FLOPs with their rates, and what follows."""
+    parts = []
+    if line.bytes_moved is not None and line.bytes_per_s is not None:
+        text = (
+            f"Moves at least {format_bytes(line.bytes_moved)} per step in "
+            f"{format_duration(line.time_ns)}: {format_bytes(line.bytes_per_s)}/s"
+        )
+        if line.memory_share is not None:
+            text += f", {format_share(line.memory_share)} of the memory's peak on {line.device}"
+        parts.append(f"{text}.")
+    if line.flops is not None and line.flops_per_s is not None:
+        text = (
+            f"Computes {line.flops / 1e9:.3g} GFLOP per step: {line.flops_per_s / 1e12:.3g} TFLOP/s"
+        )
+        if line.compute_share is not None:
+            text += f", {format_share(line.compute_share)} of the {line.units} peak"
+        parts.append(f"{text}.")
+    if line.kernels_per_call > 1:
+        parts.append(
+            f"This is of its operator with all of its {line.kernels_per_call:.3g} kernels: shapes "
+            "do not tell them apart."
+        )
+    if not line.device:
+        parts.append("The peaks of this device are not known.")
+    elif line.fits_cache and line.memory_share is not None:
+        parts.append("The data of one call fits into the L2 cache, so it may never reach memory.")
+    elif line.limit in _LIMITS:
+        parts.append(_LIMITS[line.limit])
+    return tuple(parts)
+
+
+def missing_of_kernel(
+    *,
+    has_ledger: bool,
+    in_groups: bool,
+    has_sources: bool,
+    has_modules: bool,
+    has_arguments: bool,
+    has_traffic: bool,
+    has_counters: bool,
+    is_generated: bool,
+    has_code: bool,
+    has_occupancy: bool,
+) -> tuple[str, ...]:
+    """One sentence for each part of a kernel's dossier that these files do not tell."""
+    sentences = (
+        (has_ledger, "What it was before or became is not known: that takes a baseline and a "
+         "candidate with traces of the same kind of device."),
+        (in_groups or not has_ledger, "No fusion group has it: it runs outside of the profiled "
+         "steps."),
+        (has_sources or not in_groups, f"Which line it comes from is not known: {NEEDS_LOG}"),
+        (has_modules or not in_groups, "The module is not known: no file names modules by path."),
+        (has_arguments, "Inputs are not known: the trace has no shapes of its operator "
+         "(record_shapes=False, or the replay of a CUDA graph)."),
+        (has_traffic, "Bytes against the roofline are not known: that takes the shapes of all "
+         "operators that launch it."),
+        (has_occupancy, "Occupancy is not known: the trace has no estimate of it."),
+        (has_counters, NO_COUNTERS),
+        (has_code or not is_generated, f"Its generated code is not known: {NEEDS_LOG}"),
+    )  # fmt: skip
+    return tuple(sentence for known, sentence in sentences if not known)
+
+
+def group_answer(group: FusionGroup, rooflines: Sequence[Roofline], computes: str) -> str:
+    """What became of it, and how near its last side comes to the device's limits."""
+    before, after = group.baseline_step_ns, group.candidate_step_ns
+    parts = [f"{format_duration(before)} → {format_duration(after)} per step"]
+    if before and after:
+        parts[0] += f" ({format_difference(after - before)}, {format_change(after / before)})"
+    if rooflines and (share := rooflines[-1].memory_share) is not None:
+        parts.append(f"now at {format_share(share)} of the memory's bandwidth")
+    if computes:
+        parts.append(computes)
+    return f"{'; '.join(parts)}."
+
+
+def group_about(folded: FoldedGroup, group: FusionGroup) -> tuple[str, ...]:
+    """How sure the match is, when it runs, and how many like it there are."""
+    sentences = []
+    n = len(folded.groups)
+    if n > 1:
+        sentences.append(
+            f"One of {n} like it, which together go from {format_duration(folded.baseline_ns)} to "
+            f"{format_duration(folded.candidate_ns)} per step."
+        )
+    sentences.append(how_known(group) if group.kind == "matched" else what_kind(group))
+    if folded.occurrence is not None:
+        sentences.append(f"It runs {folded.occurrence}; times are averages over all steps.")
+    sentences.extend(f"{capitalised(note)}." for note in group.notes[:8])
+    return tuple(sentences)
+
+
+def operator_answer(times: Sequence[RunTime], computes: str) -> str:
+    """Its time in the runs, and what product it is."""
+    text = times_answer(times)
+    return f"{computes}: {text}" if computes else text
+
+
+def times_answer(times: Sequence[RunTime]) -> str:
+    """From the baseline to the last run that is compared with it."""
+    known = [time for time in times if time.time_ns is not None]
+    if not known:
+        return "No run has any time of it."
+    if len(times) < 2:
+        return f"{format_duration(known[0].time_ns)} per step."
+    first, last = times[0].time_ns or 0.0, times[-1].time_ns or 0.0
+    change = f" ({format_difference(last - first)})" if first and last else ""
+    return f"{format_duration(first)} → {format_duration(last)} per step{change}."
+
+
+def break_answer(broken: BreakReport, total_ns: float | None) -> str:
+    """What it costs, of how much."""
+    if broken.cost_ns is None:
+        return f"{broken.cause.label}, met {_times(broken.event.n)} while compiling."
+    if not total_ns:
+        return "It costs nothing: the device hides what the host does here."
+    return (
+        f"Costs {format_duration(broken.cost_ns)} per step, of {format_duration(total_ns)} that "
+        "all breaks cost together."
+    )
+
+
+def break_about(broken: BreakReport) -> tuple[str, ...]:
+    """How often it was met, and in which compilations."""
+    ids = broken.event.compile_ids
+    of_ids = f" in {', '.join(ids[:8])}" if ids else ""
+    return (f"Met {_times(broken.event.n)} while compiling{of_ids}.",)
+
+
+def missing_of_group(
+    *,
+    has_sources: bool,
+    has_module: bool,
+    has_code: bool,
+    runs_compiled: bool,
+    has_log: bool,
+    has_traffic: bool,
+    has_counters: bool,
+    has_arguments: bool,
+) -> tuple[str, ...]:
+    """One sentence for each part of a group's dossier that these files do not tell."""
+    code = "the log names no call for it." if has_log else NEEDS_LOG
+    sentences = (
+        (has_sources, f"Which line it comes from is not known: {NEEDS_LOG}"),
+        (has_module, "The module is not known: no file names modules by path."),
+        (has_code or not runs_compiled, f"What was generated for it is not known: {code}"),
+        (has_traffic, "How many bytes it moves is not known: the trace has not all of the shapes."),
+        (has_arguments, "Inputs and outputs are not known: no product in it has recorded shapes, "
+         "and no log names its buffers."),
+        (has_counters, NO_COUNTERS),
+    )  # fmt: skip
+    return tuple(sentence for known, sentence in sentences if not known)
+
+
+def missing_of_operator(
+    *, has_groups: bool, has_shapes: bool, has_sources: bool
+) -> tuple[str, ...]:
+    """One sentence for each part of an operator's dossier that these files do not tell."""
+    sentences = (
+        (has_groups, "What it became is not known: no fusion group of these runs has it."),
+        (has_shapes, "Inputs are not known: the trace has no shapes (record_shapes=False)."),
+        (has_sources or not has_groups, f"Which line it comes from is not known: {NEEDS_LOG}"),
+    )
+    return tuple(sentence for known, sentence in sentences if not known)
+
+
+def missing_of_place(*, has_log: bool, has_code: bool) -> tuple[str, ...]:
+    """One sentence for each part of a module's or a line's dossier that is not known."""
+    if has_code:
+        return ()
+    code = "the log names no call for it." if has_log else NEEDS_LOG
+    return (f"What was generated for it is not known: {code}",)
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{format_count(n)} times"

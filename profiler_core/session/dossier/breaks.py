@@ -1,0 +1,64 @@
+"""The dossier of a graph break: what it costs, where it is, why, and what to change."""
+
+from profiler_core.analysis.compilation.report import BreakReport, place_text
+from profiler_core.analysis.dossier.record import Advice, Dossier, RunTime, SourceLine
+from profiler_core.analysis.item import Item
+from profiler_core.analysis.wording.dossier import break_about, break_answer
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.session.comparison import Comparison
+
+
+def break_dossier(comparison: Comparison, item: Item) -> Dossier:
+    """Everything about one graph break of one run.
+
+    Raises:
+        NothingToAnalyse: the run's log has no such break.
+    """
+    number, place = item.numbers or (-1, -1)
+    report = comparison.compilation_of(number) if 0 <= number < len(comparison.runs) else None
+    events = report.log.graph_breaks if report is not None else ()
+    broken = next(
+        (
+            broken
+            for broken in (report.breaks if report is not None else ())
+            if 0 <= place < len(events) and broken.event is events[place]
+        ),
+        None,
+    )
+    if report is None or broken is None:
+        raise NothingToAnalyse(
+            f"These runs have no graph break {item.key}.",
+            remedy="Choose the runs that the link was made for.",
+        )
+    run = comparison.runs[number]
+    frame = broken.place
+    text = place_text(frame.file, frame.line)
+    lines = [SourceLine(text, frame, run.kept_sources.get(frame.file, {}))]
+    if (inner := broken.innermost) is not None:
+        label = place_text(inner.file, inner.line)
+        lines.append(SourceLine(label, inner, run.kept_sources.get(inner.file, {})))
+    total_ns = report.break_cost.cost_ns if report.break_cost is not None else None
+    return Dossier(
+        item=item,
+        kind="graph break",
+        title=f"{broken.cause.label} · {text}",
+        answer=break_answer(broken, total_ns),
+        about=break_about(broken),
+        times=(RunTime(number, comparison.labels[number], broken.cost_ns),),
+        advice=_advice(broken),
+        sources=tuple(lines),
+        missing=() if broken.cost_ns is not None else (_no_cost(run.files.trace is None),),
+    )
+
+
+def _advice(broken: BreakReport) -> Advice:
+    event, cause = broken.event, broken.cause
+    return Advice(
+        cause.what, cause.change, event.reason, broken.url, event.gb_id or "", event.hints
+    )
+
+
+def _no_cost(without_trace: bool) -> str:
+    if without_trace:
+        return "What it costs is not known: the run has no trace."
+    return "What it costs is not known: the trace shows no compiled call after it."

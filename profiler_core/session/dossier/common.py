@@ -1,0 +1,148 @@
+"""What the makers of dossiers share: pairs with a ledger, groups as related things, sources."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
+from profiler_core.analysis.dossier.record import Related, Relation, RunTime, SourceLine
+from profiler_core.analysis.item import group_item, kernel_item
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.source_paths import source_paths
+from profiler_core.errors import FusionscopeError
+from profiler_core.model.compilation import Frame
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.pair import Pair
+from profiler_core.session.run import Run
+
+MOST_RELATED = 60
+_MOST_SOURCES = 6
+
+
+def pairs_with_ledger(comparison: Comparison) -> Iterator[Pair]:
+    """The pairs that can be matched, the leading one first."""
+    lead = comparison.leading
+    ordered = [pair for pair in comparison.pairs if lead is not None and pair is lead]
+    ordered += [pair for pair in comparison.pairs if pair not in ordered]
+    for pair in ordered:
+        if pair.not_explained is not None:
+            continue
+        try:
+            _ = pair.ledger
+        except FusionscopeError:
+            continue  # why is said on the page Fusion
+        yield pair
+
+
+def pair_of_run(comparison: Comparison, run: int) -> Pair | None:
+    """The pair of a candidate by its place in the comparison; None: there is no such candidate."""
+    return comparison.pairs[run - 1] if 1 <= run <= len(comparison.pairs) else None
+
+
+def related_group(pair: Pair, number: int, note: str = "") -> Related:
+    """One group of a pair's ledger."""
+    group = pair.ledger.groups[number]
+    return Related(
+        group.title,
+        group_item(pair.number + 1, number),
+        note or ", ".join(filter(None, (group.module, group.phase))),
+        (group.baseline_step_ns, group.candidate_step_ns),
+    )
+
+
+def related_groups(pair: Pair, numbers: Iterable[int], sentence: str = "") -> Relation:
+    """Groups of a pair's ledger, the slowest first."""
+    entries = slowest_first(related_group(pair, number) for number in numbers)
+    return Relation(
+        "became",
+        pair.labels,
+        tuple(entries[:MOST_RELATED]),
+        sentence,
+        max(0, len(entries) - MOST_RELATED),
+    )
+
+
+def kernels_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> Relation:
+    """The kernels of some groups on both sides, the slowest first."""
+    times: dict[str, list[float]] = {}
+    calls: dict[str, list[float]] = {}
+    for group in groups:
+        for side, of_side in enumerate((group.baseline, group.candidate)):
+            for kernel in of_side.kernels:
+                times.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(
+                    kernel.time_ns, side
+                )
+                calls.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(kernel.n, side)
+    entries = slowest_first(
+        Related(
+            name,
+            kernel_item(name),
+            f"{max(calls[name]):.3g} calls" if max(calls[name]) != 1 else "",
+            tuple(ns or None for ns in sides),
+        )
+        for name, sides in times.items()
+    )
+    return Relation(
+        "kernels",
+        pair.labels,
+        tuple(entries[:MOST_RELATED]),
+        n_left_out=max(0, len(entries) - MOST_RELATED),
+    )
+
+
+def slowest_first(entries: Iterable[Related]) -> list[Related]:
+    """By the longest time on any side."""
+    return sorted(entries, key=lambda entry: -entry.most_ns)
+
+
+def times_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> tuple[RunTime, ...]:
+    """Both sides of some groups together, with their device events per step."""
+    return tuple(
+        RunTime(
+            run,
+            pair.labels[side],
+            sum(
+                group.per_step((group.baseline, group.candidate)[side].time_ns, side)
+                for group in groups
+            ),
+            sum(
+                group.per_step((group.baseline, group.candidate)[side].n_kernels, side)
+                for group in groups
+            ),
+        )
+        for side, run in enumerate((0, pair.number + 1))
+    )
+
+
+def source_lines(pair: Pair, groups: Iterable[FusionGroup]) -> tuple[SourceLine, ...]:
+    """The lines that groups come from, with what the capture kept around them."""
+    sources = dict(source for group in groups for source in group.sources)
+    files = source_paths(pair.candidate.code)
+    lines = []
+    for label, code in list(sources.items())[:_MOST_SOURCES]:
+        lines.append(source_line(pair.candidate, label, files.get(label, ""), code))
+    return tuple(lines)
+
+
+def source_line(run: Run, label: str, file: str, code: str) -> SourceLine:
+    """One line as the ledger labels it.
+
+    Args:
+        run: that kept its sources.
+        label: "modeling_bert.py:84".
+        file: its full path as logged; "" where no log says it.
+        code: the line's own text.
+    """
+    line = label.rpartition(":")[2]
+    number = int(line) if line.isdecimal() and len(line) < 10 else 0
+    kept = run.kept_sources.get(file, {}) if file else {}
+    return SourceLine(label, Frame(file=file, line=number, function="", code=code), kept)
+
+
+def modules_of(groups: Iterable[FusionGroup]) -> tuple[str, ...]:
+    """Each nn.Module that groups lie in, once."""
+    return tuple(dict.fromkeys(group.module for group in groups if group.module))
+
+
+def peaks_of_run(comparison: Comparison, run: int) -> DevicePeaks | None:
+    """What the device of a run can do at best; None: it is not known."""
+    summary = comparison.sides[run].summary
+    return peaks_of(summary.device.name if summary is not None else None)

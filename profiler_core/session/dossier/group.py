@@ -1,0 +1,206 @@
+"""The dossier of a fusion group: what ran on both sides, how sure that is, and the code of both."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from profiler_core.analysis.dossier.generated import (
+    buffers_of_call,
+    calls_of_group,
+    generated_of_calls,
+)
+from profiler_core.analysis.dossier.launches import event_of_work
+from profiler_core.analysis.dossier.record import (
+    Arguments,
+    Dossier,
+    Related,
+    Relation,
+    TimelineEvent,
+)
+from profiler_core.analysis.dossier.roofline import Roofline, Traffic, roofline, what_computes
+from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
+from profiler_core.analysis.item import Item, operator_item
+from profiler_core.analysis.ledger.folding import FoldedGroup, fold
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.wording.dossier import group_about, group_answer, missing_of_group
+from profiler_core.analysis.work import device_work
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.common import (
+    kernels_of_groups,
+    modules_of,
+    pair_of_run,
+    peaks_of_run,
+    related_group,
+    slowest_first,
+    source_lines,
+    times_of_groups,
+)
+from profiler_core.session.pair import Pair
+
+_MOST_MEMBERS = 200
+
+
+def group_dossier(comparison: Comparison, item: Item) -> Dossier:
+    """Everything about one fusion group.
+
+    Raises:
+        NothingToAnalyse: these runs have no such group.
+    """
+    run, number = item.numbers or (0, -1)
+    pair = pair_of_run(comparison, run)
+    groups = pair.ledger.groups if pair is not None else ()
+    if pair is None or not 0 <= number < len(groups):
+        raise NothingToAnalyse(
+            f"These runs have no fusion group {item.key}.",
+            remedy="The link is of other runs, or of another version of them: choose these again.",
+        )
+    group = groups[number]
+    folded = next(alike for alike in fold(groups) if number in alike.numbers)
+    products = [_products(pair, number, side) for side in (0, 1)]
+    rooflines = tuple(
+        line
+        for side in (0, 1)
+        if (line := _roofline(comparison, pair, group, side, products[side])) is not None
+    )
+    code = pair.candidate.code
+    calls = calls_of_group(code, group) if code is not None else []
+    arguments = _arguments(pair, group, products) + tuple(
+        Arguments(pair.labels[1], call.name, inputs, outputs)
+        for graph, call in calls[:4]
+        for inputs, outputs in [buffers_of_call(graph, call)]
+        if inputs or outputs
+    )
+    generated = generated_of_calls(calls)
+    return Dossier(
+        item=item,
+        kind="fusion group",
+        title=group.title,
+        answer=group_answer(
+            group, rooflines, what_computes([op for ops in reversed(products) for op in ops])
+        ),
+        about=group_about(folded, group),
+        times=times_of_groups(pair, [group]),
+        modules=modules_of([group]),
+        rooflines=rooflines,
+        relations=(
+            *_members(pair, folded, number),
+            kernels_of_groups(pair, [group]),
+            *_operators(pair, group),
+        ),
+        sources=source_lines(pair, [group]),
+        arguments=arguments,
+        generated=generated,
+        on_timeline=_on_timeline(pair, number),
+        missing=missing_of_group(
+            has_sources=bool(group.sources),
+            has_module=bool(group.module),
+            has_code=bool(generated),
+            runs_compiled=bool(group.candidate.kernels),
+            has_log=code is not None,
+            has_traffic=any(line.bytes_moved is not None for line in rooflines),
+            has_counters=pair.measured is not None,
+            has_arguments=bool(arguments),
+        ),
+    )
+
+
+def _members(pair: Pair, folded: FoldedGroup, number: int) -> tuple[Relation, ...]:
+    if len(folded.numbers) < 2:
+        return ()
+    entries = slowest_first(related_group(pair, member) for member in folded.numbers)
+    own = related_group(pair, number).item
+    marked = [
+        replace(entry, note=f"{entry.note} · this one") if entry.item == own else entry
+        for entry in entries
+    ]
+    return (
+        Relation(
+            "members",
+            pair.labels,
+            tuple(marked[:_MOST_MEMBERS]),
+            n_left_out=max(0, len(marked) - _MOST_MEMBERS),
+        ),
+    )
+
+
+def _operators(pair: Pair, group: FusionGroup) -> tuple[Relation, ...]:
+    times: dict[str, list[float | None]] = {}
+    for side, of_side in enumerate((group.baseline, group.candidate)):
+        for operator in of_side.operators:
+            times.setdefault(operator.op, [None, None])[side] = group.per_step(
+                operator.time_ns, side
+            )
+    entries = slowest_first(
+        Related(op, operator_item(op), times_ns=tuple(sides)) for op, sides in times.items()
+    )
+    return (Relation("operators", pair.labels, tuple(entries)),) if entries else ()
+
+
+def _products(pair: Pair, number: int, side: int) -> tuple[OpWork, ...]:
+    """Matrix products and convolutions of one side of a group, with its own calls alone."""
+    trace = pair.runs[side].worked_trace
+    ledger = pair.ledger
+    group_of = (ledger.baseline_group, ledger.candidate_group)[side]
+    if trace is None or device_work(trace).height != group_of.size:
+        return ()  # the ledger is of another rank than this trace
+    products = []
+    for op in op_work(trace, PRODUCTS):
+        own = [place for place, row in enumerate(op.rows) if group_of[row] == number]
+        if own:
+            products.append(
+                replace(
+                    op,
+                    times_ns=tuple(op.times_ns[place] for place in own),
+                    rows=tuple(op.rows[place] for place in own),
+                    steps=tuple(op.steps[place] for place in own),
+                )
+            )
+    return tuple(products)
+
+
+def _roofline(
+    comparison: Comparison, pair: Pair, group: FusionGroup, side: int, products: Sequence[OpWork]
+) -> Roofline | None:
+    of_side = (group.baseline, group.candidate)[side]
+    moved = of_side.bytes_moved
+    # All of a group's kernels are in it, so that none shares its operator with another.
+    traffic = (
+        None
+        if moved is None or not of_side.time_ns
+        else Traffic(moved, of_side.time_ns, of_side.n_kernels, of_side.n_kernels)
+    )
+    run = pair.number + 1 if side else 0
+    return roofline(
+        pair.labels[side], peaks_of_run(comparison, run), group.n_steps[side], traffic, products
+    )
+
+
+def _arguments(
+    pair: Pair, group: FusionGroup, products: Sequence[Sequence[OpWork]]
+) -> tuple[Arguments, ...]:
+    """What the products of a group are handed; other operators' shapes stand in their dossiers."""
+    return tuple(
+        Arguments(
+            pair.labels[side], op.name, op.arguments, n=group.per_step(len(op.times_ns), side)
+        )
+        for side, of_side in enumerate(products)
+        for op in of_side[:4]
+        if op.arguments
+    )
+
+
+def _on_timeline(pair: Pair, number: int) -> tuple[TimelineEvent, ...]:
+    """The first event of either side in the profiled steps."""
+    ledger, events = pair.ledger, []
+    for side, group_of in enumerate((ledger.baseline_group, ledger.candidate_group)):
+        trace = pair.runs[side].worked_trace
+        rows = np.flatnonzero(group_of == number)
+        if trace is None or not rows.size or device_work(trace).height != group_of.size:
+            continue
+        event = event_of_work(trace, int(rows[0]))
+        if event is not None:
+            run = pair.number + 1 if side else 0
+            events.append(TimelineEvent(run, pair.labels[side], *event))
+    return tuple(events)

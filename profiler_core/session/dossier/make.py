@@ -1,0 +1,60 @@
+"""`dossier(comparison, item)`: all that is known about one thing, whoever asks."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from profiler_core.analysis.dossier.record import Dossier
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.item import Item, ItemKind
+from profiler_core.errors import FusionscopeError, NothingToAnalyse
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.breaks import break_dossier
+from profiler_core.session.dossier.event import event_dossier
+from profiler_core.session.dossier.group import group_dossier
+from profiler_core.session.dossier.kernel import kernel_dossier
+from profiler_core.session.dossier.operator import operator_dossier
+from profiler_core.session.dossier.places import module_dossier, source_dossier
+
+_MAKERS: dict[ItemKind, Callable[[Comparison, Item], Dossier]] = {
+    "kernel": kernel_dossier,
+    "operator": operator_dossier,
+    "group": group_dossier,
+    "break": break_dossier,
+    "event": event_dossier,
+    "module": module_dossier,
+    "source": source_dossier,
+}
+
+
+def dossier(comparison: Comparison, item: Item) -> Dossier:
+    """What is known about one thing.
+
+    Raises:
+        NothingToAnalyse: these runs have no such thing.
+        BadInput: a file that it rests on cannot be read.
+    """
+    return comparison.answer(("dossier", item), lambda: _made(comparison, item))
+
+
+def _made(comparison: Comparison, item: Item) -> Dossier:
+    made = _MAKERS[item.kind](comparison, item)
+    about = {item, *_members(made)}
+    return replace(made, findings=_findings_about(comparison, about))
+
+
+def _members(made: Dossier) -> set[Item]:
+    """What is as good as the thing itself: a finding about one of equal groups is about each."""
+    entries = (e for r in made.relations if r.kind == "members" for e in r.entries)
+    return {entry.item for entry in entries if entry.item is not None}
+
+
+def _findings_about(comparison: Comparison, items: set[Item]) -> tuple[Finding, ...]:
+    """Findings of the leading pair, or of the run alone, that name one of these as evidence."""
+    try:
+        pair = comparison.leading or next(iter(comparison.pairs), None)
+        every = pair.findings if pair is not None else comparison.baseline.alone.findings
+    except NothingToAnalyse:
+        return ()
+    except FusionscopeError:  # a note of the page's own says it
+        return ()
+    return tuple(finding for finding in every or () if items & set(finding.items))

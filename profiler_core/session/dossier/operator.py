@@ -1,0 +1,170 @@
+"""The dossier of an operator: its time on both sides, where it is used, what it became."""
+
+from profiler_core.analysis.dossier.record import Arguments, Dossier, Related, Relation, RunTime
+from profiler_core.analysis.dossier.roofline import what_computes
+from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
+from profiler_core.analysis.item import Item, kernel_item, name_key
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.wording.dossier import missing_of_operator, operator_answer
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.common import (
+    MOST_RELATED,
+    modules_of,
+    pairs_with_ledger,
+    related_groups,
+    slowest_first,
+    source_lines,
+)
+from profiler_core.session.pair import Pair
+
+_MOST_SHAPES = 12
+
+
+def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
+    """Everything about an operator, by the name that the traces have.
+
+    Times are of the device's kernels that it launches. Beside a baseline they are the ledger's:
+    of each kernel the operator that the ledger counts it for.
+
+    Raises:
+        NothingToAnalyse: no trace has a call of this operator with device work.
+    """
+    pair, numbers = _groups(comparison, item)
+    works = {number: _work(comparison, number, item) for number in comparison.traced}
+    named = [op for ops in works.values() for op in ops]
+    groups = [pair.ledger.groups[number] for number in numbers] if pair is not None else []
+    names = [
+        operator.op
+        for group in groups
+        for side in (group.baseline, group.candidate)
+        for operator in side.operators
+        if name_key(operator.op) == item.key
+    ]
+    if not named and not names:
+        raise NothingToAnalyse(
+            f"No chosen run has an operator {item.key} that starts work of the device.",
+            remedy="Choose the runs that the link was made for, or search for the operator.",
+        )
+    name = named[0].name if named else names[0]
+    times = (
+        _ledger_times(pair, groups, name)
+        if pair is not None and groups
+        else _own_times(comparison, works)
+    )
+    kernels = _kernels(comparison, works)
+    return Dossier(
+        item=item,
+        kind="operator",
+        title=name,
+        answer=operator_answer(times, what_computes([op for op in named if op.name in PRODUCTS])),
+        times=times,
+        modules=modules_of(groups),
+        relations=(
+            *((related_groups(pair, numbers),) if pair is not None and numbers else ()),
+            *((kernels,) if kernels.entries else ()),
+        ),
+        sources=source_lines(pair, groups) if pair is not None else (),
+        arguments=_arguments(comparison, works),
+        missing=missing_of_operator(
+            has_groups=bool(groups),
+            has_shapes=any(any(op.dims) for op in named),
+            has_sources=any(group.sources for group in groups),
+        ),
+    )
+
+
+def _groups(comparison: Comparison, item: Item) -> tuple[Pair | None, list[int]]:
+    for pair in pairs_with_ledger(comparison):
+        numbers = [
+            number
+            for number, group in enumerate(pair.ledger.groups)
+            if any(
+                name_key(operator.op) == item.key
+                for side in (group.baseline, group.candidate)
+                for operator in side.operators
+            )
+        ]
+        if numbers:
+            return pair, numbers
+    return None, []
+
+
+def _work(comparison: Comparison, number: int, item: Item) -> tuple[OpWork, ...]:
+    trace = comparison.runs[number].required_trace()
+    names = trace.ops["name"].unique().cast(str)
+    name = next((name for name in names if name_key(name) == item.key), None)
+    return op_work(trace, [name]) if name is not None else ()
+
+
+def _ledger_times(pair: Pair, groups: list[FusionGroup], name: str) -> tuple[RunTime, ...]:
+    times = []
+    for side, run in enumerate((0, pair.number + 1)):
+        counted = [
+            (group.per_step(operator.time_ns, side), group.per_step(operator.n, side))
+            for group in groups
+            for operator in (group.baseline, group.candidate)[side].operators
+            if operator.op == name
+        ]
+        label = pair.labels[side]
+        if not counted:
+            times.append(RunTime(run, label))
+            continue
+        times.append(RunTime(run, label, sum(ns for ns, _ in counted), sum(n for _, n in counted)))
+    return tuple(times)
+
+
+def _own_times(comparison: Comparison, works: dict[int, tuple[OpWork, ...]]) -> tuple[RunTime, ...]:
+    times = []
+    for number, ops in works.items():
+        n_steps = _steps(comparison, number)
+        label = comparison.labels[number]
+        if not ops:
+            times.append(RunTime(number, label))
+            continue
+        calls = [ns for op in ops for ns in op.times_ns]
+        times.append(
+            RunTime(
+                number, label, sum(calls) / n_steps, len(calls) / n_steps,
+                sum(calls) / len(calls), min(calls), max(calls),
+            )
+        )  # fmt: skip
+    return tuple(times)
+
+
+def _kernels(comparison: Comparison, works: dict[int, tuple[OpWork, ...]]) -> Relation:
+    """The longest kernel of each call, by name."""
+    heads = tuple(comparison.labels[number] for number in works)
+    times: dict[str, list[float | None]] = {}
+    for side, (number, ops) in enumerate(works.items()):
+        for op in ops:
+            sides = times.setdefault(op.kernel, [None] * len(works))
+            sides[side] = (sides[side] or 0.0) + op.time_ns / _steps(comparison, number)
+    entries = slowest_first(
+        Related(kernel, kernel_item(kernel), times_ns=tuple(sides))
+        for kernel, sides in times.items()
+    )
+    return Relation(
+        "kernels", heads, tuple(entries[:MOST_RELATED]),
+        "Each call of the operator counts for the longest kernel that it starts.",
+        max(0, len(entries) - MOST_RELATED),
+    )  # fmt: skip
+
+
+def _arguments(
+    comparison: Comparison, works: dict[int, tuple[OpWork, ...]]
+) -> tuple[Arguments, ...]:
+    return tuple(
+        Arguments(
+            comparison.labels[number], op.name, op.arguments,
+            n=len(op.times_ns) / _steps(comparison, number),
+        )
+        for number, ops in works.items()
+        for op in sorted(ops, key=lambda op: -op.time_ns)[:_MOST_SHAPES]
+        if op.arguments
+    )  # fmt: skip
+
+
+def _steps(comparison: Comparison, number: int) -> int:
+    summary = comparison.sides[number].summary
+    return max(1, summary.n_steps) if summary is not None else 1

@@ -1,0 +1,74 @@
+"""The dossiers of a module and of a line of code: the groups that lie there, slowest first."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from profiler_core.analysis.dossier.generated import calls_of_group, generated_of_calls
+from profiler_core.analysis.dossier.record import Dossier, Relation
+from profiler_core.analysis.item import Item, name_key
+from profiler_core.analysis.ledger.group_modules import is_in_module
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.wording.dossier import missing_of_place, times_answer
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.common import (
+    kernels_of_groups,
+    modules_of,
+    pairs_with_ledger,
+    related_groups,
+    source_lines,
+    times_of_groups,
+)
+
+
+def module_dossier(comparison: Comparison, item: Item) -> Dossier:
+    """A module with all below it; raises NothingToAnalyse where no group lies in it."""
+    return _of_place(comparison, item, "module", lambda group: is_in_module(group.module, item.key))
+
+
+def source_dossier(comparison: Comparison, item: Item) -> Dossier:
+    """A line of code; raises NothingToAnalyse where no group comes from it."""
+    return _of_place(
+        comparison,
+        item,
+        "source line",
+        lambda group: any(name_key(label) == item.key for label, _ in group.sources),
+    )
+
+
+def _of_place(
+    comparison: Comparison,
+    item: Item,
+    kind: Literal["module", "source line"],
+    lies_there: Callable[[FusionGroup], bool],
+) -> Dossier:
+    for pair in pairs_with_ledger(comparison):
+        ledger = pair.ledger
+        numbers = [number for number, group in enumerate(ledger.groups) if lies_there(group)]
+        if not numbers:
+            continue
+        groups = [ledger.groups[number] for number in numbers]
+        sources = source_lines(pair, groups)
+        if item.kind == "source":
+            sources = tuple(line for line in sources if name_key(line.label) == item.key)
+        code = pair.candidate.code
+        calls = [c for group in groups for c in calls_of_group(code, group)] if code else []
+        times = times_of_groups(pair, groups)
+        kernels: Relation = kernels_of_groups(pair, groups)
+        return Dossier(
+            item=item,
+            kind=kind,
+            title=item.key,
+            answer=times_answer(times),
+            times=times,
+            modules=modules_of(groups) if kind == "source line" else (),
+            relations=(related_groups(pair, numbers), kernels),
+            sources=sources,
+            generated=generated_of_calls(calls),
+            missing=missing_of_place(has_log=code is not None, has_code=bool(calls)),
+        )
+    raise NothingToAnalyse(
+        f"No fusion group of these runs lies in the {kind} {item.key}.",
+        remedy="Groups know their lines and modules by the compiled run's structured log "
+        "(TORCH_TRACE): capture with it, or choose the runs that the link was made for.",
+    )

@@ -1,0 +1,116 @@
+"""A dossier as one piece of HTML, whatever it is about."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from profiler_core.analysis.dossier.record import Dossier, GeneratedCode, Launch, SourceLine
+from profiler_core.analysis.item import module_item, source_item
+from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.analysis.wording.dossier import roofline_sentences
+from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.figures.names import plain_kernel_name
+from profiler_core.markup import Markup, render
+from profiler_core.ui.counters.words import detail_lines
+from profiler_core.ui.dossier.address import item_link
+from profiler_core.units import format_bytes, format_count, format_share
+
+_CONTEXT = 4  # lines of code shown each way; the capture keeps eight
+_MOST_CODE = 400  # lines of one generated kernel
+_MOST_KERNELS = 12
+_RELATIONS = {
+    "became": "Fusion groups, slowest first",
+    "kernels": "Kernels, slowest first",
+    "operators": "Operators",
+    "members": "Groups like it, slowest first",
+    "breaks": "Graph breaks",
+}
+
+Lines = list[tuple[int, str, bool]]
+
+
+def draw_dossier(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> None:
+    """Draw it.
+
+    Args:
+        dossier: what is known.
+        facts: terms and texts about one event of it.
+    """
+    st.html(dossier_html(dossier, facts))
+
+
+def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Markup:
+    """The same as markup."""
+    return render(
+        "page/dossier.html",
+        item=dossier.item,
+        kind=dossier.kind,
+        title=dossier.title,
+        is_code_title=dossier.kind in ("kernel", "operator", "event", "module", "source line"),
+        answer=dossier.answer,
+        about=dossier.about,
+        facts=facts,
+        modules=dossier.modules,
+        times=dossier.times,
+        n_columns=_n_columns(dossier),
+        advice=dossier.advice,
+        findings=finding_rows(dossier.findings),
+        relations=[relation for relation in dossier.relations if relation.entries],
+        relation_titles=_RELATIONS,
+        rooflines=[(line, roofline_sentences(line)) for line in dossier.rooflines],
+        sources=[(source, _around(source)) for source in dossier.sources],
+        links_sources=dossier.kind not in ("graph break", "source line"),
+        arguments=dossier.arguments,
+        launches=dossier.launches,
+        launch_lines=_launch_lines(dossier.launches),
+        counter_lines=[
+            (head, [Markup(cell) for cell in cells])
+            for head, cells in detail_lines(list(dossier.counters))
+        ],
+        generated=[(piece, _numbered(piece)) for piece in dossier.generated[:_MOST_KERNELS]],
+        missing=dossier.missing,
+        link=item_link,
+        clipped=clipped,
+        short=plain_kernel_name,
+        module_item=module_item,
+        source_item=source_item,
+    )
+
+
+def _n_columns(dossier: Dossier) -> int:
+    if any(time.mean_ns is not None for time in dossier.times):
+        return 5
+    return 2 if any(time.n is not None for time in dossier.times) else 1
+
+
+def _around(source: SourceLine) -> Lines:
+    """(number, text, is it the line) of the lines around it; none where none were kept."""
+    at, kept = source.frame.line, source.lines
+    if at not in kept:
+        return []
+    numbers = range(at - _CONTEXT, at + _CONTEXT + 1)
+    return [(n, kept[n].rstrip(), n == at) for n in numbers if n in kept]
+
+
+def _numbered(piece: GeneratedCode) -> Lines:
+    """(number, text, does it store a result) of each line."""
+    lines = piece.text.splitlines()[:_MOST_CODE]
+    return [(n, text, n in piece.stores) for n, text in enumerate(lines, 1)]
+
+
+def _launch_lines(launches: Sequence[Launch]) -> list[tuple[str, list[str]]]:
+    lines = [
+        ("Occupancy, estimate", [_percent(launch.occupancy_pct) for launch in launches]),
+        ("Grid and block", [", ".join(launch.grids) or "–" for launch in launches]),
+        (
+            "Registers per thread",
+            [format_count(launch.registers_per_thread) for launch in launches],
+        ),
+        ("Shared memory", [format_bytes(launch.shared_memory_bytes) for launch in launches]),
+        ("Launched by", [", ".join(launch.launched_by) or "–" for launch in launches]),
+    ]
+    return [line for line in lines if any(cell != "–" for cell in line[1])]
+
+
+def _percent(value: float | None) -> str:
+    return format_share(None if value is None else value / 100)
