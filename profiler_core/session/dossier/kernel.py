@@ -1,6 +1,8 @@
 """The dossier of a kernel: its calls in every run, who launches it, how near the limits it is."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.dossier.generated import (
@@ -27,6 +29,7 @@ from profiler_core.analysis.wording.dossier import (
     missing_of_kernel,
 )
 from profiler_core.errors import NothingToAnalyse
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
     modules_of,
@@ -51,58 +54,37 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
             f"No chosen run has a kernel {item.key}.",
             remedy="Choose the runs that the link was made for, or search for the kernel.",
         )
-    runs = [(number, comparison.runs[number]) for number in comparison.traced]
-    labels = comparison.labels
-    calls = {number: kernel_calls(run.required_trace(), row.name) for number, run in runs}
-    times = _times(comparison, row, calls)
-    present = [(number, run) for number, run in runs if calls[number].n]
-    products = {number: _products(run, row.name) for number, run in present}
-    rooflines = tuple(
-        line
-        for number, run in present
-        if (line := _roofline(comparison, number, run, row.name, products[number])) is not None
-    )
+    runs = {number: comparison.runs[number] for number in comparison.traced}
+    calls = {number: kernel_calls(run.required_trace(), row.name) for number, run in runs.items()}
+    sides = [_Side(comparison, number, run, calls[number]) for number, run in runs.items()]
+    present = [side for side in sides if side.calls.n]
+    rooflines = tuple(filter(None, (side.roofline for side in present)))
+    launches = tuple(filter(None, (side.launch for side in present)))
     pair, numbers = _groups(comparison, row)
     groups = [pair.ledger.groups[number] for number in numbers] if pair is not None else []
-    generated_calls = [
-        found
-        for number, run in present
-        if run.material.code is not None
-        for found in calls_of_kernel(run.material.code, row.name)
-    ]
-    arguments = tuple(
-        entry
-        for number, run in present
-        for entry in arguments_of(
-            labels[number], run.required_trace(), row.name, _steps(comparison, number)
-        )
-    )
-    launches = tuple(
-        launch
-        for number, run in present
-        if (launch := _launch(comparison, number, run, calls[number])) is not None
-    )
-    computes = what_computes([op for ops in products.values() for op in ops])
+    generated_calls = [call for side in present for call in side.generated_calls]
+    arguments = tuple(entry for side in present for entry in side.arguments)
+    computes = what_computes([op for side in present for op in side.products])
     return Dossier(
         item=item,
         kind="kernel",
         title=row.name,
         answer=kernel_answer(rooflines, computes, CATEGORIES.get(row.category, row.category)),
         about=launch_sentences(launches),
-        times=times,
+        times=_times(comparison, row),
         modules=modules_of(groups),
         rooflines=rooflines,
         relations=(related_groups(pair, numbers),) if pair is not None and numbers else (),
         sources=source_lines(pair, groups) if pair is not None else (),
         arguments=_with_outputs(arguments, generated_calls),
         launches=launches,
-        counters=tuple((run.measured.kernels or {}).get(row.name) for _, run in runs),
-        durations_ns=tuple(calls[number].dur_ns for number, _ in runs),
+        counters=tuple((side.run.measured.kernels or {}).get(row.name) for side in sides),
+        durations_ns=tuple(side.calls.dur_ns for side in sides),
         generated=generated_of_calls(generated_calls),
         on_timeline=tuple(
-            TimelineEvent(number, labels[number], *longest)
-            for number, _ in present
-            if (longest := calls[number].longest) is not None
+            TimelineEvent(side.number, side.label, *side.calls.longest)
+            for side in present
+            if side.calls.longest is not None
         ),
         missing=missing_of_kernel(
             has_ledger=pair is not None,
@@ -111,7 +93,7 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
             has_modules=any(group.module for group in groups),
             has_arguments=bool(arguments),
             has_traffic=any(line.bytes_moved is not None for line in rooflines),
-            has_counters=any(run.counters.counters is not None for _, run in runs),
+            has_counters=any(side.run.counters.counters is not None for side in sides),
             is_generated=row.name.startswith("triton_"),
             has_code=bool(generated_calls),
             has_occupancy=any(launch.occupancy_pct is not None for launch in launches),
@@ -119,9 +101,58 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
     )
 
 
-def _times(
-    comparison: Comparison, row: KernelRow, calls: dict[int, KernelCalls]
-) -> tuple[RunTime, ...]:
+@dataclass(frozen=True)
+class _Side:
+    """The kernel in one run."""
+
+    comparison: Comparison
+    number: int
+    run: Run
+    calls: KernelCalls
+
+    @property
+    def label(self) -> str:
+        return self.comparison.labels[self.number]
+
+    @property
+    def n_steps(self) -> int:
+        summary = self.comparison.sides[self.number].summary
+        return summary.n_steps if summary is not None else 1
+
+    @cached_property
+    def products(self) -> tuple[OpWork, ...]:
+        """Matrix products and convolutions of which it is the longest kernel."""
+        works = op_work(self.run.required_trace(), PRODUCTS)
+        return tuple(op for op in works if op.kernel == self.calls.name)
+
+    @property
+    def roofline(self) -> Roofline | None:
+        return roofline(
+            self.label,
+            peaks_of_run(self.comparison, self.number),
+            self.n_steps,
+            self.run.traffic.get(self.calls.name),
+            self.products,
+            kernel=self.calls.name,
+        )
+
+    @property
+    def launch(self) -> Launch | None:
+        summary = self.comparison.sides[self.number].summary
+        n_multiprocessors = summary.device.n_multiprocessors if summary is not None else None
+        return launch_of(self.label, self.run.required_trace(), self.calls, n_multiprocessors)
+
+    @property
+    def arguments(self) -> tuple[Arguments, ...]:
+        return arguments_of(self.label, self.run.required_trace(), self.calls.name, self.n_steps)
+
+    @property
+    def generated_calls(self) -> list[tuple[CompiledGraph, GeneratedCall]]:
+        code = self.run.material.code
+        return calls_of_kernel(code, self.calls.name) if code is not None else []
+
+
+def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
     sides = zip(comparison.traced, row.sides, strict=True)
     return tuple(
         RunTime(number, comparison.labels[number])
@@ -131,36 +162,7 @@ def _times(
             side.time_ns, side.n, side.mean_ns, side.min_ns, side.max_ns,
         )
         for number, side in sides
-        if number in calls
     )  # fmt: skip
-
-
-def _steps(comparison: Comparison, number: int) -> int:
-    summary = comparison.sides[number].summary
-    return summary.n_steps if summary is not None else 1
-
-
-def _products(run: Run, name: str) -> tuple[OpWork, ...]:
-    return tuple(op for op in op_work(run.required_trace(), PRODUCTS) if op.kernel == name)
-
-
-def _roofline(
-    comparison: Comparison, number: int, run: Run, name: str, products: Sequence[OpWork]
-) -> Roofline | None:
-    return roofline(
-        comparison.labels[number],
-        peaks_of_run(comparison, number),
-        _steps(comparison, number),
-        run.traffic.get(name),
-        products,
-        kernel=name,
-    )
-
-
-def _launch(comparison: Comparison, number: int, run: Run, calls: KernelCalls) -> Launch | None:
-    summary = comparison.sides[number].summary
-    n_multiprocessors = summary.device.n_multiprocessors if summary is not None else None
-    return launch_of(comparison.labels[number], run.required_trace(), calls, n_multiprocessors)
 
 
 def _groups(comparison: Comparison, row: KernelRow) -> tuple[Pair | None, list[int]]:
@@ -183,13 +185,10 @@ def _groups(comparison: Comparison, row: KernelRow) -> tuple[Pair | None, list[i
 
 
 def _with_outputs(
-    arguments: tuple[Arguments, ...], calls: Sequence[tuple[object, object]]
+    arguments: tuple[Arguments, ...], calls: Sequence[tuple[CompiledGraph, GeneratedCall]]
 ) -> tuple[Arguments, ...]:
     """What the log says of the buffers of a generated kernel; traces record inputs alone."""
-    described = dict.fromkeys(
-        buffers_of_call(graph, call)  # type: ignore[arg-type]
-        for graph, call in calls
-    )
+    described = dict.fromkeys(buffers_of_call(graph, call) for graph, call in calls)
     named = [(inputs, outputs) for inputs, outputs in described if inputs and outputs]
     if not named:
         return arguments

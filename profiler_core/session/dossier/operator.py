@@ -1,5 +1,7 @@
 """The dossier of an operator: its time on both sides, where it is used, what it became."""
 
+from collections.abc import Sequence
+
 from profiler_core.analysis.dossier.record import Arguments, Dossier, Related, Relation, RunTime
 from profiler_core.analysis.dossier.roofline import what_computes
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
@@ -34,19 +36,8 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     works = {number: _work(comparison, number, item) for number in comparison.traced}
     named = [op for ops in works.values() for op in ops]
     groups = [pair.ledger.groups[number] for number in numbers] if pair is not None else []
-    names = [
-        operator.op
-        for group in groups
-        for side in (group.baseline, group.candidate)
-        for operator in side.operators
-        if name_key(operator.op) == item.key
-    ]
-    if not named and not names:
-        raise NothingToAnalyse(
-            f"No chosen run has an operator {item.key} that starts work of the device.",
-            remedy="Choose the runs that the link was made for, or search for the operator.",
-        )
-    name = named[0].name if named else names[0]
+    name = _name(item, named, groups)
+    is_in_ledger = pair is not None and bool(groups)
     times = (
         _ledger_times(pair, groups, name)
         if pair is not None and groups
@@ -62,15 +53,30 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         modules=modules_of(groups),
         relations=(
             *((related_groups(pair, numbers),) if pair is not None and numbers else ()),
-            *((kernels,) if kernels.entries else ()),
+            kernels,
         ),
         sources=source_lines(pair, groups) if pair is not None else (),
         arguments=_arguments(comparison, works),
         missing=missing_of_operator(
-            has_groups=bool(groups),
+            has_groups=is_in_ledger,
             has_shapes=any(any(op.dims) for op in named),
             has_sources=any(group.sources for group in groups),
         ),
+    )
+
+
+def _name(item: Item, works: Sequence[OpWork], groups: Sequence[FusionGroup]) -> str:
+    """The operator's whole name; raises NothingToAnalyse where nothing has it."""
+    if works:
+        return works[0].name
+    for group in groups:
+        for side in (group.baseline, group.candidate):
+            for operator in side.operators:
+                if name_key(operator.op) == item.key:
+                    return operator.op
+    raise NothingToAnalyse(
+        f"No chosen run has an operator {item.key} that starts work of the device.",
+        remedy="Choose the runs that the link was made for, or search for the operator.",
     )
 
 
