@@ -96,20 +96,10 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def missing_of_kernel(
-    *,
-    has_ledger: bool,
-    in_groups: bool,
-    has_sources: bool,
-    has_modules: bool,
-    has_arguments: bool,
-    has_traffic: bool,
-    has_counters: bool,
-    is_generated: bool,
-    has_code: bool,
-    has_occupancy: bool,
+def missing_of_kernel_groups(
+    *, has_ledger: bool, in_groups: bool, has_sources: bool, has_modules: bool
 ) -> tuple[str, ...]:
-    """One sentence for each part of a kernel's dossier that these files do not tell."""
+    """One sentence for each thing that the ledger does not tell of a kernel."""
     sentences = (
         (has_ledger, "What it was before or became is not known: that takes a baseline and a "
          "candidate with traces of the same kind of device."),
@@ -117,6 +107,21 @@ def missing_of_kernel(
          "steps."),
         (has_sources or not in_groups, f"Which line it comes from is not known: {NEEDS_LOG}"),
         (has_modules or not in_groups, "The module is not known: no file names modules by path."),
+    )  # fmt: skip
+    return tuple(sentence for known, sentence in sentences if not known)
+
+
+def missing_of_kernel_runs(
+    *,
+    has_arguments: bool,
+    has_traffic: bool,
+    has_counters: bool,
+    is_generated: bool,
+    has_code: bool,
+    has_occupancy: bool,
+) -> tuple[str, ...]:
+    """One sentence for each thing that the runs' files do not tell of a kernel."""
+    sentences = (
         (has_arguments, "Inputs are not known: the trace has no shapes of its operator "
          "(record_shapes=False, or the replay of a CUDA graph)."),
         (has_traffic, "Bytes against the roofline are not known: that takes the shapes of all "

@@ -23,10 +23,10 @@ from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_wo
 from profiler_core.analysis.item import Item, name_key
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.wording.dossier import (
     kernel_answer,
     launch_sentences,
-    missing_of_kernel,
 )
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
@@ -74,30 +74,40 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
         times=_times(comparison, row),
         modules=modules_of(groups),
         rooflines=rooflines,
-        relations=(related_groups(pair, numbers),) if pair is not None and numbers else (),
-        sources=source_lines(pair, groups) if pair is not None else (),
+        relations=() if pair is None or not numbers else (related_groups(pair, numbers),),
+        sources=() if pair is None else source_lines(pair, groups),
         arguments=_with_outputs(arguments, generated_calls),
         launches=launches,
         counters=tuple((side.run.measured.kernels or {}).get(row.name) for side in sides),
         durations_ns=tuple(side.calls.dur_ns for side in sides),
         generated=generated_of_calls(generated_calls),
-        on_timeline=tuple(
-            TimelineEvent(side.number, side.label, *side.calls.longest)
-            for side in present
-            if side.calls.longest is not None
+        on_timeline=_on_timeline(sides),
+        missing=(
+            *_missing_of_groups(pair, groups),
+            *_missing_of_runs(sides, rooflines, launches),
         ),
-        missing=missing_of_kernel(
-            has_ledger=pair is not None,
-            in_groups=bool(numbers),
-            has_sources=any(group.sources for group in groups),
-            has_modules=any(group.module for group in groups),
-            has_arguments=bool(arguments),
-            has_traffic=any(line.bytes_moved is not None for line in rooflines),
-            has_counters=any(side.run.counters.counters is not None for side in sides),
-            is_generated=row.name.startswith("triton_"),
-            has_code=bool(generated_calls),
-            has_occupancy=any(launch.occupancy_pct is not None for launch in launches),
-        ),
+    )
+
+
+def _missing_of_groups(pair: Pair | None, groups: Sequence[FusionGroup]) -> tuple[str, ...]:
+    return missing_of_kernel_groups(
+        has_ledger=pair is not None,
+        in_groups=bool(groups),
+        has_sources=any(group.sources for group in groups),
+        has_modules=any(group.module for group in groups),
+    )
+
+
+def _missing_of_runs(
+    sides: Sequence["_Side"], rooflines: Sequence[Roofline], launches: Sequence[Launch]
+) -> tuple[str, ...]:
+    return missing_of_kernel_runs(
+        has_arguments=any(side.arguments for side in sides),
+        has_traffic=any(line.bytes_moved is not None for line in rooflines),
+        has_counters=any(side.run.counters.counters is not None for side in sides),
+        is_generated=sides[0].calls.name.startswith("triton_"),
+        has_code=any(side.generated_calls for side in sides),
+        has_occupancy=any(launch.occupancy_pct is not None for launch in launches),
     )
 
 
@@ -150,6 +160,15 @@ class _Side:
     def generated_calls(self) -> list[tuple[CompiledGraph, GeneratedCall]]:
         code = self.run.material.code
         return calls_of_kernel(code, self.calls.name) if code is not None else []
+
+
+def _on_timeline(sides: Sequence[_Side]) -> tuple[TimelineEvent, ...]:
+    """The longest call of each run."""
+    return tuple(
+        TimelineEvent(side.number, side.label, *side.calls.longest)
+        for side in sides
+        if side.calls.longest is not None
+    )
 
 
 def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
