@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.dossier.generated import (
     buffers_of_call,
     calls_of_kernel,
@@ -27,6 +28,8 @@ from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.wording.dossier import (
     kernel_answer,
     launch_sentences,
+    missing_of_kernel_groups,
+    missing_of_kernel_runs,
 )
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
@@ -54,14 +57,12 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
             f"No chosen run has a kernel {item.key}.",
             remedy="Choose the runs that the link was made for, or search for the kernel.",
         )
-    runs = {number: comparison.runs[number] for number in comparison.traced}
-    calls = {number: kernel_calls(run.required_trace(), row.name) for number, run in runs.items()}
-    sides = [_Side(comparison, number, run, calls[number]) for number, run in runs.items()]
+    sides = [_side(comparison, number, row.name) for number in comparison.traced]
     present = [side for side in sides if side.calls.n]
     rooflines = tuple(filter(None, (side.roofline for side in present)))
     launches = tuple(filter(None, (side.launch for side in present)))
     pair, numbers = _groups(comparison, row)
-    groups = [pair.ledger.groups[number] for number in numbers] if pair is not None else []
+    groups = [] if pair is None else [pair.ledger.groups[number] for number in numbers]
     generated_calls = [call for side in present for call in side.generated_calls]
     arguments = tuple(entry for side in present for entry in side.arguments)
     computes = what_computes([op for side in present for op in side.products])
@@ -74,11 +75,11 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
         times=_times(comparison, row),
         modules=modules_of(groups),
         rooflines=rooflines,
-        relations=() if pair is None or not numbers else (related_groups(pair, numbers),),
+        relations=() if pair is None else (related_groups(pair, numbers),),
         sources=() if pair is None else source_lines(pair, groups),
         arguments=_with_outputs(arguments, generated_calls),
         launches=launches,
-        counters=tuple((side.run.measured.kernels or {}).get(row.name) for side in sides),
+        counters=tuple(side.counters for side in sides),
         durations_ns=tuple(side.calls.dur_ns for side in sides),
         generated=generated_of_calls(generated_calls),
         on_timeline=_on_timeline(sides),
@@ -87,6 +88,11 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
             *_missing_of_runs(sides, rooflines, launches),
         ),
     )
+
+
+def _side(comparison: Comparison, number: int, name: str) -> "_Side":
+    run = comparison.runs[number]
+    return _Side(comparison, number, run, kernel_calls(run.required_trace(), name))
 
 
 def _missing_of_groups(pair: Pair | None, groups: Sequence[FusionGroup]) -> tuple[str, ...]:
@@ -128,6 +134,10 @@ class _Side:
     def n_steps(self) -> int:
         summary = self.comparison.sides[self.number].summary
         return summary.n_steps if summary is not None else 1
+
+    @property
+    def counters(self) -> KernelCounters | None:
+        return (self.run.measured.kernels or {}).get(self.calls.name)
 
     @cached_property
     def products(self) -> tuple[OpWork, ...]:
