@@ -51,12 +51,7 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
     Raises:
         NothingToAnalyse: no trace has a kernel of this name.
     """
-    row = next((row for row in comparison.kernels if name_key(row.name) == item.key), None)
-    if row is None:
-        raise NothingToAnalyse(
-            f"No chosen run has a kernel {item.key}.",
-            remedy="Choose the runs that the link was made for, or search for the kernel.",
-        )
+    row = _row(comparison, item)
     sides = [_side(comparison, number, row.name) for number in comparison.traced]
     present = [side for side in sides if side.calls.n]
     rooflines = tuple(filter(None, (side.roofline for side in present)))
@@ -88,6 +83,16 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
             *_missing_of_runs(sides, rooflines, launches),
         ),
     )
+
+
+def _row(comparison: Comparison, item: Item) -> KernelRow:
+    row = next((row for row in comparison.kernels if name_key(row.name) == item.key), None)
+    if row is None:
+        raise NothingToAnalyse(
+            f"No chosen run has a kernel {item.key}.",
+            remedy="Choose the runs that the link was made for, or search for the kernel.",
+        )
+    return row
 
 
 def _side(comparison: Comparison, number: int, name: str) -> "_Side":
