@@ -216,7 +216,7 @@ def test_details_name_cost_memory_and_unfair_conditions():
         "10\u202f000 steps.",
         "Peak memory (reserved) 2.00 MB → 3.00 MB.",
         "The runs were not timed in turns, so the 95 % interval of the ratio allows for what two "
-        "differ by (±4 %).",
+        "sessions of one code differ by (±4 %).",
         "The runs differ in more than the variant: gpu (H100 against H200).",
     )
 
