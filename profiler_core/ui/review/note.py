@@ -37,10 +37,11 @@ def show_notes(review: Review, notes: Sequence[ReviewNote], about: ReviewFinding
                     key=f"fs_rv_take_{note.note_id}", on_click=_take_back, args=(review, note),
                     width="content",
                 )  # fmt: skip
-    # A new key after each note that was kept: the field is empty then.
+    # New keys after each note that was kept: the field is empty then, and the popover, which would
+    # stay over the next finding, is closed.
     key = f"{about.position}_{about.key}" if about else "whole"
     field = f"fs_rv_text_{key}_{len(notes)}"
-    with st.popover("Add a note", type="tertiary", key=f"fs_rv_add_{key}"):
+    with st.popover("Add a note", type="tertiary", key=f"fs_rv_add_{key}_{len(notes)}"):
         st.text_area("Note", key=field, max_chars=LONGEST_TEXT, height=110)
         st.button("Keep it", key=f"fs_rv_keep_{key}", on_click=_keep, args=(review, about, field))
 
