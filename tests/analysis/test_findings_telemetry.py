@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.finding_rules.facts import Tried
 from profiler_core.analysis.findings import Facts, findings, run_findings
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.telemetry.host import HostUse
@@ -51,10 +52,10 @@ def comparison(captured, ours, theirs):
     return compare(sides[0], sides[1:]).candidates[0]
 
 
-def found_in(captured, theirs, ours=None):
+def found_in(captured, theirs, ours=None, tried=()):
     run, trace, summary = captured["default"]
     pair = comparison(captured, ours or telemetry(captured, "eager"), theirs)
-    facts = Facts(trace, summary, run.record, pair, telemetry=theirs)
+    facts = Facts(trace, summary, run.record, pair, telemetry=theirs, tried=tried)
     return {f.key: f for f in findings(facts) if f.key in KEYS}
 
 
@@ -117,3 +118,12 @@ def test_one_run_alone_is_told_too(captured):
     hot = telemetry(captured, "default", clocks_event_reasons=0x20)
     found = run_findings(trace, summary, run.record, sampled=hot)
     assert "throttled" in {finding.key for finding in found}
+
+
+@pytest.mark.parametrize(("step_ns", "advised"), [(1e9, False), (1.0, True)])
+def test_a_busy_host_is_not_sent_to_a_mode_that_was_slower(captured, step_ns, advised):
+    host = HostUse(99.0, 98.0, 3.0, 1, 40, 1, 16, 60)
+    waiting = telemetry(captured, "default", host, utilization_gpu_pct=35.0)
+    tried = (Tried("reduce-overhead", "reduce-overhead", step_ns),)
+    advice = found_in(captured, waiting, tried=tried)["host_thread_busy"].advice
+    assert ("reduce-overhead" in advice) == advised

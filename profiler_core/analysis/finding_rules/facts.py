@@ -203,6 +203,14 @@ class Facts:
         fitting = [run for run in self.tried if run.mode in modes]
         return min(fitting, key=lambda run: run.step_ns, default=None)
 
+    @property
+    def graphs_may_help(self) -> bool:
+        """Could a mode with CUDA graphs be tried: it is not on, and no run beside this one lost."""
+        if not self.is_inductors or self.summary.n_graph_launches or self.mode in GRAPH_MODES:
+            return False
+        tried = self.tried_mode(*GRAPH_MODES)
+        return tried is None or tried.step_ns < self.step_ns
+
     def kernels(self, *categories: str) -> tuple[KernelTotal, ...]:
         """Kernels of some categories, longest first."""
         return tuple(kernel for kernel in self.summary.kernels if kernel.category in categories)
@@ -211,5 +219,8 @@ class Facts:
         """Their time per step on `clock`, ns."""
         return self.pace * sum(kernel.time_ns for kernel in kernels) / self.n_steps
 
+
+# Modes of torch.compile that replay CUDA graphs.
+GRAPH_MODES = ("reduce-overhead", "max-autotune")
 
 Rule = Callable[[Facts], Finding | None]

@@ -1,11 +1,10 @@
 """The device waits for the host: what the host does meanwhile, and what would help."""
 
-from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule, Tried
+from profiler_core.analysis.finding_rules.facts import GRAPH_MODES, Facts, Finding, Rule, Tried
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration, format_share
 
 _LEAST_IDLE = 0.15  # of the step
-_GRAPH_MODES = ("reduce-overhead", "max-autotune")
 # Launches per step that come with a replay: copies of inputs into the graph's own memory.
 _A_REPLAYS_OWN = 2
 # What the host did while the device waited, in words, by the waterfall's keys.
@@ -57,9 +56,9 @@ def _what_for(facts: Facts) -> str:
 def _advice(facts: Facts) -> str:
     if not facts.is_inductors:
         return "Batch more work into a step, or let fewer parts of the model fall back to PyTorch."
-    if facts.summary.n_graph_launches or facts.mode in _GRAPH_MODES:
+    if facts.summary.n_graph_launches or facts.mode in GRAPH_MODES:
         return _with_graphs(facts)
-    tried = facts.tried_mode(*_GRAPH_MODES)
+    tried = facts.tried_mode(*GRAPH_MODES)
     if tried is not None:
         return _after_trying(facts, tried)
     report = facts.compilation

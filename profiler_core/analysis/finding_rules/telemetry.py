@@ -97,7 +97,7 @@ def host_thread_busy(facts: Facts) -> Finding | None:
     busiest, busy = host.busiest_thread_pct, sampled.utilization_gpu_pct
     if busiest is None or busiest < _THREAD_BUSY_PCT or busy >= _GPU_WAITS_PCT:
         return None
-    mode = "mode='reduce-overhead', " if facts.is_inductors else ""
+    mode = "mode='reduce-overhead', " if facts.graphs_may_help else ""
     return Finding(
         key="host_thread_busy",
         title="One thread of the host is always at work while the GPU waits.",
