@@ -3,12 +3,9 @@
 import http.client
 import json
 import re
-import shutil
-import socket
 import ssl
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,14 +14,13 @@ import pytest
 
 from profiler_core.ui.security_headers import HEADERS, OVER_TLS
 from tests.attack.servers import ROOT, free_port
+from tests.operate.nginx import CONF, NAME, nginx, wait_for_port
 
-CONF = (ROOT / "deploy" / "nginx.conf").read_text("utf-8")
 CADDY = (ROOT / "deploy" / "Caddyfile").read_text("utf-8")
 IDENTITY_HEADERS = (
     *("Remote-User", "X-Remote-User", "X-User", "X-Forwarded-User", "X-Forwarded-Email"),
     *("X-Auth-Request-User", "X-Auth-Request-Email", "X-Streamlit-User"),
 )
-NAME = "fusionscope.example.org"
 
 # What stands behind the proxy, at two ports as two workers: the application's middleware, a cookie
 # as Streamlit sets its own, a refusal that reads no body, and a websocket.
@@ -108,7 +104,7 @@ def behind(tmp_path_factory) -> Iterator[tuple[int, int]]:
     process = subprocess.Popen([sys.executable, "-c", _BEHIND, *map(str, ports)], cwd=ROOT)
     try:
         for port in ports:
-            _wait_for(port)
+            wait_for_port(port)
         yield ports
     finally:
         process.terminate()
@@ -118,59 +114,8 @@ def behind(tmp_path_factory) -> Iterator[tuple[int, int]]:
 @pytest.fixture(scope="module", params=["/", "/fusionscope/"], ids=["root", "sub-path"])
 def proxy(request, behind, tmp_path_factory) -> Iterator[tuple[int, int, str]]:
     """(its plain port, its TLS port, the path below which the dashboard is)."""
-    nginx, openssl = shutil.which("nginx", path="/usr/sbin:/usr/bin"), shutil.which("openssl")
-    if nginx is None or openssl is None:
-        pytest.skip("needs nginx and openssl: apt-get install nginx-light openssl")
-    folder = tmp_path_factory.mktemp("nginx")
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    subprocess.run(
-        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
-         "-keyout", key, "-out", certificate, "-subj", f"/CN={NAME}"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    plain, secure = free_port(), free_port()
-    text = re.sub(r".*listen \[::\].*\n", "", CONF)  # a machine may have no IPv6
-    for shipped, here in {
-        "listen 80;": f"listen 127.0.0.1:{plain};",
-        "listen 443 ssl;": f"listen 127.0.0.1:{secure} ssl;",
-        "/etc/ssl/certs/fusionscope.pem": str(certificate),
-        "/etc/ssl/private/fusionscope.key": str(key),
-        "server 127.0.0.1:8501;": "".join(f"server 127.0.0.1:{port};" for port in behind),
-        "location /": f"location {request.param}",
-    }.items():
-        assert shipped in text
-        text = text.replace(shipped, here)
-    (folder / "site.conf").write_text(text)
-    paths = "".join(
-        f"{name}_temp_path {folder}/{name};"
-        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    (folder / "nginx.conf").write_text(
-        f"daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
-        f"http {{ access_log off; {paths} include {folder}/site.conf; }}\n"
-    )
-    command = [nginx, "-p", str(folder), "-e", str(folder / "error.log"),
-               "-c", str(folder / "nginx.conf")]  # fmt: skip
-    checked = subprocess.run([*command, "-t"], capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stderr
-    assert "warn" not in checked.stderr.replace('"user" directive', ""), checked.stderr
-    process = subprocess.Popen(command)
-    try:
-        _wait_for(secure)
+    with nginx(tmp_path_factory.mktemp("nginx"), behind, request.param) as (plain, secure):
         yield plain, secure, request.param
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"nothing listens on {port}")
 
 
 def _ask(
