@@ -20,6 +20,7 @@ import pytest
 from hypothesis import settings
 
 from tests import quick_python as quick
+from tests.quick_python import torch_variables
 
 # An example that takes long on a busy machine is no failure.
 settings.register_profile("suite", deadline=None)
@@ -143,6 +144,17 @@ def unasked_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _variables_of_torch() -> Iterator[None]:
+    """What torch and its friends set in this process is gone after the test that imported them.
+
+    A later capture would inherit it, and with other values than the forking server has, each of its
+    children gets an interpreter of its own: two and a half seconds of a core.
+    """
+    with torch_variables.kept():
+        yield
+
+
+@pytest.fixture(autouse=True)
 def _main_module(monkeypatch: pytest.MonkeyPatch):
     """AppTest puts the page in the place of `__main__`, which a spawned process then runs first."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
@@ -178,9 +190,19 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the interpreter's end see all again: DuckDB reports what it does not as leaks.
+
+    That is the last thing done: pytest looks for garbage twice at its end, two seconds of a core
+    each where what `pytest_collection_finish` put aside is looked through as well.
+    """
+    config.add_cleanup(gc.unfreeze)
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_unconfigure() -> None:
-    """Let the interpreter's end see all again: DuckDB reports what it does not as leaks."""
-    gc.unfreeze()
+    """Put aside what pytest's first look for garbage has left, from its second."""
+    gc.freeze()
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.quick_python import variables
+from tests.quick_python import torch_variables, variables
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURE = ROOT / "tests" / "fixtures" / "captures" / "breaky.eager"
@@ -62,3 +62,14 @@ def test_a_dashboard_hears_that_it_is_to_end(quick_python, tmp_path):
     assert process.returncode == -signal.SIGTERM
 
     assert not announcement.exists()
+
+
+def test_what_torch_sets_in_a_test_no_capture_inherits(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.setenv("OF_NOBODY", "before")
+    with torch_variables.kept():
+        os.environ["TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE"] = "1"
+        os.environ["OMP_NUM_THREADS"] = "1"
+        monkeypatch.setenv("OF_NOBODY", "after")
+    assert "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE" not in os.environ
+    assert (os.environ["OMP_NUM_THREADS"], os.environ["OF_NOBODY"]) == ("2", "after")

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.noise_judge import SCENARIOS, pairs, told_apart, verdict_of
 from profiler_core.analysis.host_load import busiest
-from profiler_core.analysis.noise import MIN_ROUNDS, noisy_ratio
+from profiler_core.analysis.noise import MIN_ROUNDS, _medians, noisy_ratio
 from profiler_core.model.run import HostLoad, Measurement, Round
 
 STEADY = [1_000_000 + 1_000 * (i * 7 % 20) for i in range(20)]
@@ -236,3 +236,12 @@ def test_load_is_a_part_of_run_json():
     load = {"n_cpus": 2, "others_cpus": 1.4, "waited_share": 0.1, "load_average": 3.0}
     measurement = msgspec.convert({"host_load": load}, Measurement)
     assert measurement.host_load == HostLoad(**load)
+
+
+@pytest.mark.parametrize("shape", [(7,), (8,), (7, 2), (8, 2)])
+def test_medians_of_the_draws_are_those_of_numpy(shape):
+    random = np.random.default_rng(1)
+    side = random.lognormal(size=shape)
+    draws = random.integers(0, shape[0], (50, shape[0]))
+    expected = np.median(side[draws], axis=1)
+    assert np.array_equal(_medians(side, draws), expected.T)

@@ -8,10 +8,10 @@ import torch
 import torch._dynamo
 import torch._inductor.compile_fx
 from torch._logging import _internal
+from torch_variables import READ_AT_IMPORT
 
-# Read when they are imported, so a script with other values needs an interpreter of its own …
-READ_AT_IMPORT = ("TORCH", "PYTORCH", "INDUCTOR", "TRITON", "OMP_", "MKL_", "KMP_", "LD_", "ATEN")
-# … except for these, which are read later or below.
+# A script with other values needs an interpreter of its own, except for these, which are read later
+# or below.
 THREADS, OF_OPENMP = "TORCHINDUCTOR_COMPILE_THREADS", "OMP_NUM_THREADS"
 READ_LATER = {
     "TORCH_LOGS", "TORCH_TRACE", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", THREADS, OF_OPENMP,

@@ -140,7 +140,9 @@ def read_buffers(
     """
     buffers: dict[str, tuple[tuple[int, ...], str]] = dict(results or {})
     for row in code.splitlines():
-        if match := _EMPTY.search(row) or _RANDOM.search(row):
+        # The patterns begin at any name: on rows without the word they would try each letter.
+        is_made = "_strided" in row
+        if is_made and (match := _EMPTY.search(row) or _RANDOM.search(row)):
             shape = _sizes(match["shape"])
             dtype = _DTYPES.get((match["dtype"] or "").removeprefix("torch."))
             if shape is not None and dtype:

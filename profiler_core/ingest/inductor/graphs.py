@@ -34,7 +34,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _TYPE = re.compile(r"(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>[^\]]*)\]")
 _SIGNATURE = re.compile(r"\bdef forward\((?P<arguments>[^\n]*)\):")
 _ARGUMENT = re.compile(r"\b([LG]_\w+)(?=\s*[:,)=]|$)")
-_PLACEHOLDER = re.compile(r'(\w+)\s*: "([a-z]+\d*\w*\[[^"]*)"')
+_PLACEHOLDER = re.compile(r'\b(\w+)\s*: "([a-z]+\d*\w*\[[^"]*)"')
 
 
 def read_graph(text: str) -> tuple[GraphNode, ...]:
