@@ -15,6 +15,7 @@ from profiler_core.ui.page import loading, page, section, two_columns
 from profiler_core.ui.recording_choices import offer_recording_choices
 from profiler_core.ui.report.download import offer_report
 from profiler_core.ui.run_picker import choose_runs
+from profiler_core.ui.runs.baseline import labels_of_choice, offer_baseline
 from profiler_core.ui.upload.panel import show_upload_notes
 
 SPEC = PageSpec(
@@ -51,6 +52,7 @@ with page(SPEC):
         show_step_bars(sides)
         show_way_on(choice)
         offer_report(choice)
+        offer_baseline(labels_of_choice(choice.entries, choice.labels))
 
     let_browser_draw()
     number = show_difference(choice)

@@ -15,6 +15,7 @@ from profiler_core.ui.review.start import start_from_choice
 from profiler_core.ui.review.style import write_review_style
 from profiler_core.ui.review.verdict import show_verdict
 from profiler_core.ui.review.weekly import show_weekly
+from profiler_core.ui.runs.regressions import show_regressions
 
 SPEC = PageSpec(
     title="Review",
@@ -41,5 +42,6 @@ with page(SPEC, writes_headline=bool(_review_id)):
             show_general_notes(review)
     else:
         show_reviews()
+        show_regressions()
         show_weekly()
         start_from_choice()

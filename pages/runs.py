@@ -5,6 +5,7 @@ import streamlit as st
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.address import in_address
 from profiler_core.ui.page import page, section
+from profiler_core.ui.runs.baseline import show_baselines
 from profiler_core.ui.runs.elsewhere import show_captures_elsewhere
 from profiler_core.ui.runs.mix_runs import mix_runs
 from profiler_core.ui.runs.open_path import open_by_path
@@ -44,6 +45,7 @@ with page(SPEC):
                 open_by_path()
             with st.expander("Compare runs of different captures", type="compact"):
                 mix_runs()
+        show_baselines()
         show_sweeps()
         show_runs()
         show_captures_elsewhere()

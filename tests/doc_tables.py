@@ -116,6 +116,8 @@ _ACTIONS = {
     "`trash`, `restore`": history.TrashAnswer,
     "`verify`": history.VerifyAnswer,
     "`retention`": history.RetentionAnswer,
+    "`findings`": history.FindingsAnswer,
+    "`regressions`": history.RegressionsAnswer,
     "`reconcile`": history.ReconcileAnswer,
 }
 

@@ -167,6 +167,64 @@ class ReconcileAnswer(Answer, frozen=True):
     problems: Annotated[tuple[tuple[str, str], ...], means("pairs of a place and a sentence")]
 
 
+class DifferenceAnswer(Answer, frozen=True, kw_only=True):
+    """The unprofiled step times of two runs of one workload."""
+
+    before_run_id: str
+    after_run_id: str
+    before_ns: Annotated[float, means("per step", "ns")]
+    after_ns: Annotated[float, means("per step", "ns")]
+    gained_ns: Annotated[
+        tuple[float, float] | None,
+        means("95 % interval of before - after; null: too few rounds", "ns"),
+    ]
+    predicted_ns: Annotated[float | None, means("what the finding put at stake per step", "ns")]
+    is_bound: Annotated[bool, means("whether that was the most that could be gained")]
+
+
+class AssignedFindingAnswer(Answer, frozen=True, kw_only=True):
+    """A finding of a review, and who looks after it."""
+
+    review_id: str
+    review: Annotated[str, means("the title")]
+    position: Annotated[int, means("of the candidate among the review's runs, from 1")]
+    key: Annotated[str, means("the same finding next week has the same")]
+    title: str
+    stake: str
+    unit: str
+    owner: Annotated[str, means("a name or an account; empty: nobody")]
+    state: Annotated[str, means("`open`, `doing`, `done` or `won't do`")]
+    due: Annotated[str | None, means("as 2026-12-01")]
+    difference: Annotated[
+        DifferenceAnswer | None, means("with which it was closed; null: with none")
+    ]
+
+
+class FindingsAnswer(Answer, frozen=True):
+    """`runs findings`."""
+
+    findings: Annotated[tuple[AssignedFindingAnswer, ...], means("{keys}")]
+
+
+class RegressionAnswer(Answer, frozen=True, kw_only=True):
+    """A run that takes longer than the run before it, by more than noise."""
+
+    run_id: str
+    workload: str
+    variant: str
+    gpu: Annotated[str, _UNKNOWN]
+    git_commit: Annotated[str, _UNKNOWN]
+    created_at: Annotated[str, _WHEN]
+    noticed_at: Annotated[str, _WHEN]
+    difference: Annotated[DifferenceAnswer, means("{keys}")]
+
+
+class RegressionsAnswer(Answer, frozen=True):
+    """`runs regressions`."""
+
+    regressions: Annotated[tuple[RegressionAnswer, ...], means("{keys}")]
+
+
 def run_answer(recorded: RecordedRun) -> RunAnswer:
     """One recorded run."""
     return RunAnswer.of(recorded, n_rounds=len(recorded.rounds))

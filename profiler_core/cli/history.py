@@ -25,6 +25,7 @@ from profiler_core.answers.history import (
 )
 from profiler_core.answers.record import Answer
 from profiler_core.cli import pushing
+from profiler_core.cli.history_review import add_arguments, list_findings, list_regressions
 from profiler_core.cli.history_text import runs_table, trash_table
 from profiler_core.cli.team_server import TeamServer
 from profiler_core.errors import BadInput
@@ -119,6 +120,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     deed = retention.add_mutually_exclusive_group()
     deed.add_argument("--dry-run", action="store_true", help="only list, which is the default")
     deed.add_argument("--apply", action="store_true", help="delete; without it only listed")
+
+    add_arguments(
+        action("findings", list_findings, "findings of reviews: owner, state, date, gain"),
+        action("regressions", list_regressions, "runs that became slower than the run before"),
+    )
 
     action("reconcile", _reconcile, "record what lies here and is not in the history yet")
 

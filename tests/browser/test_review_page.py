@@ -1,5 +1,7 @@
 """A review in a real browser: begin, note, decide, sign, hand on; two people at once."""
 
+import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,9 +34,9 @@ def own_server(server: Server) -> Iterator[Server]:
         yield server
 
 
-def begun(page: Page, server: Server, title: str) -> str:
+def begun(page: Page, server: Server, title: str, runs: dict[str, str] = COMPARISON) -> str:
     """The address of a new review."""
-    page.goto(server.link("review", **COMPARISON))
+    page.goto(server.link("review", **runs))
     ready(page)
     name = page.get_by_role("textbox", name="Your name")
     name.fill("Ada")
@@ -99,6 +101,87 @@ def test_a_review_is_begun_noted_decided_signed_and_found_again(
         expect(row).to_contain_text("1 note · signed by Ada")
         row.get_by_role("link").click()
         page.wait_for_url("**review=2*")
+
+
+@pytest.fixture
+def later_run(own_server: Server) -> Iterator[str]:
+    """The run_id of a later, twice as fast run of a pair that lies in the folder `first`."""
+    with capture_of(own_server, "first") as first, capture_of(own_server, "later") as later:
+        renamed(first / "eager", "2027-01-01T00:00:00Z")
+        renamed(first / "reduce-overhead", "2027-01-01T00:00:00Z")
+        renamed(later / "reduce-overhead", "2027-01-02T00:00:00Z", faster=2)
+        yield "later.reduce-overhead"
+
+
+def renamed(folder: Path, created_at: str, *, faster: int = 1) -> None:
+    """A copy of a run of the small model, with an id, a date and a commit of its own."""
+    shutil.copytree(CAPTURES / f"customcnn_b1.{folder.name}", folder)
+    path = folder / "run.json"
+    run = json.loads(path.read_text())
+    run |= {
+        "run_id": f"{folder.parent.name}.{folder.name}",
+        "capture_id": folder.parent.name,
+        "baseline_run_id": None,
+        "created_at": created_at,
+    }
+    run["environment"]["git_commit"] = "abcdef0123456789"
+    timed_round = run["measurement"]["rounds"][0]
+    run["measurement"]["rounds"] = [
+        {**timed_round, "index": n, "wall_ns": (timed_round["wall_ns"] + n) // faster}
+        for n in range(10)
+    ]
+    path.write_text(json.dumps(run))
+
+
+def test_a_finding_is_assigned_measured_again_and_closed_and_the_run_becomes_the_baseline(
+    browser: Browser, own_server: Server, later_run: str
+) -> None:
+    for page in watched_page(browser):
+        runs = {"baseline": "run/first/eager", "candidate": "run/first/reduce-overhead"}
+        begun(page, own_server, "Closed with its difference", runs)
+        finding = page.locator("[class*=st-key-fs_rv_finding]").first
+        expect(finding.locator(".fs-rv-task").first).to_contain_text("nobody looks after it")
+
+        finding.get_by_role("button", name="Assign").click()
+        menu = page.get_by_test_id("stPopoverBody")
+        menu.get_by_role("combobox", name="Owner").fill(HOSTILE)
+        menu.get_by_role("combobox", name="Owner").press("Enter")
+        at_rest(page)
+        menu.get_by_text("Doing", exact=True).click()
+        at_rest(page)
+        menu.get_by_role("button", name="Save").click()
+        expect(finding.locator(".fs-chip").first).to_have_text("Doing")
+        expect(finding.locator(".fs-rv-task").first).to_contain_text(HOSTILE)
+        assert page.locator("img[onerror]").count() == 0
+        ready(page)
+        page.keyboard.press("Escape")
+
+        finding.get_by_role("button", name="Re-measure").click()
+        expect(menu.locator(".fs-rv-task")).to_contain_text("−50 %")
+        run = menu.get_by_role("combobox", name="The run that shows what it brought")
+        expect(run).to_have_value(re.compile(r"^reduce-overhead, .*, commit abcdef0, later"))
+        menu.get_by_role("button", name="Close with this difference").click()
+        expect(finding.locator(".fs-chip").first).to_have_text("Done")
+        expect(finding).to_contain_text("95 % interval")
+        ready(page)
+        page.keyboard.press("Escape")
+
+        page.goto(own_server.link("", baseline="run/later/reduce-overhead"))
+        ready(page)
+        page.get_by_role("button", name="Keep as baseline").click()
+        menu.get_by_role("textbox", name="Name").fill("after the fix")
+        menu.get_by_role("textbox", name="Name").press("Tab")
+        at_rest(page)
+        menu.get_by_role("button", name="Keep as baseline").click()
+        expect(page.get_by_test_id("stToast")).to_contain_text(f"is now {later_run}")
+        page.goto(own_server.link("runs"))
+        ready(page)
+        row = page.locator(".st-key-fs_bl_0")
+        expect(row).to_contain_text("after the fix")
+        expect(row).to_contain_text(later_run)
+        row.get_by_role("button", name="Forget").click()
+        page.get_by_role("button", name="Forget this baseline").click()
+        expect(page.locator(".st-key-fs_bl_0")).to_have_count(0)
 
 
 def test_who_comes_second_is_told_and_keeps_the_words(browser: Browser, own_server: Server) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from profiler_core.cli.main import main
+from profiler_core.model.review import ReviewFinding, ReviewSide
+from profiler_core.store import history
 from profiler_core.store.history import database
 from tests.store.history.samples import SAMPLES, redated_copy
 
@@ -121,3 +123,33 @@ def test_what_is_not_there_is_a_sentence(asked, tmp_path):
     assert "has no run" in asked("export", "nothing", status=2)
     assert "does not exist" in asked("import", tmp_path / "nothing", status=2)
     assert "no baseline" in asked("baseline", "nothing", status=2)
+
+
+def test_findings_and_regressions_are_listed(home, asked, capsys):
+    assert asked("findings") == {"findings": []}
+    assert asked("regressions") == {"regressions": []}
+    for day, slower in ((3, 1.0), (4, 2.0)):
+        run = redated_copy(
+            home, f"c{day}", created_at=f"2026-11-{day:02}T00:00:00Z", slower=slower
+        )  # fmt: skip
+        asked("import", run)
+    (regression,) = asked("regressions")["regressions"]
+    assert (regression["run_id"], regression["difference"]["before_run_id"]) == (
+        "c4.default", "c3.default"
+    )  # fmt: skip
+    assert main(["runs", "regressions"]) == 0
+    assert "+100 %" in capsys.readouterr().out
+    sides = [ReviewSide("a", None, "a"), ReviewSide("b", None, "b")]
+    finding = ReviewFinding(1, "graph_breaks", "3 breaks", "", "", "0.4 ms", "per step", "", "")
+    review_id = history.begin_review("Week 47", sides, [finding], person="Ada")
+    (row,) = asked("findings")["findings"]
+    assert (row["state"], row["owner"], row["due"]) == ("open", "", None)
+    history.assign_finding(
+        review_id, finding.reference, 0, owner="Bob", state="doing", due="2026-12-01", person="Ada"
+    )
+    assert main(["runs", "findings", "--owner", "Bob", "--state", "doing"]) == 0
+    text = capsys.readouterr().out
+    assert "Bob" in text and "2026-12-01" in text and "0.4 ms per step" in text
+    assert asked("findings", "--owner", "Cyn") == {"findings": []}
+    for key in (*row, *regression, *regression["difference"]):
+        assert f"`{key}`" in JSON

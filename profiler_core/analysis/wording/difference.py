@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from profiler_core.analysis.trend import Change
 from profiler_core.model.history import RecordedRun
-from profiler_core.model.review import Difference
+from profiler_core.model.review import Difference, FindingTask, Review
 from profiler_core.units import format_change, format_difference, format_duration, format_share
 
 
@@ -35,7 +35,19 @@ def prediction_sentence(difference: Difference) -> str:
         return f"{text}whether any of it was gained cannot be told from noise."
     if realised < 0:
         return f"{text}none of it was gained."
+    if realised > 1:
+        return f"{text}more than that was gained."
     return f"{text}{format_share(realised)} of it was gained."
+
+
+def task_words(review: Review, task: FindingTask) -> str:
+    """State, owner, date and difference of a finding: "done, Ada. A step went from …"."""
+    due = f"due {task.due}" if task.due else ""
+    text = ", ".join(filter(None, (task.state, review.name_of(task.owner), due)))
+    if task.difference is None:
+        return text
+    prediction = prediction_sentence(task.difference)
+    return " ".join(filter(None, (f"{text}.", difference_sentence(task.difference), prediction)))
 
 
 def regression_sentence(

@@ -21,6 +21,7 @@ from profiler_core.analysis.rows.measures import measure_rows, result_rows
 from profiler_core.analysis.rows.table import Table
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.wording.comparison import step_bars_alt
+from profiler_core.analysis.wording.difference import task_words
 from profiler_core.analysis.wording.verdict import headline
 from profiler_core.figures.compilation_icicle import STAGE_LABELS, compilation_icicle, stage_colors
 from profiler_core.figures.step_bars import step_bars, step_legend
@@ -49,6 +50,7 @@ def html_report(contents: Contents) -> str:
         plotly=plotly_script(),
         print_script=PRINT_SCRIPT,
         review_url=contents.review_url if is_web else "",
+        task_words=task_words,
         summary=_summary(contents, charts),
         candidates=[candidate(contents, number, charts) for number in contents.order],
         alone=_alone(contents),

@@ -18,6 +18,7 @@ audit, in its own transaction: `entries(person="ada")`, and `note` for deeds els
     begin_review(title, sides, findings, person=…) -> review_id; review, review_heads
     change_review(review_id, version, …), add_note, delete_note, sign_off, delete_review
     assign_finding(review_id, (position, key), version, owner=…, …), close_finding(…, difference)
+    later_runs(run_id), difference_between(before, after): what such a difference is made of
     newest_regressions(), waiting_notices, claim_notice, note_notice: runs that became slower
 
 Every error is a FusionscopeError. The web process may ask (`runs`, `choices`), but `record` and
@@ -65,6 +66,7 @@ from profiler_core.store.history.regressions import (
     note_notice,
     waiting_notices,
 )
+from profiler_core.store.history.remeasured import difference_between, later_runs
 from profiler_core.store.history.retention import (
     Plan,
     Rules,
@@ -161,12 +163,14 @@ __all__ = [
     "delete_note",
     "delete_review",
     "delete_run",
+    "difference_between",
     "directory_of",
     "drawn",
     "empty",
     "entries",
     "has_files",
     "in_trash",
+    "later_runs",
     "n_runs",
     "name_of",
     "names_of",

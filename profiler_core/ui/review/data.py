@@ -7,10 +7,8 @@ from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.wording.verdict import details, statement
 from profiler_core.model.review import ReviewFinding, ReviewSide
-from profiler_core.store import history
-from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
-from profiler_core.ui.runs.keeping import bring_up_to_date
+from profiler_core.ui.runs.keeping import recorded_ids
 
 
 def gathered(choice: Choice) -> tuple[tuple[ReviewSide, ...], tuple[ReviewFinding, ...]]:
@@ -20,7 +18,9 @@ def gathered(choice: Choice) -> tuple[tuple[ReviewSide, ...], tuple[ReviewFindin
         BadInput: a trace cannot be read, or the history cannot be used.
     """
     comparison = choice.comparison
-    run_ids = _run_ids(choice.entries)
+    recorded = {e.key: e.run.run_id for e in choice.entries if e.origin == "history"}
+    own_keys = [entry.key for entry in choice.entries if entry.origin in ("capture", "upload")]
+    run_ids = {**recorded, **recorded_ids(own_keys)}
     sides, findings = [], []
     for position, (entry, label) in enumerate(zip(choice.entries, choice.labels, strict=True)):
         headlines = {}
@@ -36,7 +36,7 @@ def gathered(choice: Choice) -> tuple[tuple[ReviewSide, ...], tuple[ReviewFindin
         sides.append(
             ReviewSide(
                 key=entry.key,
-                run_id=run_ids.get(entry.key),
+                run_id=run_ids.get(entry.key) or None,
                 label=label,
                 workload=entry.run.workload or entry.run.name or "",
                 facts=" · ".join(run_facts(entry.run)),
@@ -50,18 +50,15 @@ def _findings(position: int, findings: Sequence[Finding]) -> list[ReviewFinding]
     return [
         ReviewFinding(
             position, finding.key, row.title, row.evidence, row.advice, row.amount, row.unit,
-            finding.page, finding.weight, finding.at_stake_ns, finding.is_bound,
+            finding.page, finding.weight, *_predicted(finding),
         )
         for finding, row in zip(findings, finding_rows(findings), strict=True)
     ]  # fmt: skip
 
 
-def _run_ids(entries: Sequence[Entry]) -> dict[str, str]:
-    """Key -> run_id, after recording what is not in the history yet."""
-    recorded_ids = {e.key: e.run.run_id for e in entries if e.origin == "history" and e.run.run_id}
-    own_keys = [entry.key for entry in entries if entry.origin in ("capture", "upload")]
-    ids_of_keys = history.run_ids_of(own_keys)
-    if set(own_keys) - set(ids_of_keys):
-        bring_up_to_date()
-        ids_of_keys = history.run_ids_of(own_keys)
-    return {**recorded_ids, **ids_of_keys}
+def _predicted(finding: Finding) -> tuple[float | None, bool]:
+    """What a step is to gain, ns, and whether that is a bound; as the finding tells it."""
+    prediction = finding.prediction
+    if prediction is None or prediction.is_bound:
+        return finding.at_stake_ns, finding.is_bound
+    return prediction.expected_ns, False

@@ -10,6 +10,7 @@ from profiler_core.ui.choice import query_of
 from profiler_core.ui.links import Query, href_from_start
 from profiler_core.ui.page import section
 from profiler_core.ui.review.note import show_notes
+from profiler_core.ui.review.task import show_task
 
 
 def show_findings(review: Review) -> None:
@@ -35,4 +36,5 @@ def _finding(review: Review, finding: ReviewFinding, query: Query) -> None:
             render("page/findings.html", findings=[(row, href_from_start(finding.page, query))])
         )
         with st.container(key=f"fs_rv_told_{key}", gap="xsmall"):
+            show_task(review, finding)
             show_notes(review, review.notes_on(finding), finding)

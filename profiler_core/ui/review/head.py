@@ -16,6 +16,7 @@ from profiler_core.ui.review.data import gathered
 from profiler_core.ui.review.doing import tell, told
 from profiler_core.ui.review.words import verdict_chip
 from profiler_core.ui.review.writer import may_delete, writer
+from profiler_core.ui.runs.baseline import offer_baseline
 
 
 def show_head(review: Review) -> None:
@@ -33,6 +34,7 @@ def show_head(review: Review) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         page_link("overview", "Open the comparison", query_of(_keys(review)))
         _offer_report(review)
+        offer_baseline({side.key: side.label for side in (*review.sides[1:], review.sides[0])})
         if st.button("Look again", type="tertiary", help=_LOOK_AGAIN, key="fs_rv_look"):
             _look_again(review)
         if may_delete(review.person):

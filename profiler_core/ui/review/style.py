@@ -41,6 +41,10 @@ _RULES = """
 .fs-rv-sign:first-child { border-top:0; }
 .fs-rv-sign small { grid-column:1 / -1; color:var(--fs-muted); font-size:13px; line-height:1.5;
   overflow-wrap:anywhere; }
+.fs-rv-task { font-size:14px; line-height:1.55; color:var(--fs-ink); margin:2px 0;
+  max-width:90ch; overflow-wrap:anywhere; }
+.fs-rv-task small { color:var(--fs-muted); font-size:13px; }
+.fs-rv-task .fs-late { color:var(--fs-worse); font-weight:550; }
 [class*=st-key-fs_rv_finding] { border-top:1px solid var(--fs-line); padding:10px 0 4px; }
 [class*=st-key-fs_rv_finding] .fs-finding { border-top:0; padding:0; }
 [class*=st-key-fs_rv_told] { padding-left:106px; }

@@ -15,6 +15,7 @@ from profiler_core.ui.choice import query_of
 from profiler_core.ui.links import href, page_link
 from profiler_core.ui.routes.run_zip import SCOPE as EXPORT
 from profiler_core.ui.routes.signing import signed
+from profiler_core.ui.runs.baseline import offer_baseline
 from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.units import format_change
 
@@ -39,6 +40,7 @@ def show_chosen_point(point: TrendPoint, metric: str) -> None:
             else:
                 st.html(f"<p class=fs-note>{escape(_where_files_are(run))}</p>")
             _tags(run)
+            offer_baseline({run.key: run.variant or run.name})
 
 
 def _facts(point: TrendPoint, metric: str) -> str:

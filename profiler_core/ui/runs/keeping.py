@@ -4,7 +4,7 @@ Recording a run reads its trace; done here it would freeze every other session.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -65,6 +65,19 @@ def bring_up_to_date() -> tuple[tuple[str, str], ...]:
                 bar.progress(progress.share, text=f"Adding `{name}` to the history")
         bar.empty()
     return keeper.problems
+
+
+def recorded_ids(keys: Sequence[str]) -> Mapping[str, str]:
+    """Key of a capture's or upload's run -> run_id, after recording what is not recorded yet.
+
+    Raises:
+        BadInput: the history cannot be reached or written.
+    """
+    ids_of_keys = history.run_ids_of(keys)
+    if set(keys) - set(ids_of_keys):
+        bring_up_to_date()
+        ids_of_keys = history.run_ids_of(keys)
+    return ids_of_keys
 
 
 @st.cache_resource(show_spinner=False)

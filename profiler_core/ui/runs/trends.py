@@ -17,6 +17,7 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.paging import choose_page
 from profiler_core.ui.runs.chosen_point import CHOSEN, show_chosen_point
 from profiler_core.ui.runs.keeping import bring_up_to_date
+from profiler_core.ui.runs.regressions import show_regressions
 from profiler_core.ui.runs.trend_filters import METRICS, choose_filters, choose_metric
 from profiler_core.ui.style import colors
 
@@ -31,6 +32,7 @@ def show_trends() -> None:
     if SHARED.get(("n_runs", *now), history.n_runs) == 0:
         _nothing_recorded()
         return
+    show_regressions()
     filters = choose_filters()
     metric, order, since = choose_metric()
     filters = replace(filters, since=since)
