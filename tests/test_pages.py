@@ -353,7 +353,7 @@ def test_what_fails_below_the_verdict_is_a_card_and_the_rest_stays(home, monkeyp
         raise IndexError("list index out of range")
 
     monkeypatch.setattr(f"profiler_core.analysis.explanation.{part}", fail)
-    monkeypatch.setattr("profiler_core.session.kept._load", lambda *_: None)
+    monkeypatch.setattr("profiler_core.session.kept.load", lambda *_: None)
     SHARED.clear()
     text = text_of(opened("overview", **COMPARISON))
     SHARED.clear()  # nobody else shall meet the failure

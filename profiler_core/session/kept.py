@@ -78,11 +78,11 @@ def is_kept(memory: Cache, asked: Asked, kind: type[T]) -> bool:
 
 
 def _known(memory: Cache, asked: Asked, kind: type[T]) -> T | None:
-    return memory.get(("kept", *asked), lambda: _load(asked, kind))
+    return memory.get(("kept", *asked), lambda: load(asked, kind))
 
 
-def _load(asked: Asked, kind: type[T]) -> T | None:
-    """None: nobody has kept it, or it is damaged."""
+def load(asked: Asked, kind: type[T]) -> T | None:
+    """The answer as some process has kept it by now; None: nobody has, or it is damaged."""
     path = _path(asked)
     try:
         data = path.read_bytes() if path is not None else b""

@@ -42,6 +42,7 @@ from profiler_core.model.history import HeadlineMetrics
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
 from profiler_core.ranks.remote import is_url
+from profiler_core.session.kept import load
 from profiler_core.session.parts import Part, RunParts
 from profiler_core.session.reading import Reading
 
@@ -113,6 +114,11 @@ class Run(RunParts):
         if self._files.trace is None:
             return None
         return self._lasting("summary", Summary, self._summary)
+
+    @property
+    def known_summary(self) -> Summary | None:
+        """The summary where some process has made it already; reads no trace."""
+        return load((self._files.trace, self.version, "summary"), Summary)
 
     def _summary(self) -> Summary | None:
         trace = self.worked_trace

@@ -161,7 +161,7 @@ def test_a_failing_ledger_costs_nothing_else(capsys, monkeypatch):
         raise IndexError("list index out of range")
 
     monkeypatch.setattr("profiler_core.analysis.explanation.fusion_ledger", fail)
-    monkeypatch.setattr("profiler_core.session.kept._load", lambda *_: None)
+    monkeypatch.setattr("profiler_core.session.kept.load", lambda *_: None)
     SHARED.clear()
     (candidate,) = answer(capsys, "compare", str(EAGER), str(GRAPH))["candidates"]
     SHARED.clear()  # nobody else shall meet the failure

@@ -7,6 +7,7 @@ from profiler_core.analysis.compare import Side
 from profiler_core.analysis.measures import scale_notes, step_bars_of
 from profiler_core.analysis.rows.measures import definitions
 from profiler_core.analysis.rows.table import Table, text_row
+from profiler_core.analysis.wording.sentence import counted
 from profiler_core.report.contents import Contents
 from profiler_core.units import format_bytes, format_count
 
@@ -60,7 +61,9 @@ def _rounds(side: Side) -> str:
     measured = side.run.record.measurement
     rounds = measured.rounds if measured else ()
     n_steps = format_count(sum(timed_round.n_steps for timed_round in rounds))
-    return f"{len(rounds)} rounds, {n_steps} steps" if rounds else "not timed"
+    if rounds:
+        return f"{len(rounds)} rounds, {n_steps} steps"
+    return counted(side.per_step.n_steps, "profiled step") if side.per_step else "not timed"
 
 
 def _value(key: str, value: object) -> str:

@@ -4,6 +4,7 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.compare import is_empty
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.dates import minute
 from profiler_core.errors import FusionscopeError
@@ -16,6 +17,7 @@ from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.page import section
 from profiler_core.ui.paging import choose_page
+from profiler_core.ui.reading import run_of
 from profiler_core.ui.runs.ownership import may_delete
 from profiler_core.ui.runs.trash import days_in_trash, offer_undo, report, show_last_deletion
 from profiler_core.ui.sign_in.visitor import Visitor, visitor
@@ -90,7 +92,7 @@ def _facts(group: Comparable) -> str:
 
 
 def _variants(group: Comparable) -> str:
-    base = step_time_ns(group.baseline.run.measurement)
+    base = _step_of(group.baseline)
     cells: list[str] = []
     named: dict[str, list[str]] = {}  # what happened -> to whom: often to all of them the same
     for entry, label in zip(group.entries, labels_of(group.entries), strict=True):
@@ -106,12 +108,31 @@ def _variants(group: Comparable) -> str:
     return f"<div class=fs-variants>{''.join(cells)}</div>{sentences}"
 
 
-def _variant(entry: Entry, label: str, base: float | None, *, is_baseline: bool) -> str:
-    time = step_time_ns(entry.run.measurement)
-    time_text = "not timed" if time is None else format_duration(time)
+def _step_of(entry: Entry) -> tuple[float, str] | None:
+    """(ns, what was timed): "" for a step without the profiler, else what the trace holds."""
+    timed = step_time_ns(entry.run.measurement)
+    if timed is not None:
+        return timed, ""
+    try:
+        summary = run_of(entry).known_summary
+    except FusionscopeError:
+        return None
+    if summary is None or summary.is_cut or is_empty(summary):
+        return None
+    return summary.window_ns / summary.n_steps, (
+        "profiled" if summary.window.annotated else "whole trace"
+    )
+
+
+def _variant(entry: Entry, label: str, base: tuple[float, str] | None, *, is_baseline: bool) -> str:
+    step = _step_of(entry)
+    time_text = "not timed" if step is None else format_duration(step[0])
     change = ""
-    if not is_baseline and base and time is not None:
-        change = f" <span class=fs-d>{format_change(time / base)}</span>"
+    if step is not None and step[1]:
+        time_text += f" <span class=fs-d>{step[1]}</span>"
+    # Times of two clocks make no ratio.
+    if not is_baseline and base and step is not None and base[1] == step[1] != "whole trace":
+        change = f" <span class=fs-d>{format_change(step[0] / base[0])}</span>"
     return (
         f"<span class=fs-variant><small>{escape(label)}"
         f"{state_badge(entry.run.status)}</small>{time_text}{change}</span>"
