@@ -7,6 +7,7 @@ from pathlib import Path
 from profiler_core.capture.counters.tool import Tool
 from profiler_core.capture.interpreter import Interpreter
 from profiler_core.capture.progress import ProgressLog
+from profiler_core.capture.selection import Selection
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.telemetry.sampling import Telemetry
 
@@ -27,6 +28,7 @@ class Context:
     work: Path
     look: Callable[[], None]
     counters: Tool | None = None  # measures what kernels move, where that was asked for
+    selection: Selection | None = None  # of a search
 
     @property
     def is_cuda(self) -> bool:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,16 @@ class Interpreter:
         """The CUDA devices that its torch sees."""
         return tuple(self.facts.get("gpus", ()))
 
+    @property
+    def torch(self) -> str:
+        """Its version."""
+        return str(self.facts.get("torch") or "")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Of the configuration keys that `probe` was given, those that its torch has, by value."""
+        return dict(self.facts.get("settings") or {})
+
     def folders(self) -> tuple[str, ...]:
         """The folders of torch and of the standard library, which hold no code of the user."""
         return tuple(
@@ -83,6 +93,7 @@ def probe(
     *,
     with_backends: bool = False,
     workload: str | None = None,
+    settings: Sequence[str] = (),
     look: Callable[[], None] = lambda: None,
     answers_within_s: float = _ANSWERS_WITHIN_S,
     imports_within_s: float = _IMPORTS_WITHIN_S,
@@ -93,6 +104,7 @@ def probe(
         python: its path, or the folder of its environment; None for the one that runs this.
         with_backends: ask for torch.compile's backends too, which takes some seconds more.
         workload: ask whether it is a workload's name there, for `Interpreter.refusal`.
+        settings: ask which of these keys its torch has: `inductor.KEY` and `dynamo.KEY`.
         look: called often meanwhile; raises to give up.
         answers_within_s: how long it may take to say its version.
         imports_within_s: how long it may take to import torch.
@@ -104,6 +116,7 @@ def probe(
     _check_version(executable, look, answers_within_s)
     arguments = [str(CHILD / "probe.py"), *(["--backends"] if with_backends else [])]
     arguments += ["--workload", workload] if workload is not None else []
+    arguments += ["--settings", ",".join(settings)] if settings else []
     output = _ask([executable, *arguments], look, imports_within_s, "to import torch")
     for line in output.stdout.splitlines():
         if line.startswith(_MARK):

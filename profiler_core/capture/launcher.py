@@ -20,12 +20,14 @@ from profiler_core import home
 from profiler_core.capture.context import Context
 from profiler_core.capture.counters.tool import counters_tool
 from profiler_core.capture.device_lock import device_lock, lock_path
+from profiler_core.capture.devices import check_device, device_of, devices_of
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.own_code import check_function
 from profiler_core.capture.progress import ProgressLine, ProgressLog
 from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
 from profiler_core.capture.run_writer import Heartbeat, write_json
 from profiler_core.capture.runs_of import runs_of
+from profiler_core.capture.selection import Selection
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS, TIMING_CAP_SECONDS, CaptureSpec
 from profiler_core.capture.sweep.points import Point
 from profiler_core.capture.telemetry.host_load import HostLoadWatch
@@ -69,8 +71,15 @@ def ask_first(
     spec: CaptureSpec,
     listener: Callable[[ProgressLine], None],
     is_cancelled: Callable[[], bool],
+    interpreters: dict[str | None, Interpreter] | None = None,
 ) -> dict[str | None, Interpreter]:
     """Check that the interpreter can run the workload, before anything is written.
+
+    Args:
+        spec: what is asked for.
+        listener: gets a line of progress.
+        is_cancelled: asked several times a second.
+        interpreters: those that were asked already, by `spec.python`.
 
     Returns:
         `interpreters` for `run_capture`: the interpreter is not asked again.
@@ -85,11 +94,11 @@ def ask_first(
     named_version(spec)
     python = spec.python or default_python()
     ProgressLog((), listener).say("starting", f"Checks whether {python} can run {spec.title}")
-    interpreters: dict[str | None, Interpreter] = {}
+    interpreters = {} if interpreters is None else interpreters
     file, colon, function = spec.workload.rpartition(":")
     if spec.is_user_code and colon:
         check_function(Path(file).expanduser(), function)
-    _check_device(spec, _usable_interpreter(spec, _looking(is_cancelled), interpreters))
+    check_device(spec, _usable_interpreter(spec, _looking(is_cancelled), interpreters))
     return interpreters
 
 
@@ -102,6 +111,7 @@ def run_capture(
     is_cancelled: Callable[[], bool] = lambda: False,
     point: tuple[str, Point] | None = None,
     interpreters: dict[str | None, Interpreter] | None = None,
+    selection: Selection | None = None,
 ) -> FinishedCapture:
     """Capture all variants of a workload into `<out>/<capture_id>/<variant>/`.
 
@@ -113,6 +123,7 @@ def run_capture(
         is_cancelled: asked several times a second; True ends everything.
         point: the sweep that it belongs to, by its id, and the place in it.
         interpreters: those that were asked already, by `spec.python`; the answer is added.
+        selection: which variants stop early, and where compiled code is kept; None: none, nowhere.
 
     Returns:
         What became of each variant; a failed or cancelled one has its sentence.
@@ -121,7 +132,7 @@ def run_capture(
     with tempfile.TemporaryDirectory(prefix="fusionscope-against-") as checkouts:
         versions = versions_of(spec, Path(checkouts))
         return _run_versions(
-            spec, versions, out, progress_file, listener, point, interpreters, look
+            spec, versions, out, progress_file, listener, point, interpreters, look, selection
         )
 
 
@@ -134,6 +145,7 @@ def _run_versions(
     point: tuple[str, Point] | None,
     interpreters: dict[str | None, Interpreter] | None,
     look: Callable[[], None],
+    selection: Selection | None,
 ) -> FinishedCapture:
     started = time.monotonic()
     capture_id = new_capture_id(spec)
@@ -156,8 +168,8 @@ def _run_versions(
                 _usable_interpreter(version.spec, look, known_interpreters) for version in versions
             ]
             interpreter = of_version[-1]
-            device = _device(spec, interpreter)
-            of_ranks = _devices(spec, device, interpreter)
+            device = device_of(spec, interpreter)
+            of_ranks = devices_of(spec, device, interpreter)
             for locked in of_ranks:
                 stack.enter_context(
                     device_lock(
@@ -170,7 +182,9 @@ def _run_versions(
             counters = counters_tool(device) if spec.counters else None
             telemetry = telemetry_of(of_ranks, [gpu.get("gpu_uuid") for gpu in interpreter.gpus])
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fusionscope-")))
-            context = Context(spec, interpreter, device, telemetry, progress, work, look, counters)
+            context = Context(
+                spec, interpreter, device, telemetry, progress, work, look, counters, selection
+            )
             for version, its_interpreter in zip(versions, of_version, strict=True):
                 own = replace(context, spec=version.spec, interpreter=its_interpreter)
                 for run in runs:
@@ -286,6 +300,8 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
         context.spec.rounds, TIMING_CAP_SECONDS if context.is_cuda else CPU_CAP_SECONDS
     )
 
+    stop_early = None if context.selection is None else context.selection.leave_out
+
     def turn_done(n_turns: int) -> None:
         context.progress.say(
             "timing", f"Timing round {n_turns} of {plan.rounds}", None, n_turns, plan.rounds
@@ -295,7 +311,7 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
         sampled = [run.sampled() for run in runs]
         watches = [HostLoadWatch(os.getpid(), target.pid) for target in sampled]
         with context.telemetry.sampling(sampled, WHILE_TIMED_PERIOD_S):
-            interleave(runs, plan, time.monotonic, turn_done)
+            interleave(runs, plan, time.monotonic, turn_done, stop_early)
         for run, watch in zip(runs, watches, strict=True):
             run.writer.measurement["host_load"] = watch.seen()
     for run in runs:
@@ -330,48 +346,10 @@ def _usable_interpreter(
     return interpreter
 
 
-def _check_device(spec: CaptureSpec, interpreter: Interpreter) -> None:
-    """Refuse a GPU that the interpreter's torch does not see.
-
-    Raises:
-        CaptureFailed: there are fewer.
-    """
-    if not spec.device.startswith("cuda"):
-        return
-    number = int(spec.device.partition(":")[2] or 0)
-    n_gpus = len(interpreter.gpus)
-    if number >= n_gpus:
-        raise CaptureFailed(
-            f"Device {spec.device} is asked for, and the torch of {interpreter.executable} sees "
-            f"{n_gpus or 'no'} CUDA {'device' if n_gpus == 1 else 'devices'}.",
-            remedy=f"Use cuda:0 to cuda:{n_gpus - 1}."
-            if n_gpus
-            else "Use --device cpu, or an interpreter whose torch fits the driver.",
-        )
-
-
 def _probed(spec: CaptureSpec, look: Callable[[], None]) -> Interpreter:
     if spec.is_user_code or spec.workload in BUILT_IN_WORKLOADS:
         return probe(spec.python, look=look)
     return probe(spec.python, look=look, workload=spec.workload)
-
-
-def _device(spec: CaptureSpec, interpreter: Interpreter) -> str:
-    if spec.device != "auto":
-        return "cuda:0" if spec.device == "cuda" else spec.device
-    return "cuda:0" if interpreter.gpus else "cpu"
-
-
-def _devices(spec: CaptureSpec, device: str, interpreter: Interpreter) -> list[str]:
-    """Every device that the ranks need, in the order in which they are locked."""
-    if spec.n_ranks == 1 or not device.startswith("cuda"):
-        return [device]
-    if len(interpreter.gpus) < spec.n_ranks:
-        raise CaptureFailed(
-            f"{spec.n_ranks} ranks need a GPU each, and {len(interpreter.gpus)} can be seen.",
-            remedy=f"Pass --ranks {len(interpreter.gpus)}, or --device cpu.",
-        )
-    return [f"cuda:{rank}" for rank in range(spec.n_ranks)]
 
 
 def _ended(run: VariantRun) -> FinishedRun:

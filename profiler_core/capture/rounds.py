@@ -4,8 +4,8 @@ Pure: what runs a round, and the clock, are handed in. A B C, A B C, …, so tha
 clock drift hits all variants alike.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol, TypeVar
 
 from profiler_core.capture.round_plan import CPU_CAP_SECONDS, RoundPlan, steps_per_round
 
@@ -20,11 +20,15 @@ class RoundRunner(Protocol):
         ...
 
 
+Runner = TypeVar("Runner", bound=RoundRunner)
+
+
 def interleave(
-    runners: Sequence[RoundRunner],
+    runners: Sequence[Runner],
     plan: RoundPlan,
     clock: Callable[[], float],
     turn_done: Callable[[int], None] | None = None,
+    leave_out: Callable[[Sequence[Runner], int], Collection[Runner]] | None = None,
 ) -> int:
     """Run whole turns until the plan is met or every variant has failed.
 
@@ -33,6 +37,8 @@ def interleave(
         plan: when to stop.
         clock: monotonic seconds.
         turn_done: told the number of whole turns after each.
+        leave_out: says after each turn, of those that take part and the number of turns, which of
+            them take no further part.
 
     Returns:
         The number of turns.
@@ -45,4 +51,7 @@ def interleave(
         n_turns += 1
         if turn_done is not None:
             turn_done(n_turns)
+        if leave_out is not None and alive:
+            left_out = leave_out(alive, n_turns)
+            alive = [runner for runner in alive if runner not in left_out]
     return n_turns

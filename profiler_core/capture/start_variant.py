@@ -37,9 +37,10 @@ class ProcessPaths:
         )
 
 
-def cache_of(work: Path) -> Path:
-    """The folder of a variant's compiler caches, below its `work`."""
-    return work / "cache"
+def cache_of(context: Context, work: Path) -> Path:
+    """The folder of a variant's compiler caches: below its `work`, or where a search keeps it."""
+    kept = context.selection
+    return work / "cache" if kept is None else kept.caches / work.name
 
 
 def start_variant(context: Context, variant: VariantSpec, paths: ProcessPaths) -> Child | RankGroup:
@@ -90,7 +91,7 @@ def _start(
             **activated(
                 child_environment(
                     context.interpreter.log_names,
-                    cache_of(paths.work),
+                    cache_of(context, paths.work),
                     paths.torch_trace,
                     further_logs=spec.logs,
                 ),

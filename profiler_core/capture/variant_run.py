@@ -311,7 +311,7 @@ class VariantRun:
     # -- helpers ---------------------------------------------------------------------------------
 
     def _cache(self) -> Path:
-        return cache_of(self._work)
+        return cache_of(self._context, self._work)
 
     def _spawn(self, torch_trace: Path, stdout: Path, stderr: Path) -> Child | RankGroup:
         paths = ProcessPaths(self.writer.directory, self._work, torch_trace, stdout, stderr)

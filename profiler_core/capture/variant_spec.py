@@ -5,7 +5,8 @@ Written as `base+modifier+modifier`, for example `default+bf16-autocast+channels
 alone (`aot_eager`), only dynamo's own `eager` backend needs the prefix. `+KEY=VALUE` is an option
 of the backend (see backend_options): `openvino+config.INFERENCE_PRECISION_HINT=f32`.
 `+target=…` says what is compiled (see compile_target), several targets separated by colons;
-`as-is` is `default+target=as-is`.
+`as-is` is `default+target=as-is`. `+threads=4` and `+dynamo.KEY=VALUE` are set in the process
+(see process_settings).
 """
 
 import re
@@ -14,6 +15,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from profiler_core.capture import backend_options as options_of
+from profiler_core.capture import process_settings
 from profiler_core.capture.child.backends import BACKENDS, BY_NAME
 from profiler_core.capture.compile_target import parse_targets
 from profiler_core.errors import BadInput
@@ -100,6 +102,7 @@ class VariantSpec:
         words=dict.fromkeys(("channels_last", "channels-last", "cl"), True),
     )
     backend_options: options_of.Options = ()  # in the order in which they were given
+    settings: process_settings.Settings = ()  # of its process, likewise
     # What is compiled, in the words of compile_target; empty: what the workload's function compiles
     # by its argument `compile`, else the whole model.
     target: tuple[str, ...] = ()
@@ -118,6 +121,7 @@ class VariantSpec:
         else:
             base = self.backend if self.backend in COMMON_BACKENDS else f"backend:{self.backend}"
         parts = [str(base), *(f"{key}={value}" for key, value in self.backend_options)]
+        parts += process_settings.words(self.settings)
         parts += filter(None, (modifier_word(name, getattr(self, name)) for name in MODIFIERS))
         if self.target and base != "as-is":
             parts.append(_TARGET + ":".join(self.target))
@@ -136,7 +140,7 @@ class VariantSpec:
     def to_dict(self) -> dict[str, Any]:
         """The keys of `spec` in run.json; backend_options as torch.compile takes them."""
         options = options_of.nested(str(self.backend), self.backend_options)
-        return {**asdict(self), "backend_options": options}
+        return {**asdict(self), "backend_options": options, "settings": dict(self.settings)}
 
 
 _TARGET = "target="
@@ -177,7 +181,9 @@ def parse_variant(text: str) -> VariantSpec:
             raise BadInput(f"Variant '{text}' sets target twice.", remedy="Separate by colons.")
         fields["target"] = parse_targets(word[len(_TARGET) :], ":")
         modifiers.remove(word)
-    options = tuple(options_of.parse_word(word, text) for word in modifiers if "=" in word)
+    given = [options_of.parse_word(word, text) for word in modifiers if "=" in word]
+    options = tuple(pair for pair in given if not process_settings.is_setting(pair[0]))
+    settings = tuple(pair for pair in given if process_settings.is_setting(pair[0]))
     for word in modifiers:
         if "=" in word:
             continue
@@ -185,7 +191,8 @@ def parse_variant(text: str) -> VariantSpec:
         if name in fields and name != "compile":
             raise BadInput(f"Variant '{text}' sets {name} twice.", remedy="Keep one of the two.")
         fields[name] = value
-    variant = VariantSpec(**fields, backend_options=options)
+    variant = VariantSpec(**fields, backend_options=options, settings=settings)
+    process_settings.check(settings, text, is_compiled=variant.compile)
     if options and not variant.compile:
         raise BadInput(
             f"Variant '{text}' gives options to {base}, which has no backend.",

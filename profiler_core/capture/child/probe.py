@@ -1,6 +1,7 @@
 """What the interpreter that runs this file can capture, as one marked line of JSON.
 
-Started by file path like `main.py`: `python path/to/child/probe.py [--backends] [--workload NAME]`.
+Started by file path like `main.py`:
+`python path/to/child/probe.py [--backends] [--workload NAME] [--settings KEY,KEY]`.
 Exits with 3, and says `error`, when torch cannot be imported.
 """
 
@@ -12,18 +13,22 @@ import re
 import shutil
 import sys
 import sysconfig
+import warnings
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 MARK = "FUSIONSCOPE-PROBE "  # importing torch may print lines of its own
 
 
-def probe(with_backends: bool, workload: Optional[str] = None) -> Dict[str, Any]:
+def probe(
+    with_backends: bool, workload: Optional[str] = None, settings: Optional[str] = None
+) -> Dict[str, Any]:
     """Versions, devices, TORCH_LOGS names and the C++ compiler of this interpreter.
 
     Args:
         with_backends: list those of torch.compile too, which takes seconds (it imports Dynamo).
         workload: say too why a workload of this name cannot be built; imports torchvision.
+        settings: keys of Inductor's and Dynamo's configuration, whose values are wanted.
     """
     _load_package()
     importlib.import_module("fusionscope_child.channel").die_with_parent()
@@ -63,6 +68,7 @@ def probe(with_backends: bool, workload: Optional[str] = None) -> Dict[str, Any]
         "gpus": gpus,
         "log_names": environment.log_names(),
         "workload_refusal": _refusal(workload) if workload is not None else None,
+        "settings": _settings(settings.split(",")) if settings else None,
         "abilities": _abilities("abilities") if with_backends else None,
         "torchvision_found": _abilities("torchvision") if with_backends else None,
         "engines": _backends("engines") if with_backends else None,  # first: importing registers
@@ -87,6 +93,24 @@ def _refusal(workload: str) -> Optional[Dict[str, str]]:
     except Exception:  # a torchvision that is built for another torch: each variant says it
         return None
     return None
+
+
+def _settings(keys: List[str]) -> Dict[str, Any]:
+    """Values of the keys that this torch has; one that is no plain value as text."""
+    values: Dict[str, Any] = {}
+    for key in keys:
+        package, _, path = key.partition(".")
+        owner: Any = importlib.import_module("torch._{}.config".format(package))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a deprecated key says so when it is read
+                for part in path.split("."):
+                    owner = getattr(owner, part)
+        except AttributeError:
+            continue
+        is_plain = owner is None or isinstance(owner, (bool, int, float, str))
+        values[key] = owner if is_plain else str(owner)
+    return values
 
 
 def _backends(question: str) -> Any:
@@ -116,7 +140,10 @@ def _load_package() -> None:
 
 if __name__ == "__main__":
     words = sys.argv[1:]
-    name = words[words.index("--workload") + 1] if "--workload" in words else None
-    answer = probe("--backends" in words, name)
+
+    def given(flag: str) -> Optional[str]:
+        return words[words.index(flag) + 1] if flag in words else None
+
+    answer = probe("--backends" in words, given("--workload"), given("--settings"))
     sys.stdout.write("\n" + MARK + json.dumps(answer) + "\n")
     sys.exit(3 if "error" in answer else 0)

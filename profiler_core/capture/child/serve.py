@@ -89,8 +89,9 @@ class Worker:
 
     def do_load(self) -> Dict[str, Any]:
         """Import torch and return the environment."""
-        from . import project
+        from . import project, settings
 
+        settings.before_torch(self._spec["variant"].get("settings", {}))
         workload = project.enter(self._spec["workload"], self._spec.get("directory"))
         try:
             import torch
@@ -120,6 +121,7 @@ class Worker:
             self._device,
         )
         variants.apply_precision(self._variant)
+        settings.apply(self._variant.settings)
         if self._variant.compile:
             variants.apply_inductor(self._device)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Callable, ContextManager, Dict, List, Optional, Tuple
 
-from . import engines, targets
+from . import engines, settings, targets
 from .failures import CannotRunError
 from .parallel import local
 from .variants import Variant, compiler
@@ -40,7 +40,7 @@ class Step:
         self.labels = built.labels
         self.n_shapes = len(built.labels)
         self._inputs = built.inputs
-        self._autocast = _autocast(variant, device)
+        self._autocast = settings.within(_autocast(variant, device), variant.settings)
         self._no_grad = torch.no_grad
         self._mark = _step_marker(variant, device)
         self._model = built.model

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from . import targets
+from . import settings, targets
 from .failures import CannotRunError
 from .parallel import local
 from .protocols import Training, iterator_of
@@ -128,6 +128,7 @@ class TrainingStep(Step):
             optimizer = torch.optim.SGD(_by_kind(self._parameters), lr=1e-3, momentum=0.9)
         elif not hasattr(optimizer, "step"):
             optimizer = optimizer(self._parameters)
+        settings.set_optimizer(optimizer, self._variant.settings)
         scheduler = self._loop.scheduler
         if scheduler is not None and not hasattr(scheduler, "step"):
             scheduler = scheduler(optimizer)

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence
 
-from . import engines, installed, protocols, script_compile, targets, workloads
+from . import engines, installed, protocols, script_compile, settings, targets, workloads
 from .failures import CannotRunError
 from .workloads import Built, Inputs, Request
 
@@ -29,12 +29,13 @@ class Variant(NamedTuple):
     channels_last: bool
     backend_options: Optional[Dict[str, Any]] = None
     target: Sequence[str] = ()
+    settings: Mapping[str, str] = {}  # noqa: RUF012 - of a NamedTuple, and never changed
 
     def eager(self) -> Variant:
         """The same precision and layout, not compiled."""
         return self._replace(
             compile=False, mode=None, backend=None, torchscript=False, dynamic=None,
-            fullgraph=False, backend_options=None, target=(),
+            fullgraph=False, backend_options=None, target=(), settings={},
         )  # fmt: skip
 
     @property
@@ -60,6 +61,7 @@ def build(request: Request, variant: Variant, device: Any) -> Built:
     itself = variant.compile and (as_is or not variant.target)
     wrap = _own_compile(variant) if itself else script_compile.identity
     built = workloads.build(request, wrap)
+    settings.mark_regions(built.model, variant.settings)
     return place(built._replace(compiles_itself=built.compiles_itself and itself), variant, device)
 
 

@@ -1,0 +1,61 @@
+"""The setting that leads: it follows from the trials alone, so that a search can be taken up."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from profiler_core.model.experiment import Batch, Experiment, Ratio, Setting, Trial
+
+_UNKNOWN = Ratio(ratio=1.0, low=0.0, high=float("inf"))
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The fastest setting so far. trial: the last time it was timed; None: nothing compiled ran.
+
+    is_baseline: nothing beat the baseline, beyond the noise.
+    """
+
+    setting: Setting
+    trial: Trial | None
+    batch: Batch | None
+    is_baseline: bool = False
+
+
+def leader_after(start: Setting, batches: Iterable[Batch]) -> Leader:
+    """Which setting leads after these batches.
+
+    A setting takes the lead where it was timed in turns with the one that leads, is faster beyond
+    the noise, and its answers are not wrong; of several the fastest.
+
+    Args:
+        start: leads until something is measured.
+        batches: in their order; the first holds the start itself.
+    """
+    leader = Leader(start, None, None)
+    for batch in batches:
+        fit = [trial for trial in batch.trials if trial.may_win]
+        if leader.trial is None:
+            # Nothing leads yet: whatever runs at all does.
+            first = max(fit, key=_speedup, default=None)
+            if first is not None:
+                leader = Leader(first.setting, first, batch)
+            continue
+        if batch.reference_trial is not None and batch.reference_trial.may_win:
+            leader = Leader(leader.setting, batch.reference_trial, batch)
+        faster = [trial for trial in fit if (trial.against or _UNKNOWN).is_faster]
+        best = max(faster, key=lambda trial: (trial.against or _UNKNOWN).ratio, default=None)
+        if best is not None:
+            leader = Leader(best.setting, best, batch)
+    return leader
+
+
+def leader_of(experiment: Experiment) -> Leader:
+    """Which setting leads now, and whether the baseline is as fast without torch.compile."""
+    leader = leader_after(experiment.start, experiment.batches)
+    speedup = leader.trial.speedup if leader.trial is not None else None
+    is_slower = speedup is not None and speedup.is_slower
+    return Leader(leader.setting, leader.trial, leader.batch, leader.trial is None or is_slower)
+
+
+def _speedup(trial: Trial) -> float:
+    return trial.speedup.ratio if trial.speedup is not None else 0.0

@@ -1,0 +1,92 @@
+"""What a variant sets in its process beside torch.compile: `+dynamo.KEY=VALUE`, `+threads=4`, ….
+
+`capture/child/settings.py` obeys them, in the user's interpreter.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from profiler_core.errors import BadInput
+
+Settings = tuple[tuple[str, str], ...]
+DYNAMO = "dynamo."
+
+
+@dataclass(frozen=True)
+class ProcessSetting:
+    """One of them. pattern: what its value must match; example: a value.
+
+    only_compiled: it means nothing to an eager run.
+    """
+
+    key: str
+    about: str
+    pattern: str
+    example: str
+    only_compiled: bool = False
+
+
+SETTINGS: dict[str, ProcessSetting] = {
+    setting.key: setting
+    for setting in (
+        ProcessSetting("threads", "torch.set_num_threads", r"[1-9]\d*", "4"),
+        ProcessSetting(
+            "cpus", "CPUs that the process is bound to", r"\d+(-\d+)?(:\d+(-\d+)?)*", "0-3"
+        ),
+        ProcessSetting(
+            "sdpa",
+            "the one backend of scaled_dot_product_attention",
+            r"flash|efficient|cudnn|math",
+            "flash",
+        ),
+        ProcessSetting(
+            "optimizer", "implementation of the optimizer's step", r"fused|foreach", "fused"
+        ),
+        ProcessSetting(
+            "regions",
+            "each class of repeated blocks compiled once (torch.compiler.nested_compile_region)",
+            r"nested",
+            "nested",
+            only_compiled=True,
+        ),
+    )
+}
+
+
+def is_setting(key: str) -> bool:
+    """Whether KEY of `+KEY=VALUE` is one of these, and not an option of the backend."""
+    return key in SETTINGS or key.startswith(DYNAMO)
+
+
+def check(settings: Settings, text: str, *, is_compiled: bool) -> None:
+    """Refuse what cannot be obeyed.
+
+    Args:
+        settings: keys and values.
+        text: the whole variant, for the sentence.
+        is_compiled: it runs under torch.compile.
+
+    Raises:
+        BadInput: a key twice, a value that its setting cannot have, or one without torch.compile.
+    """
+    keys = [key for key, _ in settings]
+    for key, value in settings:
+        if keys.count(key) > 1:
+            raise BadInput(f"Variant '{text}' sets {key} twice.", remedy="Keep one of the two.")
+        setting = SETTINGS.get(key)
+        if setting is not None and not re.fullmatch(setting.pattern, value):
+            raise BadInput(
+                f"Variant '{text}' sets {key} to '{value}'.",
+                remedy=f"Write it like {key}={setting.example}.",
+            )
+        if not is_compiled and (setting is None or setting.only_compiled):
+            raise BadInput(
+                f"Variant '{text}' sets {key} without torch.compile.",
+                remedy="Use this word with a mode such as default.",
+            )
+
+
+def words(settings: Sequence[tuple[str, str]]) -> list[str]:
+    """As they stand in a variant."""
+    return [f"{key}={value}" for key, value in settings]

@@ -1,0 +1,1 @@
+"""Experiments: which settings are tried on a workload, how they are timed, where they are kept."""

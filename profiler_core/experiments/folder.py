@@ -1,0 +1,94 @@
+"""Where an experiment lies: `<runs>/_<experiment_id>/experiment.json`, replaced after each capture.
+
+The captures lie beside it, as any other. The underscore keeps it out of the lists of runs.
+"""
+
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from profiler_core.capture.run_writer import write_json
+from profiler_core.errors import BadInput
+from profiler_core.model.experiment import Experiment
+
+FILE = "experiment.json"
+_CACHES = "caches"
+_ID = re.compile(r"\d{8}-\d{6}-try-[a-z0-9-]{1,60}")
+
+
+def new_experiment_id(title: str) -> str:
+    """A fresh id: sorts by time, safe in a URL and as a folder's name."""
+    name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40] or "workload"
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    return f"{stamp}-try-{name}-{secrets.token_hex(2)}"
+
+
+def folder_of(out: Path, experiment_id: str) -> Path:
+    """Its folder.
+
+    Args:
+        out: the folder of all captures.
+        experiment_id: which; it may come from a URL.
+
+    Raises:
+        BadInput: that is no id.
+    """
+    if not _ID.fullmatch(experiment_id):
+        raise BadInput(
+            f"{experiment_id[:60]!r} is not an experiment.", remedy="Choose one from the list."
+        )
+    return out / f"_{experiment_id}"
+
+
+def read_experiment(out: Path, experiment_id: str) -> Experiment:
+    """As it is now.
+
+    Raises:
+        BadInput: there is none, or its file cannot be read.
+    """
+    path = folder_of(out, experiment_id) / FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Experiment)
+    except OSError as error:
+        raise BadInput(
+            f"There is no experiment {experiment_id}.", remedy="Choose one from the list."
+        ) from error
+    except msgspec.MsgspecError as error:
+        raise BadInput(
+            f"{path} cannot be read: {error}.", remedy="Start the experiment anew."
+        ) from error
+
+
+def write_experiment(out: Path, experiment: Experiment) -> None:
+    """Replace its file in one step: whoever is killed meanwhile leaves the old one or the new."""
+    folder = folder_of(out, experiment.experiment_id)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / FILE, msgspec.to_builtins(experiment))
+
+
+def experiments(out: Path, limit: int = 50) -> Iterator[Experiment]:
+    """The newest experiments, newest first; a file that cannot be read is passed over."""
+    n_given = 0
+    for path in sorted(out.glob(f"_*-try-*/{FILE}"), reverse=True):
+        if n_given == limit:
+            return
+        try:
+            yield read_experiment(out, path.parent.name[1:])
+        except BadInput:
+            continue
+        n_given += 1
+
+
+def caches_of(out: Path, experiment_id: str) -> Path:
+    """Where the compiled code of its settings is kept until it ends."""
+    return folder_of(out, experiment_id) / _CACHES
+
+
+def forget_caches(out: Path, experiment_id: str) -> None:
+    """Delete the compiled code."""
+    shutil.rmtree(caches_of(out, experiment_id), ignore_errors=True)

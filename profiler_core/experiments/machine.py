@@ -1,0 +1,81 @@
+"""What decides whether a lever fits: the device, the workload, and the torch that is installed."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.summary import Summary
+from profiler_core.capture.interpreter import Interpreter
+from profiler_core.capture.spec import CaptureSpec
+
+_CONVOLUTIONS = ("conv", "triton_template_conv")
+_ATTENTION = "attention"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where and what. config: keys of torch's configuration -> value; a key it lacks is not there.
+
+    categories: kinds of kernels of the workload; findings: keys of what stands out in it. None:
+    nothing was traced yet.
+    """
+
+    on_gpu: bool
+    trains: bool
+    torch: str
+    config: Mapping[str, Any]
+    n_cores: int  # physical ones that this process may use
+    first_threads: tuple[int, ...] = ()  # a CPU of each of them
+    categories: frozenset[str] | None = None
+    findings: frozenset[str] | None = None
+
+    @property
+    def has_convolutions(self) -> bool:
+        """Whether the workload convolves, as far as that is known."""
+        return self.categories is None or bool(self.categories.intersection(_CONVOLUTIONS))
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether it calls scaled_dot_product_attention, as far as that is known."""
+        return self.categories is None or _ATTENTION in self.categories
+
+    def seen(self, summary: Summary, findings: tuple[Finding, ...]) -> "Machine":
+        """The same with what a trace of the workload shows."""
+        categories = frozenset(kernel.category for kernel in summary.kernels)
+        keys = (f.key for entry in findings for f in (entry, *entry.alternatives))
+        return replace(self, categories=categories, findings=frozenset(keys))
+
+
+def machine_of(spec: CaptureSpec, interpreter: Interpreter, device: str) -> Machine:
+    """Before anything was captured.
+
+    Args:
+        spec: of the workload.
+        interpreter: that was asked for the configuration (`probe(settings=…)`).
+        device: "cpu" or "cuda:0".
+    """
+    cpus = first_threads()
+    return Machine(
+        on_gpu=device.startswith("cuda"),
+        trains=spec.trains,
+        torch=str(interpreter.torch),
+        config=interpreter.settings,
+        n_cores=len(cpus),
+        first_threads=cpus,
+    )
+
+
+def first_threads() -> tuple[int, ...]:
+    """One CPU of each physical core that this process may run on."""
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
+    cores: dict[str, int] = {}
+    for cpu in sorted(usable):
+        path = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        try:
+            cores.setdefault(path.read_text(encoding="ascii").strip(), cpu)
+        except OSError:  # a container without /sys
+            cores.setdefault(str(cpu), cpu)
+    return tuple(cores.values())

@@ -1,0 +1,158 @@
+"""A capture of an experiment, read as trials."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from profiler_core.analysis.experiment.halving import ratio_of
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.noise import repeated, rounds_of
+from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.analysis.summary import Summary
+from profiler_core.capture.launcher import FinishedCapture, FinishedRun
+from profiler_core.errors import FusionscopeError
+from profiler_core.model.experiment import Gain, Moved, Ratio, Setting, Trial
+from profiler_core.model.run import Measurement
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.run import Run
+
+_MOST_GROUPS = 5
+_LEAST_MOVED = 0.005  # of a step: below it a group did not move
+
+
+@dataclass(frozen=True)
+class Held:
+    """A run that trials are held against: its times, and the run itself for the ledger."""
+
+    run: FinishedRun
+    measurement: Measurement
+    step_ns: float
+
+
+def held(run: FinishedRun | None) -> Held | None:
+    """The run as it was timed; None: it was not."""
+    measurement = measurement_of(run.record["measurement"]) if run is not None else None
+    step_ns = step_time_ns(measurement)
+    if run is None or measurement is None or step_ns is None:
+        return None
+    return Held(run, measurement, step_ns)
+
+
+def measurement_of(recorded: Mapping[str, object]) -> Measurement | None:
+    """`measurement` of run.json, while it is made; None where it cannot be read."""
+    try:
+        return msgspec.convert(dict(recorded), Measurement)
+    except msgspec.ValidationError:
+        return None
+
+
+def trial_of(
+    setting: Setting,
+    variant: str,
+    run: FinishedRun,
+    baseline: Held | None,
+    reference: Held | None,
+    predicted: Sequence[Gain],
+    *,
+    on_gpu: bool,
+) -> Trial:
+    """One setting as it was measured.
+
+    Args:
+        setting: what it ran under.
+        variant: the same as `capture` takes it.
+        run: what the capture left of it.
+        baseline: of the capture; None: it was not timed.
+        reference: what it is held against; None: the baseline.
+        predicted: what findings say of it.
+        on_gpu: it computed on a GPU.
+    """
+    opened = Run.open(run.directory)
+    timed = held(run)
+    if run.status != "finished" or timed is None:
+        return Trial(
+            setting=setting,
+            variant=variant,
+            status="failed",
+            error=run.error or "It was not timed.",
+            folder=run.directory.name,
+            predicted=tuple(predicted),
+        )
+    against = reference or baseline
+    is_whole = baseline is None or len(rounds_of(timed.measurement)) >= len(
+        rounds_of(baseline.measurement)
+    )
+    factors = repeated(timed.measurement, on_gpu=on_gpu)
+    numerics = opened.record.numerics
+    first_call_ns = timed.measurement.first_call_ns
+    return Trial(
+        setting=setting,
+        variant=variant,
+        status="measured" if is_whole else "stopped early",
+        folder=run.directory.name,
+        n_rounds=len(rounds_of(timed.measurement)),
+        step_ns=timed.step_ns,
+        step_low_ns=None if factors is None else timed.step_ns * factors[0],
+        step_high_ns=None if factors is None else timed.step_ns * factors[1],
+        speedup=_ratio(baseline, timed, on_gpu=on_gpu),
+        against=_ratio(against, timed, on_gpu=on_gpu),
+        first_call_s=None if first_call_ns is None else first_call_ns * 1e-9,
+        peak_bytes=_peak_bytes(opened) if is_whole else None,
+        numerics=numerics.verdict if numerics is not None else None,
+        numerics_reason=numerics.reason if numerics is not None else "",
+        predicted=tuple(predicted),
+        realised_ns=None if against is None else against.step_ns - timed.step_ns,
+        moved=_moved(against, timed) if is_whole else (),
+    )
+
+
+def seen(finished: FinishedCapture, number: int) -> tuple[Summary, tuple[Finding, ...]] | None:
+    """What a capture's baseline does, and what stands out in one of its candidates.
+
+    Args:
+        finished: with traces.
+        number: of the candidate, from 0.
+
+    Returns:
+        None where one of the two has no trace.
+    """
+    with contextlib.suppress(FusionscopeError):
+        runs = [finished.runs[0].directory, finished.runs[number + 1].directory]
+        comparison = Comparison.open(runs)
+        stands_out = comparison.pairs[0].findings
+        return comparison.baseline.required_summary(), stands_out or ()
+    return None
+
+
+def _ratio(reference: Held | None, timed: Held, *, on_gpu: bool) -> Ratio | None:
+    if reference is None:
+        return None
+    return ratio_of(reference.measurement, timed.measurement, on_gpu=on_gpu)
+
+
+def _peak_bytes(run: Run) -> int | None:
+    try:
+        memory = run.point.memory
+    except FusionscopeError:
+        return None
+    reserved = memory.peak_reserved_bytes
+    return memory.peak_allocated_bytes if reserved is None else reserved
+
+
+def _moved(against: Held | None, timed: Held) -> tuple[Moved, ...]:
+    """The groups of the ledger that changed most; () where there is none."""
+    if against is None:
+        return ()
+    try:
+        paths = [against.run.directory, timed.run.directory]
+        groups = Comparison.open(paths).pairs[0].ledger.groups
+    except FusionscopeError:  # no trace, or the two cannot be matched
+        return ()
+    least = _LEAST_MOVED * against.step_ns
+    moved = sorted(
+        (group for group in groups if abs(group.delta_ns) >= least),
+        key=lambda group: -abs(group.delta_ns),
+    )
+    return tuple(Moved(title=g.title, delta_ns=g.delta_ns) for g in moved[:_MOST_GROUPS])

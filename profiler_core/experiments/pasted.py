@@ -1,0 +1,135 @@
+"""A setting as code to paste into one's own script."""
+
+from profiler_core.analysis.experiment.choice import variant_of
+from profiler_core.capture.child.settings import DYNAMO, SDPA_BACKENDS, cpus_of
+from profiler_core.capture.variant_spec import VariantSpec, parse_variant
+from profiler_core.model.experiment import Setting
+
+def code_of(setting: Setting | None, *, on_gpu: bool, trains: bool) -> str:
+    """Lines for a script with `model`, `inputs` and, of a training, `optimizer`.
+
+    Args:
+        setting: None: eager, as it is.
+        on_gpu: where it runs.
+        trains: a step trains; else it is inference.
+    """
+    if setting is None:
+        return "# No torch.compile: nothing that was tried is faster than the model as it is."
+    variant = parse_variant(variant_of(setting))
+    device = "cuda" if on_gpu else "cpu"
+    settings = dict(variant.settings)
+    lines = _before_torch(settings)
+    lines += ["import torch"]
+    lines += _process(variant, settings)
+    lines += _model(variant, settings)
+    return "\n".join([*lines, "", *_call(variant, settings, device, trains=trains)])
+
+
+def _before_torch(settings: dict[str, str]) -> list[str]:
+    if "cpus" not in settings:
+        return []
+    cpus = ", ".join(map(str, sorted(cpus_of(settings["cpus"]))))
+    return [
+        "import os",
+        "",
+        f"os.sched_setaffinity(0, {{{cpus}}})  # before torch starts its threads",
+        "",
+    ]
+
+
+def _process(variant: VariantSpec, settings: dict[str, str]) -> list[str]:
+    lines: list[str] = []
+    if "sdpa" in settings:
+        lines.append("from torch.nn.attention import SDPBackend, sdpa_kernel")
+    if variant.mode != "default" and variant.backend_options:
+        lines.append("from torch._inductor import list_mode_options")
+    lines.append("")
+    if "threads" in settings:
+        lines.append(f"torch.set_num_threads({settings['threads']})")
+    if variant.precision == "tf32":
+        lines.append('torch.set_float32_matmul_precision("high")')
+        lines.append("torch.backends.cudnn.allow_tf32 = True")
+    for key, value in settings.items():
+        if key.startswith(DYNAMO):
+            lines.append(f"torch._dynamo.config.{key.removeprefix(DYNAMO)} = {_literal(value)}")
+    return lines
+
+
+def _literal(text: str) -> str:
+    words = {"true": "True", "false": "False", "none": "None"}
+    return words.get(text, text if text.lstrip("-").isdigit() else repr(text))
+
+
+def _model(variant: VariantSpec, settings: dict[str, str]) -> list[str]:
+    lines: list[str] = []
+    if variant.precision in ("bf16", "fp16"):
+        kind = {"bf16": "bfloat16", "fp16": "float16"}[variant.precision]
+        lines.append(f"model = model.to(torch.{kind})  # and inputs that are floating-point")
+    if variant.channels_last:
+        lines.append("model = model.to(memory_format=torch.channels_last)")
+        lines.append("inputs = tuple(")
+        lines.append("    x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x")
+        lines.append("    for x in inputs")
+        lines.append(")")
+    if settings.get("regions") == "nested":
+        lines.append("# above: decorate forward of the repeated block's class with")
+        lines.append("# @torch.compiler.nested_compile_region")
+    if "optimizer" in settings:
+        kind = settings["optimizer"]
+        lines.append(f"# where the optimizer is made: torch.optim.…(…, {kind}=True)")
+    return [*lines, *_compile(variant)]
+
+
+def _compile(variant: VariantSpec) -> list[str]:
+    arguments = _arguments(variant)
+    whole = ", ".join(arguments)
+    modules = [t for t in variant.target if t not in ("whole", "optimizer", "blocks")]
+    lines: list[str] = []
+    if "blocks" in variant.target:
+        lines += ["for block in model.layers:  # the model's list of repeated blocks"]
+        lines += [f"    block.compile({whole})"]
+    elif modules:
+        lines += [f"for path in {modules!r}:  # paths of modules, a star is a number"]
+        lines += [f"    model.get_submodule(path).compile({whole})"]
+    elif len(f"model = torch.compile(model, {whole})") <= 88:
+        inside = f"model, {whole}" if whole else "model"
+        lines += [f"model = torch.compile({inside})"]
+    else:
+        lines += ["model = torch.compile(", "    model,"]
+        lines += [f"    {argument}," for argument in arguments]
+        lines += [")"]
+    if "optimizer" in variant.target:
+        lines += [f"optimizer.step = torch.compile({', '.join(['optimizer.step', *arguments])})"]
+    return lines
+
+
+def _arguments(variant: VariantSpec) -> list[str]:
+    """As `capture/child/variants.py` gives them to torch.compile: a mode beside options is one."""
+    arguments: list[str] = []
+    if variant.dynamic is not None:
+        arguments.append(f"dynamic={variant.dynamic}")
+    if variant.fullgraph:
+        arguments.append("fullgraph=True")
+    options = variant.to_dict()["backend_options"]
+    written = ", ".join(f'"{key}": {value!r}' for key, value in options.items())
+    if options and variant.mode != "default":
+        arguments.append(f'options={{**list_mode_options("{variant.mode}"), {written}}}')
+    elif options:
+        arguments.append(f"options={{{written}}}")
+    elif variant.mode != "default":
+        arguments.append(f'mode="{variant.mode}"')
+    return arguments
+
+
+def _call(
+    variant: VariantSpec, settings: dict[str, str], device: str, *, trains: bool
+) -> list[str]:
+    around = [] if trains else ["torch.no_grad()"]
+    if "sdpa" in settings:
+        around.append(f"sdpa_kernel(SDPBackend.{SDPA_BACKENDS[settings['sdpa']]})")
+    if variant.precision.endswith("-autocast"):
+        kind = "bfloat16" if variant.precision.startswith("bf16") else "float16"
+        around.append(f'torch.autocast("{device}", dtype=torch.{kind})')
+    if not around:
+        return ["output = model(*inputs)"]
+    return [f"with {', '.join(around)}:", "    output = model(*inputs)"]

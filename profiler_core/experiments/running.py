@@ -1,0 +1,277 @@
+"""An experiment from beginning to end, or from where it was left: one capture after another.
+
+After each capture the folder says all that is known, so that whoever starts it again goes on there:
+nothing that was measured is measured twice.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from profiler_core.analysis.experiment.choice import EAGER, Choice, same, variant_of
+from profiler_core.analysis.experiment.halving import stopped
+from profiler_core.analysis.experiment.leading import leader_of
+from profiler_core.analysis.experiment.search import End, Plan, next_plan
+from profiler_core.capture.devices import device_of
+from profiler_core.capture.interpreter import Interpreter, probe
+from profiler_core.capture.launcher import FinishedCapture, FinishedRun, ask_first, run_capture
+from profiler_core.capture.progress import ProgressLine, ProgressLog
+from profiler_core.capture.selection import Selection
+from profiler_core.capture.spec import BUILT_IN_WORKLOADS, CaptureSpec
+from profiler_core.capture.variant_spec import VariantSpec, parse_variant
+from profiler_core.errors import BadInput, Cancelled
+from profiler_core.experiments.folder import caches_of, forget_caches, folder_of, write_experiment
+from profiler_core.experiments.levers import config_keys, fitting
+from profiler_core.experiments.machine import Machine, machine_of
+from profiler_core.experiments.measured import Held, held, measurement_of, seen, trial_of
+from profiler_core.experiments.predicted import gains
+from profiler_core.model.experiment import Batch, Experiment, Setting, Trial
+from profiler_core.owner_file import owner_of, write_owner
+
+Capture = Callable[..., FinishedCapture]
+_change = msgspec.structs.replace
+
+
+@dataclass
+class Runner:
+    """Runs one experiment. `capture` and `clock` are the launcher's and the machine's own.
+
+    Args:
+        spec: of the workload; its variants are the experiment's.
+        experiment: as far as it is.
+        out: the folder of all captures.
+        progress_file: gets every line of progress.
+        listener: gets each line too.
+        is_cancelled: asked several times a second.
+        changed: told of the experiment after each capture.
+    """
+
+    spec: CaptureSpec
+    experiment: Experiment
+    out: Path
+    progress_file: Path | None = None
+    listener: Callable[[ProgressLine], None] | None = None
+    is_cancelled: Callable[[], bool] = lambda: False
+    changed: Callable[[Experiment], None] = lambda _: None
+    capture: Capture = run_capture
+    clock: Callable[[], float] = time.monotonic
+    _machine: Machine | None = field(default=None, init=False)
+    _interpreters: dict[str | None, Interpreter] = field(default_factory=dict, init=False)
+    _device: str = field(default="cpu", init=False)
+
+    def run(self) -> Experiment:
+        """Go on until nothing is left to try, the budget is spent, or it is cancelled.
+
+        Raises:
+            BadInput: the workload has no such function, or words of the spec make no sense.
+            CaptureFailed: the interpreter cannot capture, or nothing ran at all.
+            Cancelled: before the first capture.
+        """
+        self._ask()
+        self._save(_change(self.experiment, state="running", ended_by=""))
+        self._look_again()
+        while True:
+            choices = self._choices()
+            plan = next_plan(self.experiment, choices, _is_possible)
+            if isinstance(plan, End):
+                return self._ended("finished", plan)
+            if self.is_cancelled() or not self._one_capture(plan, choices):
+                return self._ended("cancelled", End("cancelled"))
+
+    # -- before anything is captured ---------------------------------------------------------------
+
+    def _ask(self) -> None:
+        spec = self.spec
+        is_ours = spec.is_user_code or spec.workload in BUILT_IN_WORKLOADS
+        self._interpreters[spec.python] = probe(
+            spec.python,
+            workload=None if is_ours else spec.workload,
+            settings=config_keys(),
+            look=self._look,
+        )
+        ask_first(spec, self._listen, self.is_cancelled, self._interpreters)
+        interpreter = self._interpreters[spec.python]
+        self._device = device_of(spec, interpreter)
+        self._machine = machine_of(spec, interpreter, self._device)
+        name = str(interpreter.facts.get("cpu") or "CPU")
+        if self._machine.on_gpu:
+            name = str(interpreter.gpus[0].get("gpu") or interpreter.gpus[0].get("name") or "GPU")
+        self.experiment = _change(self.experiment, device=name, torch=interpreter.torch)
+
+    def _look(self) -> None:
+        if self.is_cancelled():
+            raise Cancelled("The experiment was cancelled.", remedy="Start it again.")
+
+    def _listen(self, line: ProgressLine) -> None:
+        if self.listener is not None:
+            self.listener(line)
+
+    def _choices(self) -> tuple[Choice, ...]:
+        choices, unfit = fitting(self._known_machine, self.experiment.levers)
+        self.experiment = _change(self.experiment, unfit=unfit)
+        return choices
+
+    @property
+    def _known_machine(self) -> Machine:
+        assert self._machine is not None  # noqa: S101 - `_ask` comes first
+        return self._machine
+
+    def _look_again(self) -> None:
+        """What the traces of an experiment that is taken up say of its workload."""
+        leader = leader_of(self.experiment)
+        if leader.batch is None or leader.trial is None:
+            return
+        folder = self.out / leader.batch.capture_id
+        baseline = folder / EAGER
+        candidate = folder / leader.trial.folder
+        if baseline.is_dir() and candidate.is_dir():
+            runs = tuple(FinishedRun("", path, "finished", None, {}) for path in (baseline, candidate))
+            self._see(FinishedCapture(leader.batch.capture_id, folder, runs, 0.0), 0, None)
+
+    def _see(
+        self, finished: FinishedCapture, number: int, choices: Sequence[Choice] | None
+    ) -> None:
+        """Let what stands out in the leading setting say what is tried next."""
+        read = seen(finished, number)
+        if read is None:
+            return
+        summary, stands_out = read
+        self._machine = self._known_machine.seen(summary, stands_out)
+        if choices is not None:
+            fitting_now = fitting(self._machine, self.experiment.levers)[0]
+            self.experiment = _change(self.experiment, gains=gains(stands_out, fitting_now))
+
+    # -- one capture -------------------------------------------------------------------------------
+
+    def _one_capture(self, plan: Plan, choices: Sequence[Choice]) -> bool:
+        """Capture, and keep what came of it; False where it was cancelled."""
+        began = self.clock()
+        deadline = began + self.experiment.budget_s - self.experiment.seconds
+        is_first = not self.experiment.batches
+        new = tuple(parse_variant(variant_of(setting)) for setting in plan.settings)
+        self._forget(new)
+        reference = None if plan.reference is None else parse_variant(variant_of(plan.reference))
+        variants = (VariantSpec(), *((reference,) if reference is not None else ()), *new)
+        n = len(self.experiment.batches) + 1
+        finished = self.capture(
+            replace(self.spec, variants=variants, name=f"{self.spec.title}, experiment {n}"),
+            self.out,
+            progress_file=self.progress_file,
+            listener=self._listen,
+            is_cancelled=lambda: (
+                self.is_cancelled() or (not is_first and self.clock() > deadline)
+            ),
+            interpreters=self._interpreters,
+            selection=Selection(
+                caches_of(self.out, self.experiment.experiment_id), self._judge(variants, reference)
+            ),
+        )
+        self._own(finished)
+        if finished.is_cancelled and self.is_cancelled():
+            return False
+        seconds = self.clock() - began
+        batch = self._batch(plan, finished, seconds)
+        led = same(leader_of(self.experiment).setting)
+        experiment = _change(self.experiment, batches=(*self.experiment.batches, batch))
+        self.experiment = experiment
+        leader = leader_of(experiment)
+        if leader.batch is batch and (is_first or same(leader.setting) != led):
+            number = [run.variant for run in finished.runs].index(leader.trial.variant)  # type: ignore[union-attr]
+            self._see(finished, number - 1, choices)
+        self._save(self.experiment)
+        return True
+
+    def _judge(
+        self, variants: Sequence[VariantSpec], reference: VariantSpec | None
+    ) -> Callable[[Mapping[str, Mapping[str, Any]], int], Collection[str]]:
+        kept = frozenset(v.label for v in (variants[0], reference) if v is not None)
+        on_gpu = self._known_machine.on_gpu
+
+        def judge(recorded: Mapping[str, Mapping[str, Any]], n_turns: int) -> Collection[str]:
+            read = {label: measurement_of(record) for label, record in recorded.items()}
+            timed = {label: m for label, m in read.items() if m is not None}
+            return stopped(timed, n_turns, kept, on_gpu=on_gpu)
+
+        return judge
+
+    def _batch(self, plan: Plan, finished: FinishedCapture, seconds: float) -> Batch:
+        runs = list(finished.runs)
+        baseline = held(runs[0])
+        n_beside = 1 if plan.reference is None else 2
+        reference = held(runs[1]) if plan.reference is not None else None
+        trials: list[Trial] = []
+        for setting, run in zip(plan.settings, runs[n_beside:], strict=True):
+            if run.status == "cancelled":
+                continue  # the budget ended before it did: it was not measured
+            trials.append(self._trial(setting, run, baseline, reference))
+        reference_trial = None
+        if plan.reference is not None and runs[1].status == "finished":
+            reference_trial = self._trial(plan.reference, runs[1], baseline, None)
+        return Batch(
+            phase=plan.phase,
+            capture_id=finished.capture_id,
+            seconds=seconds,
+            trials=tuple(trials),
+            reference=plan.reference,
+            reference_trial=reference_trial,
+            baseline_ns=None if baseline is None else baseline.step_ns,
+            is_cut_off=finished.is_cancelled,
+        )
+
+    def _trial(
+        self, setting: Setting, run: FinishedRun, baseline: Held | None, reference: Held | None
+    ) -> Trial:
+        chosen = set(setting)
+        predicted = [
+            gain for gain in self.experiment.gains if (gain.lever, gain.word) in chosen
+        ]
+        return trial_of(
+            setting, run.variant, run, baseline, reference, predicted,
+            on_gpu=self._known_machine.on_gpu,
+        )  # fmt: skip
+
+    def _forget(self, variants: Sequence[VariantSpec]) -> None:
+        """What a killed capture compiled: its first call would not be a cold one."""
+        for variant in variants:
+            if variant.label not in {trial.variant for trial in self.experiment.trials}:
+                caches = caches_of(self.out, self.experiment.experiment_id)
+                shutil.rmtree(caches / variant.slug, ignore_errors=True)
+
+    def _own(self, finished: FinishedCapture) -> None:
+        """The captures of an experiment are whose the experiment is."""
+        owner = owner_of(folder_of(self.out, self.experiment.experiment_id))
+        if owner is not None and finished.directory.is_dir():
+            write_owner(finished.directory, owner)
+
+    # -- ends --------------------------------------------------------------------------------------
+
+    def _ended(self, state: str, end: End) -> Experiment:
+        experiment = msgspec.convert(
+            {**msgspec.to_builtins(self.experiment), "state": state, "ended_by": end.by}, Experiment
+        )
+        self._save(experiment)
+        if state == "finished":
+            forget_caches(self.out, experiment.experiment_id)
+        paths = () if self.progress_file is None else (self.progress_file,)
+        text = "The experiment was cancelled" if state == "cancelled" else "The experiment ended"
+        ProgressLog(paths, self.listener).say(state, text)
+        return experiment
+
+    def _save(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        write_experiment(self.out, experiment)
+        self.changed(experiment)
+
+
+def _is_possible(setting: Setting) -> bool:
+    """Whether the words of a setting make a variant."""
+    try:
+        parse_variant(variant_of(setting))
+    except BadInput:
+        return False
+    return True
