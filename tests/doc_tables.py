@@ -16,6 +16,7 @@ from profiler_core.agents.tools import TOOLS
 from profiler_core.answers import (
     compare,
     counters,
+    experiment,
     explanation,
     gate,
     history,
@@ -267,6 +268,7 @@ _RECORDS = {
     "finding": explanation.FindingAnswer,
     "sweep": sweep.SweepAnswer,
     "swept": capture_sweep.SweptAnswer,
+    "try": experiment.ExperimentAnswer,
     "memory": memory.MemoryAnswer,
     "telemetry": telemetry.TelemetryAnswer,
     "counters": counters.CountersAnswer,

@@ -1,6 +1,7 @@
 """The command line of a capture: argparse words <-> CaptureSpec."""
 
 import argparse
+from collections.abc import Collection
 from typing import Any
 
 from profiler_core.capture.option import Declared, declared
@@ -11,16 +12,30 @@ from profiler_core.errors import BadInput
 _TYPES: dict[str, type] = {"whole number": int, "number": float}
 
 
-def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add every word that `CaptureSpec.to_argv` can write; what is not given stays None."""
+def add_spec_arguments(
+    parser: argparse.ArgumentParser,
+    *,
+    without: Collection[str] = (),
+    may_lack_workload: bool = False,
+) -> None:
+    """Add every word that `CaptureSpec.to_argv` can write; what is not given stays None.
+
+    Args:
+        parser: of a verb.
+        without: names of options that it does not have.
+        may_lack_workload: it may be called without one.
+    """
     groups: dict[str, Any] = {"": parser}
     for name, entry in declared(CaptureSpec).items():
         title = entry.about.group
+        if name in without:
+            continue
         if title not in groups:
             groups[title] = parser.add_argument_group(title)
         help_text = _help(entry).replace("%", "%%")
         if entry.about.positional:
-            groups[title].add_argument(name, help=help_text)
+            nargs = "?" if may_lack_workload else None
+            groups[title].add_argument(name, nargs=nargs, help=help_text)
         elif entry.kind == "switch":
             groups[title].add_argument(
                 entry.flag, dest=name, action="store_const", const=not entry.default, help=help_text

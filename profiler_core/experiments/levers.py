@@ -1,10 +1,10 @@
-"""The levers of an experiment: what may be set, where it fits, and which findings call for it.
+"""The levers of an experiment: what may be set, where it fits, and what findings call for.
 
 One row each. A value is the word of a variant (`capture --variants default+WORD`). Whether the
 installed torch has an option of Inductor's or Dynamo's is asked of it (`config_keys`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.experiment.choice import Choice
@@ -23,9 +23,9 @@ class Lever:
 
     words: its values; or made of the machine. about: what it does, a phrase. worth: what is tried
     first where no finding speaks for anything, 0 to 1. config: the key of torch's configuration
-    that it sets: `inductor.KEY` or `dynamo.KEY`. findings: keys of the findings that call for it.
-    needs: why it does not fit a machine; None: it does. is_offered: tried without being asked for.
-    only_for_findings: without one of its findings there is nothing that it could change.
+    that it sets: `inductor.KEY` or `dynamo.KEY`. needs: why it does not fit a machine; None: it
+    does. is_offered: tried without being asked for. only_where_called_for: without a finding that
+    asks for it (`CALLS`) there is nothing that it could change.
     """
 
     name: str
@@ -33,11 +33,10 @@ class Lever:
     about: str
     worth: float = 0.3
     config: str = ""
-    findings: tuple[str, ...] = ()
     needs: Callable[[Machine], str | None] = lambda _: None
     of_machine: Callable[[Machine], tuple[str, ...]] | None = None
     is_offered: bool = True
-    only_for_findings: bool = False
+    only_where_called_for: bool = False
 
     def values(self, machine: Machine) -> tuple[str, ...]:
         """The words that it may have there."""
@@ -89,23 +88,13 @@ def _inductor(
     about: str,
     worth: float = 0.2,
     needs: Callable[[Machine], str | None] = lambda _: None,
-    findings: tuple[str, ...] = (),
 ) -> Lever:
-    return Lever(
-        name, (f"{name}={value}",), about, worth, f"inductor.{name}", findings, needs=needs
-    )
+    return Lever(name, (f"{name}={value}",), about, worth, f"inductor.{name}", needs)
 
 
-def _dynamo(name: str, value: str, about: str, findings: tuple[str, ...]) -> Lever:
-    return Lever(
-        name,
-        (f"dynamo.{name}={value}",),
-        about,
-        0.5,
-        f"dynamo.{name}",
-        findings,
-        only_for_findings=True,
-    )
+def _dynamo(name: str, value: str, about: str) -> Lever:
+    key = f"dynamo.{name}"
+    return Lever(name, (f"{key}={value}",), about, 0.5, key, only_where_called_for=True)
 
 
 LEVERS: tuple[Lever, ...] = (
@@ -114,21 +103,18 @@ LEVERS: tuple[Lever, ...] = (
         ("reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"),
         "mode of torch.compile",
         1.0,
-        findings=("launch_bound", "max_autotune", "host_threads"),
     ),
     Lever(
         "precision",
         ("bf16-autocast", "tf32"),
         "what matrix products and convolutions compute in",
         0.95,
-        findings=("half_precision", "tf32_off", "odd_shapes"),
     ),
     Lever(
         "channels_last",
         ("channels_last",),
         "memory format of images",
         0.9,
-        findings=("layout_copies",),
         needs=_convolutions,
     ),
     _inductor("freezing", "true", "weights compiled in as constants", 0.8, _inference),
@@ -137,18 +123,15 @@ LEVERS: tuple[Lever, ...] = (
         ("target=blocks", "regions=nested"),
         "what is compiled: each repeated block, or a class of blocks once",
         0.35,
-        findings=("graph_breaks", "recompiles"),
     ),
     Lever(
         "optimizer",
         ("optimizer=fused", "target=optimizer"),
         "the optimizer's step: its fused implementation, or compiled",
         0.7,
-        findings=("unfused_optimizer",),
         needs=_training,
     ),
-    Lever("dynamic", ("dynamic", "static"), "whether sizes are compiled in", 0.4,
-          findings=("recompiles",)),
+    Lever("dynamic", ("dynamic", "static"), "whether sizes are compiled in", 0.4),
     Lever(
         "fullgraph",
         ("fullgraph",),
@@ -156,19 +139,11 @@ LEVERS: tuple[Lever, ...] = (
         0.0,
         is_offered=False,
     ),
-    _dynamo("capture_scalar_outputs", "true", ".item() stays in the graph", ("graph_breaks",)),
-    _dynamo(
-        "capture_dynamic_output_shape_ops", "true", "nonzero and the like stay in the graph",
-        ("graph_breaks",),
-    ),
-    _dynamo(
-        "allow_unspec_int_on_nn_module", "true", "an int of a module is no constant",
-        ("recompiles",),
-    ),
-    _dynamo("recompile_limit", "64", "recompilations before it falls back to eager",
-            ("recompiles", "frame_skipped")),
-    _dynamo("automatic_dynamic_shapes", "false", "each new size is compiled anew",
-            ("recompiles",)),
+    _dynamo("capture_scalar_outputs", "true", ".item() stays in the graph"),
+    _dynamo("capture_dynamic_output_shape_ops", "true", "nonzero and the like stay in the graph"),
+    _dynamo("allow_unspec_int_on_nn_module", "true", "an int of a module is no constant"),
+    _dynamo("recompile_limit", "64", "recompilations before it falls back to eager"),
+    _dynamo("automatic_dynamic_shapes", "false", "each new size is compiled anew"),
     Lever(
         "sdpa",
         ("sdpa=flash", "sdpa=cudnn", "sdpa=efficient", "sdpa=math"),
@@ -176,39 +151,54 @@ LEVERS: tuple[Lever, ...] = (
         0.35,
         needs=_attention,
     ),
-    _inductor("coordinate_descent_tuning", "true", "Triton's configurations searched", 0.6, _gpu,
-              ("memory_roof",)),
+    _inductor("coordinate_descent_tuning", "true", "Triton's configurations searched", 0.6, _gpu),
     Lever(
         "max_autotune_gemm",
         ("max_autotune_gemm=true", "max_autotune_gemm=true+max_autotune_gemm_backends=TRITON"),
         "several kernels tried for each matrix product",
         0.4,
         "inductor.max_autotune_gemm",
-        ("max_autotune",),
     ),
     _inductor("max_autotune_pointwise", "true", "several tilings tried for each", 0.35, _gpu),
-    _inductor("combo_kernels", "true", "small independent kernels in one launch", 0.5, _gpu,
-              ("launch_bound",)),
+    _inductor("combo_kernels", "true", "small independent kernels in one launch", 0.5, _gpu),
     _inductor("aggressive_fusion", "true", "fuses more, at the cost of registers", 0.3, _gpu),
     _inductor("epilogue_fusion", "false", "products without what follows them", 0.1),
-    _inductor("shape_padding", "false", "products not padded to aligned sizes", 0.15, _gpu,
-              ("odd_shapes",)),
+    _inductor("shape_padding", "false", "products not padded to aligned sizes", 0.15, _gpu),
     _inductor("layout_optimization", "false", "convolutions in the layout that they are given",
-              0.3, _gpu_convolutions, ("layout_copies",)),
+              0.3, _gpu_convolutions),
     _inductor("conv_1x1_as_mm", "true", "1x1 convolutions as matrix products", 0.3,
               _gpu_convolutions),
     _inductor("permute_fusion", "true", "transposes moved into products", 0.2),
     _inductor("loop_ordering_after_fusion", "false", "loops ordered before they are fused", 0.15),
     _inductor("reorder_for_peak_memory", "false", "kernels in the order of the graph", 0.1),
-    _inductor("triton.cudagraphs", "true", "CUDA graphs without the rest of a mode", 0.2, _gpu,
-              ("launch_bound",)),
+    _inductor("triton.cudagraphs", "true", "CUDA graphs without the rest of a mode", 0.2, _gpu),
     _inductor("triton.multi_kernel", "1", "two reductions tried for each", 0.2, _gpu),
     _inductor("cpp.enable_tiling_heuristics", "false", "C++ loops tiled always", 0.15, _cpu),
-    Lever("threads", (), "threads of torch on the CPU", 0.6, findings=("host_threads",),
+    Lever("threads", (), "threads of torch on the CPU", 0.6,
           needs=_cpu, of_machine=_threads),
     Lever("cpus", (), "one CPU of each core, to which the process is bound", 0.5, needs=_cpu,
           of_machine=_cores),
 )  # fmt: skip
+
+# What a finding asks for (the lever of its change, else its own key) -> the levers that may do it,
+# each with the one word that does; "": whichever.
+CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "graph_replay": (("mode", "reduce-overhead"), ("combo_kernels", "")),
+    "template_kernels": (("mode", "max-autotune"), ("max_autotune_gemm", "")),
+    "half_precision": (("precision", "bf16-autocast"),),
+    "tf32": (("precision", "tf32"),),
+    "even_shapes": (("precision", "bf16-autocast"), ("shape_padding", "")),
+    "channels_last": (("channels_last", ""), ("layout_optimization", "")),
+    "fused_optimizer": (("optimizer", ""),),
+    "no_breaks": (("capture_scalar_outputs", ""), ("capture_dynamic_output_shape_ops", "")),
+    "no_skips": (("recompile_limit", ""),),
+    "fewer_threads": (("threads", ""), ("cpus", "")),
+    "recompiles": (
+        ("dynamic", ""), ("allow_unspec_int_on_nn_module", ""), ("recompile_limit", ""),
+        ("automatic_dynamic_shapes", ""),
+    ),
+    "like_baseline": (("layout_optimization", ""), ("max_autotune_gemm", "")),
+}  # fmt: skip
 
 BY_NAME = {lever.name: lever for lever in LEVERS}
 # Words that mean something on a GPU only, of levers that fit the CPU too.
@@ -273,14 +263,10 @@ def why_not(lever: Lever, machine: Machine, *, is_asked_for: bool) -> str | None
     why = lever.needs(machine)
     if why is not None:
         return why
-    fired = machine.findings
-    if (
-        lever.only_for_findings
-        and not is_asked_for
-        and fired is not None
-        and not fired.intersection(lever.findings)
-    ):
-        return "no finding calls for it"
+    asked = machine.asked
+    if lever.only_where_called_for and not is_asked_for and asked is not None:
+        called = {name for what in asked for name, _ in CALLS.get(what, ())}
+        return None if lever.name in called else "no finding calls for it"
     return None
 
 

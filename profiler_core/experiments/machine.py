@@ -19,8 +19,8 @@ _ATTENTION = "attention"
 class Machine:
     """Where and what. config: keys of torch's configuration -> value; a key it lacks is not there.
 
-    categories: kinds of kernels of the workload; findings: keys of what stands out in it. None:
-    nothing was traced yet.
+    categories: kinds of kernels of the workload; asked: what its findings ask for, see
+    `levers.CALLS`. None: nothing was traced yet.
     """
 
     on_gpu: bool
@@ -30,7 +30,7 @@ class Machine:
     n_cores: int  # physical ones that this process may use
     first_threads: tuple[int, ...] = ()  # a CPU of each of them
     categories: frozenset[str] | None = None
-    findings: frozenset[str] | None = None
+    asked: frozenset[str] | None = None
 
     @property
     def has_convolutions(self) -> bool:
@@ -45,8 +45,15 @@ class Machine:
     def seen(self, summary: Summary, findings: tuple[Finding, ...]) -> "Machine":
         """The same with what a trace of the workload shows."""
         categories = frozenset(kernel.category for kernel in summary.kernels)
-        keys = (f.key for entry in findings for f in (entry, *entry.alternatives))
-        return replace(self, categories=categories, findings=frozenset(keys))
+        asked = frozenset(
+            what_it_asks(f) for entry in findings for f in (entry, *entry.alternatives)
+        )
+        return replace(self, categories=categories, asked=asked)
+
+
+def what_it_asks(finding: Finding) -> str:
+    """The lever of the finding's change, else its own key: what `levers.CALLS` knows."""
+    return finding.change.lever if finding.change is not None else finding.key
 
 
 def machine_of(spec: CaptureSpec, interpreter: Interpreter, device: str) -> Machine:

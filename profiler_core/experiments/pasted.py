@@ -1,9 +1,20 @@
 """A setting as code to paste into one's own script."""
 
 from profiler_core.analysis.experiment.choice import variant_of
+from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.capture.child.settings import DYNAMO, SDPA_BACKENDS, cpus_of
 from profiler_core.capture.variant_spec import VariantSpec, parse_variant
-from profiler_core.model.experiment import Setting
+from profiler_core.experiments.request import spec_of
+from profiler_core.model.experiment import Experiment, Setting
+
+
+def pasted(experiment: Experiment) -> str:
+    """The leading setting of an experiment."""
+    leader = leader_of(experiment)
+    spec = spec_of(experiment)
+    setting = None if leader.is_baseline else leader.setting
+    return code_of(setting, on_gpu=experiment.on_gpu, trains=spec.trains)
+
 
 def code_of(setting: Setting | None, *, on_gpu: bool, trains: bool) -> str:
     """Lines for a script with `model`, `inputs` and, of a training, `optimizer`.

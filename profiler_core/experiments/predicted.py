@@ -1,25 +1,18 @@
-"""What findings say that a lever wins: the one place that maps a finding to levers."""
+"""What findings say that a choice wins, and which levers a finding calls for."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from profiler_core.analysis.experiment.choice import Choice
 from profiler_core.analysis.findings import Finding
-from profiler_core.experiments.levers import LEVERS
+from profiler_core.experiments.levers import CALLS
+from profiler_core.experiments.machine import what_it_asks
 from profiler_core.model.experiment import Gain
 
-# Of a finding whose lever has several words, the one that it is about; others are not predicted.
-_WORD = {
-    "launch_bound": "reduce-overhead",
-    "max_autotune": "max-autotune",
-    "half_precision": "bf16-autocast",
-    "tf32_off": "tf32",
-    "unfused_optimizer": "optimizer=fused",
-}
 
-
-def levers_for(finding: str) -> tuple[str, ...]:
-    """The levers that a finding calls for; () where only other code helps."""
-    return tuple(lever.name for lever in LEVERS if finding in lever.findings)
+def levers_for(finding: Finding) -> tuple[str, ...]:
+    """The levers that a finding and its alternatives call for; () where only other code helps."""
+    calls = [lever for entry in _all([finding]) for lever, _ in CALLS.get(what_it_asks(entry), ())]
+    return tuple(dict.fromkeys(calls))
 
 
 def gains(findings: Iterable[Finding], choices: Sequence[Choice]) -> tuple[Gain, ...]:
@@ -30,37 +23,47 @@ def gains(findings: Iterable[Finding], choices: Sequence[Choice]) -> tuple[Gain,
         choices: what may be tried.
     """
     best: dict[tuple[str, str], Gain] = {}
-    for finding in _with_alternatives(findings):
-        if finding.at_stake_ns is None:
-            continue
-        for choice in choices:
-            if choice.lever not in levers_for(finding.key):
-                continue
-            word = _WORD.get(finding.key)
-            if word is not None and choice.word != word and choice.lever in _LEVERS_OF_WORDS:
-                continue
-            gain = Gain(
-                finding=finding.key,
-                title=finding.title,
-                lever=choice.lever,
-                word=choice.word,
-                gain_ns=finding.expected_ns,
-                low_ns=0.0 if finding.at_most else None,
-                high_ns=finding.at_stake_ns if finding.at_most else None,
-                at_most=finding.at_most,
-            )
-            key = (choice.lever, choice.word)
-            if key not in best or best[key].gain_ns < gain.gain_ns:
-                best[key] = gain
+    for finding in _all(findings):
+        for lever, word in CALLS.get(what_it_asks(finding), ()):
+            for choice in choices:
+                if choice.lever == lever and word in ("", choice.word):
+                    gain = _gain(finding, choice)
+                    key = (choice.lever, choice.word)
+                    if gain is not None and (key not in best or best[key].gain_ns < gain.gain_ns):
+                        best[key] = gain
     return tuple(sorted(best.values(), key=lambda gain: -gain.gain_ns))
 
 
-_LEVERS_OF_WORDS = frozenset(
-    lever.name for lever in LEVERS if set(lever.words).intersection(_WORD.values())
-)
+def _gain(finding: Finding, choice: Choice) -> Gain | None:
+    predicted, stake_ns = finding.prediction, finding.at_stake_ns
+    if predicted is not None:
+        numbers = (predicted.expected_ns, predicted.low_ns, predicted.high_ns, predicted.is_bound)
+    elif stake_ns is None:
+        return None
+    elif finding.at_most:
+        numbers = (finding.expected_ns, 0.0, stake_ns, True)
+    else:
+        return Gain(
+            finding=finding.key,
+            title=finding.title,
+            lever=choice.lever,
+            word=choice.word,
+            gain_ns=stake_ns,
+        )
+    gain_ns, low_ns, high_ns, at_most = numbers
+    return Gain(
+        finding=finding.key,
+        title=finding.title,
+        lever=choice.lever,
+        word=choice.word,
+        gain_ns=gain_ns,
+        low_ns=low_ns,
+        high_ns=high_ns,
+        at_most=at_most,
+    )
 
 
-def _with_alternatives(findings: Iterable[Finding]) -> Iterator[Finding]:
+def _all(findings: Iterable[Finding]) -> Iterator[Finding]:
     for finding in findings:
         yield finding
         yield from finding.alternatives

@@ -25,7 +25,7 @@ from profiler_core.capture.selection import Selection
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS, CaptureSpec
 from profiler_core.capture.variant_spec import VariantSpec, parse_variant
 from profiler_core.errors import BadInput, Cancelled
-from profiler_core.experiments.folder import caches_of, forget_caches, folder_of, write_experiment
+from profiler_core.experiments.folder import caches_of, folder_of, forget_caches, write_experiment
 from profiler_core.experiments.levers import config_keys, fitting
 from profiler_core.experiments.machine import Machine, machine_of
 from profiler_core.experiments.measured import Held, held, measurement_of, seen, trial_of
@@ -101,7 +101,9 @@ class Runner:
         name = str(interpreter.facts.get("cpu") or "CPU")
         if self._machine.on_gpu:
             name = str(interpreter.gpus[0].get("gpu") or interpreter.gpus[0].get("name") or "GPU")
-        self.experiment = _change(self.experiment, device=name, torch=interpreter.torch)
+        self.experiment = _change(
+            self.experiment, device=name, on_gpu=self._machine.on_gpu, torch=interpreter.torch
+        )
 
     def _look(self) -> None:
         if self.is_cancelled():
@@ -130,7 +132,9 @@ class Runner:
         baseline = folder / EAGER
         candidate = folder / leader.trial.folder
         if baseline.is_dir() and candidate.is_dir():
-            runs = tuple(FinishedRun("", path, "finished", None, {}) for path in (baseline, candidate))
+            runs = tuple(
+                FinishedRun("", path, "finished", None, {}) for path in (baseline, candidate)
+            )
             self._see(FinishedCapture(leader.batch.capture_id, folder, runs, 0.0), 0, None)
 
     def _see(
@@ -157,18 +161,18 @@ class Runner:
         self._forget(new)
         reference = None if plan.reference is None else parse_variant(variant_of(plan.reference))
         variants = (VariantSpec(), *((reference,) if reference is not None else ()), *new)
-        n = len(self.experiment.batches) + 1
+        title = f"{self.spec.title}, experiment {len(self.experiment.batches) + 1}"
+        spec = replace(self.spec, variants=variants, name=title)
+        kept = frozenset(v.label for v in spec.variants[: len(variants) - len(new)])
         finished = self.capture(
-            replace(self.spec, variants=variants, name=f"{self.spec.title}, experiment {n}"),
+            spec,
             self.out,
             progress_file=self.progress_file,
             listener=self._listen,
-            is_cancelled=lambda: (
-                self.is_cancelled() or (not is_first and self.clock() > deadline)
-            ),
+            is_cancelled=lambda: self.is_cancelled() or (not is_first and self.clock() > deadline),
             interpreters=self._interpreters,
             selection=Selection(
-                caches_of(self.out, self.experiment.experiment_id), self._judge(variants, reference)
+                caches_of(self.out, self.experiment.experiment_id), self._judge(kept)
             ),
         )
         self._own(finished)
@@ -187,9 +191,8 @@ class Runner:
         return True
 
     def _judge(
-        self, variants: Sequence[VariantSpec], reference: VariantSpec | None
+        self, kept: frozenset[str]
     ) -> Callable[[Mapping[str, Mapping[str, Any]], int], Collection[str]]:
-        kept = frozenset(v.label for v in (variants[0], reference) if v is not None)
         on_gpu = self._known_machine.on_gpu
 
         def judge(recorded: Mapping[str, Mapping[str, Any]], n_turns: int) -> Collection[str]:
@@ -227,9 +230,7 @@ class Runner:
         self, setting: Setting, run: FinishedRun, baseline: Held | None, reference: Held | None
     ) -> Trial:
         chosen = set(setting)
-        predicted = [
-            gain for gain in self.experiment.gains if (gain.lever, gain.word) in chosen
-        ]
+        predicted = [gain for gain in self.experiment.gains if (gain.lever, gain.word) in chosen]
         return trial_of(
             setting, run.variant, run, baseline, reference, predicted,
             on_gpu=self._known_machine.on_gpu,

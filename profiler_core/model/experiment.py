@@ -131,6 +131,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     state: State = "running"
     ended_by: EndedBy = ""
     device: str = ""  # name of the GPU, or of the CPU
+    on_gpu: bool = False
     torch: str = ""
 
     @property

@@ -1,4 +1,4 @@
-"""Which lever is responsible: each is measured by leaving it out, beside the setting that has it."""
+"""Which lever is responsible: it is left out, and both settings are timed in turns."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

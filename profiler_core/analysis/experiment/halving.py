@@ -56,5 +56,3 @@ def ratio_of(baseline: Measurement, candidate: Measurement, *, on_gpu: bool) -> 
         return None
     low, high = noisy.interval
     return Ratio(ratio=noisy.ratio, low=low, high=high)
-
-

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from profiler_core.model.experiment import Batch, Experiment, Ratio, Setting, Trial
 
+_AS_FAST = 0.995  # of the speed of a setting with one lever more
 _UNKNOWN = Ratio(ratio=1.0, low=0.0, high=float("inf"))
 
 
@@ -25,7 +26,8 @@ def leader_after(start: Setting, batches: Iterable[Batch]) -> Leader:
     """Which setting leads after these batches.
 
     A setting takes the lead where it was timed in turns with the one that leads, is faster beyond
-    the noise, and its answers are not wrong; of several the fastest.
+    the noise, and its answers are not wrong; of several the fastest. A lever that was left out to
+    see what it does, and does nothing, stays out.
 
     Args:
         start: leads until something is measured.
@@ -43,6 +45,8 @@ def leader_after(start: Setting, batches: Iterable[Batch]) -> Leader:
         if batch.reference_trial is not None and batch.reference_trial.may_win:
             leader = Leader(leader.setting, batch.reference_trial, batch)
         faster = [trial for trial in fit if (trial.against or _UNKNOWN).is_faster]
+        if not faster and batch.phase == "without one lever":
+            faster = [trial for trial in fit if _is_as_fast(trial.against or _UNKNOWN)]
         best = max(faster, key=lambda trial: (trial.against or _UNKNOWN).ratio, default=None)
         if best is not None:
             leader = Leader(best.setting, best, batch)
@@ -55,6 +59,10 @@ def leader_of(experiment: Experiment) -> Leader:
     speedup = leader.trial.speedup if leader.trial is not None else None
     is_slower = speedup is not None and speedup.is_slower
     return Leader(leader.setting, leader.trial, leader.batch, leader.trial is None or is_slower)
+
+
+def _is_as_fast(ratio: Ratio) -> bool:
+    return ratio.ratio >= _AS_FAST and ratio.low <= 1 <= ratio.high
 
 
 def _speedup(trial: Trial) -> float:

@@ -76,7 +76,7 @@ def next_plan(
     if not experiment.batches:
         return Plan("start", (experiment.start,))
     leader = leader_after(experiment.start, experiment.batches)
-    n = _affordable(experiment, n_beside=1 if leader.trial is None else 2)
+    n = _affordable(experiment)
     if n < 1:
         return End("budget")
     if leader.trial is None:
@@ -201,17 +201,12 @@ def _words(setting: Setting) -> set[str]:
     return {word for _, word in setting}
 
 
-def _affordable(experiment: Experiment, n_beside: int) -> int:
+def _affordable(experiment: Experiment) -> int:
     """How many settings the next capture may hold, beside those that it times again.
 
-    A setting is as expensive as the most expensive capture so far says, by its settings.
+    A setting is as expensive as the most expensive capture so far says. The baseline and the one
+    that leads count as one together: what they run is compiled already.
     """
-    each_s = max(batch.seconds / _n_timed(batch) for batch in experiment.batches)
+    each_s = max(batch.seconds / (len(batch.trials) + 1) for batch in experiment.batches)
     left_s = experiment.budget_s - experiment.seconds
-    if each_s <= 0:
-        return PER_CAPTURE
-    return int(left_s / each_s) - n_beside
-
-
-def _n_timed(batch: Batch) -> int:
-    return len(batch.trials) + (1 if batch.reference is None else 2)
+    return PER_CAPTURE if each_s <= 0 else int(left_s / each_s) - 1

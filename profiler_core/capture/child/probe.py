@@ -17,6 +17,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
+_WITH_VALUE = ("--workload", "--settings")
 MARK = "FUSIONSCOPE-PROBE "  # importing torch may print lines of its own
 
 
@@ -140,10 +141,7 @@ def _load_package() -> None:
 
 if __name__ == "__main__":
     words = sys.argv[1:]
-
-    def given(flag: str) -> Optional[str]:
-        return words[words.index(flag) + 1] if flag in words else None
-
-    answer = probe("--backends" in words, given("--workload"), given("--settings"))
+    given = {flag: words[words.index(flag) + 1] for flag in words if flag in _WITH_VALUE}
+    answer = probe("--backends" in words, given.get("--workload"), given.get("--settings"))
     sys.stdout.write("\n" + MARK + json.dumps(answer) + "\n")
     sys.exit(3 if "error" in answer else 0)

@@ -100,7 +100,7 @@ def attention(settings: Mapping[str, str]) -> Optional[Callable[[], ContextManag
             "torch {} has no attention backend '{}'.".format(torch.__version__, name),
             "Leave sdpa={} out.".format(name),
         ) from None
-    return lambda: module.sdpa_kernel(backend)  # type: ignore[no-any-return]
+    return lambda: module.sdpa_kernel(backend)
 
 
 SDPA_BACKENDS = {

@@ -29,7 +29,7 @@ class Variant(NamedTuple):
     channels_last: bool
     backend_options: Optional[Dict[str, Any]] = None
     target: Sequence[str] = ()
-    settings: Mapping[str, str] = {}  # noqa: RUF012 - of a NamedTuple, and never changed
+    settings: Mapping[str, str] = {}
 
     def eager(self) -> Variant:
         """The same precision and layout, not compiled."""

@@ -1,0 +1,122 @@
+"""What an experiment says, in sentences: page, command line and agents say the same."""
+
+from profiler_core.analysis.experiment.choice import variant_of
+from profiler_core.analysis.experiment.effects import Effect, effects, effects_on, worst
+from profiler_core.analysis.experiment.leading import Leader, leader_of
+from profiler_core.analysis.wording.sentence import Phrase, Strong
+from profiler_core.model.experiment import Experiment, Gain, Ratio, Trial
+from profiler_core.units import format_difference, format_duration, format_ratio
+
+_ENDS = {
+    "nothing left": "Everything that fits was tried.",
+    "budget": "The budget is spent; what was not tried by then was left out.",
+    "cancelled": "It was cancelled; what was measured by then is kept.",
+    "nothing to compare": "Nothing that was compiled ran.",
+    "": "",
+}
+
+
+def headline(experiment: Experiment) -> Phrase:
+    """Which setting is the fastest, and by how much."""
+    leader = leader_of(experiment)
+    trial = leader.trial
+    if trial is None:
+        return ("Nothing is measured yet.",) if not experiment.ended_by else (
+            "Nothing that was compiled ran.",
+        )  # fmt: skip
+    if leader.is_baseline:
+        return (Strong("eager"), " is the fastest: nothing that was tried beats it.")
+    so_far = "" if experiment.state == "finished" else " so far"
+    speedup = trial.speedup
+    if speedup is None:
+        return (Strong(trial.variant), f" is the fastest{so_far}.")
+    if not speedup.is_faster:
+        return (
+            Strong(trial.variant),
+            f" is the fastest{so_far}, and cannot be told from eager: {interval(speedup)}.",
+        )
+    return (
+        Strong(trial.variant),
+        f" is the fastest{so_far}: {format_ratio(speedup.ratio)} as fast as eager "
+        f"({interval(speedup)}).",
+    )
+
+
+def evidence(experiment: Experiment) -> str:
+    """How much was tried, and why it ended."""
+    n, seconds = len(experiment.trials), experiment.seconds
+    captures = len(experiment.batches)
+    tried = (
+        f"{n} setting{'s' if n != 1 else ''} in {captures} capture{'s' if captures != 1 else ''}, "
+        f"{format_duration(seconds * 1e9)} of {format_duration(experiment.budget_s * 1e9)}."
+    )
+    wrong = sum(trial.numerics == "wrong" for trial in experiment.trials)
+    gave = f"{wrong} gave wrong answers and could not win." if wrong else ""
+    return " ".join(filter(None, (tried, gave, _ENDS[experiment.ended_by])))
+
+
+def responsible(experiment: Experiment) -> tuple[str, ...]:
+    """What each lever of the fastest setting is responsible for, and the one that does harm."""
+    measured = effects(experiment)
+    leader = leader_of(experiment)
+    sentences = [] if leader.is_baseline else [
+        effect_sentence(effect) for effect in effects_on(leader.setting, measured)
+    ]  # fmt: skip
+    harmful = worst(measured)
+    if harmful is not None:
+        sentences.append(effect_sentence(harmful))
+    return tuple(dict.fromkeys(sentences))
+
+
+def effect_sentence(effect: Effect) -> str:
+    """What one lever does to one setting, with the interval."""
+    ratio = effect.ratio
+    rest = variant_of(tuple(pair for pair in effect.setting if pair[0] != effect.lever))
+    beside = f"{rest}" if effect.instead is None else f"{effect.instead} in its place"
+    if ratio.is_slower:
+        slower = ratio.inverse
+        return (
+            f"{effect.word} alone makes it {format_ratio(slower.ratio)} slower than {beside} "
+            f"({interval(slower)}, {format_difference(-effect.gain_ns)} per step)."
+        )
+    if ratio.is_faster:
+        return (
+            f"{effect.word} alone makes it {format_ratio(ratio.ratio)} faster than {beside} "
+            f"({interval(ratio)}, {format_difference(-effect.gain_ns)} per step)."
+        )
+    return (
+        f"{effect.word} makes no difference that can be told beside {beside} ({interval(ratio)})."
+    )
+
+
+def interval(ratio: Ratio) -> str:
+    """`1.71× to 1.92×`."""
+    return f"{format_ratio(ratio.low)} to {format_ratio(ratio.high)}"
+
+
+def gain_text(gain: Gain) -> str:
+    """What a finding predicts: `≤ 1.2 ms`, or `1.1 ms (0.9 to 1.3)`."""
+    if gain.at_most:
+        return f"≤ {format_duration(gain.high_ns)}"
+    if gain.low_ns is None or gain.high_ns is None:
+        return format_duration(gain.gain_ns)
+    low, high = format_duration(gain.low_ns), format_duration(gain.high_ns)
+    return f"{format_duration(gain.gain_ns)} ({low} to {high})"
+
+
+def outcome(trial: Trial, leader: Leader) -> str:
+    """What became of one trial, in a few words."""
+    if trial.status == "failed":
+        return f"failed: {trial.error}"
+    if trial.numerics == "wrong":
+        return f"wrong answers: {trial.numerics_reason}"
+    if trial.status == "stopped early":
+        return f"stopped after {trial.n_rounds} rounds: plainly slower"
+    if leader.trial is not None and trial.setting == leader.setting:
+        return "the fastest"
+    against = trial.against
+    if against is None:
+        return ""
+    if against.is_faster:
+        return "faster"
+    return "slower" if against.is_slower else "cannot be told"

@@ -1,0 +1,157 @@
+"""The search on made-up timings: what it finds, what it spends, where it goes on after a kill."""
+
+import itertools
+
+import msgspec
+import pytest
+
+from profiler_core.analysis.experiment.choice import same, variant_of
+from profiler_core.analysis.experiment.effects import effects, effects_on, worst
+from profiler_core.analysis.experiment.leading import leader_of
+from profiler_core.analysis.experiment.search import PER_CAPTURE, End, Plan, next_plan
+from profiler_core.model.experiment import Gain
+from tests.analysis.experiment.worlds import World, asked, choices_of, searched
+
+CHOICES = choices_of(
+    "mode:reduce-overhead", "mode:max-autotune", "precision:bf16-autocast",
+    "channels_last:channels_last", "freezing=true", "combo_kernels=true",
+)  # fmt: skip
+
+
+def best(experiment):
+    return {word for _, word in leader_of(experiment).setting}
+
+
+def test_the_start_is_captured_beside_the_baseline_first():
+    assert next_plan(asked(), CHOICES) == Plan("start", ((),))
+
+
+def test_winners_are_combined_and_losers_left_out():
+    world = World(
+        {"reduce-overhead": 0.8, "bf16-autocast": 0.7, "freezing=true": 0.9, "channels_last": 1.2}
+    )
+    ended, _ = searched(world, CHOICES, asked())
+    assert best(ended) == {"reduce-overhead", "bf16-autocast", "freezing=true"}
+
+
+def test_it_is_never_slower_than_a_plain_comparison_and_needs_fewer_captures_than_the_grid():
+    plain = [
+        (),
+        (("mode", "reduce-overhead"),),
+        (("mode", "max-autotune"),),
+        (("precision", "bf16-autocast"), ("channels_last", "channels_last")),
+    ]
+    grid = 3 * 2**4
+    speeds = (0.7, 1.0, 1.5)
+    for factors in itertools.product(speeds, repeat=4):
+        words = ("reduce-overhead", "max-autotune", "bf16-autocast", "channels_last")
+        world = World(
+            dict(zip(words, factors, strict=True)), {("bf16-autocast", "channels_last"): 0.6}
+        )
+        ended, _ = searched(world, CHOICES, asked())
+        fastest = min(world.step_ns(setting) for setting in plain)
+        assert world.step_ns(leader_of(ended).setting) <= fastest * 1.01
+        assert len(ended.trials) < grid
+        assert len(ended.batches) <= 12
+
+
+def test_two_levers_that_win_only_together_are_found_among_the_known_settings():
+    world = World({"bf16-autocast": 1.1, "channels_last": 1.3},
+                  {("bf16-autocast", "channels_last"): 0.3})  # fmt: skip
+    ended, _ = searched(world, CHOICES, asked())
+    assert {"bf16-autocast", "channels_last"} <= best(ended)
+
+
+def test_what_findings_predict_most_for_is_tried_first():
+    gains = tuple(
+        Gain(finding="f", title="", lever=lever, word=word, gain_ns=gain)
+        for lever, word, gain in (
+            ("freezing", "freezing=true", 5.0),
+            ("combo_kernels", "combo_kernels=true", 9.0),
+        )
+    )
+    _, made = searched(World({}), CHOICES, asked(gains=gains))
+    assert [variant_of(setting) for setting in made[1][1].settings] == [
+        "default+combo_kernels=true",
+        "default+freezing=true",
+    ]
+
+
+def test_every_state_says_what_comes_next_so_that_a_killed_search_goes_on():
+    world = World({"reduce-overhead": 0.8, "freezing=true": 0.9, "bf16-autocast": 0.95})
+    ended, made = searched(world, CHOICES, asked())
+    for number, (before, plan) in enumerate(made):
+        kept = msgspec.json.decode(msgspec.json.encode(before), type=type(before))
+        assert next_plan(kept, CHOICES) == plan, number
+    measured = [same(trial.setting) for batch in ended.batches for trial in batch.trials
+                if batch.phase != "without one lever"]  # fmt: skip
+    assert len(measured) == len(set(measured))
+
+
+@pytest.mark.parametrize("budget_s", [25.0, 60.0, 100.0, 200.0, 400.0])
+def test_no_capture_is_begun_that_the_budget_does_not_hold(budget_s):
+    world = World({"reduce-overhead": 0.8, "bf16-autocast": 0.9, "freezing=true": 0.9})
+    ended, made = searched(world, CHOICES, asked(budget_s=budget_s))
+    assert ended.seconds <= budget_s
+    assert made[-1][1] in (End("budget"), End("nothing left"))
+    assert all(len(batch.trials) <= PER_CAPTURE for batch in ended.batches)
+
+
+def test_a_capture_that_the_budget_cut_off_is_the_last_one():
+    experiment, _ = searched(World({}), CHOICES, asked(budget_s=200.0))
+    cut = msgspec.structs.replace(experiment.batches[-1], is_cut_off=True)
+    experiment = msgspec.structs.replace(experiment, batches=(*experiment.batches[:-1], cut))
+    assert next_plan(experiment, CHOICES) == End("budget")
+
+
+def test_each_lever_of_the_leader_is_left_out_and_its_share_is_measured():
+    factors = {"reduce-overhead": 0.8, "bf16-autocast": 0.5, "freezing=true": 0.9}
+    ended, _ = searched(World(factors), CHOICES, asked())
+    leader = leader_of(ended)
+    measured = {e.word: e.ratio.ratio for e in effects_on(leader.setting, effects(ended))}
+    assert measured == pytest.approx({word: 1 / factor for word, factor in factors.items()})
+
+
+def test_a_planted_option_that_does_harm_is_named_and_dropped():
+    start = (("layout_optimization", "layout_optimization=false"), ("freezing", "freezing=true"))
+    world = World({"layout_optimization=false": 4.5, "freezing=true": 0.9})
+    ended, _ = searched(world, CHOICES, asked(start=start))
+    harmful = worst(effects(ended))
+    assert harmful.word == "layout_optimization=false"
+    assert harmful.ratio.inverse.ratio == pytest.approx(4.5)
+    assert best(ended) == {"freezing=true"}
+
+
+def test_a_setting_with_wrong_answers_does_not_lead():
+    ended, _ = searched(World({"wrong": 0.1, "freezing=true": 0.9}),
+                        choices_of("wrong", "freezing=true"), asked())  # fmt: skip
+    assert best(ended) == {"freezing=true"}
+
+
+def test_a_workload_that_fails_as_it_is_may_run_with_a_lever():
+    choices = choices_of("combo_kernels=true", "freezing=true")
+    ended, made = searched(World({"freezing=true": 0.9}, failing=("default",)), choices, asked())
+    assert leader_of(ended).trial is not None
+    nothing, _ = searched(World({}, failing=("default", "a", "b")), choices_of("a", "b"), asked())
+    assert leader_of(nothing).is_baseline
+    assert made[-1][1] == End("nothing left")
+
+
+def test_what_cannot_be_told_alone_is_tried_together_at_the_end():
+    factors = dict.fromkeys(("a", "b", "c", "d"), 0.993)
+    ended, _ = searched(World(factors), choices_of("a", "b", "c", "d"), asked())
+    assert best(ended) == {"a", "b", "c", "d"}
+
+
+def test_words_that_do_not_go_together_are_not_captured():
+    def is_possible(setting):
+        return {word for _, word in setting} != {"freezing=true"}
+
+    batch = World({}).captured(Plan("start", ((),)), 0)
+    plan = next_plan(asked(batches=(batch,)), choices_of("freezing=true"), is_possible)
+    assert plan == End("nothing left")
+
+
+def test_nothing_is_faster_than_eager():
+    ended, _ = searched(World({}, start_ns=3_000_000.0), CHOICES, asked())
+    assert leader_of(ended).is_baseline

@@ -1,0 +1,140 @@
+"""Which levers fit, and what the pasted code of a setting says."""
+
+import pytest
+
+from profiler_core.analysis.experiment.choice import variant_of, without
+from profiler_core.analysis.finding_rules.facts import Finding
+from profiler_core.analysis.what_if.change import LEVERS as CHANGES
+from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.capture.variant_spec import parse_variant
+from profiler_core.experiments.levers import (
+    BY_NAME,
+    CALLS,
+    LEVERS,
+    config_keys,
+    fitting,
+    setting_of,
+)
+from profiler_core.experiments.machine import Machine
+from profiler_core.experiments.pasted import code_of
+from profiler_core.experiments.predicted import gains, levers_for
+
+HAS_ALL = dict.fromkeys(config_keys(), "by itself")
+
+
+def machine(**changes):
+    about = {"on_gpu": True, "trains": False, "torch": "2.15.0", "config": HAS_ALL, "n_cores": 8}
+    return Machine(**{**about, **changes})
+
+
+def words(choices):
+    return {choice.word for choice in choices}
+
+
+def test_each_word_makes_a_variant_and_is_read_back_as_its_lever():
+    for lever in LEVERS:
+        for word in lever.values(machine(first_threads=(0, 2))):
+            setting = ((lever.name, word),)
+            label = parse_variant(variant_of(setting)).label
+            assert word.partition("+")[0] in label
+            if "+" not in word:
+                assert setting_of(variant_of(setting)) == setting
+
+
+def test_what_findings_call_for_are_levers_and_changes_that_exist():
+    assert set(CALLS) <= {*CHANGES, "recompiles"}
+    for calls in CALLS.values():
+        for name, word in calls:
+            assert not word or word in BY_NAME[name].words
+
+
+def test_a_lever_that_does_not_fit_says_why():
+    choices, unfit = fitting(machine(on_gpu=False, first_threads=(0, 1)))
+    why = {entry.lever: entry.why for entry in unfit}
+    assert "reduce-overhead" not in words(choices)
+    assert "threads=8" in words(choices)
+    assert why["combo_kernels"] == "it is for GPUs, and this runs on the CPU"
+    assert why["optimizer"] == "it is for training, and a step here is inference"
+    _, unfit = fitting(machine(trains=True, config={}, categories=frozenset(("gemm",))))
+    why = {entry.lever: entry.why for entry in unfit}
+    assert why["combo_kernels"] == "torch 2.15.0 does not have it"
+    assert why["channels_last"] == "nothing here is a convolution"
+    assert why["threads"] == "it is for the CPU, and this runs on a GPU"
+
+
+def test_an_option_that_torch_has_by_itself_is_not_tried():
+    _, unfit = fitting(machine(config={**HAS_ALL, "inductor.combo_kernels": True}))
+    assert "torch 2.15.0 does it by itself" in {entry.why for entry in unfit}
+
+
+def test_dynamo_is_told_more_only_where_a_finding_calls_for_it():
+    scalar = "dynamo.capture_scalar_outputs=true"
+    assert scalar not in words(fitting(machine(asked=frozenset()))[0])
+    assert scalar in words(fitting(machine(asked=frozenset(("no_breaks",))))[0])
+    assert scalar in words(fitting(machine(asked=frozenset()), ("capture_scalar_outputs",))[0])
+
+
+def finding(key, lever, stake_ns, **more):
+    about = {"title": key, "evidence": "", "advice": "", "page": "overview"}
+    return Finding(key, **about, at_stake_ns=stake_ns, change=Change(lever), **more)
+
+
+def test_gains_come_from_the_predictions_of_findings_else_from_what_is_at_stake():
+    choices, _ = fitting(machine())
+    predicted = Prediction(300.0, 200.0, 350.0, "simulated", "unprofiled")
+    made = gains(
+        [
+            finding("launch_bound", "graph_replay", 500.0, prediction=predicted),
+            finding("half_precision", "half_precision", 800.0, at_most=True),
+        ],
+        choices,
+    )
+    by_word = {gain.word: gain for gain in made}
+    replay, half = by_word["reduce-overhead"], by_word["bf16-autocast"]
+    assert (replay.gain_ns, replay.low_ns, replay.high_ns) == (300.0, 200.0, 350.0)
+    assert (half.gain_ns, half.high_ns, half.at_most) == (400.0, 800.0, True)
+    assert "max-autotune" not in by_word
+    assert [gain.gain_ns for gain in made] == sorted((g.gain_ns for g in made), reverse=True)
+
+
+def test_a_finding_names_its_levers_and_those_of_its_alternatives():
+    half = finding("half_precision", "half_precision", 1.0)
+    tf32 = finding("tf32_off", "tf32", 2.0, alternatives=(half,))
+    assert levers_for(tf32) == ("precision",)
+    assert levers_for(finding("synchronisations", "no_syncs", 1.0)) == ()
+
+
+@pytest.mark.parametrize(
+    ("variant", "lines"),
+    [
+        ("default", ["model = torch.compile(model)"]),
+        ("max-autotune", ['model = torch.compile(model, mode="max-autotune")']),
+        ("default+freezing=true", ['model = torch.compile(model, options={"freezing": True})']),
+        ("default+dynamic", ["model = torch.compile(model, dynamic=True)"]),
+        (
+            "default+bf16-autocast",
+            ['with torch.no_grad(), torch.autocast("cuda", dtype=torch.bfloat16):'],
+        ),
+        ("default+tf32", ['torch.set_float32_matmul_precision("high")']),
+        ("default+threads=4", ["torch.set_num_threads(4)"]),
+        ("default+dynamo.recompile_limit=64", ["torch._dynamo.config.recompile_limit = 64"]),
+        ("default+channels_last", ["model = model.to(memory_format=torch.channels_last)"]),
+        (
+            "max-autotune+coordinate_descent_tuning=true",
+            [
+                '    options={**list_mode_options("max-autotune"), '
+                '"coordinate_descent_tuning": True},'
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_the_pasted_code_says_what_the_variant_says(variant, lines):
+    code = code_of(setting_of(variant), on_gpu=True, trains=False)
+    compile(code, "pasted", "exec")
+    assert set(lines) <= set(code.splitlines())
+
+
+def test_a_setting_without_a_lever():
+    setting = setting_of("max-autotune+bf16-autocast+channels_last")
+    assert variant_of(without(setting, "mode")) == "default+bf16-autocast+channels_last"
