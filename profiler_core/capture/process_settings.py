@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from profiler_core.errors import BadInput
@@ -54,9 +54,14 @@ SETTINGS: dict[str, ProcessSetting] = {
 }
 
 
-def is_setting(key: str) -> bool:
-    """Whether KEY of `+KEY=VALUE` is one of these, and not an option of the backend."""
-    return key in SETTINGS or key.startswith(DYNAMO)
+def parted(given: Iterable[tuple[str, str]]) -> tuple[Settings, Settings]:
+    """Keys and values of `+KEY=VALUE`: those that are settings, and the backend's options."""
+    settings: list[tuple[str, str]] = []
+    options: list[tuple[str, str]] = []
+    for key, value in given:
+        is_setting = key in SETTINGS or key.startswith(DYNAMO)
+        (settings if is_setting else options).append((key, value))
+    return tuple(settings), tuple(options)
 
 
 def check(settings: Settings, text: str, *, is_compiled: bool) -> None:

@@ -181,12 +181,10 @@ def parse_variant(text: str) -> VariantSpec:
             raise BadInput(f"Variant '{text}' sets target twice.", remedy="Separate by colons.")
         fields["target"] = parse_targets(word[len(_TARGET) :], ":")
         modifiers.remove(word)
-    given = [options_of.parse_word(word, text) for word in modifiers if "=" in word]
-    options = tuple(pair for pair in given if not process_settings.is_setting(pair[0]))
-    settings = tuple(pair for pair in given if process_settings.is_setting(pair[0]))
-    for word in modifiers:
-        if "=" in word:
-            continue
+    settings, options = process_settings.parted(
+        options_of.parse_word(word, text) for word in modifiers if "=" in word
+    )
+    for word in [word for word in modifiers if "=" not in word]:
         name, value = _modifier(word, text)
         if name in fields and name != "compile":
             raise BadInput(f"Variant '{text}' sets {name} twice.", remedy="Keep one of the two.")
@@ -200,6 +198,11 @@ def parse_variant(text: str) -> VariantSpec:
         )
     options_of.check(str(variant.backend), options, text)
     _check_target(variant, text)
+    _check_only_compiled(variant, text)
+    return variant
+
+
+def _check_only_compiled(variant: VariantSpec, text: str) -> None:
     for name, modifier in MODIFIERS.items():
         word = modifier_word(name, getattr(variant, name))
         if modifier.only_compiled and word and not variant.compile:
@@ -207,7 +210,6 @@ def parse_variant(text: str) -> VariantSpec:
                 f"Variant '{text}' asks for {word} without torch.compile.",
                 remedy="Use this word with a mode such as default.",
             )
-    return variant
 
 
 def _check_target(variant: VariantSpec, text: str) -> None:
