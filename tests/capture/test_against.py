@@ -16,6 +16,7 @@ from profiler_core.cli.main import main
 from profiler_core.door import deeds
 from profiler_core.door.asker import Asker, Refused
 from profiler_core.errors import BadInput
+from tests.quick_python import QUICK_COMPILER
 
 MODEL = """
 import os
@@ -213,6 +214,8 @@ def test_two_environments_take_turns_round_by_round(
     python = older / "bin" / "python"
     python.write_text(f'#!/bin/sh\nSECONDS_OF_THIS_ENVIRONMENT=0.024 exec "{quick_python}" "$@"\n')
     python.chmod(0o755)
+    for name, value in QUICK_COMPILER.items():
+        monkeypatch.setenv(name, value)
     folder = captured(
         project, home, monkeypatch, "--python", str(quick_python), "--against", str(older)
     )

@@ -1,27 +1,28 @@
 """The check of the answers on every rank of a job: clean ones are right, a wrong rank is named."""
 
 import json
+import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from profiler_core.capture.rank_numerics import numerics_of_job
+from tests.quick_python import ENVIRONMENT
 
 CHECKS = Path(__file__).parent / "workloads" / "rank_checks.py"
 WORKLOADS = ("fsdp", "pp")
 
 
 @pytest.fixture(scope="module")
-def of_ranks(tmp_path_factory):
+def of_ranks(tmp_path_factory, quick_python):
     """By rank: the numerics of each "WORKLOAD CANDIDATE", checked by two processes."""
     folder = tmp_path_factory.mktemp("checks")
     ranks = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.capture.workloads.rank_checks", str(rank), str(folder),
-             *WORKLOADS],
-            cwd=CHECKS.parents[3], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [quick_python, CHECKS, str(rank), str(folder), *WORKLOADS],
+            env={**os.environ, **ENVIRONMENT, "PYTHONPATH": str(CHECKS.parents[3])},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for rank in (0, 1)
     ]  # fmt: skip

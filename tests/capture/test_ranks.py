@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from profiler_core.ranks.find import find_ranks
 from profiler_core.ranks.job_of import job_of
 from profiler_core.session.run import Run
 from tests.capture.conftest import SHORT, processes_with
+from tests.quick_python import QUICK_COMPILER
 
 pytestmark = pytest.mark.torch
 
@@ -21,30 +23,32 @@ TINY_DDP = (("width", "64"), ("layers", "1"), ("length", "8"))
 
 
 @pytest.fixture(scope="module")
-def captured(tmp_path_factory, interpreter):
+def captured(tmp_path_factory, interpreter, quick_python):
     """DDP on two ranks, tiny: eager; aot_eager is checked against it."""
     home = tmp_path_factory.mktemp("home")
+    quick = replace(interpreter, executable=str(quick_python))
     spec = CaptureSpec(
         "ddp", variants=parse_variants("eager,backend:aot_eager"), ranks=2, batch_size=1,
         options=TINY_DDP, **{**SHORT, "profile": True, "numerics": True},
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUSIONSCOPE_HOME", str(home))
-        patch.setattr(launcher, "probe", lambda python, look: interpreter)
+        for name, value in QUICK_COMPILER.items():
+            patch.setenv(name, value)
+        patch.setattr(launcher, "probe", lambda python, look: quick)
         run, compiled = launcher.run_capture(spec, tmp_path_factory.mktemp("out")).runs
     assert (run.status, compiled.status) == ("finished", "finished"), (run.error, compiled.error)
     return home, run, compiled
 
 
 def test_every_rank_leaves_a_run_directory_of_its_own(captured):
-    home, run, _ = captured
+    _, run, _ = captured
     found = find_ranks(str(run.directory))
     assert [file.rank for file in found.files] == [0, 1]
     records = [open_run(run.directory / place).record for place in (".", "ranks/1")]
     assert [(r.rank, r.world_size, r.status) for r in records] == [
         (0, 2, "finished"), (1, 2, "finished"),
     ]  # fmt: skip
-    assert processes_with(str(home)) == []
 
 
 def test_the_answers_of_every_rank_are_checked(captured):
@@ -127,13 +131,13 @@ def test_the_traces_say_their_rank_and_their_collectives(captured, monkeypatch):
     assert any("ran on CPUs" in note for note in job.notes)
 
 
-def test_a_rank_that_raises_ends_the_group_with_one_sentence(capture_tiny):
-    (run,) = capture_tiny("raises_on_rank_1", ranks=2).runs
+def test_a_rank_that_raises_ends_the_group_with_one_sentence(capture_tiny_alone):
+    (run,) = capture_tiny_alone("raises_on_rank_1", ranks=2).runs
     assert run.status == "failed"
     assert run.error.startswith("Rank 1: ValueError in the first call (tiny.py, line ")
     assert "rank 1 has no data" in run.error
     assert "\n" not in run.error
-    assert processes_with(str(capture_tiny.home)) == []
+    assert processes_with(str(capture_tiny_alone.home)) == []
 
 
 def test_tensor_parallel_blocks_compute_what_whole_ones_do(tmp_path):

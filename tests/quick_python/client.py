@@ -10,7 +10,7 @@ REAL = "<real>"  # the interpreter
 OWNER = "<owner>"  # the process of the tests
 SERVER, FOLDER, ENVIRONMENT = "<server>", "<folder>", "<environment>"
 SCRIPTS = ("/capture/child/main.py", "/capture/child/probe.py", "/record/scripts/train.py",
-           "/record/scripts/endings.py")  # fmt: skip
+           "/record/scripts/endings.py", "/capture/workloads/rank_checks.py")  # fmt: skip
 # Not what leaves a process behind: a fork's whole group ends with it.
 OURS = (
     "profiler_core", "profiler_core.agents.answering", "profiler_core.ingest",
