@@ -10,6 +10,7 @@ import numpy.typing as npt
 from profiler_core.analysis.ledger.bytes_moved import Moved, bytes_of
 from profiler_core.analysis.ledger.groups import Members
 from profiler_core.analysis.ledger.match import Match
+from profiler_core.analysis.ledger.module_operators import OfModules
 from profiler_core.analysis.ledger.program import Phase, Program
 from profiler_core.analysis.ledger.result import (
     Confidence,
@@ -17,6 +18,7 @@ from profiler_core.analysis.ledger.result import (
     GroupSide,
     KernelTime,
     Kind,
+    ModuleWork,
     OperatorTime,
 )
 from profiler_core.analysis.ledger.sides import ReadSide
@@ -59,6 +61,7 @@ def share(
     alike: Sequence[Alike],
     outputs: Mapping[int, tuple[tuple[int, ...], str]],
     undecided: Collection[int] = (),
+    works_for: Mapping[int, OfModules] | None = None,
 ) -> GroupSide:
     """Add up some units of one side, by operator and by kernel.
 
@@ -68,6 +71,7 @@ def share(
         alike: the class's steps, form by form.
         outputs: what is known of results, by number in the first step.
         undecided: units, by number in the first step, that another group explains equally well.
+        works_for: the modules of a unit's operators, by number in the first step.
     """
     step = alike[0].step if alike else None
     graph_of = {e.run: e.graph for e in side.executions[step.index]} if step else {}
@@ -76,6 +80,7 @@ def share(
     operators: dict[str, list[int]] = {}
     kernels: dict[tuple[str, str], list[int]] = {}
     calls: dict[tuple[str, int], None] = {}
+    works: dict[OfModules, _Work] = {}
     total = undecidable = n_events = 0
     for number, place in places:
         for one_form in alike:
@@ -94,6 +99,8 @@ def share(
             record[0] += n
             record[1] += len(unit.events) * n
             record[2] += time
+            work = works.setdefault((works_for or {}).get(number, ()), _Work())
+            work.add(len(unit.events) * n, time, moved[-1])
             total += time
             undecidable += time if number in undecided else 0
             n_events += len(unit.events) * n
@@ -111,7 +118,29 @@ def share(
         bytes_read=_total([None if record is None else record[0] for record in moved]),
         bytes_written=_total([None if record is None else record[1] for record in moved]),
         undecidable_ns=undecidable,
+        modules=tuple(
+            ModuleWork(modules, work.n_kernels, work.time_ns, work.bytes_moved)
+            for modules, work in works.items()
+        ),
     )
+
+
+@dataclass(slots=True)
+class _Work:
+    """What the kernels of some modules do, while it is added up."""
+
+    n_kernels: int = 0
+    time_ns: int = 0
+    bytes_moved: int | None = 0
+
+    def add(self, n_kernels: int, time_ns: int, moved: Moved | None) -> None:
+        """Another unit; without its bytes those of all are not known."""
+        self.n_kernels += n_kernels
+        self.time_ns += time_ns
+        if moved is None or self.bytes_moved is None:
+            self.bytes_moved = None
+        else:
+            self.bytes_moved += sum(moved)
 
 
 def _total(parts: Sequence[int | None]) -> int | None:

@@ -68,7 +68,8 @@ class _Layout:
         views: dict[int, list[str]] = {}
         for item in items:
             item.module = module_of.get(item.node, "")
-            modules = views if item.op in KERNEL_FREE else self.modules  # its caller's, mostly
+            computes = item.op not in KERNEL_FREE and (item.op != "dropout" or item.inner)
+            modules = self.modules if computes else views  # its caller's, mostly
             for unit in item.units if item.module else ():
                 modules.setdefault(unit, []).append(item.module)
         for unit, names in views.items():

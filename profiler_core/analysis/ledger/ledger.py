@@ -18,6 +18,7 @@ from profiler_core.analysis.ledger.host_rows import Form
 from profiler_core.analysis.ledger.layers import mark_unlike, unlike_note
 from profiler_core.analysis.ledger.layout import program
 from profiler_core.analysis.ledger.matching import match_programs
+from profiler_core.analysis.ledger.module_operators import operators_by_module
 from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ledger.result import Basis, FusionGroup, FusionLedger, StepClass
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
@@ -60,8 +61,13 @@ def fusion_ledger(
     groups: list[FusionGroup] = []
     rows = (_Rows.of(sides[0]), _Rows.of(sides[1]))
     operators: dict[str, int] = {}
+    module_classes: dict[str, str] = {}
     for number, step_class in enumerate(classes):
-        groups.extend(_class_groups(sides, step_class, number, rows, operators, len(groups)))
+        groups.extend(
+            _class_groups(
+                sides, step_class, number, rows, operators, module_classes, len(groups)
+            )
+        )
     return FusionLedger(
         groups=tuple(groups),
         baseline_ns=sides[0].total_ns,
@@ -77,6 +83,7 @@ def fusion_ledger(
         candidate_operator=rows[1].operator,
         operators=tuple(operators),
         known_by=_known_by(sides),
+        module_classes=tuple(module_classes.items()),
         notes=(
             *_notes(sides, (baseline, candidate), classes),
             *unlike_note(groups),
@@ -91,6 +98,7 @@ def _class_groups(
     step_class: int,
     rows: tuple[_Rows, _Rows],
     operators: dict[str, int],
+    module_classes: dict[str, str],
     first: int,
 ) -> list[FusionGroup]:
     """Match the first steps of a class, and add up all its steps by the same mapping."""
@@ -115,6 +123,10 @@ def _class_groups(
     )
     unsure = undecided(every_member, match)
     modules = group_modules(every_member, programs, (steps[0], steps[1]), match.modules)
+    works_for = operators_by_module(
+        every_member, programs, (steps[0], steps[1]), match,
+        [name for name, _ in modules], module_classes,
+    )  # fmt: skip
     for members, module in zip(every_member, modules, strict=True):
         shares = []
         for which in (0, 1):
@@ -128,8 +140,11 @@ def _class_groups(
                     rows[which].undecided[at_rows] = unit_number in unsure[which]
                     rows[which].operator[at_rows] = operators.setdefault(unit.name, len(operators))
             shares.append(
-                share(sides[which], places, alike[which], match.outputs[which], unsure[which])
-            )
+                share(
+                    sides[which], places, alike[which], match.outputs[which], unsure[which],
+                    works_for[which],
+                )
+            )  # fmt: skip
         groups.append(
             group_record(
                 members,
@@ -178,7 +193,8 @@ def _program(side: ReadSide, index: int, with_views: bool) -> Program:
         side.modules,
         side.names,
     )
-    for unit, module in side.unit_modules[index].items():
+    laid_out.called_in = side.unit_modules[index]
+    for unit, module in laid_out.called_in.items():
         laid_out.modules.setdefault(unit, [module])
     return laid_out
 

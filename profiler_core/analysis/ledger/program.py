@@ -6,6 +6,7 @@ calls that own it. So eager and compiled parts, several regions in a step, and t
 them are one sequence, and any two runs can be aligned.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Literal
@@ -102,5 +103,6 @@ class Program:
     views: frozenset[int] = frozenset()  # busy units that move no data: on a CPU only
     accumulating: frozenset[int] = frozenset()  # units that put gradients where they belong
     modules: dict[int, list[str]] = field(default_factory=dict)  # unit -> nn.Modules of its nodes
+    called_in: Mapping[int, str] = field(default_factory=dict)  # unit -> the Python calls around it
     exchange: dict[int, str] = field(default_factory=dict)  # unit -> what ranks exchange by it
     tangents: frozenset[int] = frozenset()  # units that fill gradients of outputs nobody used

@@ -43,8 +43,19 @@ class KernelTime:
 
 
 @dataclass(frozen=True)
+class ModuleWork:
+    """What a group's kernels that compute operators of the same modules do together."""
+
+    # nn.Module and how many of its operators these kernels compute; (): no file says whose they are
+    operators: tuple[tuple[str, int], ...]
+    n_kernels: int  # device events, copies and memsets included
+    time_ns: int
+    bytes_moved: int | None  # read and written, at least; None: a shape is not known
+
+
+@dataclass(frozen=True)
 class GroupSide:
-    """One side of a group; time_ns == sum over operators == sum over kernels."""
+    """One side of a group; time_ns == sum over operators == over kernels == over modules."""
 
     operators: tuple[OperatorTime, ...] = ()
     kernels: tuple[KernelTime, ...] = ()
@@ -54,6 +65,7 @@ class GroupSide:
     bytes_read: int | None = None  # at least, from shapes; None: a shape is not known
     bytes_written: int | None = None
     undecidable_ns: int = 0  # of kernels that another group explains equally well
+    modules: tuple[ModuleWork, ...] = ()
 
     @property
     def bytes_moved(self) -> int | None:
@@ -187,6 +199,7 @@ class FusionLedger:
     operators: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what the files did not allow, one sentence each
     known_by: Basis = "logs"
+    module_classes: tuple[tuple[str, str], ...] = ()  # nn.Module -> its class, by Python calls
 
     def of_kind(self, *kinds: Kind) -> Iterator[FusionGroup]:
         """The groups that count in one of these ways."""
