@@ -12,6 +12,7 @@ from profiler_core.agents.answer import FEW_ROWS, Page, bounds, page_of
 from profiler_core.agents.compiler import COMPILER
 from profiler_core.agents.fusion import FUSION
 from profiler_core.agents.kernels import KERNELS, KernelRow, kernel_rows
+from profiler_core.agents.modules import MODULES
 from profiler_core.agents.runs import Candidate, compared, pair_of, run_at
 from profiler_core.agents.special import SPECIAL
 from profiler_core.analysis.finding_rules.facts import Page as DashboardPage
@@ -184,7 +185,7 @@ def findings(baseline: str, candidate: Candidate = "") -> Findings:
     return Findings(tuple(_to_ask(finding_answer(entry)) for entry in stands_out or ()), notes)
 
 
-TOOLS = (list_runs, summary, compare, findings, *FUSION, *COMPILER, *KERNELS, *SPECIAL)
+TOOLS = (list_runs, summary, compare, findings, *FUSION, *MODULES, *COMPILER, *KERNELS, *SPECIAL)
 
 
 def _to_ask(finding: FindingAnswer) -> FindingToAsk:

@@ -119,6 +119,51 @@ def divided(work: ModuleWork, group: FusionGroup) -> dict[str, int]:
     )
 
 
+@dataclass(frozen=True)
+class ModulePart:
+    """A fusion group that works for a module: of its time per step, what is the module's."""
+
+    number: int  # its place in the ledger
+    group: FusionGroup
+    part_ns: tuple[float, float]  # per step, either side
+    others: tuple[str, ...]  # modules outside of it that the same kernels work for
+
+    @property
+    def share(self) -> float | None:
+        """The module's share of the group's time in the candidate, else in the baseline."""
+        group = self.group
+        for part, whole in zip(
+            reversed(self.part_ns), (group.candidate_step_ns, group.baseline_step_ns), strict=True
+        ):
+            if whole:
+                return part / whole
+        return None
+
+
+def parts_of(ledger: FusionLedger, row: ModuleRow) -> tuple[ModulePart, ...]:
+    """The groups that work for a module, or for several that are one row: the slowest first."""
+    paths = row.members or (row.path,)
+    parts = []
+    for number in row.groups:
+        group = ledger.groups[number]
+        inside_ns = [0, 0]
+        others: dict[str, None] = {}
+        for side, works in enumerate((group.baseline.modules, group.candidate.modules)):
+            for work in works:
+                times = divided(work, group)
+                inside = {module for module in times if _is_within(module, paths)}
+                inside_ns[side] += sum(times[module] for module in inside)
+                if inside:
+                    others.update((module, None) for module in times if module not in inside)
+        per_step = tuple(group.per_step(ns, side) for side, ns in enumerate(inside_ns))
+        parts.append(ModulePart(number, group, (per_step[0], per_step[1]), tuple(others)))
+    return tuple(sorted(parts, key=lambda part: -max(part.part_ns)))
+
+
+def _is_within(module: str, paths: Collection[str]) -> bool:
+    return not set(paths).isdisjoint(_with_above(module))
+
+
 def module_tree(ledger: FusionLedger, made: tuple[Made | None, Made | None]) -> ModuleTree:
     """Both runs' time, kernels, bytes and memory by module.
 
@@ -147,6 +192,7 @@ def module_tree(ledger: FusionLedger, made: tuple[Made | None, Made | None]) -> 
     rows = tuple(
         modules[path].row(path, n_steps, classes.get(path, "")) for path in _preorder(modules)
     )
+    holders = {row.above for row in rows[1:]}
     of_kind: dict[str, list[str]] = {}
     for row in rows[1:]:
         of_kind.setdefault(_kind(row.path, classes), []).append(row.path)
@@ -158,6 +204,8 @@ def module_tree(ledger: FusionLedger, made: tuple[Made | None, Made | None]) -> 
             members,
         )
         for kind, members in of_kind.items()
+        # What only holds others, such as a list of layers, is what they are together.
+        if len(members) > 1 or members[0] not in holders or members[0] in classes
     ]
     by_class.sort(key=lambda row: -max(row.step_ns(0), row.step_ns(1)))
     return ModuleTree(rows, tuple(by_class), (unknown[0], unknown[1]))

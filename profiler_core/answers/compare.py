@@ -21,6 +21,7 @@ from profiler_core.answers.explanation import (
     fusion_answer,
     waterfall_answer,
 )
+from profiler_core.answers.modules import DividedAnswer, divided_answer
 from profiler_core.answers.overlap import OverlapAnswer, overlap_answer
 from profiler_core.answers.record import COMPILE_FAILURE, COMPILED_BY_SCRIPT, Answer, means
 from profiler_core.model.run import CompileDiagnosis, HostLoad, Numerics
@@ -221,6 +222,10 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
     fusion: Annotated[
         FusionAnswer | None, means("what became of each operator, see below; null as `waterfall`")
     ]
+    divided: Annotated[
+        DividedAnswer | None,
+        means("the device time by nn.Module and by operator, see below; null as `waterfall`"),
+    ]
     overlap: Annotated[
         OverlapAnswer | None,
         means("of two jobs of ranks: what became of their exchange, {keys}; null elsewhere"),
@@ -275,6 +280,7 @@ def candidate_answer(pair: Pair, side: Side) -> CandidateAnswer:
             else fusion_answer(
                 ledger, explained.measured, explained.not_fused, explained.job_ledger
             ),
+            "divided": None if ledger is None else divided_answer(pair.divided),
             "overlap": explained.overlap and overlap_answer(explained.overlap),
             "findings": None if findings is None else tuple(map(finding_answer, findings)),
         },

@@ -30,6 +30,7 @@ from profiler_core.analysis.wording.notes import pair_notes
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
+from profiler_core.session.divided import Divided, divided
 from profiler_core.session.run import Run
 
 if TYPE_CHECKING:
@@ -277,6 +278,18 @@ class Pair:
     def compilation(self) -> CompilationReport | None:
         """What the candidate's compiler did, beside the other runs; None without logs."""
         return self._comparison.compilation_of(self._number + 1)
+
+    @property
+    def divided(self) -> Divided:
+        """The device time of both by nn.Module and by operator.
+
+        Raises:
+            NothingToAnalyse: the two cannot be matched, and why.
+        """
+        ledger = self.ledger
+        return self._comparison.answer(
+            ("divided", self._number), lambda: divided(ledger, self.runs)
+        )
 
     @property
     def memory(self) -> MemoryComparison:

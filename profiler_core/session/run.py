@@ -42,6 +42,7 @@ from profiler_core.model.history import HeadlineMetrics
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
 from profiler_core.ranks.remote import is_url
+from profiler_core.session.divided import Divided, divided_alone
 from profiler_core.session.kept import load
 from profiler_core.session.parts import Part, RunParts
 from profiler_core.session.reading import Reading
@@ -234,6 +235,11 @@ class Run(RunParts):
         stacks, snapshot = self.stacks, self.snapshot
         measurement = self.record.measurement
         return self._answer("memory", lambda: memory_report(trace, stacks, snapshot, measurement))
+
+    @property
+    def divided(self) -> Divided:
+        """Its device time by nn.Module and by operator; raises as `divided_alone`."""
+        return self._answer("divided", lambda: divided_alone(self))
 
     @property
     def compilation(self) -> CompilationReport | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.agents import fusion, special, tools
+from profiler_core.agents import fusion, modules, special, tools
 from profiler_core.answers.encoding import plain
 from profiler_core.cli.main import main
 from profiler_core.session.comparison import Comparison
@@ -162,6 +162,27 @@ def test_times_of_fusion_groups(surfaces):
         assert sum(group[name] for group in groups) == pytest.approx(device[side], abs=1)
         assert sum(row[name] for row in by_number.values()) == pytest.approx(device[side], abs=1)
         assert sum(float(row[name]) for row in rows) == pytest.approx(device[side], abs=1)
+
+
+def test_times_of_modules_and_operators(surfaces):
+    """Over all profiled steps, to the ns: in --json, for agents and on the page."""
+    words = [str(path) for path in surfaces.paths]
+    (candidate,) = surfaces.json["candidates"]
+    divided, device = candidate["divided"], candidate["device_time_ns"]
+    app = opened("modules", baseline="run/pair/" + surfaces.paths[0].name,
+                 candidate="run/pair/" + surfaces.paths[1].name, view="operators")  # fmt: skip
+    frame = app.dataframe[0].value
+    for side, name in enumerate(("baseline_ns", "candidate_ns")):
+        n = divided["n_steps"][side]
+        total = sum(row[name] for row in divided["operators"])
+        assert total / n == pytest.approx(device[side], abs=1)
+        if divided["modules"]:
+            assert sum(row[name] for row in divided["modules"] if row["depth"] == 1) == total
+        assert frame[f"t{side}"].sum() * 1e3 * n == pytest.approx(total, abs=1)
+    rows = plain(modules.modules(*words, by="operator", limit=50))["rows"]
+    assert rows == divided["operators"][: len(rows)]
+    for row in divided["operators"][:3]:
+        assert format_duration(row["candidate_ns"] / divided["n_steps"][1]) in surfaces.html
 
 
 def test_the_biggest_group_on_page_and_report(case, surfaces):

@@ -64,9 +64,7 @@ def fusion_ledger(
     module_classes: dict[str, str] = {}
     for number, step_class in enumerate(classes):
         groups.extend(
-            _class_groups(
-                sides, step_class, number, rows, operators, module_classes, len(groups)
-            )
+            _class_groups(sides, step_class, number, rows, operators, module_classes, len(groups))
         )
     return FusionLedger(
         groups=tuple(groups),

@@ -6,9 +6,9 @@ operator whose gradient it computes, the Python calls around it. A kernel that n
 of, such as one of a compiled run without logs, computes what its group has on the other side.
 """
 
-import os.path
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import takewhile
 
 from profiler_core.analysis.ledger.groups import Members
 from profiler_core.analysis.ledger.match import Match, Tie
@@ -47,20 +47,22 @@ def operators_by_module(
         for unit, module in match.modules[side].items():
             own.setdefault(unit, Counter((module,)))
         counts.append(own)
-    classes.update(_classes_of_paths(programs, counts) if has_paths else _classes_of_calls(programs))
+    classes.update(
+        _classes_of_paths(programs, counts) if has_paths else _classes_of_calls(programs)
+    )
     for side, own in enumerate(counts):
         called = (
             _called(programs, counts, side) if has_paths else _eager(programs[side], steps[side])
         )
-        for unit, module in called.items():
-            own.setdefault(unit, Counter((module,)))
+        for unit, name in called.items():
+            own.setdefault(unit, Counter((name,)))
     gradients = [_of_gradients(steps[side], counts[side], by_node[side]) for side in (0, 1)]
     for side, own in enumerate(counts):
         own.update(gradients[side])
     for side, own in enumerate(counts):
         _correct_lines(steps[side], own, by_node[side], _faced(match.ties, side, gradients))
-    for group, module in zip(members, group_module, strict=True):
-        _complete(group, counts, module)
+    for group, whole in zip(members, group_module, strict=True):
+        _complete(group, counts, whole)
     return _sorted(counts[0]), _sorted(counts[1])
 
 
@@ -73,9 +75,7 @@ def _by_node(program: Program) -> _Counts:
     }
 
 
-def _called(
-    programs: Sequence[Program], counts: Sequence[_Counts], side: int
-) -> dict[int, str]:
+def _called(programs: Sequence[Program], counts: Sequence[_Counts], side: int) -> dict[int, str]:
     """Units by the Python calls around them, said as the path that most units in these have."""
     paths: dict[str, Counter[str]] = {}
     for program, known in zip(programs, counts, strict=True):
@@ -104,13 +104,21 @@ def _classes_of_paths(programs: Sequence[Program], counts: Sequence[_Counts]) ->
             calls = call.split(".")
             for end in range(len(parts) + 1):
                 above = ".".join(parts[:end]) or ROOT
-                shared[above] = os.path.commonprefix([shared.get(above, calls), calls])
+                shared[above] = _shared(shared.get(above, calls), calls)
     classes = {}
     for path, calls in shared.items():
-        above = shared[path.rpartition(".")[0] or ROOT] if path != ROOT else []
-        if len(calls) > len(above):
-            classes[path] = _class_name(calls[len(above)])
+        n_above = len(shared[path.rpartition(".")[0] or ROOT]) if path != ROOT else 0
+        if len(calls) > n_above:
+            classes[path] = _class_name(calls[n_above])
     return classes
+
+
+def _shared(calls: Sequence[str], others: Sequence[str]) -> list[str]:
+    """What both begin with."""
+    return [
+        call
+        for call, _ in takewhile(lambda two: two[0] == two[1], zip(calls, others, strict=False))
+    ]
 
 
 def _classes_of_calls(programs: Sequence[Program]) -> dict[str, str]:
@@ -132,11 +140,7 @@ def _class_name(call: str) -> str:
 
 def _eager(program: Program, step: HostStep) -> dict[int, str]:
     """By Python calls: around a compiled graph there are only those of the whole model."""
-    return {
-        unit: call
-        for unit, call in program.called_in.items()
-        if step.units[unit].run is None
-    }
+    return {unit: call for unit, call in program.called_in.items() if step.units[unit].run is None}
 
 
 def _of_gradients(step: HostStep, known: _Counts, by_node: _Counts) -> _Counts:

@@ -67,7 +67,10 @@ def vanished_by_group(
         n_steps: profiled steps on either side.
     """
     sides = [
-        _by_group(allocated, groups, steps)
+        {
+            group: (n / steps, size / steps)
+            for group, (n, size) in made_by_group(allocated, groups).items()
+        }
         for allocated, groups, steps in zip(
             (baseline, candidate),
             (ledger.baseline_group, ledger.candidate_group),
@@ -122,16 +125,22 @@ def vanished_by_source(baseline: SnapshotHistory, candidate: SnapshotHistory) ->
     return _vanished("source line", rows, (baseline.sizes, candidate.sizes))
 
 
-def _by_group(
-    allocated: pl.DataFrame, group_of_row: "Iterable[int]", n_steps: int
-) -> dict[int, tuple[float, float]]:
+def made_by_group(
+    allocated: pl.DataFrame, group_of_row: "Iterable[int]"
+) -> dict[int, tuple[int, int]]:
+    """Group -> buffers and bytes that it makes in all profiled steps; -1: no kernel follows.
+
+    Args:
+        allocated: a run's `allocations`.
+        group_of_row: for each row of its `device_work` the group.
+    """
     groups = pl.Series("group", group_of_row, dtype=pl.Int32)
     rows = groups.to_frame().with_row_index("work_row")
     inside = allocated.filter(pl.col("step").is_not_null()).join(rows, on="work_row", how="left")
     totals = inside.group_by(pl.col("group").fill_null(-1)).agg(
         n=pl.len(), bytes=pl.col("bytes").sum()
     )
-    return {group: (n / n_steps, size / n_steps) for group, n, size in totals.iter_rows()}
+    return {group: (n, size) for group, n, size in totals.iter_rows()}
 
 
 def _sizes(allocated: pl.DataFrame, n_steps: int) -> dict[int, float]:

@@ -5,8 +5,16 @@ from typing import Any
 
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.modules import module_tree
+from profiler_core.analysis.operators import operator_rows
 from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.analysis.rows.modules import (
+    HOW_DIVIDED,
+    HOW_OPERATORS,
+    module_table,
+    operator_table,
+)
 from profiler_core.analysis.rows.overlap import MEANING, TITLE, overlap_sentences, overlap_table
 from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
 from profiler_core.analysis.waterfall import Waterfall
@@ -27,6 +35,7 @@ from profiler_core.units import format_change, format_difference, format_duratio
 
 _MAP_PX = 460
 _GROUPS = 10  # the biggest changes; --tables has all groups
+_MODULES = 12  # rows of the most expensive modules and operators
 _LONGEST = 110  # characters of a group's title
 _ALIKE = 0.02  # changes within this are no news, and not coloured
 
@@ -41,8 +50,9 @@ def candidate(contents: Contents, number: int, charts: Charts) -> Mapping[str, A
     """
     explanation = contents.explanations[number]
     labels = (contents.labels[0], contents.labels[number + 1])
-    fusion = difference = None
+    fusion = difference = divided = None
     if explanation.ledger is not None:
+        divided = _divided(explanation.ledger, labels)
         fusion = _fusion(explanation.ledger, labels, charts, contents.time_word)
     if explanation.waterfall is not None:
         difference = _difference(explanation.waterfall, labels, charts)
@@ -53,6 +63,7 @@ def candidate(contents: Contents, number: int, charts: Charts) -> Mapping[str, A
         "explanation": explanation,
         "findings": finding_rows(explanation.findings),
         "fusion": fusion,
+        "divided": divided,
         "difference": difference,
         "overlap": explanation.overlap and _overlap(explanation.overlap),
     }
@@ -85,6 +96,21 @@ def _fusion(
         "note": fusion_note(ledger, labels, time),
         "chart": charts.chart(figure, fusion_alt(groups, time), fusion_legend(groups, LIGHT)),
         "groups": _groups(groups, labels),
+    }
+
+
+def _divided(ledger: FusionLedger, labels: tuple[str, str]) -> Mapping[str, Any] | None:
+    """None: no profiled step has any kernel."""
+    tree = module_tree(ledger, (None, None))
+    if not any(side.time_ns for side in tree.root.sides):
+        return None
+    return {
+        "how_modules": HOW_DIVIDED,
+        "modules": module_table(tree.by_class, tree.root, labels, _MODULES)
+        if tree.is_known
+        else None,
+        "how_operators": HOW_OPERATORS,
+        "operators": operator_table(operator_rows(ledger), tree.root, labels, _MODULES),
     }
 
 

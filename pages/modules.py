@@ -1,0 +1,71 @@
+"""Page: where the device time goes by nn.Module and by operator, before and after compiling."""
+
+import streamlit as st
+
+from profiler_core.analysis.rows.modules import (
+    HOW_DIVIDED,
+    HOW_OPERATORS,
+    NO_MODULES,
+    unknown_sentence,
+)
+from profiler_core.figures.module_icicle import module_icicle
+from profiler_core.page_specs import PageSpec
+from profiler_core.ui.charts import show_figure
+from profiler_core.ui.cut_traces import show_cut_traces
+from profiler_core.ui.modules.data import choose_candidate, shown_of
+from profiler_core.ui.modules.detail import opened_row, show_parts
+from profiler_core.ui.modules.table import show_modules, show_operators
+from profiler_core.ui.modules.view import CLASSES, LAYERS, choose_view, choose_words, matching
+from profiler_core.ui.notes import show_notes
+from profiler_core.ui.page import loading, page
+from profiler_core.ui.run_picker import choose_runs
+from profiler_core.ui.style import colors
+
+SPEC = PageSpec(
+    title="Modules",
+    icon=":material/account_tree:",
+    question="Which layers and operators take the time, and what did each gain?",
+    section="Look closer",
+    order=125,
+    needs="traces",
+    parameters=("of", "view", "find"),
+    draws_figures=True,
+    asks="explanation",
+)
+
+with page(SPEC):
+    choice = choose_runs()
+    number = choose_candidate(choice)
+    with loading(height_px=640):
+        shown = shown_of(choice, number)
+    show_cut_traces(choice)
+    tree = shown.divided.modules
+    if not tree.is_known:
+        st.html(f"<p class=fs-note>{NO_MODULES}</p>")
+    with st.container(horizontal=True, gap="medium"):
+        view = choose_view(has_modules=tree.is_known)
+        words = choose_words()
+    if view == LAYERS and not words:
+        show_figure(
+            module_icicle(tree, shown.labels, colors(), is_pair=shown.is_pair),
+            key="module_icicle",
+            alt="Device time of a step by module in each run, boxes as wide as their time; the "
+            "table below has the numbers.",
+        )
+    if view in (LAYERS, CLASSES):
+        rows = tree.rows if view == LAYERS else tree.by_class
+        show_modules(matching(rows, words), shown, as_tree=view == LAYERS and not words)
+        opened = opened_row(shown)
+        if opened is not None:
+            show_parts(shown, opened)
+    else:
+        show_operators(matching(shown.divided.operators, words), shown)
+    show_notes(
+        note
+        for note in (
+            HOW_OPERATORS if view not in (LAYERS, CLASSES) else HOW_DIVIDED,
+            unknown_sentence(tree),
+            *shown.divided.ledger.notes,
+        )
+        if note
+    )

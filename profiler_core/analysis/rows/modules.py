@@ -1,0 +1,162 @@
+"""Device time by nn.Module and by operator as rows of a table."""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.item import group_item, module_item, operator_item
+from profiler_core.analysis.modules import ModulePart, ModuleRow, ModuleTree
+from profiler_core.analysis.operators import OperatorRow
+from profiler_core.analysis.rows.table import Cell, Table, Tone
+from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.units import format_count, format_difference, format_duration, format_share
+
+HOW_DIVIDED = (
+    "A kernel that works for several modules is divided by the number of operators of each that "
+    "it computes, so the modules' times add up to the step's."
+)
+HOW_OPERATORS = (
+    "The time of a kernel that replaces several operators is divided among them in proportion to "
+    "what each took in the baseline, so the operators' times add up to the step's."
+)
+NO_MODULES = (
+    "No file says in which nn.Module a kernel lies: record the trace with with_modules=True or "
+    "with_stack=True, or the compiled run with its structured logs (TORCH_TRACE, torch 2.5 on; "
+    "fusionscope capture keeps them). Below are operators instead."
+)
+
+_LONGEST = 72  # characters of a name
+_MOST_OTHERS = 3
+_NEWS = 0.005  # of the step: a smaller change has no colour
+
+
+def row_title(row: ModuleRow) -> str:
+    """`encoder.layer.3`, `12 × BertLayer`, `12 × encoder.layer.*`; the whole is "step"."""
+    name = row.class_name if row.members and row.class_name else row.path or "step"
+    return f"{len(row.members)} × {name}" if len(row.members) > 1 else name
+
+
+def module_table(
+    rows: Sequence[ModuleRow], whole: ModuleRow, labels: tuple[str, str], most: int
+) -> Table:
+    """Modules, a row each.
+
+    Args:
+        rows: of the tree, or rolled up.
+        whole: the tree's root.
+        labels: what the two runs are called.
+        most: rows; the rest is counted.
+    """
+    return Table(
+        ("Module", *labels, "difference", f"share of {labels[1]}", "kernels per step"),
+        tuple(
+            (
+                _named(row),
+                *_times(row, whole),
+                Cell(" → ".join(_kernels(row, side) for side in (0, 1))),
+            )
+            for row in rows[:most]
+        ),
+        max(0, len(rows) - most),
+    )
+
+
+def operator_table(
+    rows: Sequence[OperatorRow], whole: ModuleRow, labels: tuple[str, str], most: int
+) -> Table:
+    """Operators, a row each; as `module_table`."""
+    return Table(
+        ("Operator", *labels, "difference", f"share of {labels[1]}", "calls per step"),
+        tuple(
+            (
+                Cell(
+                    clipped(row.name, _LONGEST),
+                    below=(f"only in {labels[1]}",) if row.is_only_in_candidate else (),
+                    hint=row.name,
+                    item=operator_item(row.op),
+                ),
+                *_times(row, whole),
+                Cell(format_count(row.calls_per_step)),
+            )
+            for row in rows[:most]
+        ),
+        max(0, len(rows) - most),
+    )
+
+
+def parts_table(parts: Sequence[ModulePart], run: int, labels: tuple[str, str], most: int) -> Table:
+    """The fusion groups that work for a module, with its share.
+
+    Args:
+        parts: slowest first.
+        run: the candidate's place in the comparison.
+        labels: what the two runs are called.
+        most: rows; the rest is counted.
+    """
+    return Table(
+        ("Group", *labels, "Δ", "its share", "also works for"),
+        tuple(
+            (
+                Cell(
+                    clipped(part.group.title, _LONGEST),
+                    hint=part.group.title,
+                    item=group_item(run, part.number),
+                ),
+                *(Cell(format_duration(ns)) for ns in part.part_ns),
+                Cell(format_difference(part.part_ns[1] - part.part_ns[0])),
+                Cell(format_share(part.share)),
+                Cell(_others(part.others)),
+            )
+            for part in parts[:most]
+        ),
+        max(0, len(parts) - most),
+    )
+
+
+def unknown_sentence(tree: ModuleTree) -> str:
+    """How much of the time lies in no module; "" where all of it does, or none is known."""
+    shares = [
+        ns / side.time_ns if side.time_ns else 0.0
+        for ns, side in zip(tree.unknown_ns, tree.root.sides, strict=True)
+    ]
+    if not tree.is_known or not any(shares):
+        return ""
+    return (
+        f"No file says the module of {format_share(shares[0])} of the baseline's and "
+        f"{format_share(shares[1])} of the candidate's time."
+    )
+
+
+def _named(row: ModuleRow) -> Cell:
+    title = row_title(row)
+    below = (row.path,) if row.members and row.class_name and row.path else ()
+    return Cell(
+        clipped(title, _LONGEST),
+        below=below,
+        hint=title,
+        item=module_item(row.path) if row.path else None,
+    )
+
+
+def _times(row: ModuleRow | OperatorRow, whole: ModuleRow) -> tuple[Cell, ...]:
+    before, after = row.step_ns(0), row.step_ns(1)
+    total = whole.step_ns(1)
+    return (
+        Cell(format_duration(before)),
+        Cell(format_duration(after)),
+        Cell(format_difference(after - before), tone=_tone(after - before, whole.step_ns(0))),
+        Cell(format_share(after / total if total else None)),
+    )
+
+
+def _tone(delta_ns: float, step_ns: float) -> Tone:
+    if abs(delta_ns) < _NEWS * step_ns:
+        return "muted"
+    return "better" if delta_ns < 0 else "worse"
+
+
+def _kernels(row: ModuleRow, side: int) -> str:
+    return format_count(row.per_step(row.sides[side].n_kernels, side))
+
+
+def _others(modules: Sequence[str]) -> str:
+    more = len(modules) - _MOST_OTHERS
+    return ", ".join(modules[:_MOST_OTHERS]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,119 @@
+"""Device time by nn.Module and by operator.
+
+Times are totals over all profiled steps, in whole ns: so the rows right below a row, with its own
+operators', sum to it, and those of depth 1 to the device time of the steps.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from profiler_core.analysis.modules import ModuleRow
+from profiler_core.analysis.operators import OperatorRow
+from profiler_core.answers.record import Answer, means
+from profiler_core.session.divided import Divided
+
+
+class ModuleAnswer(Answer, frozen=True):
+    """An nn.Module with everything below it."""
+
+    path: Annotated[
+        str,
+        means("`(model)` for the whole model, `(optimizer)` and `(in no module)` for the rest"),
+    ]
+    class_: Annotated[str, means("empty where no Python call names it")] = msgspec.field(
+        name="class"
+    )
+    depth: Annotated[int, means("1 for those that sum to the step")]
+    n_modules: Annotated[int, means("how many equal ones are one row")]
+    baseline_ns: Annotated[int, means("over all profiled steps", "ns")]
+    candidate_ns: Annotated[int, means("over all profiled steps", "ns")]
+    baseline_shared_ns: Annotated[
+        int, means("of it, the module's part of kernels that work for others too", "ns")
+    ]
+    candidate_shared_ns: Annotated[int, means("likewise", "ns")]
+    n_kernels: Annotated[
+        tuple[int, int], means("both sides: device events that work for it, shared ones included")
+    ]
+    bytes_moved: Annotated[
+        tuple[float | None, float | None],
+        means("both sides, by shapes; null where one is not known", "bytes"),
+    ]
+    made_bytes: Annotated[
+        tuple[float | None, float | None],
+        means("both sides: allocated; null without memory in the trace", "bytes"),
+    ]
+    groups: Annotated[tuple[int, ...], means("places in `fusion.groups`")]
+
+
+class OperatorAnswer(Answer, frozen=True):
+    """An operator of the baseline, all its calls together."""
+
+    op: Annotated[str, means("as the trace names it")]
+    only_in_candidate: bool
+    n: Annotated[int, means("calls of the side that names it, over all profiled steps", "count")]
+    baseline_ns: Annotated[int, means("over all profiled steps", "ns")]
+    candidate_ns: Annotated[
+        int,
+        means(
+            "over all profiled steps; kernels that replace several operators are divided in "
+            "proportion to what these took in the baseline",
+            "ns",
+        ),
+    ]
+    groups: Annotated[tuple[int, ...], means("places in `fusion.groups`")]
+
+
+class DividedAnswer(Answer, frozen=True):
+    """The ledger's device time, divided in two ways."""
+
+    n_steps: Annotated[tuple[int, int], means("pair: profiled steps", "count")]
+    modules: Annotated[
+        tuple[ModuleAnswer, ...], means("each above what lies in it, in program order: {keys}")
+    ]
+    by_class: Annotated[
+        tuple[ModuleAnswer, ...],
+        means("equal modules as one row, `*` for the numbers of layers; the same keys"),
+    ]
+    operators: Annotated[
+        tuple[OperatorAnswer, ...], means("the most expensive of the candidate first: {keys}")
+    ]
+
+
+def divided_answer(divided: Divided) -> DividedAnswer:
+    """The keys of `divided`."""
+    tree = divided.modules
+    return DividedAnswer(
+        tree.root.n_steps,
+        tuple(map(module_answer, tree.rows[1:])) if tree.is_known else (),
+        tuple(map(module_answer, tree.by_class)) if tree.is_known else (),
+        tuple(map(operator_answer, divided.operators)),
+    )
+
+
+def module_answer(row: ModuleRow) -> ModuleAnswer:
+    """One module, or several equal ones."""
+    before, after = row.sides
+    return ModuleAnswer.of(
+        row,
+        path=row.path or ", ".join(row.members),
+        class_=row.class_name,
+        n_modules=max(1, len(row.members)),
+        baseline_ns=before.time_ns,
+        candidate_ns=after.time_ns,
+        baseline_shared_ns=before.shared_ns,
+        candidate_shared_ns=after.shared_ns,
+        n_kernels=(before.n_kernels, after.n_kernels),
+        bytes_moved=(before.bytes_moved, after.bytes_moved),
+        made_bytes=(before.made_bytes, after.made_bytes),
+    )
+
+
+def operator_answer(row: OperatorRow) -> OperatorAnswer:
+    """One operator."""
+    return OperatorAnswer.of(
+        row,
+        only_in_candidate=row.is_only_in_candidate,
+        baseline_ns=row.time_ns[0],
+        candidate_ns=row.time_ns[1],
+    )

@@ -1,0 +1,114 @@
+"""Where the step goes by nn.Module: an icicle for each run, on one scale."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from profiler_core.analysis.modules import ModuleRow, ModuleTree
+from profiler_core.figures.names import plotly_text
+from profiler_core.figures.template import new_figure
+from profiler_core.figures.theme import Palette
+from profiler_core.units import format_count, format_difference, format_duration, format_share
+
+_ROW_PX = 26
+_MOST_BOXES = 900  # of a run
+_GAP = 0.02
+_LEAST_WIDTH = 0.12  # of the figure: a run of a tenth of the other's time can be read
+_EVEN = 0.02  # a smaller change is none
+_HEAD_PX = 26
+
+
+def module_icicle(
+    tree: ModuleTree, labels: Sequence[str], palette: Palette, *, is_pair: bool
+) -> go.Figure:
+    """Boxes as wide as their time; of a pair the candidate's boxes say faster or slower in colour.
+
+    Args:
+        tree: of the runs.
+        labels: what they are called.
+        palette: of the page.
+        is_pair: draw both sides; else the candidate's alone.
+    """
+    figure = new_figure(palette)
+    sides = (0, 1) if is_pair else (1,)
+    totals = [tree.root.step_ns(side) for side in sides]
+    room = 1 - _GAP * (len(sides) - 1)
+    widths = [max(_LEAST_WIDTH, total / (sum(totals) or 1)) for total in totals]
+    left = 0.0
+    for side, width, total in zip(sides, widths, totals, strict=True):
+        right = left + room * width / sum(widths)
+        rows = _shown(tree, side)
+        fills = [_fill(row, side, palette, is_pair=is_pair) for row in rows]
+        figure.add_icicle(
+            ids=[row.path or "step" for row in rows],
+            parents=["" if not row.path else row.above or "step" for row in rows],
+            labels=[plotly_text(_label(row)) for row in rows],
+            values=[row.sides[side].time_ns for row in rows],
+            branchvalues="total",
+            hovertext=[_hover(row, side, total, labels) for row in rows],
+            hoverinfo="text",
+            texttemplate="%{label}",
+            textfont={"color": [palette.on(fill) for fill in fills], "size": 12},
+            tiling={"orientation": "v", "pad": 1},
+            pathbar={"visible": False},
+            leaf={"opacity": 1},
+            marker={"colors": fills, "line": {"width": 0}},
+            sort=False,
+            domain={"x": [left, right]},
+            name=labels[side],
+        )
+        figure.add_annotation(
+            x=left, y=1, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
+            text=f"<b>{plotly_text(labels[side])}</b> {format_duration(total)} per step",
+            showarrow=False, font={"size": 13, "color": palette.ink},
+        )  # fmt: skip
+        left = right + _GAP
+    depth = max((row.depth for row in tree.rows), default=0) + 1
+    figure.update_layout(
+        uniformtext={"minsize": 10, "mode": "hide"},
+        height=depth * _ROW_PX + _HEAD_PX + 8,
+        margin={"l": 0, "r": 0, "t": _HEAD_PX, "b": 4},
+    )
+    return figure
+
+
+def _shown(tree: ModuleTree, side: int) -> list[ModuleRow]:
+    """The widest boxes; none without the box that holds it, which is at least as wide."""
+    rows = [row for row in tree.rows if row.sides[side].time_ns]
+    order = {row.path: place for place, row in enumerate(rows)}
+    widest = sorted(rows, key=lambda row: (-row.sides[side].time_ns, row.depth))[:_MOST_BOXES]
+    return sorted(widest, key=lambda row: order[row.path])
+
+
+def _fill(row: ModuleRow, side: int, palette: Palette, *, is_pair: bool) -> str:
+    if not row.path:
+        return palette.line
+    strength = max(0.25, 0.8 - 0.09 * row.depth)
+    before, after = row.step_ns(0), row.step_ns(1)
+    if not is_pair or side == 0:
+        return palette.tint(palette.baseline if is_pair else palette.accent, strength)
+    if abs(after - before) <= _EVEN * max(before, after):
+        return palette.tint(palette.baseline, strength)
+    return palette.tint(palette.better if after < before else palette.worse, strength)
+
+
+def _label(row: ModuleRow) -> str:
+    return f"{row.name} {row.class_name}" if row.class_name and row.name.isdigit() else row.name
+
+
+def _hover(row: ModuleRow, side: int, total: float, labels: Sequence[str]) -> str:
+    own = row.sides[side]
+    time = row.step_ns(side)
+    named = f" · {plotly_text(row.class_name)}" if row.class_name else ""
+    lines = [
+        f"<b>{plotly_text(row.path[-160:] or 'step')}</b>{named}",
+        f"{format_duration(time)} · {format_share(time / total if total else None)} of "
+        f"{plotly_text(labels[side])} · "
+        f"{format_count(row.per_step(own.n_kernels, side))} kernels per step",
+    ]
+    if own.shared_ns:
+        shared = row.per_step(own.shared_ns, side)
+        lines.append(f"{format_duration(shared)} of it in kernels shared with other modules")
+    if row.delta_ns and side:
+        lines.append(f"{format_difference(row.delta_ns)} against {plotly_text(labels[0])}")
+    return "<br>".join(lines)

@@ -1,0 +1,73 @@
+"""The device time of a pair, or of a run alone, by nn.Module and by operator."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from profiler_core.analysis.engines import memory_note
+from profiler_core.analysis.ledger.ledger import fusion_ledger
+from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.memory.allocations import allocations
+from profiler_core.analysis.memory.curve import memory_curves
+from profiler_core.analysis.memory.vanished import made_by_group
+from profiler_core.analysis.modules import ModuleTree, module_tree
+from profiler_core.analysis.operators import OperatorRow, operator_rows
+from profiler_core.errors import NothingToAnalyse
+
+if TYPE_CHECKING:
+    from profiler_core.session.run import Run
+
+
+@dataclass(frozen=True)
+class Divided:
+    """One division of all kernels of the profiled steps, and another; both sum to the ledger's."""
+
+    ledger: FusionLedger
+    modules: ModuleTree
+    operators: tuple[OperatorRow, ...]
+
+
+def divided(ledger: FusionLedger, runs: "tuple[Run, Run]") -> Divided:
+    """The time, kernels, bytes and memory of a baseline and a candidate.
+
+    Args:
+        ledger: of the two.
+        runs: the two.
+    """
+    made = _made(runs[0], ledger.baseline_group), _made(runs[1], ledger.candidate_group)
+    return Divided(ledger, module_tree(ledger, made), operator_rows(ledger))
+
+
+def divided_alone(run: "Run") -> Divided:
+    """The same of one run, which is faced with itself: both sides are its own.
+
+    Raises:
+        NothingToAnalyse: it has no trace, or one without kernels and operators.
+        BadInput: its trace cannot be read.
+    """
+    run.required_summary()
+    side = run.material.ledger_side
+    if side is None:
+        raise NothingToAnalyse(
+            f"The run {run.path} has no trace of kernels or operators.",
+            remedy="Capture it with the profiled pass.",
+        )
+    ledger = fusion_ledger(side, side)
+    made = _made(run, ledger.candidate_group)
+    return Divided(ledger, module_tree(ledger, (made, made)), operator_rows(ledger))
+
+
+def _made(run: "Run", group_of_row: npt.NDArray[np.int32]) -> Mapping[int, float] | None:
+    """Bytes that each group allocates in the profiled steps; None: no file says it.
+
+    Of a job the ledger may be of another rank than the one whose memory is known.
+    """
+    trace = run.trace if run.shown is run else None
+    curves = memory_curves(trace) if trace is not None and memory_note(trace) is None else ()
+    if trace is None or not curves:
+        return None
+    made = allocations(trace, curves[0].device_type, curves[0].device_id)
+    return {group: n for group, (_, n) in made_by_group(made, group_of_row).items()}

@@ -1,0 +1,1 @@
+"""The page of modules: where the time goes by nn.Module and by operator."""

@@ -1,0 +1,58 @@
+"""What the page of modules shows: a pair divided, or a run alone."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from profiler_core.session.divided import Divided
+from profiler_core.ui.address import in_address
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.fusion.data import fused
+from profiler_core.ui.reading import trace_path
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The runs that are shown and their times."""
+
+    divided: Divided
+    labels: tuple[str, str]  # of a run alone twice its own
+    run: int  # the candidate's place in the comparison; 0: the run is alone
+
+    @property
+    def is_pair(self) -> bool:
+        """Are there two runs to compare?"""
+        return self.run > 0
+
+
+def choose_candidate(choice: Choice) -> int:
+    """Draw the choice of a candidate where there are several; its number, from 0."""
+    n = len(choice.candidates)
+    if n < 2:
+        return 0
+    picked = st.segmented_control(
+        "Candidate",
+        [str(number + 1) for number in range(n)],
+        format_func=lambda number: choice.labels[int(number)],
+        default="1",
+        required=True,
+        label_visibility="collapsed",
+        **in_address("of", "1"),
+    )
+    return int(picked or "1") - 1
+
+
+def shown_of(choice: Choice, number: int) -> Shown:
+    """The baseline beside one candidate; without any candidate alone.
+
+    Raises:
+        NothingToAnalyse: a run has no trace, or the two cannot be matched.
+        BadInput: a trace cannot be read.
+    """
+    comparison = choice.comparison
+    if not choice.candidates:
+        trace_path(choice.baseline, comparison.baseline)
+        label = comparison.labels[0]
+        return Shown(comparison.baseline.divided, (label, label), 0)
+    pair = fused(choice, number)
+    return Shown(pair.divided, pair.labels, number + 1)

@@ -1,0 +1,41 @@
+"""The fusion groups that work for the module whose dossier is open, with its share of each."""
+
+import streamlit as st
+
+from profiler_core.analysis.item import module_item
+from profiler_core.analysis.modules import ModuleRow, parts_of
+from profiler_core.analysis.rows.modules import parts_table, row_title
+from profiler_core.ui.dossier.address import item_in_url
+from profiler_core.ui.modules.data import Shown
+from profiler_core.ui.page import section
+from profiler_core.ui.table import show_table
+from profiler_core.units import format_difference, format_duration
+
+_MOST = 40
+
+
+def opened_row(shown: Shown) -> ModuleRow | None:
+    """The module that the address names; None: it names none of these."""
+    item = item_in_url()
+    tree = shown.divided.modules
+    rows = (*tree.rows[1:], *tree.by_class)
+    return next((row for row in rows if row.path and module_item(row.path) == item), None)
+
+
+def show_parts(shown: Shown, row: ModuleRow) -> None:
+    """Every group that works for the module, shared ones too: its answer is complete."""
+    before, after = row.step_ns(0), row.step_ns(1)
+    times = (
+        f"{format_duration(before)} → {format_duration(after)} per step "
+        f"({format_difference(after - before)})"
+        if shown.is_pair
+        else f"{format_duration(after)} per step"
+    )
+    section(row_title(row), f"{times}: all groups that work for it, with its share of each.")
+    parts = parts_of(shown.divided.ledger, row)
+    if not shown.is_pair:
+        st.html("<p class=fs-note>Beside a candidate each group says what it became.</p>")
+    table = parts_table(parts, shown.run, shown.labels, _MOST)
+    show_table(table, "fs-detail")
+    if table.n_left_out:
+        st.caption(f"{table.n_left_out} more groups, each faster than these.")

@@ -1,0 +1,179 @@
+"""Modules or operators as a sortable table; a click on a row opens its dossier."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from profiler_core.analysis.item import Item, module_item, operator_item
+from profiler_core.analysis.modules import ModuleRow
+from profiler_core.analysis.operators import OperatorRow
+from profiler_core.analysis.rows.modules import row_title
+from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.ui.dossier.address import item_in_url, open_item, picking_key
+from profiler_core.ui.modules.data import Shown
+from profiler_core.ui.style import colors
+
+_MOST_ROWS = 2000
+_LONGEST_HEAD = 16  # characters of a run's name
+_LONGEST_NAME = 34  # characters: what the first column has room for
+_INDENT = "\u2003"
+_NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
+
+
+def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> None:
+    """Draw modules; of a tree each indented below what it lies in."""
+    columns: dict[str, list[Any]] = {
+        "name": [_INDENT * row.depth + row.name if as_tree else _ending(row) for row in rows]
+    }
+    if as_tree and any(row.class_name for row in rows):
+        columns["class"] = [row.class_name for row in rows]
+    _add_times(columns, rows, shown)
+    columns["n"] = [
+        _both(shown, [row.per_step(own.n_kernels, n) for n, own in enumerate(row.sides)])
+        for row in rows
+    ]
+    columns["shared"] = [row.per_step(row.sides[1].shared_ns, 1) / 1e3 for row in rows]
+    columns["bytes"] = [
+        _both(shown, [_mb(row, n, own.bytes_moved) for n, own in enumerate(row.sides)])
+        for row in rows
+    ]
+    if any(side.made_bytes is not None for row in rows for side in row.sides):
+        columns["made"] = [
+            _both(shown, [_mb(row, n, own.made_bytes) for n, own in enumerate(row.sides)])
+            for row in rows
+        ]
+    if any(row.members or len(row.path) > _LONGEST_NAME for row in rows) and not as_tree:
+        columns["path"] = [row.path or ", ".join(row.members[:3]) for row in rows]
+    items = [module_item(row.path) if row.path else None for row in rows]
+    _draw(columns, items, shown, "module_table")
+
+
+def _ending(row: ModuleRow) -> str:
+    """The title; of a long path its end, which tells it from others."""
+    title = row_title(row)
+    return title if len(title) <= _LONGEST_NAME else f"…{title[1 - _LONGEST_NAME :]}"
+
+
+def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
+    """Draw operators, the most expensive of the candidate first."""
+    columns: dict[str, list[Any]] = {"name": [row.name for row in rows]}
+    _add_times(columns, rows, shown)
+    columns["calls"] = [row.calls_per_step for row in rows]
+    columns["n"] = [
+        _both(
+            shown, [n / max(1, steps) for n, steps in zip(row.n_kernels, row.n_steps, strict=True)]
+        )
+        for row in rows
+    ]
+    columns["shared"] = [row.shared_ns / max(1, row.n_steps[1]) / 1e3 for row in rows]
+    if any(row.is_only_in_candidate for row in rows):
+        columns["only"] = [
+            f"only in {shown.labels[1]}" if row.is_only_in_candidate else "" for row in rows
+        ]
+    _draw(columns, [operator_item(row.op) for row in rows], shown, "operator_table")
+
+
+def _add_times(
+    columns: dict[str, list[Any]], rows: Sequence[ModuleRow | OperatorRow], shown: Shown
+) -> None:
+    if shown.is_pair:
+        columns["t0"] = [row.step_ns(0) / 1e3 for row in rows]
+    columns["t1"] = [row.step_ns(1) / 1e3 for row in rows]
+    if shown.is_pair:
+        columns["delta"] = [row.delta_ns / 1e3 for row in rows]
+    total = shown.divided.modules.root.step_ns(1)
+    columns["share"] = [100 * row.step_ns(1) / total if total else None for row in rows]
+
+
+def _both(shown: Shown, numbers: Sequence[float | None]) -> str:
+    sides = numbers if shown.is_pair else numbers[1:]
+    return " → ".join("·" if number is None else f"{number:.4g}" for number in sides)
+
+
+def _mb(row: ModuleRow, side: int, total: float | None) -> float | None:
+    return None if total is None else row.per_step(total, side) / 1e6
+
+
+def _draw(
+    columns: dict[str, list[Any]], items: Sequence[Item | None], shown: Shown, key: str
+) -> None:
+    n = len(items)
+    opened = item_in_url()
+    position = items.index(opened) if opened is not None and opened in items else None
+    frame = pd.DataFrame({name: cells[:_MOST_ROWS] for name, cells in columns.items()})
+    styled: Any = frame.style
+    palette = colors()
+
+    def colour(change_us: float) -> str:
+        if abs(change_us) < _NO_NEWS_US:
+            return f"color:{palette.muted}"
+        return f"color:{palette.better if change_us < 0 else palette.worse}"
+
+    key = picking_key(key)
+    st.dataframe(
+        styled.map(colour, subset=["delta"]) if shown.is_pair else styled,
+        hide_index=True,
+        height=min(560, 38 + 35 * max(1, min(n, _MOST_ROWS))),
+        column_config=_columns(shown),
+        on_select=lambda: _from_table(key, items),
+        selection_mode="single-cell",
+        selection_default={
+            "selection": {"cells": [] if position is None else [(position, "name")]}
+        },
+        placeholder="·",
+        key=key,
+    )
+    if n > _MOST_ROWS:
+        st.caption(f"The first {_MOST_ROWS} of {n} rows; the search finds the others.")
+
+
+def _from_table(key: str, items: Sequence[Item | None]) -> None:
+    cells = st.session_state[key]["selection"]["cells"]
+    open_item(items[cells[0][0]] if cells and cells[0][0] < len(items) else None)
+
+
+def _columns(shown: Shown) -> dict[str, Any]:
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    heads = [clipped(label, _LONGEST_HEAD) for label in shown.labels]
+    sides = "baseline → candidate, " if shown.is_pair else ""
+    return {
+        "name": text("name", width=220, pinned=True),
+        "class": text("class", width=120),
+        **{
+            f"t{side}": number(
+                f"{head}, µs" if shown.is_pair else "time, µs",
+                format="%.1f",
+                width=max(84, 40 + 7 * len(head)),
+                help=f"{shown.labels[side]}: device time per step, with everything below it.",
+            )
+            for side, head in enumerate(heads)
+        },
+        "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
+        "share": number(
+            "share",
+            format="%.1f %%",
+            width=72,
+            help=f"Of the device time of {shown.labels[1]}'s step.",
+        ),
+        "calls": number("calls", format="%.4g", width=66, help="Calls per step."),
+        "n": text(
+            "kernels", width=96,
+            help=f"{sides}device events per step that work for it, shared ones included.",
+        ),
+        "shared": number(
+            "shared, µs", format="%.1f", width=88,
+            help=f"Of {shown.labels[1]}'s time, its part of kernels that work for others too.",
+        ),
+        "bytes": text(
+            "MB moved", width=120,
+            help=f"{sides}read and written per step, at least, by the shapes of the tensors.",
+        ),
+        "made": text(
+            "MB allocated", width=120,
+            help=f"{sides}allocated per step; a CUDA graph's replay allocates nothing.",
+        ),
+        "only": text("", width=150),
+        "path": text("paths", width=230),
+    }  # fmt: skip

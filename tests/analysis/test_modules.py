@@ -1,0 +1,230 @@
+"""Time by module: made-up groups with whole answers, and a real trace against its plain JSON."""
+
+import gzip
+import json
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+
+from profiler_core.analysis.ledger.ledger import fusion_ledger
+from profiler_core.analysis.ledger.modules import ROOT
+from profiler_core.analysis.ledger.result import (
+    FusionGroup,
+    FusionLedger,
+    GroupSide,
+    ModuleWork,
+    OperatorTime,
+)
+from profiler_core.analysis.modules import (
+    ELSEWHERE,
+    OPTIMIZER,
+    STEP,
+    module_tree,
+    parts_of,
+    pattern_of,
+)
+from profiler_core.analysis.operators import operator_rows
+from profiler_core.analysis.rows.modules import module_table, operator_table, row_title
+from tests.analysis.ledger.pairs import CAPTURES, side
+
+STEPS = 2
+NOTHING = np.empty(0, dtype=np.int32)
+
+
+def work(time_ns, n_kernels=1, moved=None, **operators):
+    """Kernels of so many operators of each module: `h_0__ln_1=2` is two of h.0.ln_1."""
+    named = tuple((name.replace("__", "."), n) for name, n in operators.items())
+    return ModuleWork(named, n_kernels, time_ns, moved)
+
+
+def a_side(*works, op="aten::add", operators=()):
+    time_ns = sum(each.time_ns for each in works)
+    named = operators or ((OperatorTime(op, 2, len(works), time_ns),) if works else ())
+    return GroupSide(
+        operators=named,
+        n_kernels=sum(each.n_kernels for each in works),
+        time_ns=time_ns,
+        modules=works,
+    )
+
+
+def a_group(baseline, candidate, phase="forward"):
+    return FusionGroup("matched", phase, baseline, candidate, n_steps=(STEPS, STEPS))
+
+
+def a_ledger(*groups, classes=()):
+    return FusionLedger(
+        groups=groups,
+        baseline_ns=sum(group.baseline.time_ns for group in groups),
+        candidate_ns=sum(group.candidate.time_ns for group in groups),
+        n_baseline_steps=STEPS,
+        n_candidate_steps=STEPS,
+        step_classes=(),
+        baseline_group=NOTHING,
+        candidate_group=NOTHING,
+        baseline_undecided=NOTHING,
+        candidate_undecided=NOTHING,
+        module_classes=classes,
+    )
+
+
+def across_layers():
+    """The residual sum of layer 0 and the norm of layer 1 become one kernel, the rest stays."""
+    return a_ledger(
+        a_group(
+            a_side(work(100, **{"h.0": 1}), work(200, 3, **{"h.1.ln_1": 1})),
+            a_side(work(100, 2, moved=30, **{"h.0": 1, "h.1.ln_1": 2})),
+        ),
+        a_group(a_side(work(50, **{"h.1.attn": 1})), a_side(work(40, **{"h.1.attn": 1}))),
+        a_group(a_side(work(7)), a_side(work(8)), phase="update"),
+        a_group(a_side(work(5)), a_side(work(6))),
+    )
+
+
+def test_a_kernel_of_two_layers_is_in_both_with_its_share_and_the_sum_is_exact():
+    tree = module_tree(across_layers(), (None, None))
+    paths = [STEP, ROOT, "h", "h.0", "h.1", "h.1.ln_1", "h.1.attn", OPTIMIZER, ELSEWHERE]
+    assert [row.path for row in tree.rows] == paths
+    assert [row.depth for row in tree.rows] == [0, 1, 2, 3, 3, 4, 4, 1, 1]
+    times = {row.path: tuple(own.time_ns for own in row.sides) for row in tree.rows}
+    assert times == {
+        STEP: (362, 154), ROOT: (350, 140), "h": (350, 140), "h.0": (100, 33), "h.1": (250, 107),
+        "h.1.ln_1": (200, 67), "h.1.attn": (50, 40), OPTIMIZER: (7, 8), ELSEWHERE: (5, 6),
+    }  # fmt: skip
+    layer = tree.by_path["h.1"].sides[1]
+    assert (layer.n_kernels, layer.n_shared, layer.shared_ns) == (3, 2, 67)
+    assert tree.by_path["h"].sides[1].n_shared == 0  # nobody outside of both layers
+    assert tree.by_path["h.0"].sides[1].bytes_moved == pytest.approx(10)
+    assert tree.by_path["h.1"].sides[1].bytes_moved is None  # attention's are not known
+    assert tree.unknown_ns == (5, 6)
+
+
+def test_every_row_is_the_sum_of_those_right_below_it_and_its_own():
+    tree = module_tree(across_layers(), (None, None))
+    for number in (0, 1):
+        below = Counter()
+        for row in tree.rows[1:]:
+            below[row.above] += row.sides[number].time_ns
+        assert below[STEP] == tree.root.sides[number].time_ns
+        assert below["h.1"] == tree.by_path["h.1"].sides[number].time_ns
+
+
+def test_equal_layers_are_one_row_and_a_class_goes_by_its_name():
+    patterns = {row_title(row) for row in module_tree(across_layers(), (None, None)).by_class}
+    assert patterns == {
+        "2 × h.*", "h.1.ln_1", "h.1.attn", OPTIMIZER, ELSEWHERE,
+    }  # fmt: skip
+    classes = (("h.0", "Block"), ("h.1", "Block"))
+    groups = across_layers().groups
+    rows = module_tree(a_ledger(*groups, classes=classes), (None, None)).by_class
+    block = next(row for row in rows if row.class_name == "Block")
+    assert row_title(block) == "2 × Block"
+    assert tuple(own.time_ns for own in block.sides) == (350, 140)
+    assert block.sides[1].n_kernels == 3  # the kernel of both layers is counted once
+    assert pattern_of("h.10.mlp.2") == "h.*.mlp.*"
+
+
+def test_a_modules_groups_come_with_its_share_and_whom_else_they_serve():
+    ledger = across_layers()
+    tree = module_tree(ledger, (None, None))
+    norm = parts_of(ledger, tree.by_path["h.1.ln_1"])
+    assert [(part.number, part.part_ns, part.others) for part in norm] == [
+        (0, (100.0, 33.5), ("h.0",))
+    ]
+    assert norm[0].share == pytest.approx(0.67)
+    assert [part.number for part in parts_of(ledger, tree.by_path["h.1"])] == [0, 1]
+
+
+def test_what_groups_allocate_is_divided_as_their_kernels_are():
+    tree = module_tree(across_layers(), ({0: 90.0, 1: 4.0}, None))
+    assert tree.by_path["h.0"].sides[0].made_bytes == 45.0
+    assert tree.by_path["h.1"].sides[0].made_bytes == 49.0
+    assert tree.root.sides[1].made_bytes is None
+
+
+def test_operators_divide_a_group_by_what_each_took_in_the_baseline():
+    both = (
+        OperatorTime("aten::add", 2, 2, 100),
+        OperatorTime("aten::layer_norm", 2, 2, 200),
+    )
+    ledger = a_ledger(
+        a_group(a_side(work(300), operators=both), a_side(work(100))),
+        a_group(a_side(work(50), op="aten::add"), a_side(work(60))),
+        a_group(GroupSide(), a_side(work(11), op="aten::copy_")),
+    )
+    rows = {(row.name, row.is_only_in_candidate): row for row in operator_rows(ledger)}
+    assert {key: row.time_ns for key, row in rows.items()} == {
+        ("add", False): (150, 93),
+        ("layer_norm", False): (200, 67),
+        ("copy_", True): (0, 11),
+    }
+    assert rows["add", False].shared_ns == 33
+    assert rows["add", False].groups == (1, 0)
+    assert [row.name for row in operator_rows(ledger)] == ["add", "layer_norm", "copy_"]
+
+
+def test_tables_of_modules_and_operators_say_times_and_what_is_left_out():
+    ledger = across_layers()
+    tree = module_tree(ledger, (None, None))
+    table = module_table(tree.rows[1:], tree.root, ("eager", "default"), 2)
+    assert [cell.text for cell in table.rows[0]] == [
+        "(model)", "175 ns", "70 ns", "−105 ns", "91 %", "2.5 → 1.5",
+    ]  # fmt: skip
+    assert table.n_left_out == 6
+    operators = operator_table(operator_rows(ledger), tree.root, ("eager", "default"), 9)
+    assert operators.rows[0][0].item.text == "operator:aten::add"
+
+
+def _by_innermost_module(path):
+    """ns by the innermost nn.Module around each kernel's launch, from the JSON alone.
+
+    Steps are the ProfilerStep ranges, without any all is one; a kernel belongs to the module whose
+    range is around the call that launched it, on its thread.
+    """
+    events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+    whole = [event for event in events if event.get("ph") == "X"]
+    ranges = defaultdict(list)
+    for event in whole:
+        if event.get("cat") == "python_function" and event["name"].startswith("nn.Module: "):
+            ranges[event["pid"], event["tid"]].append(event)
+    launches = {
+        event["args"]["correlation"]: event
+        for event in whole
+        if event.get("cat") in ("cuda_runtime", "cuda_driver")
+        and "correlation" in event.get("args", {})
+    }
+    marks = [event for event in whole if event["name"].startswith("ProfilerStep#")]
+    times = Counter()
+    for event in whole:
+        if event.get("cat") not in ("kernel", "gpu_memcpy", "gpu_memset"):
+            continue
+        launch = launches[event["args"]["correlation"]]
+        ts = launch["ts"]
+        if marks and not any(mark["ts"] <= ts < mark["ts"] + mark["dur"] for mark in marks):
+            continue
+        around = [
+            call
+            for call in ranges[launch["pid"], launch["tid"]]
+            if call["ts"] <= ts < call["ts"] + call["dur"]
+        ]
+        name = min(around, key=lambda call: call["dur"])["name"] if around else ""
+        times[name.removeprefix("nn.Module: ")] += round(event["dur"] * 1000)
+    return times
+
+
+def test_python_calls_divide_a_real_trace_as_its_json_says():
+    folder = CAPTURES / "resnet50_b1.eager+stack"
+    run = side(folder)
+    tree = module_tree(fusion_ledger(run, run), (None, None))
+    own = Counter({row.path: row.sides[1].time_ns for row in tree.rows})
+    for row in tree.rows[1:]:
+        own[row.above] -= row.sides[1].time_ns
+    ours = Counter()
+    for path, time_ns in own.items():
+        if time_ns:
+            ours["" if path == ELSEWHERE else path.rpartition(".")[2]] += time_ns
+    assert ours == _by_innermost_module(folder / "trace.json.gz")
+    assert sum(own.values()) == tree.root.sides[1].time_ns
+    blocks = next(row for row in tree.by_class if row.class_name == "Bottleneck")
+    assert len(blocks.members) == 16
