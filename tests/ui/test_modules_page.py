@@ -1,5 +1,7 @@
 """The page of modules under AppTest: what it shows of a pair, of a run alone and without modules."""
 
+from html import unescape
+
 import pytest
 
 from profiler_core.analysis.rows.modules import HOW_DIVIDED, NO_MODULES
@@ -26,13 +28,13 @@ def test_layers_of_a_pair_add_up_and_the_search_leaves_one():
     below = frame[[name.count("\u2003") == 1 for name in frame["name"]]]
     for side in ("t0", "t1"):
         assert below[side].sum() == pytest.approx(frame[side][0])
-    assert HOW_DIVIDED in text_of(app)
+    assert HOW_DIVIDED in unescape(text_of(app))
     one = opened("modules", **PAIR, find="norm1").dataframe[0].value
     assert list(one["name"]) == ["norm1"]
 
 
 def test_an_opened_module_lists_its_groups_with_its_share():
-    text = text_of(opened("modules", **PAIR, item="module:norm2"))
+    text = unescape(text_of(opened("modules", **PAIR, item="module:norm2")))
     assert "all groups that work for it" in text
     assert "batch_norm" in text
     assert "conv2" not in text.split("all groups that work for it")[1].split("<tr>")[0]
@@ -46,5 +48,5 @@ def test_a_run_alone_has_its_own_times():
 
 def test_without_modules_the_page_says_how_to_get_them_and_shows_operators():
     app = opened("modules", **SAMPLE)
-    assert NO_MODULES in text_of(app)
+    assert NO_MODULES in unescape(text_of(app))
     assert "conv2d" in list(app.dataframe[0].value["name"])
