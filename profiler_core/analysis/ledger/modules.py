@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from profiler_core.analysis.ledger.alignment import align_codes
+from profiler_core.analysis.ledger.operators import INFIX, operator
 from profiler_core.analysis.ledger.work_units import HostStep
 from profiler_core.model.inductor import CompiledGraph, GraphNode
 from profiler_core.model.trace import Trace
@@ -30,7 +31,8 @@ _PARAMETER = re.compile(
     r"^[lLgG]_.*?(?:_modules_(?P<path>.+))?_(?:parameters|buffers)_(?P<leaf>\w+?)_$"
 )
 _MEMBERS = re.compile(r"\b[A-Za-z_]\w*\.([A-Za-z_][\w.]*)")  # self is not always called so
-_ONE_CALL = re.compile(r"^(?:[\w, ]+ = |return )?self\.([A-Za-z_]\w*)\([^()]*\)$")
+_ONE_CALL = re.compile(r"^(?:[\w, ]+ = |return )?self\.([A-Za-z_]\w*)\(([^()]*)\)$")
+_SIGN = re.compile(r"[-+*/@]")
 _CALLED = re.compile(r"\bself\.([A-Za-z_][\w.]*)(?:\[[^\]]*\])?\(")
 _FARTHEST = 256  # known lines looked back for a call's own
 _MODULE_RANGE = "nn.Module: "
@@ -72,7 +74,7 @@ def node_modules(graph: CompiledGraph) -> dict[str, str]:
         elif frame is not None:
             # The innermost line of user code hides torch.nn's own frames: it calls such a module.
             call = _ONE_CALL.match(node.code)
-            called = (call[1],) if call else ()
+            called = (call[1],) if call and not _is_argument(node, call[2]) else ()
             modules[node.name] = ".".join((*above, *frame, *called)) or ROOT
     return modules
 
@@ -128,6 +130,11 @@ def _is_tied(node: GraphNode, path: Path, leaf: str) -> bool:
     called = _CALLED.findall(node.code)
     names = {part for member in called for part in member.split(".")}
     return bool(called) and not names.intersection(path) and f".{leaf}" not in node.code
+
+
+def _is_argument(node: GraphNode, arguments: str) -> bool:
+    """Is it the sum or product in `self.norm(x + y)`, which the frame computes before the call?"""
+    return operator(node.target) in INFIX and _SIGN.search(arguments) is not None
 
 
 def _key(name: str) -> str:

@@ -15,6 +15,8 @@ _INFIX = {
     "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
 }  # fmt: skip
 
+INFIX = frozenset(_INFIX.values())  # written between their arguments
+
 # First of each row is the common name.
 _SAME = (
     ("matmul", "linear", "addmm", "mm", "bmm", "baddbmm", "addbmm", "einsum", "tensordot", "mv",
