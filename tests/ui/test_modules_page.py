@@ -1,4 +1,4 @@
-"""The page of modules under AppTest: what it shows of a pair, of a run alone and without modules."""
+"""The page of modules under AppTest: of a pair, of a run alone, and without modules."""
 
 from html import unescape
 
