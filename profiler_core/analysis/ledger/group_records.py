@@ -60,8 +60,8 @@ def share(
     places: Sequence[tuple[int, int]],
     alike: Sequence[Alike],
     outputs: Mapping[int, tuple[tuple[int, ...], str]],
-    undecided: Collection[int] = (),
-    works_for: Mapping[int, OfModules] | None = None,
+    undecided: Collection[int],
+    works_for: Mapping[int, OfModules],
 ) -> GroupSide:
     """Add up some units of one side, by operator and by kernel.
 
@@ -99,7 +99,7 @@ def share(
             record[0] += n
             record[1] += len(unit.events) * n
             record[2] += time
-            work = works.setdefault((works_for or {}).get(number, ()), _Work())
+            work = works.setdefault(works_for.get(number, ()), _Work())
             work.add(len(unit.events) * n, time, moved[-1])
             total += time
             undecidable += time if number in undecided else 0
@@ -118,10 +118,7 @@ def share(
         bytes_read=_total([None if record is None else record[0] for record in moved]),
         bytes_written=_total([None if record is None else record[1] for record in moved]),
         undecidable_ns=undecidable,
-        modules=tuple(
-            ModuleWork(modules, work.n_kernels, work.time_ns, work.bytes_moved)
-            for modules, work in works.items()
-        ),
+        modules=_records(works),
     )
 
 
@@ -141,6 +138,13 @@ class _Work:
             self.bytes_moved = None
         else:
             self.bytes_moved += sum(moved)
+
+
+def _records(works: Mapping[OfModules, _Work]) -> tuple[ModuleWork, ...]:
+    return tuple(
+        ModuleWork(modules, work.n_kernels, work.time_ns, work.bytes_moved)
+        for modules, work in works.items()
+    )
 
 
 def _total(parts: Sequence[int | None]) -> int | None:

@@ -30,6 +30,15 @@ def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> N
     if as_tree and any(row.class_name for row in rows):
         columns["class"] = [row.class_name for row in rows]
     _add_times(columns, rows, shown)
+    _add_work(columns, rows, shown)
+    if any(row.members or len(row.path) > _LONGEST_NAME for row in rows) and not as_tree:
+        columns["path"] = [row.path or ", ".join(row.members[:3]) for row in rows]
+    items = [module_item(row.path) if row.path else None for row in rows]
+    _draw(columns, items, shown, "module_table")
+
+
+def _add_work(columns: dict[str, list[Any]], rows: Sequence[ModuleRow], shown: Shown) -> None:
+    """Kernels, what of the time is shared, and bytes that are moved and allocated."""
     columns["n"] = [
         _both(shown, [row.per_step(own.n_kernels, n) for n, own in enumerate(row.sides)])
         for row in rows
@@ -39,15 +48,12 @@ def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> N
         _both(shown, [_mb(row, n, own.bytes_moved) for n, own in enumerate(row.sides)])
         for row in rows
     ]
-    if any(side.made_bytes is not None for row in rows for side in row.sides):
-        columns["made"] = [
-            _both(shown, [_mb(row, n, own.made_bytes) for n, own in enumerate(row.sides)])
-            for row in rows
-        ]
-    if any(row.members or len(row.path) > _LONGEST_NAME for row in rows) and not as_tree:
-        columns["path"] = [row.path or ", ".join(row.members[:3]) for row in rows]
-    items = [module_item(row.path) if row.path else None for row in rows]
-    _draw(columns, items, shown, "module_table")
+    columns["made"] = [
+        _both(shown, [_mb(row, n, own.made_bytes) for n, own in enumerate(row.sides)])
+        for row in rows
+    ]
+    if all(set(cell) <= set("· →") for cell in columns["made"]):
+        del columns["made"]
 
 
 def _ending(row: ModuleRow) -> str:
